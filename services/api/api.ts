@@ -20,7 +20,7 @@ import type { Credentials } from './server/tls.ts';
 import { announceReplica } from './store/announce-replica.ts';
 import { watchLogGap } from './store/log-gap.ts';
 import { createGenerationCheck, createGenerationsInUse } from './store/generations-in-use.ts';
-import { readOptions, serverTimeoutMs } from './store/deadline.ts';
+import { readOptions, serverTimeoutMs, type ReadOptions } from './store/deadline.ts';
 import { createStoreClock, storeTime, type StoreClock } from '../../shared/store/clock.ts';
 import { storeTimeOf } from './store/read-data.ts';
 import { createReadSnapshots, type ReadSnapshots } from './store/read-snapshot.ts';
@@ -118,10 +118,7 @@ function clockOf({ now, nowMs }: ApiDeps, control: Db): StoreClock {
 /** Who calls: the look-up of keys, and the limit of failed attempts. */
 function authentication({ config, nowMs, logger }: ApiDeps, control: Db, limit: RateLimit) {
   return {
-    apiKeys: createApiKeyCache({
-      nowMs,
-      lookUp: (snapshot, hashes) => findCallers(control, snapshot, hashes),
-    }),
+    apiKeys: createApiKeyCache({ nowMs, lookUp: (...query) => findCallers(control, ...query) }),
     authFailures: createAuthFailureLimiter({
       limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT },
       nowMs,
@@ -159,16 +156,16 @@ function snapshotSources(
   const readsPrimary = mongo.readPreference.mode === 'primary';
   return {
     connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
-    activeGeneration: async () => {
+    activeGeneration: async (limits: ReadOptions) => {
       // No request reads data before the time is known.
-      const reading = activeGeneration(control, readOptions(), servedVersions);
+      const reading = activeGeneration(control, limits, servedVersions);
       const [active] = await Promise.all([reading, clock.read()]);
       return active;
     },
-    watermark: (generation: number) =>
+    watermark: (generation: number, limits: ReadOptions) =>
       authMongo.withSession(async (session) => {
         // A clock that was wrong may have raised the watermark too far for good.
-        const options = { ...readOptions(), projection: notAfterNow, session };
+        const options = { ...limits, projection: notAfterNow, session };
         const completeTo = await watermark(control, generation, options);
         return { completeTo, readAfter: readsPrimary ? null : storeTimeOf(session) };
       }),

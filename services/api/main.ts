@@ -17,7 +17,7 @@ import {
   type CertificateFiles,
 } from './server/certificate.ts';
 import type { Credentials } from './server/tls.ts';
-import { connectTimeoutMs, poolTimeoutMs } from './store/deadline.ts';
+import { driverTimeouts } from './store/deadline.ts';
 import { watchReadiness } from './store/readiness.ts';
 
 /** Connections for keys, watermarks and request traces. */
@@ -30,11 +30,10 @@ const config = configOrExit(readApiConfig(process.env));
 const certificate = configOrExit(readCredentials(config));
 const logger = createLogger('api', config.LOG_LEVEL);
 const metrics = createMetrics();
-const timeouts = { poolTimeoutMs, connectTimeoutMs };
-const mongo = createMongo(config.MONGODB_URL, 'support-api', timeouts);
+const mongo = createMongo(config.MONGODB_URL, 'support-api', { timeouts: driverTimeouts });
 const authMongo = createMongo(config.MONGODB_URL, 'support-api-auth', {
   poolSizeMax: authPoolSizeMax,
-  ...timeouts,
+  timeouts: driverTimeouts,
 });
 registerPools(metrics.registry, { data: mongo, auth: authMongo });
 const api = await startedOrExit(

@@ -29,12 +29,15 @@ it.each([
 it('the options of the connection string hold', () => {
   const url =
     'mongodb://a/?appName=mine&serverSelectionTimeoutMS=700&connectTimeoutMS=8&waitQueueTimeoutMS=9&wtimeoutMS=5';
-  const { options } = createMongo(url, 'test', { poolTimeoutMs: 1 });
+  const { options } = createMongo(url, 'test', {
+    timeouts: { waitQueueTimeoutMS: 1, heartbeatFrequencyMS: 600 },
+  });
   expect(options).toMatchObject({
     appName: 'mine',
     serverSelectionTimeoutMS: 700,
     connectTimeoutMS: 8,
     waitQueueTimeoutMS: 9,
+    heartbeatFrequencyMS: 600,
   });
   expect(options.writeConcern).toMatchObject({ w: 'majority', journal: true, wtimeoutMS: 5 });
 });

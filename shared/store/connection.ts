@@ -1,4 +1,4 @@
-import { MongoClient, type Collection, type Db, type DbOptions } from 'mongodb';
+import { MongoClient, type Collection, type Db, type DbOptions, type MongoClientOptions } from 'mongodb';
 import type { Kind } from '../documents/document.ts';
 import type { Document } from '../documents/entity.ts';
 import { resources } from '../documents/resources.ts';
@@ -11,7 +11,7 @@ const serverSelectionTimeoutMs = 5_000;
  * How long a connection may take to open, in milliseconds. Connections that were begun in an outage of the network hold
  * the pool for as long after it, and the driver's default is 30 s.
  */
-const connectTimeoutDefaultMs = 5_000;
+const connectTimeoutMs = 5_000;
 
 /**
  * How long a write waits for a lost majority, in milliseconds; without a limit it would wait for ever. After that it is
@@ -24,10 +24,11 @@ type PoolOptions = {
   poolSize?: number;
   /** The upper limit of the pool size, even if the connection string has a larger one; none are kept open then. */
   poolSizeMax?: number;
-  /** How long an operation waits for a connection, in milliseconds; forever if absent. */
-  poolTimeoutMs?: number;
-  /** Replaces the default. */
-  connectTimeoutMs?: number;
+  /** Time limits that replace the defaults, under the names of the connection string. */
+  timeouts?: Pick<
+    MongoClientOptions,
+    (`${string}TimeoutMS` & keyof MongoClientOptions) | 'heartbeatFrequencyMS'
+  >;
 };
 
 /**
@@ -38,7 +39,7 @@ type PoolOptions = {
 export function createMongo(
   url: string,
   appName: string,
-  { poolSize = poolSizeDefault, poolSizeMax, poolTimeoutMs, connectTimeoutMs }: PoolOptions = {},
+  { poolSize = poolSizeDefault, poolSizeMax, timeouts }: PoolOptions = {},
 ): MongoClient {
   const given = givenOptions(url);
   const size = Number(given.get('maxpoolsize') ?? poolSize);
@@ -46,8 +47,8 @@ export function createMongo(
     appName,
     maxPoolSize: poolSize,
     serverSelectionTimeoutMS: serverSelectionTimeoutMs,
-    connectTimeoutMS: connectTimeoutMs ?? connectTimeoutDefaultMs,
-    ...(poolTimeoutMs === undefined ? {} : { waitQueueTimeoutMS: poolTimeoutMs }),
+    connectTimeoutMS: connectTimeoutMs,
+    ...timeouts,
   };
   // An option in code overrides the connection string.
   const absent = Object.entries(defaults).filter(([name]) => !given.has(name.toLowerCase()));

@@ -24,6 +24,7 @@ describe('an error of MongoDB', () => {
     ['a primary that steps down', answered(189)],
     ['a server that is not the primary', answered(10_107)],
     ['a server that shuts down', answered(91)],
+    ['a mongos whose shard has no primary', answered(133)],
     [
       'a missing majority',
       new MongoWriteConcernError({ ok: 1, writeConcernError: { code: 64, errmsg: 'w' } }),

@@ -14,11 +14,11 @@ const driverErrors = new Set([
 
 /**
  * Transient server codes: host not reachable (6, 7), time limits (50, 262), lost connections (89, 9001), shutdown and
- * elections (91, 134, 189, 11600, 11602, 10058, 10107, 13435, 13436), a missing majority (64, 100), cursors that the
+ * elections (91, 133, 134, 189, 11600, 11602, 10058, 10107, 13435, 13436), a missing majority (64, 100), cursors that the
  * server closed (43, 175, 237).
  */
 const serverCodes = new Set([
-  6, 7, 43, 50, 64, 89, 91, 100, 134, 175, 189, 237, 262, 9001, 10058, 10107, 11600, 11602, 13435, 13436,
+  6, 7, 43, 50, 64, 89, 91, 100, 133, 134, 175, 189, 237, 262, 9001, 10058, 10107, 11600, 11602, 13435, 13436,
 ]);
 
 /**

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { findCallers } from '../../services/api/auth/api-key-cache.ts';
+import { readOptions } from '../../services/api/store/deadline.ts';
 import type { ReadSnapshot } from '../../services/api/store/read-snapshot.ts';
 import * as build from './builders.ts';
 import { createMongo } from '../../shared/store/connection.ts';
@@ -27,7 +28,7 @@ it('of the keys with one token, the first active one by id is used', async () =>
 it('one look-up finds all its keys, however many', async () => {
   const { control, database } = api.store;
   const snapshot = { authDatabase: database } as ReadSnapshot;
-  const callers = await findCallers(control, snapshot, tokens.map(sha256));
+  const callers = await findCallers(control, snapshot, tokens.map(sha256), readOptions());
   expect(tokens.map((token) => callers.get(sha256(token))?.keyId)).toEqual(
     tokens.map((_, index) => `key_many${index}`),
   );

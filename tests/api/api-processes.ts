@@ -55,11 +55,11 @@ type ApiProcesses = {
 };
 
 /** API processes on a store of their own for the tests of one file. The members are set when the first test begins. */
-export function useApiProcesses(documents: Documents = {}): ApiProcesses {
+export function useApiProcesses(documents: Documents = {}, url = mongoUrl): ApiProcesses {
   const running: ApiProcess[] = [];
   const start = async (settings: Settings) => {
     const { name } = processes.store;
-    const child = await startApiProcess({ MONGODB_URL: mongoUrl(), DATABASE_NAME: name, ...settings });
+    const child = await startApiProcess({ MONGODB_URL: url(), DATABASE_NAME: name, ...settings });
     running.push(child);
     return child;
   };
@@ -71,7 +71,7 @@ export function useApiProcesses(documents: Documents = {}): ApiProcesses {
   };
   const processes = { start, startServing } as ApiProcesses;
   beforeAll(async () => {
-    processes.store = await startStore(documents);
+    processes.store = await startStore(documents, url());
     processes.folder = mkdtempSync(join(tmpdir(), 'api-tests-'));
     processes.tls = (await writeCertificate(processes.folder)).settings;
   });

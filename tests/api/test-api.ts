@@ -35,9 +35,9 @@ export function mongoUrl(): string {
  * The databases of one test file, with generation 1 active and indexed; `close` drops them. `client` is for the API; the
  * databases have another client, whose commands need not name an organization.
  */
-export async function startStore(documents: Documents = {}) {
-  const client = createMongo(mongoUrl(), 'api-tests');
-  const testsClient = new MongoClient(mongoUrl(), { ignoreUndefined: true });
+export async function startStore(documents: Documents = {}, url = mongoUrl()) {
+  const client = createMongo(url, 'api-tests');
+  const testsClient = new MongoClient(url, { ignoreUndefined: true });
   const name = `api_test_${randomBytes(6).toString('hex')}`;
   const control = controlDatabase(testsClient, name);
   const database = generationDatabase(testsClient, name, 1);

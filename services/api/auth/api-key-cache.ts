@@ -6,13 +6,13 @@ import type { IndexName } from '../../../shared/documents/resources.ts';
 import { blockedKeys } from '../../../shared/control/blocked-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import type { Caller } from './caller.ts';
-import { readOptions } from '../store/deadline.ts';
+import { readRepeatedly, type ReadOptions } from '../store/deadline.ts';
 import { createGather } from '../store/gather.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 
 /** Returns the caller of each hash that belongs to an active key. */
-type LookUp = (snapshot: ReadSnapshot, hashes: string[]) => Promise<Map<string, Caller>>;
+type LookUp = (snapshot: ReadSnapshot, hashes: string[], limits: ReadOptions) => Promise<Map<string, Caller>>;
 
 export type ApiKeyCache = {
   /** Finds the caller of a token in a snapshot; null if the token is unknown, archived or blocked. */
@@ -46,14 +46,15 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCa
   const known = new LRUCache<string, Caller>(options);
   const unknown = new LRUCache<string, true>(options);
   const gather = createGather<string, Found>({ queriesMax, readersPerQuery, ...(pause && { pause }) });
-  const query = (snapshot: ReadSnapshot) => async (hashes: string[]) => {
-    const queriedMs = nowMs();
-    const callers = await lookUp(snapshot, [...new Set(hashes)]);
-    return {
-      find: (hash: string) => ({ caller: callers.get(hash) ?? null, queriedMs }),
-      pauseMs: hashes.every((hash) => callers.has(hash)) ? 0 : pauseMs,
-    };
-  };
+  const query = (snapshot: ReadSnapshot) => (hashes: string[]) =>
+    readRepeatedly(async (limits) => {
+      const queriedMs = nowMs();
+      const callers = await lookUp(snapshot, [...new Set(hashes)], limits);
+      return {
+        find: (hash: string) => ({ caller: callers.get(hash) ?? null, queriedMs }),
+        pauseMs: hashes.every((hash) => callers.has(hash)) ? 0 : pauseMs,
+      };
+    });
   const find = async (snapshot: ReadSnapshot, token: string) => {
     const hash = digest('sha256', token);
     const entry = `${snapshot.generation}/${hash}`;
@@ -81,18 +82,19 @@ export async function findCallers(
   control: Db,
   { authDatabase }: ReadSnapshot,
   hashes: string[],
+  limits: ReadOptions,
 ): Promise<Map<string, Caller>> {
   const keys = await collectionOf<ApiKeyDocument>(authDatabase, 'apiKey')
     .find(
       { 'state.tokenSha256': { $in: hashes } },
-      { hint: 'token' satisfies IndexName<'apiKey'>, ...readOptions() },
+      { hint: 'token' satisfies IndexName<'apiKey'>, ...limits },
     )
     .project<StoredKey>({ orgId: 1, deletedAt: 1, 'state.tokenSha256': 1, 'state.archivedAt': 1 })
     .sort({ _id: 1 })
     .limit(sameHashMax * hashes.length)
     .toArray();
   const blocks = await blockedKeys(control)
-    .find({ _id: { $in: keys.map(({ _id }) => _id) } }, { projection: { _id: 1 }, ...readOptions() })
+    .find({ _id: { $in: keys.map(({ _id }) => _id) } }, { projection: { _id: 1 }, ...limits })
     .toArray();
   const blocked = new Set(blocks.map(({ _id }) => _id));
   const active = keys.flatMap(({ _id, orgId, deletedAt, state }) =>

@@ -1,25 +1,40 @@
-import { StoreUnavailable } from './store-errors.ts';
+import { isRepeatable, StoreUnavailable } from './store-errors.ts';
 
 /** How long the store may work on one read (`maxTimeMS`); then the client receives a 503. */
 export const serverTimeoutMs = 7_000;
 
 /**
- * How long one read may take in all. It is longer than `poolTimeoutMs` and `serverTimeoutMs` together, so that only an
- * unresponsive server costs a connection.
+ * How long one read may take in all. It is longer than `waitQueueTimeoutMS` and `serverTimeoutMs` together, so that a
+ * slow server costs no connection, unless the read was repeated.
  */
 export const readTimeoutMs = 10_000;
 
-/** How long a read waits for a connection of its pool. */
-export const poolTimeoutMs = 2_000;
+/** The pause before a read is repeated. */
+const pauseMs = 100;
 
-/** How long a connection may take to open: for as long after an outage of the network, a replica answers 503. */
-export const connectTimeoutMs = 2_000;
+/** Time limits of the driver, under its names. They are short, because a read that meets one is repeated. */
+export const driverTimeouts = {
+  /** How long a read waits for a connection of its pool. */
+  waitQueueTimeoutMS: 2_000,
+  /** How long a connection may take to open: for as long after an outage of the network, a replica answers 503. */
+  connectTimeoutMS: 2_000,
+  /** How long an attempt waits for a server. */
+  serverSelectionTimeoutMS: 1_000,
+  /**
+   * Each server reports its state this often. The driver gives a server up when a report is `connectTimeoutMS` late: a
+   * silent primary is left within 3 s, and the reads in progress there are repeated on its successor. A slow read is not
+   * interrupted as long as its server reports.
+   */
+  heartbeatFrequencyMS: 1_000,
+};
+
+export type ReadOptions = { maxTimeMS: number; signal: AbortSignal };
 
 /**
  * The time limits of every read. After `readTimeoutMs` the driver drops the connection and throws a `TimeoutError`. A read
  * of data ends them with `using`: thousands of signals that wait for their time would outlive many garbage collections.
  */
-export function readOptions(): { maxTimeMS: number; signal: AbortSignal } & Disposable {
+export function readOptions(): ReadOptions & Disposable {
   const controller = new AbortController();
   const expire = () =>
     controller.abort(new DOMException(`no answer within ${readTimeoutMs} ms`, 'TimeoutError'));
@@ -29,6 +44,32 @@ export function readOptions(): { maxTimeMS: number; signal: AbortSignal } & Disp
     signal: controller.signal,
     [Symbol.dispose]: () => clearTimeout(timer),
   };
+}
+
+/**
+ * Repeats a read until it succeeds or `readTimeoutMs` have passed, so that an election costs time and no answer. Each
+ * attempt selects a server; beneath it the driver repeats a command once, at once. Rejects with the error of the last
+ * attempt that ended in time.
+ */
+export async function readRepeatedly<T>(
+  read: (limits: ReadOptions) => Promise<T>,
+  onRepeat?: (error: unknown) => void,
+): Promise<T> {
+  using limits = readOptions();
+  let failure: unknown;
+  for (;;) {
+    try {
+      return await read(limits);
+    } catch (error) {
+      // That a read met its deadline is no reason.
+      if (limits.signal.aborted) throw failure ?? error;
+      if (!isRepeatable(error)) throw error;
+      failure = error;
+    }
+    onRepeat?.(failure);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    if (limits.signal.aborted) throw failure;
+  }
 }
 
 /** A time limit for operations that take no signal, such as connecting. The operation itself is not cancelled. */

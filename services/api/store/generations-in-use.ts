@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { readRegistry } from '../../../shared/control/generations.ts';
 import type { RequestsInProgress } from '../../../shared/control/replicas.ts';
-import { readOptions } from './deadline.ts';
+import { readRepeatedly } from './deadline.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -37,7 +37,9 @@ export const createGenerationCheck =
   async (generation: number): Promise<void> => {
     // The active generation cannot be dropped, and a drop begins long after a switch: most checks read nothing.
     if ((await snapshots.current()).generation === generation) return;
-    const registry = await readRegistry(control, { ...readOptions(), projection: { history: 0 } });
+    const registry = await readRepeatedly((limits) =>
+      readRegistry(control, { ...limits, projection: { history: 0 } }),
+    );
     const state = registry?.generations.find(({ number }) => number === generation)?.state;
     if (state === undefined || state === 'dropping' || state === 'dropped')
       throw new StoreUnavailable(`generation ${generation} was dropped while a request read it`);

@@ -1,29 +1,27 @@
 import type { ClientSession } from 'mongodb';
-import { readOptions } from './deadline.ts';
+import { readRepeatedly, type ReadOptions } from './deadline.ts';
 import type { DataSnapshot, StoreTime } from './read-snapshot.ts';
 
 /** The time of the last reply to a session; null from a store that has none, such as a single server. */
 export const storeTimeOf = ({ operationTime, clusterTime }: ClientSession): StoreTime | null =>
   operationTime && clusterTime?.signature ? { operationTime, clusterTime } : null;
 
-export type ReadDataOptions = ReturnType<typeof readOptions> & {
-  session?: ClientSession;
-  readPreference?: 'primary';
-};
+export type ReadDataOptions = ReadOptions & { session?: ClientSession; readPreference?: 'primary' };
 
 /**
- * Runs a read of data, with its time limits. A secondary answers only once it has applied everything that the store held
+ * Runs a read of data, repeatedly until it succeeds, with its time limits. A secondary answers only once it has applied everything that the store held
  * when the snapshot's watermark was read (`afterClusterTime`), so that `Data-As-Of` is true of its answer too.
  */
-export async function readData<T>(
+export function readData<T>(
   { database, readAfter }: DataSnapshot,
   run: (options: ReadDataOptions) => Promise<T>,
 ): Promise<T> {
-  using limits = readOptions();
   // Without a time to wait for, only the primary's answer is as new as the watermark.
-  if (!readAfter) return await run({ ...limits, readPreference: 'primary' });
-  await using session = database.client.startSession();
-  session.advanceClusterTime(readAfter.clusterTime);
-  session.advanceOperationTime(readAfter.operationTime);
-  return await run({ ...limits, session });
+  if (!readAfter) return readRepeatedly((limits) => run({ ...limits, readPreference: 'primary' }));
+  return readRepeatedly(async (limits) => {
+    await using session = database.client.startSession();
+    session.advanceClusterTime(readAfter.clusterTime);
+    session.advanceOperationTime(readAfter.operationTime);
+    return await run({ ...limits, session });
+  });
 }

@@ -1,6 +1,7 @@
 import type { ClusterTime, Db, Timestamp } from 'mongodb';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import { withDeadline } from './deadline.ts';
+import { readRepeatedly, withDeadline, type ReadOptions } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** The sources of one request: a generation's database, and the watermark that was read before any of its data. */
@@ -39,8 +40,11 @@ type SnapshotSources = {
    */
   connect: () => Promise<unknown>;
   /** `acceptOlder`: an operator accepted that it lags the generation that was served before. */
-  activeGeneration: () => Promise<{ generation: number; acceptOlder: boolean } | null>;
-  watermark: (generation: number) => Promise<{ completeTo: Date | null; readAfter: StoreTime | null }>;
+  activeGeneration: (limits: ReadOptions) => Promise<{ generation: number; acceptOlder: boolean } | null>;
+  watermark: (
+    generation: number,
+    limits: ReadOptions,
+  ) => Promise<{ completeTo: Date | null; readAfter: StoreTime | null }>;
   missingIndexes: (database: Db) => Promise<string[]>;
   databasesOf: (generation: number) => Databases;
   logger: Logger;
@@ -64,7 +68,10 @@ export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
   const refresh = async (): Promise<ReadSnapshot> => {
     const readMs = sources.nowMs();
     try {
-      const snapshot = await withDeadline(readSnapshot(sources, cache));
+      const snapshot = await readRepeatedly(
+        (limits) => withDeadline(readSnapshot(sources, cache, limits)),
+        sayOnce(sources.logger, cache),
+      );
       cache.latest = { snapshot, readMs };
       cache.failure = null;
       return snapshot;
@@ -90,17 +97,30 @@ export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
   };
 }
 
+/** Names the reason of the first repetition in the log, unless MongoDB was away before: the readiness poll has named it then. */
+function sayOnce(logger: Logger, { failure }: Cache): (error: unknown) => void {
+  let isSaid = failure !== null;
+  return (error) => {
+    if (!isSaid) logger.warn({ reason: errorMessage(error) }, 'MongoDB is unavailable; reads are repeated');
+    isSaid = true;
+  };
+}
+
 /**
  * Reads the active generation and its watermark. After a switch the old generation is served until the new one has
  * reached the watermark that clients have seen, so that `Data-As-Of` never goes back, unless the operator accepted that.
  */
-async function readSnapshot(sources: SnapshotSources, cache: Cache): Promise<ReadSnapshot> {
+async function readSnapshot(
+  sources: SnapshotSources,
+  cache: Cache,
+  limits: ReadOptions,
+): Promise<ReadSnapshot> {
   await sources.connect();
-  const active = await sources.activeGeneration();
+  const active = await sources.activeGeneration(limits);
   if (active === null) throw new StoreUnavailable('no generation is active yet');
   const { generation, acceptOlder } = active;
   const previous = cache.latest?.snapshot;
-  const { completeTo, readAfter } = await sources.watermark(generation);
+  const { completeTo, readAfter } = await sources.watermark(generation, limits);
   const dataAsOf = completeTo ?? new Date(0);
   if (previous?.generation === generation) {
     cache.awaited = null;

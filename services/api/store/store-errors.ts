@@ -1,3 +1,4 @@
+import { MongoServerError } from 'mongodb';
 import { OtherProjectionVersion } from '../../../shared/control/generations.ts';
 import { isTransientStoreError } from '../../../shared/store/transient-errors.ts';
 
@@ -16,6 +17,13 @@ export class Overloaded extends Error {
     this.limit = limit;
   }
 }
+
+/** The codes of MongoDB for a command that has used up its time: a repetition would load a slow store twice. */
+const timeLimitCodes = new Set<unknown>([50, 262]);
+
+/** Whether a read that failed with this error may succeed when it is repeated: the store was away, not slow. */
+export const isRepeatable = (error: unknown): boolean =>
+  isTransientStoreError(error) && !(error instanceof MongoServerError && timeLimitCodes.has(error.code));
 
 /** Whether an error is a temporary one of the store (503) and not a bug in a query (500). */
 export const isStoreUnavailable = (error: unknown): boolean =>

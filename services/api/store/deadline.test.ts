@@ -1,0 +1,53 @@
+import { MongoNetworkError, MongoServerError } from 'mongodb';
+import { readRepeatedly, readTimeoutMs } from './deadline.ts';
+import { StoreUnavailable } from './store-errors.ts';
+
+const lost = new MongoNetworkError('the primary is gone');
+
+describe('a read', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  it('is repeated after a pause until MongoDB answers, and each failed attempt is told', async () => {
+    const noPrimary = new MongoServerError({ ok: 0, code: 133, errmsg: 'no primary' });
+    const read = jest
+      .fn<Promise<string>, []>()
+      .mockRejectedValueOnce(lost)
+      .mockRejectedValueOnce(noPrimary)
+      .mockResolvedValueOnce('answer');
+    const failures: unknown[] = [];
+    const answer = readRepeatedly(read, (error) => failures.push(error));
+    await jest.advanceTimersByTimeAsync(99);
+    expect(read).toHaveBeenCalledTimes(1);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(await answer).toBe('answer');
+    expect(failures).toEqual([lost, noPrimary]);
+  });
+
+  it.each([
+    ['a bug', new TypeError('undefined')],
+    ['a missing permission', new MongoServerError({ ok: 0, code: 13, errmsg: 'not authorized' })],
+    ['a generation without indexes', new StoreUnavailable('lacks indexes')],
+    ['a store that has used up its time', new MongoServerError({ ok: 0, code: 50, errmsg: 'time limit' })],
+  ])('is not repeated: %s', async (_, error) => {
+    const read = jest.fn(() => Promise.reject(error));
+    await expect(readRepeatedly(read)).rejects.toBe(error);
+    expect(read).toHaveBeenCalledTimes(1);
+  });
+
+  it('fails at its deadline with the last reason, although an attempt waits then', async () => {
+    let attempts = 0;
+    const refused = expect(
+      readRepeatedly(({ signal }) => {
+        attempts += 1;
+        if (attempts === 1) return Promise.reject(lost);
+        return new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        });
+      }),
+    ).rejects.toBe(lost);
+    await jest.advanceTimersByTimeAsync(readTimeoutMs);
+    await refused;
+    expect(attempts).toBe(2);
+  });
+});

@@ -1,0 +1,209 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { MongoClient, type Document } from 'mongodb';
+import { MongoMemoryServer } from 'mongodb-memory-server-core';
+import { startCommand } from '../../infra/service.ts';
+import { freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { eventually } from './eventually.ts';
+
+/** Peers elect another primary about this long after the last sign of theirs. MongoDB's own default is 10 s. */
+export const electionTimeoutMs = 2_000;
+
+type Program = 'mongod' | 'mongos';
+
+/** The program that the variable `MONGOD` or `MONGOS` or the PATH names; null if there is none. */
+function find(name: Program): { path: string; version: string } | null {
+  const path = process.env[name.toUpperCase()] || name;
+  const version = /version v(\d+\.\d+\.\d+)/.exec(spawnSync(path, ['--version']).stdout?.toString() ?? '');
+  return version?.[1] ? { path: path.includes('/') ? path : which(path), version: version[1] } : null;
+}
+
+const which = (name: string) =>
+  spawnSync('sh', ['-c', `command -v ${name}`])
+    .stdout.toString()
+    .trim();
+
+/** `describe` on real MongoDB servers. Where a program is missing, the tests are skipped and the output says why. */
+export function describeOnMongo(programs: Program[], name: string, body: () => void): void {
+  const missing = programs.filter((program) => find(program) === null);
+  if (missing.length === 0) return describe(name, body);
+  const variables = missing.map((program) => program.toUpperCase()).join(' and ');
+  process.stdout.write(`skipped: ${name}: no ${missing.join(', no ')}; set ${variables}, or the PATH\n`);
+  describe.skip(`${name} (no ${missing.join(', no ')})`, body);
+}
+
+/** A `mongod` that a test may kill or pause. Its port and its data stay the same. */
+export type Member = Awaited<ReturnType<typeof startMember>>;
+
+async function startMember(setName: string, args: string[]) {
+  const program = find('mongod');
+  if (!program) throw new Error('there is no mongod');
+  const server = await MongoMemoryServer.create({
+    binary: { systemBinary: program.path, version: program.version },
+    instance: {
+      replSet: setName,
+      storageEngine: 'wiredTiger',
+      launchTimeout: 60_000,
+      args: [
+        ...['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '256', '--nounixsocket'],
+        ...['ttlMonitorSleepSecs=1', 'diagnosticDataCollectionEnabled=false'].flatMap((setting) => [
+          '--setParameter',
+          setting,
+        ]),
+        ...args,
+      ],
+    },
+  });
+  const { instance, port } = server.instanceInfo ?? {};
+  if (!instance || !port) throw new Error('the mongod has no port');
+  const signal = (name: NodeJS.Signals) => instance.mongodProcess?.kill(name);
+  const admin = <T>(run: (admin: ReturnType<MongoClient['db']>) => Promise<T>) => asAdmin(port, run);
+  return {
+    host: `127.0.0.1:${port}`,
+    admin,
+    isPaused: false,
+    isKilled: false,
+    async kill() {
+      const ended = instance.mongodProcess && once(instance.mongodProcess, 'close');
+      this.isKilled = true;
+      signal('SIGKILL');
+      await ended;
+      await instance.stop();
+    },
+    pause() {
+      this.isPaused = signal('SIGSTOP') === true;
+    },
+    resume() {
+      this.isPaused = !signal('SIGCONT');
+    },
+    async restart() {
+      await instance.start();
+      this.isKilled = false;
+    },
+    async stop() {
+      signal('SIGCONT');
+      await server.stop();
+    },
+  };
+}
+
+/** Runs commands on one server, within a second each. */
+async function asAdmin<T>(
+  port: number,
+  run: (admin: ReturnType<MongoClient['db']>) => Promise<T>,
+): Promise<T> {
+  await using client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
+    serverSelectionTimeoutMS: 1_000,
+    connectTimeoutMS: 1_000,
+  });
+  return await run(client.db('admin'));
+}
+
+type SetOptions = { members: number; setName?: string; args?: string[]; config?: Document };
+
+/** A replica set whose members a test may kill, pause and restart, and whose primary may step down. */
+export async function startReplicaSet({
+  members: count,
+  setName = 'rs',
+  args = [],
+  config = {},
+}: SetOptions) {
+  const members = await Promise.all(Array.from({ length: count }, () => startMember(setName, args)));
+  const [first] = members as [Member, ...Member[]];
+  const hosts = members.map(({ host }, _id) => ({ _id, host }));
+  const settings = { electionTimeoutMillis: electionTimeoutMs };
+  await first.admin((admin) =>
+    admin.command({ replSetInitiate: { _id: setName, ...config, settings, members: hosts } }),
+  );
+  const primary = () => findPrimary(members);
+  await primary();
+  return {
+    url: `mongodb://${hosts.map(({ host }) => host).join()}/?replicaSet=${setName}`,
+    setName,
+    members,
+    /** Resolves with the primary, once there is one. */
+    primary,
+    /** Lets the primary step down for at least ten seconds. */
+    stepDown: async () => {
+      const member = await primary();
+      await member.admin((admin) => admin.command({ replSetStepDown: 10, secondaryCatchUpPeriodSecs: 5 }));
+    },
+    /** Resumes and restarts every member. Resolves when one is primary and the others follow it. */
+    mend: async () => {
+      for (const member of members) if (member.isPaused) member.resume();
+      await Promise.all(members.filter(({ isKilled }) => isKilled).map((member) => member.restart()));
+      await primary();
+      await eventually(async () => {
+        const states = await Promise.all(members.map(helloOf));
+        return states.every((hello) => hello.isWritablePrimary || hello.secondary) || states;
+      });
+    },
+    close: async () => {
+      await Promise.all(members.map((member) => member.stop()));
+    },
+  };
+}
+
+export type ReplicaSet = Awaited<ReturnType<typeof startReplicaSet>>;
+
+/** How a member describes itself; an error instead if it does not answer. */
+const helloOf = (member: Member): Promise<Hello> =>
+  member
+    .admin((admin) => admin.command({ hello: 1 }))
+    .then(
+      ({ isWritablePrimary, secondary, electionId }) => ({
+        isWritablePrimary: isWritablePrimary === true,
+        secondary: secondary === true,
+        electionId: String(electionId),
+      }),
+      (error: unknown) => ({ isWritablePrimary: false, secondary: false, electionId: String(error) }),
+    );
+
+type Hello = { isWritablePrimary: boolean; secondary: boolean; electionId: string };
+
+/** A member that was paused may take itself for the primary for a moment: the one of the latest election is the primary. */
+async function findPrimary(members: Member[]): Promise<Member> {
+  let found: Member | undefined;
+  await eventually(async () => {
+    const running = members.filter(({ isPaused, isKilled }) => !isPaused && !isKilled);
+    const states = await Promise.all(
+      running.map(async (member) => ({ member, hello: await helloOf(member) })),
+    );
+    const primaries = states.filter(({ hello }) => hello.isWritablePrimary);
+    const newestFirst = primaries.toSorted((a, b) => (a.hello.electionId < b.hello.electionId ? 1 : -1));
+    found = newestFirst[0]?.member;
+    return found !== undefined || states.map(({ hello }) => hello);
+  });
+  return found as Member;
+}
+
+/** A sharded cluster behind one `mongos`; each shard is a replica set. */
+export async function startShardedCluster({ shards: count, members }: { shards: number; members: number }) {
+  const mongos = find('mongos');
+  if (!mongos) throw new Error('there is no mongos');
+  const [configServer, ...shards] = await Promise.all([
+    startReplicaSet({ members: 1, setName: 'config', args: ['--configsvr'], config: { configsvr: true } }),
+    ...Array.from({ length: count }, (_, index) =>
+      startReplicaSet({ members, setName: `shard${index}`, args: ['--shardsvr'] }),
+    ),
+  ]);
+  const hostsOf = ({ setName, members: all }: ReplicaSet) =>
+    `${setName}/${all.map(({ host }) => host).join()}`;
+  const [port = 0] = await freePorts(1);
+  const router = startCommand(
+    [mongos.path, '--configdb', hostsOf(configServer), '--port', String(port), '--bind_ip', '127.0.0.1'],
+    {},
+    'mongos',
+    { linesMax: 100 },
+  );
+  await eventually(() => asAdmin(port, (admin) => admin.command({ ping: 1 })).then(Boolean, String));
+  for (const shard of shards) await asAdmin(port, (admin) => admin.command({ addShard: hostsOf(shard) }));
+  return {
+    url: `mongodb://127.0.0.1:${port}/`,
+    shards,
+    close: async () => {
+      await router.stop('SIGTERM', 10_000);
+      await Promise.all([configServer, ...shards].map((set) => set.close()));
+    },
+  };
+}
