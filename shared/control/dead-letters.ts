@@ -1,4 +1,5 @@
 import type { Binary, Collection, Db } from 'mongodb';
+import { builtByMajority } from '../store/indexes.ts';
 import type { Rejection } from './rejections.ts';
 
 /**
@@ -56,11 +57,14 @@ export const deadLettersOf = (control: Db): Collection<DeadLetter> => control.co
 
 /** Creates the indexes of the dead letters that do not exist yet. */
 export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
-  await deadLettersOf(control).createIndexes([
-    { name: 'lastAt', key: { lastAt: -1, _id: -1 } },
-    { name: 'subjects', key: { subjects: 1 } },
-    { name: 'topicLastAt', key: { topic: 1, lastAt: -1, _id: -1 } },
-  ]);
+  await deadLettersOf(control).createIndexes(
+    [
+      { name: 'lastAt', key: { lastAt: -1, _id: -1 } },
+      { name: 'subjects', key: { subjects: 1 } },
+      { name: 'topicLastAt', key: { topic: 1, lastAt: -1, _id: -1 } },
+    ],
+    builtByMajority,
+  );
 }
 
 /** Removes dead letters by id. Returns how many existed. */

@@ -4,6 +4,12 @@ import { resources } from '../documents/resources.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 
 /**
+ * An index counts once a majority of the members has built it. By default MongoDB waits for every voting member, without
+ * a limit: one that is down would hold up the start of a release that brings an index.
+ */
+export const builtByMajority = { commitQuorum: 'majority' } as const;
+
+/**
  * Creates every missing index, and with it its collection. If MongoDB refuses an index, rejects with an error that names
  * the collection; its `cause` is the driver's error.
  */
@@ -21,7 +27,7 @@ async function createIndexes(
 ): Promise<void> {
   await database
     .collection(collection)
-    .createIndexes([...indexes])
+    .createIndexes([...indexes], builtByMajority)
     .catch((error: unknown) => {
       const reason = errorMessage(error);
       const names = indexes.map(({ name }) => name).join(', ');

@@ -110,7 +110,7 @@ export async function startReplicaSet({
 }: SetOptions) {
   const members = await Promise.all(Array.from({ length: count }, () => startMember(setName, args)));
   const [first] = members as [Member, ...Member[]];
-  const hosts = members.map(({ host }, _id) => ({ _id, host }));
+  const hosts = members.map(({ host }, _id) => ({ _id, host, tags: { member: String(_id) } }));
   const settings = { electionTimeoutMillis: electionTimeoutMs };
   await first.admin((admin) =>
     admin.command({ replSetInitiate: { _id: setName, ...config, settings, members: hosts } }),

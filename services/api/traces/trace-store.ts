@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb';
+import { builtByMajority } from '../../../shared/store/indexes.ts';
 import {
   requestTraceIndex,
   requestTracesOf,
@@ -20,7 +21,8 @@ export function createTraceWriter(control: Db): (batch: RequestTrace[]) => Promi
     control.command(command, { signal: AbortSignal.timeout(writeTimeoutMs) });
   let isIndexed = false;
   return async (documents) => {
-    if (!isIndexed) await run({ createIndexes: collection, indexes: [requestTraceIndex] });
+    if (!isIndexed)
+      await run({ createIndexes: collection, indexes: [requestTraceIndex], ...builtByMajority });
     isIndexed = true;
     const insert = { insert: collection, documents, ordered: false, writeConcern: { w: 1 } };
     const { writeErrors = [] } = (await run(insert)) as { writeErrors?: { code: number }[] };

@@ -6,13 +6,16 @@ import {
   requireVersion,
   type Generation,
 } from '../../../shared/control/generations.ts';
-import { ensureIndexes } from '../../../shared/store/indexes.ts';
+import { builtByMajority, ensureIndexes } from '../../../shared/store/indexes.ts';
 import { waitUntil, type OnWait } from './wait-until.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
 import { ensureDeadLetterIndexes } from '../../../shared/control/dead-letters.ts';
 
 /** The condition that a start waits for. */
 export const waitingForStore = 'MongoDB is unavailable';
+
+/** After this time the start says that it waits for the indexes, in milliseconds. */
+const slowBuildMs = 5_000;
 
 /**
  * Waits for MongoDB, then opens the control database and the database of the generation to be followed, the active one
@@ -37,14 +40,27 @@ export async function openStore(
   });
   const database = generationDatabase(mongo, databaseName, registered.number);
   await waitUntil(onWait, waitingForStore, async () => {
-    await ensureIndexes(database);
-    await ensureControlIndexes(control);
+    const slow = setTimeout(
+      onWait,
+      slowBuildMs,
+      'MongoDB is building indexes',
+      'a majority of its members must',
+    );
+    try {
+      await ensureIndexes(database);
+      await ensureControlIndexes(control);
+    } finally {
+      clearTimeout(slow);
+    }
   });
   return { control, registered, database };
 }
 
 /** Creates the missing indexes of the control database. */
 export async function ensureControlIndexes(control: Db): Promise<void> {
-  await progressOf(control).createIndexes([{ name: 'completeTo', key: { generation: 1, completeTo: 1 } }]);
+  await progressOf(control).createIndexes(
+    [{ name: 'completeTo', key: { generation: 1, completeTo: 1 } }],
+    builtByMajority,
+  );
   await ensureDeadLetterIndexes(control);
 }

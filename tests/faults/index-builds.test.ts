@@ -1,0 +1,43 @@
+import { MongoClient } from 'mongodb';
+import { openStore } from '../../services/projector/startup/open-store.ts';
+import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
+import { missingIndexes } from '../../shared/store/indexes.ts';
+import { eventually } from '../support/eventually.ts';
+import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
+import { useOpened } from '../support/use-opened.ts';
+
+describeOnMongo(['mongod'], 'a start that adds an index to a collection with documents', () => {
+  const replicaSet = useOpened(() =>
+    startReplicaSet({ members: 3, args: ['--setParameter', 'enableTestCommands=1'] }),
+  );
+  const start = async (name: string) => {
+    const client = new MongoClient(replicaSet.url);
+    const database = generationDatabase(client, name, 1);
+    await collectionOf(database, 'ticket').insertOne({ _id: 'ti_1' } as never);
+    const waits: string[] = [];
+    const opened = openStore(client, { DATABASE_NAME: name }, (condition) => waits.push(condition));
+    return { database, opened, waits, close: () => client.close() };
+  };
+
+  test('needs no secondary that is down', async () => {
+    const primary = await replicaSet.primary();
+    await replicaSet.members.find((member) => member !== primary)?.kill();
+    const { database, opened, close } = await start('index_secondary_down');
+    await opened;
+    expect(await missingIndexes(database)).toEqual([]);
+    await close();
+    await replicaSet.mend();
+  });
+
+  test('says that it waits while MongoDB builds it', async () => {
+    const primary = await replicaSet.primary();
+    const hang = (mode: string) =>
+      primary.admin((admin) => admin.command({ configureFailPoint: 'hangAfterStartingIndexBuild', mode }));
+    await hang('alwaysOn');
+    const { opened, waits, close } = await start('index_slow');
+    await eventually(() => waits.includes('MongoDB is building indexes') || waits);
+    await hang('off');
+    await opened;
+    await close();
+  });
+});
