@@ -1,4 +1,11 @@
-import { MongoError, MongoNetworkError, MongoServerError, MongoSystemError } from 'mongodb';
+import { isNativeError } from 'node:util/types';
+import {
+  MongoBulkWriteError,
+  MongoError,
+  MongoNetworkError,
+  MongoServerError,
+  MongoSystemError,
+} from 'mongodb';
 import { hasLostDatabase } from './stand-in-errors.ts';
 
 /** Driver errors, besides network errors, for a lost or closed connection, or no free connection in time. */
@@ -21,16 +28,22 @@ const serverCodes = new Set([
   6, 7, 43, 50, 64, 89, 91, 100, 133, 134, 175, 189, 237, 262, 9001, 10058, 10107, 11600, 11602, 13435, 13436,
 ]);
 
+/** The error that ended a bulk write: the driver wraps it, and calls it the response. Any other error is its own cause. */
+export const causeOfBulk = (error: unknown): unknown =>
+  error instanceof MongoBulkWriteError && isNativeError(error.errorResponse) ? error.errorResponse : error;
+
 /**
  * Whether an error of the MongoDB driver is transient: no server, a lost connection, an election, a time limit. Every
  * other error repeats for the same command: credentials, permissions, an index conflict, a document that cannot be
  * stored.
  */
-export function isTransientStoreError(error: unknown): boolean {
+export function isTransientStoreError(thrown: unknown): boolean {
+  const error = causeOfBulk(thrown);
   if (error instanceof MongoNetworkError || error instanceof MongoSystemError) return true;
   if (!(error instanceof MongoError)) return false;
   // The write may be durable already, or become durable once a majority is back. The caller retries until it knows.
   if (error.name === 'MongoWriteConcernError' || driverErrors.has(error.name)) return true;
+  if (error instanceof MongoBulkWriteError && error.result.getWriteConcernError()) return true;
   if (!(error instanceof MongoServerError)) return false;
   return serverCodes.has(Number(error.code)) || hasLostDatabase(error);
 }

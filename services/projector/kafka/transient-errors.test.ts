@@ -6,7 +6,7 @@ import {
   KafkaJSProtocolError,
   KafkaJSSASLAuthenticationError,
 } from 'kafkajs';
-import { MongoNetworkError, MongoServerError } from 'mongodb';
+import { MongoBulkWriteError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { isKafkaAuthorizationError, isTransient } from './transient-errors.ts';
 
 const answered = (type: string, retriable = false) =>
@@ -28,6 +28,10 @@ describe('an error of the brokers or of MongoDB', () => {
       }),
     ],
     ['an unavailable MongoDB', new MongoNetworkError('reset')],
+    [
+      'a bulk write whose connection is lost',
+      Reflect.construct(MongoBulkWriteError, [new MongoNetworkError('reset'), {}]) as Error,
+    ],
     ['a transient error as the cause', new Error('indexes', { cause: new MongoNetworkError('reset') })],
   ])('is transient: %s', (_, error) => {
     expect([isTransient(error), isKafkaAuthorizationError(error)]).toEqual([true, false]);

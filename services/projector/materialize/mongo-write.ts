@@ -7,6 +7,7 @@ import {
   type Collection,
 } from 'mongodb';
 import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
+import { causeOfBulk } from '../../../shared/store/transient-errors.ts';
 import type { StoredDocument, Write, Written } from './store.ts';
 
 /**
@@ -33,17 +34,19 @@ async function writeBulk(
   if (writes.length === 0) return;
   try {
     await collection.bulkWrite(writes.map(operation), { ordered: false });
-  } catch (error) {
-    if (error instanceof MongoBulkWriteError && !error.result.getWriteConcernError()) {
-      const failed = [error.writeErrors].flat();
-      if (failed.length === 0 || failed.some(({ code }) => causeOf(Number(code)) === null)) throw error;
-      for (const { index, code, errmsg = '' } of failed) {
-        const id = writes[index]?.document._id ?? '';
-        if (causeOf(Number(code)) === 'conflict') written.conflicted.add(id);
-        else written.refused.set(id, `code ${code}: ${errmsg.slice(0, 200)}`);
-      }
-      return;
+  } catch (thrown) {
+    const error = causeOfBulk(thrown);
+    const isBulk = error instanceof MongoBulkWriteError;
+    // Without a majority no write counts as durable, whatever became of the others.
+    if (isBulk && error.result.getWriteConcernError()) throw error;
+    const failed = isBulk ? [error.writeErrors].flat() : [];
+    if (failed.some(({ code }) => causeOf(Number(code)) === null)) throw error;
+    for (const { index, code, errmsg = '' } of failed) {
+      const id = writes[index]?.document._id ?? '';
+      if (causeOf(Number(code)) === 'conflict') written.conflicted.add(id);
+      else written.refused.set(id, `code ${code}: ${errmsg.slice(0, 200)}`);
     }
+    if (failed.length > 0) return;
     const reason = refusalReason(error);
     if (reason === null) throw error;
     const [first, ...others] = writes;
