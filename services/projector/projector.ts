@@ -7,6 +7,7 @@ import { createStoreClock, storeTime } from '../../shared/store/clock.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
+import { LogGap } from './consumer/gap-detector.ts';
 import { createPositions } from './consumer/positions.ts';
 import { kindOfTopic, topicOf } from './events/topics.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
@@ -18,11 +19,11 @@ import { applyRecords, type ApplyDeps } from './pipeline/apply-records.ts';
 import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
 import { ownsSweep, startSweeper } from './retention/sweeper.ts';
 import { connectBrokers, waitForGroup, waitForTopics } from './startup/connect-brokers.ts';
+import { storeFailure } from '../../shared/control/failures.ts';
 import { groupIdOf } from '../../shared/control/generations.ts';
 import { createLiveness } from './liveness.ts';
 import { initializeCounters, type Metrics } from './metrics.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
-import { storeFailure } from './generations/last-failure.ts';
 import { createThrottle } from './generations/throttle.ts';
 import { openStore, waitingForStore } from './startup/open-store.ts';
 import { waitUntil, type OnWait } from './startup/wait-until.ts';
@@ -120,7 +121,10 @@ async function connect(deps: ProjectorDeps) {
   await waitUntil(onWait, waitingForStore, () =>
     recordAbsence({ ...connected, now: storeClock.read }, registered),
   );
-  const onFatal = (error: Error) => void storeFailure(connected, error).then(() => deps.onFatal(error));
+  const onFatal = (error: Error) => {
+    const failure = { reason: error.message, isFinal: error instanceof LogGap };
+    void storeFailure(connected, failure).then(() => deps.onFatal(error));
+  };
   return { ...connected, onFatal };
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection, Db } from 'mongodb';
 import { silentAfterSeconds } from './progress.ts';
 
@@ -19,3 +20,16 @@ export const failuresOf = (control: Db): Collection<Failure> => control.collecti
 /** Whether no projector has continued the generation since. An ending projector saves its progress once more. */
 export const isLastFailure = ({ at }: Failure, savedAt: Date | null): boolean =>
   at.getTime() + silentAfterSeconds * 1_000 > (savedAt?.getTime() ?? 0);
+
+/** An ending projector waits at most this long for MongoDB, in milliseconds. */
+const storeWithinMs = 2_000;
+
+/** Stores why a projector ends, for `rebuild status`. Never rejects. */
+export async function storeFailure(
+  { control, generation, by }: { control: Db; generation: number; by: string },
+  failure: Pick<Failure, 'reason' | 'isFinal'>,
+): Promise<void> {
+  const update = { $set: { ...failure, by }, $currentDate: { at: true as const } };
+  const storing = failuresOf(control).updateOne({ _id: generation }, update, { upsert: true });
+  await Promise.race([storing.catch(() => undefined), sleep(storeWithinMs, undefined, { ref: false })]);
+}

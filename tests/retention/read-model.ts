@@ -5,7 +5,7 @@ import { threadOf } from '../../services/api/resources/messages.ts';
 import { readConversations } from '../../services/api/resources/tickets/conversations.ts';
 import type { TicketDocument } from '../../shared/documents/ticket.ts';
 import { findById } from '../../services/api/resources/find-by-id.ts';
-import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
+import { applyChanges } from '../../services/projector/materialize/fan-out.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep, type SweepDeps } from '../../services/projector/retention/sweep.ts';
 import { dayMs } from '../../shared/documents/retention.ts';

@@ -1,5 +1,5 @@
 import type { Kind } from '../../shared/documents/document.ts';
-import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
+import { applyChanges } from '../../services/projector/materialize/fan-out.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
 import { changeOf, deletionOf, engineDeps } from '../support/engine.ts';

@@ -123,7 +123,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'dependents are refreshed before the entity is written',
-    file: `${engine}/apply-changes.ts`,
+    file: fanOut,
     edits: [
       [
         'const { entities, rejections } = await reconcile(deps, kind, ids, byId);',

@@ -1,7 +1,6 @@
 import type { ReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
 import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
-import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
-import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
+import { applyChanges, type UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import { engineDeps } from '../support/engine.ts';

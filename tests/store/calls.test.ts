@@ -1,4 +1,4 @@
-import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
+import { applyChanges } from '../../services/projector/materialize/fan-out.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';

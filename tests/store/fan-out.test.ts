@@ -1,7 +1,6 @@
-import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
+import { applyChanges, chunkSize } from '../../services/projector/materialize/fan-out.ts';
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
-import { chunkSize } from '../../services/projector/materialize/fan-out.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { appliedUpTo, changeOf, deletionOf, engineDeps, storedDocument } from '../support/engine.ts';
 import { created } from '../support/entities.ts';

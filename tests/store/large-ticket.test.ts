@@ -1,4 +1,4 @@
-import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
+import { applyChanges } from '../../services/projector/materialize/fan-out.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { embeddedConversationsMax, type TicketJoined } from '../../shared/documents/ticket.ts';
 import { collectionOf } from '../../shared/store/connection.ts';

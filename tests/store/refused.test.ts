@@ -1,5 +1,5 @@
 import { applyParsed } from '../../services/projector/pipeline/apply-records.ts';
-import { applyChanges } from '../../services/projector/materialize/apply-changes.ts';
+import { applyChanges } from '../../services/projector/materialize/fan-out.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { Kind } from '../../shared/documents/document.ts';

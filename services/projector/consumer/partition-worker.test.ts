@@ -5,8 +5,7 @@ import { emptyData, memoryStore } from '../../../tests/simulation/memory-store.t
 import { changeOf, engineDeps } from '../../../tests/support/engine.ts';
 import { created } from '../../../tests/support/entities.ts';
 import type { Event } from '../../../tests/support/events.ts';
-import { applyChanges } from '../materialize/apply-changes.ts';
-import type { UpdateDeps } from '../materialize/fan-out.ts';
+import { applyChanges, type UpdateDeps } from '../materialize/fan-out.ts';
 import type { Store } from '../materialize/store.ts';
 import { createPartitionWorker, type PartitionWorkerDeps } from './partition-worker.ts';
 import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';

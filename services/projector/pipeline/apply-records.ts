@@ -7,7 +7,7 @@ import type { Change } from '../events/change.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
 import { parse } from '../events/parse.ts';
 import { topicOf } from '../events/topics.ts';
-import { applyChanges } from '../materialize/apply-changes.ts';
+import { applyChanges } from '../materialize/fan-out.ts';
 import type { ReconcileDeps } from '../materialize/reconcile.ts';
 
 export type ApplyDeps = ReconcileDeps & StoreDeadLettersDeps;

@@ -1,5 +1,5 @@
 import { createLiveness } from '../liveness.ts';
-import { observedPartitions } from './observed-partitions.ts';
+import { observedPartitions } from './commit-loop.ts';
 import { createPositions } from './positions.ts';
 
 const t0 = { topic: 't', partition: 0, position: 3, progressCount: 0 };
