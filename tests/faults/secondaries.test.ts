@@ -99,7 +99,7 @@ describeOnMongo(['mongod'], 'data from secondaries', () => {
         // given a secondary that applies nothing, and a change before the watermark
         await apply('alwaysOn');
         await collectionOf(store.database, 'ticket').updateOne(
-          { _id: 'ti_1' } as never,
+          { _id: 'ti_1' },
           { $set: { 'state.title': 'new' } },
           { writeConcern: { w: 'majority' } },
         );

@@ -32,8 +32,12 @@ describe('while a transaction is open', () => {
     };
     return { commit };
   };
+  const startedApi = () => {
+    if (api === null) throw new Error('the test has not started the API yet');
+    return api;
+  };
   const list = async (query = '') => {
-    const answer = await api!.get(`/v1/tickets${query}`);
+    const answer = await startedApi().get(`/v1/tickets${query}`);
     const { data } = answer.json() as { data: { id: string }[] };
     return { ids: data.map(({ id }) => id).sort(), asOf: new Date(answer.headers.get('data-as-of') ?? '') };
   };

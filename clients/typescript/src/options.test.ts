@@ -35,7 +35,7 @@ test.each([undefined, ''])('the error of the key %j says what to do', (apiKey) =
 test.each([' ', 'svc_live_secret\n', 'svc_live_secret\r\nX: 1', 'svc_live_sécret', ' svc_live_secret'])(
   'the key %j is refused, and the error does not contain it',
   (apiKey) => {
-    expect(() => parseOptions({ ...good, apiKey: apiKey as string })).toThrow(
+    expect(() => parseOptions({ ...good, apiKey })).toThrow(
       'apiKey must be printable ASCII without spaces around it',
     );
   },
