@@ -57,7 +57,7 @@ async function startMember(setName: string, args: string[]) {
   const { instance, port } = server.instanceInfo ?? {};
   if (!instance || !port) throw new Error('the mongod has no port');
   const signal = (name: NodeJS.Signals) => instance.mongodProcess?.kill(name);
-  const admin = <T>(run: (admin: ReturnType<MongoClient['db']>) => Promise<T>) => asAdmin(port, run);
+  const admin = <T>(run: AdminCommands<T>, limitMs?: number) => asAdmin(port, run, limitMs);
   return {
     host: `127.0.0.1:${port}`,
     admin,
@@ -87,14 +87,13 @@ async function startMember(setName: string, args: string[]) {
   };
 }
 
-/** Runs commands on one server, within a second each. */
-async function asAdmin<T>(
-  port: number,
-  run: (admin: ReturnType<MongoClient['db']>) => Promise<T>,
-): Promise<T> {
+type AdminCommands<T> = (admin: ReturnType<MongoClient['db']>) => Promise<T>;
+
+/** Runs commands on one server, which has to accept a connection within the limit. */
+async function asAdmin<T>(port: number, run: AdminCommands<T>, limitMs = 30_000): Promise<T> {
   await using client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
-    serverSelectionTimeoutMS: 1_000,
-    connectTimeoutMS: 1_000,
+    serverSelectionTimeoutMS: limitMs,
+    connectTimeoutMS: limitMs,
   });
   return await run(client.db('admin'));
 }
@@ -149,7 +148,7 @@ export type ReplicaSet = Awaited<ReturnType<typeof startReplicaSet>>;
 /** How a member describes itself; an error instead if it does not answer. */
 const helloOf = (member: Member): Promise<Hello> =>
   member
-    .admin((admin) => admin.command({ hello: 1 }))
+    .admin((admin) => admin.command({ hello: 1 }), 1_000)
     .then(
       ({ isWritablePrimary, secondary, electionId }) => ({
         isWritablePrimary: isWritablePrimary === true,
@@ -177,13 +176,13 @@ async function findPrimary(members: Member[]): Promise<Member> {
   return found as Member;
 }
 
-/** A sharded cluster behind one `mongos`; each shard is a replica set. */
-export async function startShardedCluster({ shards: count, members }: { shards: number; members: number }) {
+/** A sharded cluster behind one `mongos`; each shard is a replica set of the given size. */
+export async function startShardedCluster({ shards: sizes }: { shards: number[] }) {
   const mongos = find('mongos');
   if (!mongos) throw new Error('there is no mongos');
   const [configServer, ...shards] = await Promise.all([
     startReplicaSet({ members: 1, setName: 'config', args: ['--configsvr'], config: { configsvr: true } }),
-    ...Array.from({ length: count }, (_, index) =>
+    ...sizes.map((members, index) =>
       startReplicaSet({ members, setName: `shard${index}`, args: ['--shardsvr'] }),
     ),
   ]);
