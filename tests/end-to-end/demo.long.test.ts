@@ -13,7 +13,7 @@ async function runUntil(pattern: RegExp, ...options: string[]) {
     ...options,
   ]);
   const fatal = () => (demo.child.exitCode === null ? [] : [new Error(demo.stderr())]);
-  await eventually(() => Promise.resolve(pattern.test(demo.stdout())), fatal);
+  await eventually(() => pattern.test(demo.stdout()), fatal);
   const folder = dirname(/Started projector, log: (\S+)/.exec(demo.stdout())?.[1] ?? '');
   return { demo, folder };
 }
@@ -40,12 +40,13 @@ test('npm start fails if a service ends, and leaves the logs, but no data and no
 }, 240_000);
 
 test('npm start says why it stands still', async () => {
-  const { demo } = await runUntil(/Projecting events: [2-7]/, '--size', 'medium');
+  const { demo } = await runUntil(/Started projector/);
   const projector = projectorOf(demo);
   process.kill(projector, 'SIGSTOP');
-  await eventually(() => Promise.resolve(/No progress for 10 s.[^]*held by /.test(demo.stdout())));
+  // How far it has come by then decides what `status` says of it.
+  await eventually(() => /No progress for 10 s[^]*(no projector has|held by)/.test(demo.stdout()));
   process.kill(projector, 'SIGCONT');
-  await eventually(() => Promise.resolve(demo.stdout().includes('Ready after')));
+  await eventually(() => demo.stdout().includes('Ready after'));
   expect(demo.stdout().match(/No progress/g)).toHaveLength(1);
   expect(await demo.stop('SIGINT')).toBe(0);
-}, 240_000);
+}, 300_000);
