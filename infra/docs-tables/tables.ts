@@ -10,6 +10,7 @@ import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { createMetrics as createProjectorMetrics } from '../../services/projector/metrics.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
+import { markdown } from './markdown.ts';
 import { catalogueOf, unitOf, type CataloguedMetric } from './catalogue.ts';
 import { variableNames, variablesOf } from '../../shared/runtime/config.ts';
 
@@ -144,15 +145,3 @@ function defaultOf(setting: z.ZodType | undefined): string {
 }
 
 const code = (text: string) => `\`${text}\``;
-
-/** A table as prettier formats it. */
-function markdown(head: string[], rows: string[][]): string {
-  const cells = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
-  const widths = head.map((title, column) =>
-    Math.max(3, title.length, ...cells.map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (row: string[]) =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return `${[line(head), rule, ...cells.map(line)].join('\n')}\n`;
-}

@@ -1,5 +1,12 @@
+import type { Db } from 'mongodb';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
-import { generationOf, requireVersion } from '../../../shared/control/generations.ts';
+import {
+  generationOf,
+  replaceRegistry,
+  requireVersion,
+  type GenerationRegistry,
+} from '../../../shared/control/generations.ts';
 import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { compareDocuments, resultText, type ComparisonResult } from './compare.ts';
 import { logOffsets, type OperatorDeps } from './deps.ts';
@@ -28,6 +35,7 @@ export async function compareWithActive(
     throw new RebuildRefused(
       `generation ${number} is the active one: compare it with its own entities with: verify`,
     );
+  await requireWritable(control, registry);
   const source = betweenGenerations(deps, toSide(deps, active.number), toSide(deps, number));
   const result = await compareDocuments(source, { ...deps, expectations });
   const { compared, differing, differences, expected } = result;
@@ -47,6 +55,17 @@ export async function compareWithActive(
   const why = [text, ...expectations.map(expectationText)].join(' ');
   await changeRegistry(control, storeReport(number, report, { by, at: report.at, why }));
   return result;
+}
+
+/** Refuses a user who could not store the result: a comparison takes long. The write is to a revision that never exists. */
+async function requireWritable(control: Db, registry: GenerationRegistry): Promise<void> {
+  try {
+    await replaceRegistry(control, { ...registry, revision: -1 }, registry);
+  } catch (error) {
+    throw new RebuildRefused(
+      `cannot write to ${control.databaseName}; the MongoDB user needs the role readWrite there: ${errorMessage(error)}`,
+    );
+  }
 }
 
 /** Compares a generation, by default the active one, with a fresh join of its own entities. Refuses one of another release. */

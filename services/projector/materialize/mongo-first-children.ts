@@ -36,15 +36,15 @@ export async function readFirstChildren(
     if (!family.has(child._id)) heldCount += 1;
     family.set(child._id, child);
   };
+  const readOf = (wanted: string[], limit: number) => {
+    const orgIds = [...new Set(wanted.map((id) => parents.get(id)))];
+    const filter = { [field]: { $in: wanted }, orgId: { $in: orgIds }, byCreated: { $gte: '' } };
+    return read(filter, inOrder, limit);
+  };
   while (pending.length > 0 && heldCount < childrenMax) {
     const wanted = pending.slice(0, parentsPerRead);
-    const orgIds = [...new Set(wanted.map((id) => parents.get(id)))];
     const limit = Math.min(childrenPerRead, wanted.length * max);
-    const found = await read(
-      { [field]: { $in: wanted }, orgId: { $in: orgIds }, byCreated: { $gte: '' } },
-      inOrder,
-      limit,
-    );
+    const found = await readOf(wanted, limit);
     for (const child of found) add(child);
     const last = found.at(-1);
     if (found.length < limit || !last) {
@@ -54,8 +54,7 @@ export async function readFirstChildren(
     // The read ended within this family.
     const lastId = idIn(last.state, parentField);
     if ((families.get(lastId)?.size ?? 0) < max) {
-      const filter = { [field]: lastId, orgId: parents.get(lastId), byCreated: { $gte: '' } };
-      for (const child of await read(filter, inOrder, max)) add(child);
+      for (const child of await readOf([lastId], max)) add(child);
     }
     pending.splice(0, wanted.indexOf(lastId) + 1);
   }

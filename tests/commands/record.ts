@@ -1,0 +1,90 @@
+import { MongoClient, type CommandStartedEvent } from 'mongodb';
+import { kinds } from '../../shared/documents/document.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import { monitorCommands } from '../support/monitor-commands.ts';
+import { isOfDriver, shapesOf, type Part, type Shape } from './shape.ts';
+
+/** A shape that the services send, and the collections to which they send it. */
+export type Recorded = Shape & {
+  targets: Set<string>;
+  /** The first example, and its database. */
+  example: { database: string; command: Part };
+  /** The indexes of its plan; null without a plan, before it is explained, or if the store is not MongoDB. */
+  indexes: string[] | null;
+};
+
+const entityCollections = new Set(kinds.map((kind) => resources[kind].collection));
+
+/**
+ * Who receives the shape: a collection, or the entities, if every kind may. The engine finds them by `_id` and `refs`, in
+ * batches that differ from run to run.
+ */
+function targetOf(collection: string, text: string): string {
+  if (collection === '') return 'the database';
+  const isOfAny = /^(insert|createIndexes|listIndexes|drop|count|.*?\{ (_id|refs)( [^,]*)?[,}])/.test(text);
+  return entityCollections.has(collection) && isOfAny ? 'entities' : collection;
+}
+
+/**
+ * Records the commands of the services that run in this process. Their clients have an `appName`; those of tests have
+ * none.
+ */
+export function recordCommands() {
+  const recorded = new Map<string, Recorded>();
+  const record = ({ commandName, databaseName: database, command }: CommandStartedEvent) => {
+    if (isOfDriver(commandName)) return;
+    const named = (command as Record<string, unknown>)[commandName];
+    const collection = typeof named === 'string' ? named : '';
+    for (const { alone, ...shape } of shapesOf(commandName, command)) {
+      const target = targetOf(collection, shape.text);
+      const key = `${entityCollections.has(target) ? 'an entity' : target} ${shape.text}`;
+      const example = { database, command: alone };
+      const found = recorded.get(key) ?? { ...shape, targets: new Set(), example, indexes: null };
+      found.targets.add(target);
+      recorded.set(key, found);
+    }
+  };
+  const connect = Reflect.get<object, string>(MongoClient.prototype, 'connect') as MongoClient['connect'];
+  const spy = jest.spyOn(MongoClient.prototype, 'connect').mockImplementation(function (this: MongoClient) {
+    if (this.options.appName && !this.listenerCount('commandStarted'))
+      monitorCommands(this).on('commandStarted', record);
+    return connect.call(this);
+  });
+  return { recorded, stop: () => spy.mockRestore() };
+}
+
+const notExplained = [
+  '$db',
+  'lsid',
+  '$clusterTime',
+  '$readPreference',
+  'readConcern',
+  'writeConcern',
+  'txnNumber',
+];
+
+/** Asks MongoDB for the indexes of each shape that is not explained yet. */
+export async function explainIndexes(mongo: MongoClient, recorded: Map<string, Recorded>): Promise<void> {
+  for (const shape of recorded.values()) {
+    const { database, command } = shape.example;
+    const entries = Object.entries(command).filter(([field]) => !notExplained.includes(field));
+    if (shape.indexes || entries.length === 0) continue;
+    const explain = Object.fromEntries(entries);
+    shape.indexes = indexesIn(await mongo.db(database).command({ explain, verbosity: 'queryPlanner' }));
+  }
+}
+
+/** The names of the indexes that a plan of MongoDB scans; null for a plan of the stand-in. */
+function indexesIn(plan: unknown): string[] | null {
+  const names = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const node = value as Part;
+    if (node.stage === 'IDHACK') names.add('_id_');
+    if (node.stage === 'COLLSCAN') names.add('none');
+    if (typeof node.indexName === 'string') names.add(node.indexName);
+    for (const [key, inner] of Object.entries(node)) if (key !== 'rejectedPlans') visit(inner);
+  };
+  visit(plan);
+  return names.size === 0 ? null : [...names].sort();
+}

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { collectionOf, createMongo } from '../../shared/store/connection.ts';
+import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { startApi } from '../api/test-api.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { deletionOf } from '../support/engine.ts';
+import type { Event } from '../support/events.ts';
+import type { useProjector } from '../support/use-projector.ts';
+
+type Projector = ReturnType<typeof useProjector>;
+
+const token = 'svc_live_commands01234567';
+const expired = { createdAt: '2020-01-01T00:00:00Z', updatedAt: '2020-01-01T00:00:00Z' };
+const numbered = (length: number, event: (id: string) => Event) =>
+  Array.from({ length }, (_, index) => event(String(index).padStart(4, '0')));
+
+/** More conversations than a ticket embeds, and more messages than a fan-out finds at once. */
+const backlog: Event[] = [
+  created('apiKey', 'key_1', { tokenSha256: createHash('sha256').update(token).digest('hex') }),
+  ...(['contact', 'user', 'agent', 'tag', 'topic', 'channel', 'qa', 'ticket'] as const).map((kind) =>
+    created(
+      kind,
+      { contact: 'con_1', user: 'user_1', agent: 'agent_1', ticket: 'ti_1' }[kind as 'user'] ?? kind,
+    ),
+  ),
+  created('contact', 'con_2'),
+  created('contact', 'con_gone'),
+  created('channel', 'short', { dataRetentionDays: 30 }),
+  created('ticket', 'ti_2', { requesterId: 'con_2', tagIds: ['tag'], topicIds: ['topic'] }),
+  ...numbered(205, (id) => created('conversation', `conv_${id}`, { channelId: 'channel' })),
+  created('conversation', 'conv_old', { ...expired, channelId: 'short' }),
+  created('message', 'msg_old', { ...expired, conversationId: 'conv_old' }),
+  created('conversation', 'conv_pending', { channelId: 'missing' }),
+  created('message', 'msg_orphan', { conversationId: 'conv_missing' }),
+  ...numbered(2_010, (id) => created('message', `msg_${id}`, { conversationId: 'conv_0000' })),
+];
+
+/** A backlog, changes of every kind, dead letters, and a second projector's sweep. */
+export async function project({
+  environment,
+  publish,
+  send,
+  applied,
+  start,
+  find,
+  deadLetters,
+}: Projector): Promise<void> {
+  await publish(...backlog);
+  const first = await start();
+  await applied();
+  await publish(
+    created('contact', 'con_1', { name: 'Grace' }, 2),
+    created('contact', 'con_2', { name: 'Alan' }, 2),
+    created('ticket', 'ti_2', { requesterId: 'con_1' }, 2),
+    deletionOf(created('tag', 'tag'), 2),
+    created('conversation', 'conv_0001', { channelId: 'channel', ticketId: 'ti_2' }, 2),
+    { ...created('user', 'user_1'), op: 'tombstone' },
+  );
+  await send('contact', { key: 'con_gone', value: '{' }, { key: 'con_bad', value: '{' });
+  await eventually(async () => (await deadLetters()).length === 2);
+  await publish(deletionOf(created('contact', 'con_gone'), 2));
+  await applied();
+  await eventually(async () => (await deadLetters()).length === 1);
+  await first.stop();
+  // Orphans are swept after days: one whose conversation is missing, and one whose conversation has come.
+  await collectionOf(environment.database, 'message').updateMany(
+    { _id: { $in: ['msg_orphan', 'msg_0000'] } },
+    { $set: { orphanedAt: new Date(0) } },
+  );
+  await start();
+  for (const [kind, id] of [
+    ['conversation', 'conv_old'],
+    ['message', 'msg_orphan'],
+  ] as const)
+    await eventually(async () => (await find(kind, id))?.state === undefined);
+}
+
+const paths = [
+  ...['', '?status=open', '?status=open&status=closed'].flatMap((status) =>
+    ['createdAt', 'updatedAt', '-updatedAt'].flatMap((sort) =>
+      ['', '&createdAt[gte]=2020-01-01', '&updatedAt[lte]=2099-01-01'].map(
+        (bound) => `/v1/tickets${status}${status ? '&' : '?'}sort=${sort}${bound}`,
+      ),
+    ),
+  ),
+  ...['/v1/tickets/ti_1', '/v1/conversations/conv_0000', '/v1/conversations/conv_0000/messages'],
+  ...['/v1/channels', '/v1/channels?type=email', '/v1/channels/channel', '/v1/knowledge/qa'],
+];
+
+/** Every route of the API, with its filters and sorts. */
+export async function serve({ environment }: Projector): Promise<string> {
+  const client = createMongo(environment.config.MONGODB_URL, 'api');
+  const api = await startApi({ client, name: environment.name }, { traced: true });
+  const requestIds: string[] = [];
+  for (const path of [...paths, '/v1/tickets/ti_missing', '/v1/tickets?limit=1&sort=createdAt']) {
+    const { status, headers } = await api.get(path, { token });
+    if (status !== 200 && !path.includes('missing')) throw new Error(`${path}: ${status}`);
+    requestIds.push(headers.get('request-id') ?? '');
+  }
+  const [requestId = ''] = requestIds;
+  const traced = requestTracesOf(environment.control);
+  await eventually(async () => (await traced.countDocuments({ _id: requestId })) === 1);
+  await api.close();
+  await client.close();
+  return requestId;
+}
+
+type Verb = (...args: string[]) => Promise<void>;
+
+/** The commands of the CLI; a code of exit that is not among `codes` fails. */
+const verbOf =
+  ({ cli }: Projector, codes = [0, 1]): Verb =>
+  async (...args) => {
+    const { code, errors } = await cli(...args);
+    if (!codes.includes(code)) throw new Error(`${args.join(' ')} exited ${code}: ${errors}`);
+  };
+
+export async function operate(projector: Projector, requestId: string): Promise<void> {
+  const run = verbOf(projector);
+  await run('status');
+  await run('trace', requestId);
+  for (const id of ['ti_1', 'msg_0000', 'conv_0000', 'con_1']) await run('explain', id);
+  await run('keys', 'list', '--org', 'org_1');
+  await run('keys', 'block', 'key_1', '--why', 'test');
+  await run('keys', 'list');
+  await run('keys', 'unblock', 'key_1');
+  const [letter] = await projector.deadLetters();
+  const id = letter?._id ?? '';
+  const topic = projector.topic('contact');
+  await run('dead-letters', 'list');
+  await run('dead-letters', 'list', '--topic', topic, '--org', 'org_1', '--reason', 'not_json');
+  await run('dead-letters', 'show', id);
+  await run('dead-letters', 'redrive', '--topic', topic);
+  await run('dead-letters', 'purge', id, '--dry-run');
+  await run('dead-letters', 'purge', '--topic', topic, '--yes');
+  await run('dead-letters', 'show', id);
+  await run('verify');
+}
+
+/** A rebuild, its promotion, a rollback and the promotion again. */
+export async function rebuild(projector: Projector): Promise<void> {
+  const run = verbOf(projector, [0]);
+  await run('rebuild', 'start', '--why', 'test');
+  await projector.start({ settings: { GENERATION: 2 } });
+  await run('rebuild', 'await', '2');
+  await run('rebuild', 'status');
+  await run('rebuild', 'history');
+  await run('rebuild', 'compare', '2');
+  for (const [verb, number] of [
+    ['promote', '2'],
+    ['rollback', '1'],
+    ['promote', '2'],
+  ] as const)
+    await run('rebuild', verb, number, '--why', 'test');
+}
+
+/** Drops the generation that was active before. */
+export async function drop(projector: Projector): Promise<void> {
+  await projector.stop();
+  await verbOf(projector, [0])('rebuild', 'drop', '1', '--force', '--why', 'test');
+}
