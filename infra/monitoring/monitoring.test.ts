@@ -71,6 +71,17 @@ test('every alert names its severity, and a runbook with the four parts', () => 
   }
 });
 
+test('the inhibition rules name alerts', () => {
+  const { inhibit_rules } = readYaml('infra/monitoring/alertmanager.yaml') as {
+    inhibit_rules: { source_matchers: string[]; target_matchers: string[] }[];
+  };
+  const named = inhibit_rules
+    .flatMap(({ source_matchers, target_matchers }) => [...source_matchers, ...target_matchers])
+    .flatMap((matcher) => matcher.match(/Support\w+/g) ?? []);
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((name) => !alerts.some(({ alert }) => alert === name))).toEqual([]);
+});
+
 test('alerts.test.yaml has series on which each alert fires, and series on which it is silent', async () => {
   const { tests } = readYaml('infra/monitoring/alerts.test.yaml') as RuleTests;
   const tested = tests.flatMap(({ alert_rule_test }) => alert_rule_test);

@@ -9,7 +9,7 @@ export const holdCauses = {
   starting: 'the start offset of a partition is not found yet',
   unreadable: 'the end of a log cannot be read: no leader, or a broker that does not answer',
   unassigned: 'no projector applies a partition',
-  unsaved: 'progress cannot be saved: MongoDB or the brokers do not answer',
+  unsaved: 'progress cannot be saved: MongoDB does not answer',
 } as const;
 
 export type HoldCause = keyof typeof holdCauses;

@@ -99,7 +99,7 @@ export function startCommitLoop(
     intervalMs,
     onError: (error) => {
       if (isTransient(error)) liveness.observeUnavailable(nowMs());
-      gauges.observeFailure(nowMs());
+      gauges.observeFailure(nowMs(), error);
       deps.logger.warn({ error }, 'could not save progress; trying again');
     },
   });

@@ -1,3 +1,4 @@
+import kafkajs from 'kafkajs';
 import { createMetrics } from '../metrics.ts';
 import { createFreshnessGauges } from './freshness.ts';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
@@ -97,11 +98,18 @@ describe('the cause that holds the watermark', () => {
     expect(await given(state).held()).toEqual(held);
   });
 
-  it('is that progress cannot be saved, and age and lag grow, while runs fail', async () => {
+  it.each([
+    [
+      'the log, while the brokers do not answer',
+      new kafkajs.KafkaJSConnectionError('refused'),
+      { unreadable: 155 },
+    ],
+    ['the progress, while MongoDB does not answer', new Error('connection timed out'), { unsaved: 155 }],
+  ])('is %s; age and lag grow', async (_, error, expected) => {
     const { gauges, held, ages, metrics } = given({ position: 9 });
     expect(await ages()).toEqual([100]);
-    gauges.observeFailure(60_000);
-    expect(await held()).toEqual({ unsaved: 160 });
+    gauges.observeFailure(60_000, error);
+    expect(await held()).toEqual(expected);
     expect(await ages()).toEqual([160]);
     expect((await metrics.lagSeconds.get()).values).toEqual([{ labels: { topic: 't' }, value: 60 }]);
   });

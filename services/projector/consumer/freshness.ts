@@ -1,6 +1,7 @@
 import { isSilent, type HeldBy } from '../../../shared/control/progress.ts';
 import type { LogState } from '../kafka/log-client.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
+import { isKafkaError } from '../kafka/transient-errors.ts';
 import type { Metrics } from '../metrics.ts';
 import type { RunningConsumer } from './consumer.ts';
 import { holdCauses, type HoldCause } from '../../../shared/control/hold-causes.ts';
@@ -30,6 +31,7 @@ type Observed = Pick<RunningConsumer, 'fanOutWaiting' | 'withoutStartOffset'>;
 /** Sets the gauges of lag and freshness, once per run of the commit loop. */
 export function createFreshnessGauges({ metrics, allowanceMs, registeredAt }: Deps, consumer: Observed) {
   let ageSeconds = 0;
+  let heldSeconds = 0;
   let observedMs: number | null = null;
   let lags = new Map<string, number>();
   const hold = (cause: HoldCause | null, seconds: number) => {
@@ -43,7 +45,8 @@ export function createFreshnessGauges({ metrics, allowanceMs, registeredAt }: De
       metrics.staleness.set(ageSeconds);
       metrics.fanOutWaiting.set(consumer.fanOutWaiting());
       const knownMs = Math.max(watermark.getTime() + allowanceMs, registeredAt.getTime());
-      hold(causeOf(consumer, log, snapshot, heldBy, asOf), secondsSince(asOf, knownMs));
+      heldSeconds = secondsSince(asOf, knownMs);
+      hold(causeOf(consumer, log, snapshot, heldBy, asOf), heldSeconds);
       setLags(metrics, log, snapshot);
       metrics.lagSeconds.reset();
       const byTopic = Map.groupBy(
@@ -59,14 +62,13 @@ export function createFreshnessGauges({ metrics, allowanceMs, registeredAt }: De
       for (const [topic, seconds] of lags) metrics.lagSeconds.set({ topic }, seconds);
     },
     /** A run has failed: nothing is known of the log or of the progress since the last one. */
-    observeFailure: (nowMs: number) => {
+    observeFailure: (nowMs: number, error: unknown) => {
       observedMs ??= nowMs;
       const elapsed = (nowMs - observedMs) / 1_000;
-      const seconds = ageSeconds + elapsed;
       // Records may have come since.
       for (const [topic, lag] of lags) metrics.lagSeconds.set({ topic }, lag + elapsed);
-      metrics.staleness.set(seconds);
-      hold('unsaved', seconds);
+      metrics.staleness.set(ageSeconds + elapsed);
+      hold(isKafkaError(error) ? 'unreadable' : 'unsaved', heldSeconds + elapsed);
     },
   };
 }

@@ -22,6 +22,10 @@ export const permissionErrors = [
 export const errorChain = (error: unknown): Error[] =>
   error instanceof Error ? [error, ...errorChain(error.cause)] : [];
 
+/** Whether the error is of the Kafka client, and not of MongoDB. */
+export const isKafkaError = (error: unknown): boolean =>
+  errorChain(error).some(({ name }) => name.startsWith('KafkaJS'));
+
 /** Whether the brokers reject this client: its credentials, its SASL mechanism or its permissions. */
 export const isKafkaAuthorizationError = (error: unknown): boolean =>
   errorChain(error).some(({ name, type = '' }: Error & { type?: string }) =>
