@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { withKeyFile } from '../dev-servers/docker/containers.ts';
+import { commandsIn } from '../../services/operations/deployment.ts';
 import { images } from '../dev-servers/docker/engine.ts';
 
 type Service = { image: string; ports?: string[]; entrypoint?: string[]; volumes?: string[] };
@@ -15,6 +16,12 @@ test('every published port is on loopback only, and no password has a default', 
   expect(ports).toHaveLength(6);
   for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   expect(text).not.toMatch(/PASSWORD:-/);
+});
+
+test('the commands that are printed run in a container of their own, which no drop of a generation ends', () => {
+  const [, service = ''] = / (\w+)$/.exec(commandsIn.compose.cli) ?? [];
+  expect(services[service]).toMatchObject({ entrypoint: ['support-cli'], profiles: ['cli'], restart: 'no' });
+  expect(text).not.toContain('exec projector');
 });
 
 test('the images have exact versions, and the images and the entrypoint are those of the Docker dev servers', () => {

@@ -15,7 +15,7 @@ export type Commands = {
 export const commandsIn: Record<Deployment, Commands> = {
   source: { cli: 'npx support-cli', projector: (generation) => `GENERATION=${generation} npm run projector` },
   compose: {
-    cli: 'docker compose exec projector support-cli',
+    cli: 'docker compose run --rm cli',
     projector: (generation) => `docker compose run --detach --env GENERATION=${generation} projector`,
   },
   helm: {

@@ -42,7 +42,7 @@ const run = (changes: Record<string, string | undefined>, ...args: string[]) =>
 test('the help shows the commands of the deployment, and an unknown deployment is an error', async () => {
   const help = await run({ DEPLOYMENT: 'compose' }, 'status', '--help');
   expect(help).toMatchObject({ code: 0, errors: '' });
-  expect(help.text).toContain('\n  docker compose exec projector support-cli status --json | jq');
+  expect(help.text).toContain('\n  docker compose run --rm cli status --json | jq');
   const unknown = startService('cli', { ...testEnvironment.environment, DEPLOYMENT: 'nomad' }, ['status']);
   expect(await unknown.exited).toBe(2);
   expect(unknown.stderr()).toBe('Bad configuration:\n  DEPLOYMENT: must be one of source, compose, helm\n');

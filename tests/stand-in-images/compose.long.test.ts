@@ -36,7 +36,7 @@ for (const [, path = ''] of sent) parts.push(path);
 
     test('a key that the CLI creates reads through the proxy, and both replicas count its requests together', async () => {
       const created = await compose(
-        ...['exec', '--no-TTY', 'projector', 'support-cli', 'keys', 'create', '--org', 'org_1', '--json'],
+        ...['run', '--rm', '--no-TTY', 'cli', 'keys', 'create', '--org', 'org_1', '--json'],
       );
       const { token } = JSON.parse(created) as { token: string };
       const request = () =>

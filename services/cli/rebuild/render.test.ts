@@ -8,7 +8,7 @@ it('names the next commands of the deployment after the start of a rebuild', () 
   expect(lines.slice(1, 4)).toEqual([
     '  docker compose run --detach --env GENERATION=2 projector',
     'Then wait until it is ready, compare it, and promote it:',
-    '  docker compose exec projector support-cli rebuild await 2',
+    '  docker compose run --rm cli rebuild await 2',
   ]);
 });
 
