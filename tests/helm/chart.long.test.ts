@@ -1,5 +1,8 @@
-import { components } from '../../infra/helm/values.ts';
-import { projectorConfig } from '../../services/projector/config.ts';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { apiSettings } from '../../services/api/config.ts';
+import { cliSettings } from '../../services/cli/config.ts';
+import { projectorConfig, projectorSettings } from '../../services/projector/config.ts';
 import { variableNames } from '../../shared/runtime/config.ts';
 import { groupIdOf } from '../../shared/control/generations.ts';
 import { parseManifests, useChart, type Manifest, type Values } from './chart.ts';
@@ -43,12 +46,13 @@ describe.each(deployments)('with %s', (_, values) => {
 
   test('every variable is a setting, only Secrets hold secrets, and the API gets no secret of another service', async () => {
     const manifests = await render(values);
-    const settings = Object.values(components).flatMap((each) => variableNames(each));
+    const settings = [projectorSettings, apiSettings, cliSettings].flatMap((each) => variableNames(each));
+    const others = ['NODE_EXTRA_CA_CERTS', 'TZ'];
     const data = manifests.flatMap((manifest) => Object.keys({ ...manifest.data, ...manifest.stringData }));
     const variables = pods(manifests).flatMap(({ spec }) =>
       spec.containers.flatMap(({ env = [] }) => env.map(({ name }) => name)),
     );
-    expect([...data, ...variables].filter((name) => !settings.includes(name))).toEqual([]);
+    expect([...data, ...variables].filter((name) => ![...settings, ...others].includes(name))).toEqual([]);
     const open = manifests.filter(({ kind }) => kind !== 'Secret');
     expect(JSON.stringify(open)).not.toContain(password);
     const api = named(manifests, 'Deployment', 'support-api');
@@ -131,17 +135,55 @@ test('a changed setting or secret restarts the pods that read it, and no others'
     return Object.keys(before).filter((name) => after[name] !== before[name]);
   };
   const { api, projector, settings } = required;
-  const projectors = ['support-cli', 'support-projector-g1'];
   expect(await changed({})).toEqual([]);
   expect((await changed({ settings: { ...settings, LOG_LEVEL: 'debug' } })).sort()).toEqual([
     'support-api',
-    ...projectors,
+    'support-cli',
+    'support-projector-g1',
+    'support-verify',
   ]);
   expect(await changed({ api: { ...api, settings: { ...api.settings, BRAND: 'acme' } } })).toEqual([
     'support-api',
   ]);
   const secrets = { MONGODB_URL: 'mongodb://projector:another@mongo/' };
-  expect((await changed({ projector: { ...projector, secrets } })).sort()).toEqual(projectors);
+  expect(await changed({ projector: { ...projector, secrets } })).toEqual(['support-projector-g1']);
+});
+
+test('every container has the further files and variables, and a pod its own affinity', async () => {
+  const all = pods(await render(everything));
+  expect(all.length).toBeGreaterThan(4);
+  for (const { metadata, spec } of all) {
+    expect(metadata.annotations).toMatchObject({ 'sidecar.istio.io/inject': 'false' });
+    const isApi = metadata.labels['app.kubernetes.io/component'] === 'api';
+    expect(spec.affinity).toEqual(isApi ? { podAntiAffinity: {} } : { nodeAffinity: {} });
+    const [container] = spec.containers;
+    const files = (mounts: { mountPath: string }[] = []) => mounts.map(({ mountPath }) => mountPath);
+    expect(files(container?.volumeMounts)).toEqual([
+      ...(isApi ? ['/etc/tls'] : []),
+      '/etc/ca',
+      '/etc/mongodb',
+    ]);
+    expect(container?.env).toEqual(
+      expect.arrayContaining([
+        { name: 'NODE_EXTRA_CA_CERTS', value: '/etc/ca/ca.crt' },
+        { name: 'TZ', value: 'UTC' },
+      ]),
+    );
+  }
+});
+
+test('the PrometheusRule has the alerts of infra/monitoring', async () => {
+  const rule = named(await render(everything), 'PrometheusRule', 'support');
+  expect(rule?.spec).toEqual(parse(readFileSync('infra/monitoring/alerts.yaml', 'utf8')));
+});
+
+test('an upgrade leaves the pod of the operator running', async () => {
+  const cli = named(
+    await render({ ...required, cli: { ...required.cli, replicas: 1 } }),
+    'Deployment',
+    'support-cli',
+  );
+  expect(cli?.spec?.replicas).toBe(1);
 });
 
 test('the CLI prints the commands of the chart, and keeps its own settings', async () => {

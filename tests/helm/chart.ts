@@ -15,6 +15,7 @@ export type Values = Record<string, unknown>;
 export type Container = {
   image: string;
   env?: { name: string; value: string }[];
+  volumeMounts?: { mountPath: string }[];
   securityContext: Record<string, unknown>;
   resources: { limits: Record<string, string> };
   readinessProbe?: Record<string, unknown>;
@@ -24,6 +25,7 @@ export type PodTemplate = {
   metadata: { annotations?: Record<string, string>; labels: Record<string, string> };
   spec: {
     containers: Container[];
+    affinity?: Record<string, unknown>;
     terminationGracePeriodSeconds?: number;
     automountServiceAccountToken: boolean;
     securityContext: Record<string, unknown>;

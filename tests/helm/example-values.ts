@@ -7,6 +7,7 @@ export const required = {
   settings: { KAFKA_BROKERS: 'kafka:9092' },
   projector: { secrets: { MONGODB_URL: `mongodb://projector:${password}@mongo/` } },
   api: { existingSecret: 'api', settings: { API_TRUSTED_PROXIES: '10.0.0.0/8' } },
+  cli: { existingSecret: 'cli' },
 };
 export const twoGenerations = {
   ...required,
@@ -25,6 +26,7 @@ export const everything = {
     settings: { QUEUED_MEGABYTES_MAX: 64 },
   },
   api: {
+    affinity: { podAntiAffinity: {} },
     secrets: {
       MONGODB_URL: `mongodb://api:${password}@mongo/`,
       RATE_LIMIT_STORE_URL: `rediss://:${password}@valkey`,
@@ -43,12 +45,14 @@ export const everything = {
   },
   cli: {
     replicas: 1,
-    secrets: { MONGODB_URL: `mongodb://cli:${password}@mongo/` },
+    existingSecret: '',
+    secrets: { MONGODB_URL: `mongodb://cli:${password}@mongo/`, KAFKA_SASL_USERNAME: 'operator' },
     settings: { OPERATOR: 'ann' },
   },
   topics: { create: true },
   keda: { enabled: true },
   serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+  prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
   networkPolicy: {
     clients: [{ podSelector: {} }],
     egress: [{ ports: [{ port: 443 }], to: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }],
@@ -56,6 +60,15 @@ export const everything = {
   serviceAccount: { annotations: { team: 'support' } },
   nodeSelector: { disk: 'ssd' },
   tolerations: [{ key: 'team', operator: 'Exists' }],
+  affinity: { nodeAffinity: {} },
+  topologySpreadConstraints: [
+    { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
+  ],
+  podAnnotations: { 'sidecar.istio.io/inject': 'false' },
+  caSecretName: 'private-ca',
+  env: [{ name: 'TZ', value: 'UTC' }],
+  extraVolumes: [{ name: 'client', secret: { secretName: 'mongodb-client' } }],
+  extraVolumeMounts: [{ name: 'client', mountPath: '/etc/mongodb' }],
 };
 const nothing = {
   ...required,

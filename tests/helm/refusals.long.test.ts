@@ -8,14 +8,23 @@ test.each<[string, Values, RegExp]>([
   [
     'a misspelt setting',
     { ...required, settings: { KAFKA_BROKER: 'kafka:9092' } },
-    /'\/settings'.*'KAFKA_BROKER'/,
+    /settings\.KAFKA_BROKERS must be set/,
   ],
   [
     'a secret among the settings',
     { ...required, settings: { MONGODB_URL: 'mongodb://m/' } },
-    /'\/settings'.*'MONGODB_URL'/,
+    /invalid propertyName 'MONGODB_URL'/,
   ],
-  ['a text for a number', { ...required, cli: { replicas: 'one' } }, /'\/cli\/replicas'/],
+  [
+    'a text for a number',
+    { ...required, generations: [{ number: 'one', replicas: 1 }] },
+    /'\/generations\/0\/number'/,
+  ],
+  [
+    'no secret of the CLI',
+    { ...required, cli: {} },
+    /cli\.existingSecret or cli\.secrets\.MONGODB_URL must be set/,
+  ],
   ['no generation', { ...required, generations: [] }, /'\/generations'/],
   [
     'a generation twice',

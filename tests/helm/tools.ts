@@ -13,12 +13,12 @@ const keda = 'v2.21.0';
 const prometheusOperator = 'v0.85.0';
 
 /** Go modules, and their files that describe custom resources. */
+const operator = `github.com/prometheus-operator/prometheus-operator@${prometheusOperator}`;
 const customResources = [
   [`github.com/kedacore/keda/v2@${keda}`, 'config/crd/bases/keda.sh_scaledobjects.yaml'],
-  [
-    `github.com/prometheus-operator/prometheus-operator@${prometheusOperator}`,
-    'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml',
-  ],
+  ...['servicemonitors', 'prometheusrules'].map(
+    (name) => [operator, `example/prometheus-operator-crd/monitoring.coreos.com_${name}.yaml`] as const,
+  ),
 ] as const;
 
 /** The paths of the programs, and of the folder with a JSON schema of each kind. */
@@ -26,7 +26,7 @@ export type HelmTools = { helm: string; kubeconform: string; schemas: string };
 
 /** Builds Helm and kubeconform from their Go modules, and takes the schemas from those of Kubernetes, KEDA and Prometheus. */
 export async function installHelmTools(report: (line: string) => void): Promise<HelmTools> {
-  const versions = [helm, kubeconform, kubernetes, keda, prometheusOperator];
+  const versions = [helm, kubeconform, kubernetes, keda, prometheusOperator, customResources.length];
   const folder = await installedOnce(join(cacheDir(), `helm-tools-${versions.join('-')}`), (partial) =>
     step(report, `Helm ${helm} and kubeconform ${kubeconform}: building with Go (some minutes)`, () =>
       withGo(partial, (go) => install(go, join(partial, 'schemas'))),

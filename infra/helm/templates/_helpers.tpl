@@ -29,24 +29,17 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{ $own.repository | default .root.Values.image.repository }}:{{ $own.tag | default .root.Values.image.tag | default .root.Chart.AppVersion }}
 {{- end }}
 
-{{/* The component whose Secret a component reads. */}}
-{{- define "support.secretOwner" -}}
-{{- $own := index .root.Values .component -}}
-{{ ternary "projector" .component (and (eq .component "cli") (not $own.existingSecret) (not $own.secrets)) }}
-{{- end }}
-
 {{/* The name of the Secret that a component reads. */}}
 {{- define "support.secretName" -}}
-{{- $owner := include "support.secretOwner" . -}}
-{{- $own := index .root.Values $owner -}}
+{{- $own := index .root.Values .component -}}
 {{- if and $own.existingSecret $own.secrets }}
-{{- fail (printf "%s.existingSecret and %s.secrets are both set" $owner $owner) }}
+{{- fail (printf "%s.existingSecret and %s.secrets are both set" .component .component) }}
 {{- else if $own.existingSecret -}}
 {{ $own.existingSecret }}
 {{- else if $own.secrets.MONGODB_URL -}}
-{{ include "support.fullname" .root }}-{{ $owner }}
+{{ include "support.fullname" .root }}-{{ .component }}
 {{- else }}
-{{- fail (printf "%s.existingSecret or %s.secrets.MONGODB_URL must be set" $owner $owner) }}
+{{- fail (printf "%s.existingSecret or %s.secrets.MONGODB_URL must be set" .component .component) }}
 {{- end }}
 {{- end }}
 
@@ -81,8 +74,21 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 
 {{/* Changes with the settings and secrets that a component reads, so that its pods start again. It does not see inside an existing Secret. */}}
 {{- define "support.checksum" -}}
-{{- $secrets := (index .root.Values (include "support.secretOwner" .)).secrets -}}
+{{- $secrets := (index .root.Values .component).secrets -}}
 {{- list .root.Values.settings (include "support.componentSettings" .) $secrets | toJson | sha256sum }}
+{{- end }}
+
+{{/* A field that a component may set for itself, and otherwise has from the values for all: (list $of "affinity"). */}}
+{{- define "support.field" -}}
+{{- $of := first . }}
+{{- with index $of.root.Values $of.component (last .) | default (index $of.root.Values (last .)) }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "support.annotations" -}}
+checksum/configuration: {{ include "support.checksum" . }}
+{{ include "support.field" (list . "podAnnotations") }}
 {{- end }}
 
 {{/* Fields of every pod. Without service links, a Service named "api" cannot set API_PORT. */}}
@@ -102,12 +108,61 @@ imagePullSecrets:
   - name: {{ . }}
   {{- end }}
 {{- end }}
-{{- with .root.Values.nodeSelector }}
-nodeSelector: {{- toYaml . | nindent 2 }}
+{{- $of := . }}
+{{- range $field := list "nodeSelector" "affinity" "tolerations" "topologySpreadConstraints" }}
+{{- with include "support.field" (list $of $field) }}
+{{ $field }}: {{- . | nindent 2 }}
 {{- end }}
-{{- with .root.Values.tolerations }}
-tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with include "support.volumes" . | trim }}
+volumes: {{- . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "support.hasTls" -}}
+{{- if and (eq .component "api") .root.Values.api.tls.secretName }}yes{{ end -}}
+{{- end }}
+
+{{- define "support.volumes" -}}
+{{- if include "support.hasTls" . }}
+- name: tls
+  secret: { secretName: {{ .root.Values.api.tls.secretName }}, defaultMode: 0440 }
+{{- end }}
+{{- with .root.Values.caSecretName }}
+- name: ca
+  secret: { secretName: {{ . }}, defaultMode: 0440 }
+{{- end }}
+{{ include "support.field" (list . "extraVolumes") }}
+{{- end }}
+
+{{- define "support.volumeMounts" -}}
+{{- if include "support.hasTls" . }}
+- { name: tls, mountPath: /etc/tls, readOnly: true }
+{{- end }}
+{{- if .root.Values.caSecretName }}
+- { name: ca, mountPath: /etc/ca, readOnly: true }
+{{- end }}
+{{ include "support.field" (list . "extraVolumeMounts") }}
+{{- end }}
+
+{{- define "support.env" -}}
+{{- with .generation }}
+- { name: GENERATION, value: {{ quote . }} }
+{{- end }}
+{{- if eq .component "api" }}
+- { name: API_PORT, value: '8080' }
+{{- end }}
+{{- if ne .component "cli" }}
+- { name: ADMIN_PORT, value: '9090' }
+{{- end }}
+{{- if include "support.hasTls" . }}
+- { name: API_TLS_CERT, value: /etc/tls/tls.crt }
+- { name: API_TLS_KEY, value: /etc/tls/tls.key }
+{{- end }}
+{{- if .root.Values.caSecretName }}
+- { name: NODE_EXTRA_CA_CERTS, value: /etc/ca/ca.crt }
+{{- end }}
+{{ include "support.field" (list . "env") }}
 {{- end }}
 
 {{/* Fields of every container; `image` overrides parts of the image. */}}
@@ -119,6 +174,12 @@ envFrom:
   - configMapRef: { name: {{ include "support.fullname" .root }} }
   - configMapRef: { name: {{ include "support.fullname" .root }}-{{ .component }} }
   - secretRef: { name: {{ include "support.secretName" . }} }
+{{- with include "support.env" . | trim }}
+env: {{- . | nindent 2 }}
+{{- end }}
+{{- with include "support.volumeMounts" . | trim }}
+volumeMounts: {{- . | nindent 2 }}
+{{- end }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
