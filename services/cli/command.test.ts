@@ -5,7 +5,11 @@ describe('the arguments of the CLI', () => {
   const requestId = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
 
   it.each([
-    ['', 'a verb is missing: one of topics, status, trace, explain, rebuild, verify, dead-letters, keys', ''],
+    [
+      '',
+      'a verb is missing: one of topics, status, check, trace, explain, rebuild, verify, dead-letters, keys',
+      '',
+    ],
     ['statu', "unknown command 'statu' (Did you mean status?)", ''],
     ['topics', 'topics needs a verb: one of create', 'topics '],
     ['topics creat', "unknown command 'creat' (Did you mean create?)", 'topics '],

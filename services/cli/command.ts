@@ -2,6 +2,7 @@ import { Command, CommanderError, Help, type CommandUnknownOpts } from '@command
 import { release } from '../../shared/runtime/release.ts';
 import { commandsIn } from '../operations/deployment.ts';
 import type { Accept, Context, Output } from './context.ts';
+import { addCheck } from './check.ts';
 import { addDeadLetters } from './dead-letters/command.ts';
 import { addExplain } from './explain.ts';
 import { addKeys } from './keys.ts';
@@ -59,7 +60,7 @@ function missingVerb(program: Command, [first]: string[]): string {
 }
 
 const environmentAndExitCodes = `
-Environment: topics and keys create need KAFKA_BROKERS; trace, explain, dead-letters and the other keys verbs need MONGODB_URL; status, rebuild and verify need both.
+Environment: topics and keys create need KAFKA_BROKERS; trace, explain, dead-letters and the other keys verbs need MONGODB_URL; status, check, rebuild and verify need both.
 Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 waiting for a generation cannot help.
 `;
 
@@ -87,6 +88,7 @@ function createProgram(
     .helpCommand(false);
   addTopics(program, accept);
   addStatus(program, accept);
+  addCheck(program, accept);
   addTrace(program, accept);
   addExplain(program, accept);
   addRebuild(program, accept);

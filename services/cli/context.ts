@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { Environment } from '../../shared/runtime/config.ts';
@@ -5,6 +6,7 @@ import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { createKafka, type KafkaSettings } from '../projector/kafka/client.ts';
+import { remedyFor } from '../projector/startup/wait-until.ts';
 import { createLogClient, type LogClient } from '../projector/kafka/log-client.ts';
 
 /** The standard output of a verb; a verb can also set the exit code. */
@@ -57,7 +59,7 @@ export function connectKafka(
     return { kafka, admin, log };
   })();
   clients.catch(() => undefined);
-  const close = async () => void (await Promise.allSettled([admin.disconnect(), log.disconnect()]));
+  const close = () => closeWithin(Promise.allSettled([admin.disconnect(), log.disconnect()]));
   return { clients, close };
 }
 
@@ -92,14 +94,32 @@ export async function withMongo<T>(
     await explainFailure('MongoDB (MONGODB_URL)', mongo.connect());
     return await use({ mongo, control: controlDatabase(mongo, config.DATABASE_NAME) });
   } finally {
-    await mongo.close().catch(() => undefined);
+    await closeWithin(mongo.close());
   }
+}
+
+/** kafkajs waits for requests in progress before it closes, without a limit. This is in milliseconds. */
+const closeWithinMs = 3_000;
+
+/** Waits for a close, but no longer than 3 seconds: the process ends afterwards. Never rejects. */
+export async function closeWithin(closing: Promise<unknown>): Promise<void> {
+  const done = new AbortController();
+  const closed = closing.catch(() => undefined).finally(() => done.abort());
+  await Promise.race([closed, sleep(closeWithinMs, undefined, done).catch(() => undefined)]);
 }
 
 async function explainFailure(server: string, connecting: Promise<unknown>): Promise<void> {
   try {
     await connecting;
   } catch (error) {
-    throw new Error(`${server} cannot be reached: ${errorMessage(error)}`, { cause: error });
+    const problem = remedyFor(error) === null ? 'cannot be reached' : 'refuses this client';
+    throw new Error(`${server} ${problem}: ${explained(error)}`, { cause: error });
   }
+}
+
+/** The message of an error, with the setting or the right that mends it if that is known. */
+export function explained(error: unknown): string {
+  const message = errorMessage(error);
+  const remedy = remedyFor(error);
+  return remedy === null || message.endsWith(remedy) ? message : `${message}. ${remedy}`;
 }

@@ -4,7 +4,7 @@ import { createKey, type NewKey } from '../operations/keys/create-key.ts';
 import { blockKey, listKeys, unblockKey, type KeysDeps, type ListedKey } from '../operations/keys/keys.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { configs } from './config.ts';
-import { withKafka, withMongo, type Accept, type Context, type Output } from './context.ts';
+import { closeWithin, withKafka, withMongo, type Accept, type Context, type Output } from './context.ts';
 import { operatorName } from './operator.ts';
 import { example, jsonOption, nameOf, orgIdOf } from './options.ts';
 import { output, type Json } from './output.ts';
@@ -66,7 +66,7 @@ function create(context: Context, { json, ...key }: NewKey & Json): Promise<Outp
       return output({ json }, created, `${created.id} of ${created.orgId}: ${created.token}\n`);
     } finally {
       // The key works whether or not the connection closes, and its token must be printed.
-      await producer.disconnect().catch(() => undefined);
+      await closeWithin(producer.disconnect());
     }
   });
 }

@@ -26,4 +26,8 @@ const terminal: Terminal = {
 // As in infra/run.sh. Has no effect where the folder is read-only, and holds for the modules that are loaded after it.
 enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/node'));
 const { runCommandLine } = await import('./run.ts');
-process.exitCode = await runCommandLine(process.argv.slice(2), process.env, terminal);
+// The reader has closed the pipe, as `head` does.
+process.stdout.on('error', () => process.exit(0));
+const exitCode = await runCommandLine(process.argv.slice(2), process.env, terminal);
+// kafkajs can keep a socket for minutes after `disconnect`. The callback waits for all output before it.
+process.stdout.write('', () => process.exit(exitCode));

@@ -1,9 +1,8 @@
 import { configOrExit, readConfig, type Environment } from '../../shared/runtime/config.ts';
-import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { commandsIn } from '../operations/deployment.ts';
 import { deploymentSetting } from '../operations/settings.ts';
 import { parseArguments, type ParsedCommand } from './command.ts';
-import { UsageError, type Terminal } from './context.ts';
+import { explained, UsageError, type Terminal } from './context.ts';
 
 /** Runs the verb that the arguments select; returns the exit code of the process. */
 export async function runCommandLine(
@@ -29,7 +28,7 @@ async function runVerb({ verb, run }: ParsedCommand, environment: Environment, t
     terminal.print(text);
     return exitCode;
   } catch (error) {
-    terminal.report(`${verb} failed: ${errorMessage(error)}`);
+    terminal.report(`${verb} failed: ${explained(error)}`);
     return error instanceof UsageError ? 2 : 1;
   }
 }

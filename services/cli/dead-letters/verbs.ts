@@ -20,6 +20,7 @@ import {
 import { createStoreClock, storeTime } from '../../../shared/store/clock.ts';
 import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
+import { requireRegistry } from '../../../shared/control/registry.ts';
 import { requireTopic } from '../require-topic.ts';
 import { configs } from '../config.ts';
 import { UsageError, withMongo, type CommandOutput, type Context, type Terminal } from '../context.ts';
@@ -40,6 +41,7 @@ export const withServers =
         () => storeTime(clients.control),
         () => performance.now(),
       );
+      await requireRegistry(clients.control);
       await read();
       return run({ ...clients, config, by: operatorName(config.OPERATOR), now }, options, terminal);
     });

@@ -20,7 +20,7 @@ export const renderStarted = (
     '',
   ].join('\n');
 
-const renderCheck = ({ name, isMet, detail }: Check): string =>
+export const renderCheck = ({ name, isMet, detail }: Check): string =>
   `${(isMet ? 'ok' : 'FAILED').padEnd(8)}  ${name.padEnd(10)}  ${detail}`;
 
 export const renderHistory = (history: Transition[]): string =>

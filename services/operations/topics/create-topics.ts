@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { kinds } from '../../../shared/documents/document.ts';
 import { dayMs } from '../../../shared/documents/retention.ts';
@@ -68,7 +69,10 @@ function throwReasons(error: unknown): never {
 /** How long brokers may take to know new topics and to lead their partitions, in milliseconds. */
 const ledWithinMs = 30_000;
 
-/** Waits until each partition has a leader that knows it. Rejects with the last error of the brokers after 30 seconds. */
+/**
+ * Waits until each partition has a leader that knows it. Rejects with the last error of the brokers after 30 seconds, after 60
+ * even if a request is never answered.
+ */
 export async function untilLed(admin: Pick<Admin, 'fetchTopicOffsets'>, topics: string[]): Promise<void> {
   const leaderless = () =>
     endOffsets(admin, topics).then(
@@ -78,6 +82,11 @@ export async function untilLed(admin: Pick<Admin, 'fetchTopicOffsets'>, topics: 
         throw error;
       },
     );
-  const last = await pollUntil(leaderless, (one) => one === null, { everyMs: 100, timeoutMs: ledWithinMs });
+  const polled = pollUntil(leaderless, (one) => one === null, { everyMs: 100, timeoutMs: ledWithinMs });
+  const unanswered = new Error('the topics exist, but no broker says in time who leads their partitions');
+  // The last poll may begin just before the time is up, and kafkajs repeats its requests.
+  const timer = new AbortController();
+  const late = sleep(2 * ledWithinMs, { error: unanswered }, { signal: timer.signal });
+  const last = await Promise.race([polled, late]).finally(() => timer.abort());
   if (last) throw last.error;
 }

@@ -37,8 +37,10 @@ export async function waitUntil<T>(onWait: OnWait, condition: string, attempt: (
     } catch (error) {
       const reason = errorMessage(error);
       const isTemporary = isTransient(error) || error instanceof NotReady;
-      if (!isTemporary && (permanentErrors += 1) >= permanentErrorsMax)
-        throw new StartRefused(`${reason}. ${remedy(error)}`, { cause: error });
+      if (!isTemporary && (permanentErrors += 1) >= permanentErrorsMax) {
+        const remedy = remedyFor(error) ?? 'Waiting does not help: see the error and its cause';
+        throw new StartRefused(`${reason}. ${remedy}`, { cause: error });
+      }
       onWait(isTemporary ? condition : 'refused; trying again', reason);
       await sleep(pauseMs);
     }
@@ -80,13 +82,11 @@ const remedies: { codes: (string | number)[]; remedy: string }[] = [
   },
 ];
 
-function remedy(error: unknown): string {
+/** The remedy for an error of MongoDB or the brokers; null if none is known. */
+export function remedyFor(error: unknown): string | null {
   const codes = errorChain(error).flatMap((cause) => {
     const { name, code, type } = cause as { name: string; code?: unknown; type?: unknown };
     return [name, code, type];
   });
-  return (
-    remedies.find((item) => item.codes.some((code) => codes.includes(code)))?.remedy ??
-    'Waiting does not help: see the error and its cause'
-  );
+  return remedies.find((item) => item.codes.some((code) => codes.includes(code)))?.remedy ?? null;
 }

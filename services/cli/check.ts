@@ -1,0 +1,157 @@
+import { Argument, type Command } from '@commander-js/extra-typings';
+import type { Db, MongoClient } from 'mongodb';
+import { kinds } from '../../shared/documents/document.ts';
+import { groupIdOf } from '../../shared/control/generations.ts';
+import { progressOf } from '../../shared/control/progress.ts';
+import { requireRegistry } from '../../shared/control/registry.ts';
+import { configOrExit } from '../../shared/runtime/config.ts';
+import type { createLogger } from '../../shared/runtime/logger.ts';
+import { counted } from '../../shared/runtime/counted.ts';
+import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
+import { readApiConfig, type ApiConfig } from '../api/config.ts';
+import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
+import type { Check } from '../operations/rebuild/start.ts';
+import { topicOf } from '../projector/events/topics.ts';
+import type { KafkaSettings } from '../projector/kafka/client.ts';
+import { projectorConfig } from '../projector/config.ts';
+import { cliConfig } from './config.ts';
+import {
+  connectKafka,
+  explained,
+  withMongo,
+  type Accept,
+  type CommandOutput,
+  type Context,
+} from './context.ts';
+import { example, jsonOption } from './options.ts';
+import { output, type Json } from './output.ts';
+import { renderCheck } from './rebuild/render.ts';
+
+const roles = ['projector', 'api', 'cli'] as const;
+type Role = (typeof roles)[number];
+
+export function addCheck(program: Command, accept: Accept): void {
+  program
+    .command('check')
+    .description('connect to every server with the settings of a service, and say which setting is at fault')
+    .addArgument(new Argument('[role]', 'whose settings the environment has').choices(roles).default('cli'))
+    .addOption(jsonOption())
+    .addHelpText('after', '\nRun it in the environment of that service. Exit code 1 if a line failed.')
+    .addHelpText('after', example('check', 'check projector'))
+    .action((role, options) => accept(check, { role, ...options }));
+}
+
+type Line = (name: string, work: () => Promise<string>) => Promise<boolean>;
+
+async function check(context: Context, options: Json & { role: Role }): Promise<CommandOutput> {
+  const checks: Check[] = [];
+  /** Adds a line, and returns whether it is well: those that build on it are left out otherwise. */
+  const line: Line = async (name, work) => {
+    const [isMet, detail] = await work().then(
+      (good) => [true, good] as const,
+      (error: unknown) => [false, explained(error)] as const,
+    );
+    checks.push({ name, isMet, detail });
+    return isMet;
+  };
+  await checkers[options.role](line, context);
+  const isWell = checks.every(({ isMet }) => isMet);
+  return output(options, checks, checks.map((one) => `${renderCheck(one)}\n`).join(''), isWell ? 0 : 1);
+}
+
+/** Prints every invalid variable of the role, and exits, before anything is connected. */
+const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = {
+  projector: async (line, context) => {
+    const config = configOrExit(projectorConfig(context.environment));
+    await checkKafka(line, context, config, groupIdOf(config, config.GENERATION ?? 1));
+    await checkMongo(line, config, async (control) => {
+      // Matches nothing, so that only the right to write is tried.
+      await progressOf(control).updateOne({ _id: '' }, { $set: { position: 0 } });
+    });
+  },
+  api: async (line, context) => {
+    const config = configOrExit(readApiConfig(context.environment));
+    await checkMongo(line, config, async (_, database) => {
+      await collectionOf(database, 'ticket').findOne();
+    });
+    await checkRateLimitStore(line, config);
+  },
+  cli: async (line, context) => {
+    const config = configOrExit(cliConfig(context.environment));
+    await checkKafka(line, context, config, null);
+    await checkMongo(line, config, () => Promise.resolve());
+  },
+};
+
+async function checkKafka(
+  line: Line,
+  context: Context,
+  config: KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] },
+  groupId: string | null,
+): Promise<void> {
+  const { clients, close } = connectKafka(context, config, { retries: config.KAFKA_BROKERS.length });
+  const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
+  try {
+    const isConnected = await line('Kafka', async () => {
+      const { brokers } = await (await clients).admin.describeCluster();
+      return `KAFKA_BROKERS: ${counted(brokers.length, 'broker')}`;
+    });
+    if (!isConnected) return;
+    const { admin } = await clients;
+    const hasTopics = await line('topics', async () => {
+      const present = new Set(await admin.listTopics());
+      const missing = topics.filter((topic) => !present.has(topic));
+      if (missing.length > 0)
+        throw new Error(
+          `${missing.join(', ')} are missing, or this user may not see them: check TOPIC_PREFIX`,
+        );
+      return `TOPIC_PREFIX: ${counted(topics.length, 'topic')} of ${config.TOPIC_PREFIX}`;
+    });
+    // kafkajs asks for a topic that does not exist again and again, even after its disconnect.
+    if (hasTopics && groupId !== null)
+      await line('group', async () => {
+        await admin.fetchOffsets({ groupId, topics });
+        return `CONSUMER_GROUP: may read the offsets of ${groupId}`;
+      });
+  } finally {
+    await close();
+  }
+}
+
+async function checkMongo(
+  line: Line,
+  config: { MONGODB_URL: string; DATABASE_NAME: string },
+  use: (control: Db, database: Db) => Promise<void>,
+): Promise<void> {
+  const connect = (work: (clients: { mongo: MongoClient; control: Db }) => Promise<string>) => () =>
+    withMongo(config, work);
+  const ping = connect(async ({ control }) => {
+    await control.command({ ping: 1 });
+    return 'MONGODB_URL: answers';
+  });
+  if (!(await line('MongoDB', ping))) return;
+  await line(
+    'read model',
+    connect(async ({ mongo, control }) => {
+      const { generation } = await requireRegistry(control);
+      const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
+      await use(control, database);
+      return `DATABASE_NAME: generation ${generation} of ${config.DATABASE_NAME} is active`;
+    }),
+  );
+}
+
+async function checkRateLimitStore(line: Line, config: ApiConfig): Promise<void> {
+  const { RATE_LIMIT_STORE_URL: url, RATE_LIMIT_STORE_TIMEOUT_MS: timeoutMs } = config;
+  if (url === undefined) return;
+  await line('rate limit', async () => {
+    const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
+    const limiter = await connectRedisRateLimiter({ url, timeoutMs }, limit, () => undefined).catch(
+      (error: unknown) => {
+        throw new Error(`RATE_LIMIT_STORE_URL: ${(error as Error).message}`, { cause: error });
+      },
+    );
+    limiter.close();
+    return 'RATE_LIMIT_STORE_URL: counts requests';
+  });
+}

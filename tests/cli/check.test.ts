@@ -1,0 +1,43 @@
+import { ensureRegistry } from '../../shared/control/generations.ts';
+import { runCli } from '../support/run-cli.ts';
+import { createTestEnvironment } from '../support/test-environment.ts';
+import { useOpened } from '../support/use-opened.ts';
+
+const testEnvironment = useOpened(() => createTestEnvironment());
+beforeAll(() => ensureRegistry(testEnvironment.control));
+
+const check = (changes: Record<string, string>, role: string) =>
+  runCli({ ...testEnvironment.environment, LOG_LEVEL: 'silent', ...changes }, ['check', role]);
+
+test.each(['projector', 'api', 'cli'])(
+  'every line of the role %s is ok with the right settings',
+  async (role) => {
+    const { code, text } = await check({}, role);
+    expect(text).not.toContain('FAILED');
+    expect(code).toBe(0);
+  },
+);
+
+test.each([
+  ['KAFKA_BROKERS', { KAFKA_BROKERS: '127.0.0.1:1' }, 'projector'],
+  [
+    'KAFKA_SASL_MECHANISM',
+    { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' },
+    'cli',
+  ],
+  ['TOPIC_PREFIX', { TOPIC_PREFIX: 'absent.' }, 'projector'],
+  ['MONGODB_URL', { MONGODB_URL: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' }, 'api'],
+  ['DATABASE_NAME', { DATABASE_NAME: 'absent' }, 'api'],
+  ['RATE_LIMIT_STORE_URL', { RATE_LIMIT_STORE_URL: 'redis://127.0.0.1:1' }, 'api'],
+])('a line names %s if it is at fault', async (name, changes, role) => {
+  const { code, text } = await check(changes, role);
+  const failed = text.split('\n').filter((line) => line.startsWith('FAILED'));
+  expect(failed.join('\n')).toContain(name);
+  expect(code).toBe(1);
+});
+
+test('a wrong DATABASE_NAME is an error of the dead letters', async () => {
+  const environment = { ...testEnvironment.environment, DATABASE_NAME: 'absent' };
+  const { code, errors } = await runCli(environment, ['dead-letters', 'list']);
+  expect([code, errors]).toEqual([1, expect.stringContaining('check DATABASE_NAME')]);
+});
