@@ -7,14 +7,18 @@ import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts
 import { debianRoot } from '../../infra/dev-servers/native/debian-root.ts';
 import { installFerretdb, binDir } from '../../infra/dev-servers/native/ferretdb.ts';
 import { installKafka } from '../../infra/dev-servers/native/kafka.ts';
+import { findMongod } from '../../infra/dev-servers/native/mongod.ts';
 import { installPostgres, rootDir, templateDir } from '../../infra/dev-servers/native/postgres.ts';
 import { step } from '../../infra/dev-servers/native/progress.ts';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
+import { storeChoice } from '../../infra/dev-servers/store.ts';
 
 /**
  * Builds the images that are missing under the names that docker-compose.yml uses, for a machine with a container
  * engine and package registries but no image registry: `node tests/stand-in-images/main.ts`, as root on Debian. Kafka's
- * image has the same broker and entry point class as the published one. MongoDB's image has FerretDB on PostgreSQL.
+ * image has the same broker and entry point class as the published one. MongoDB's image has the `mongod` that the development
+ * servers would use, with an entry point that treats the published one's arguments and variables; without a `mongod`,
+ * FerretDB on PostgreSQL.
  */
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 const here = join('tests', 'stand-in-images');
@@ -63,15 +67,34 @@ const kafka = async () => {
   await build('kafka', images.kafka, { libs: join(await installKafka(report), 'libs') });
 };
 
+const mongoshVersion = '2.12.0';
+
 const mongo = async () => {
+  const found = storeChoice() === 'stand-in' ? { missing: '' } : await findMongod(report);
+  if ('missing' in found) return ferretdb();
+  await base('node', nodePackages);
+  const mongosh = await installedOnce(join(cacheDir(), `mongosh-${mongoshVersion}`), async (prefix) => {
+    const options = ['--prefix', prefix, '--no-audit', '--no-fund', '--omit=optional', '--ignore-scripts'];
+    await mustRun('npm', ['install', ...options, `mongosh@${mongoshVersion}`]);
+  });
+  await build('mongo', images.mongo, {
+    node: join('node_modules', 'node', 'bin'),
+    mongosh,
+    mongod: (await mustRun('sh', ['-c', 'command -v "$0"', found.program])).trim(),
+  });
+};
+
+const ferretdb = async () => {
   await installPostgres(report);
   await installFerretdb(report);
   await importRoot(rootDir(), 'stand-in-documentdb');
-  await build('mongo', images.mongo, { bin: binDir(), data: join(templateDir(), 'data') });
+  await build('ferretdb', images.mongo, { bin: binDir(), data: join(templateDir(), 'data') });
 };
 
+const nodePackages = ['ca-certificates', 'libstdc++6'];
+
 const node = async () => {
-  await base('node', ['ca-certificates', 'libstdc++6']);
+  await base('node', nodePackages);
   await build('node', images.node, {
     node: join('node_modules', 'node', 'bin'),
     npm: await npmFolder(),
