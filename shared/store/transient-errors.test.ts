@@ -13,7 +13,10 @@ import { isTransientStoreError } from './transient-errors.ts';
 /** Instances of the driver's classes, filled as the driver fills them. The states cannot be produced on demand. */
 const answered = (code: number, errmsg = 'refused') => new MongoServerError({ ok: 0, code, errmsg });
 const bulk = (code: number, message = 'refused') =>
-  new MongoBulkWriteError({ code, message, writeErrors: [] }, { getWriteErrors: () => [] } as never);
+  new MongoBulkWriteError({ code, message, writeErrors: [] }, {
+    getWriteErrors: () => [],
+    getWriteConcernError: () => undefined,
+  } as never);
 
 describe('an error of MongoDB', () => {
   it.each([
