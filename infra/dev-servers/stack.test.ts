@@ -16,7 +16,7 @@ const inEnvironment = (environment: Record<string, string>) => {
 };
 
 describe('addresses in the environment', () => {
-  test('that nobody answers at are an error that names the variable', async () => {
+  test('where no server answers are an error that names the variable', async () => {
     await using kafka = createServer().listen(0, '127.0.0.1');
     await once(kafka, 'listening');
     const { port } = kafka.address() as AddressInfo;

@@ -110,11 +110,13 @@ export const rows: Record<string, Panel[]> = {
   Errors: [
     {
       title: 'Records and documents that could not be applied',
-      description: 'Which records became dead letters, arrived late, or left a document out of date?',
+      description:
+        'Which records became dead letters, arrived late, met a foreign commit, or left a document out of date?',
       unit: 'ops',
       queries: [
         [`sum by (topic, reason) (${rate('projector_dead_letters_total')})`, '{{topic}} {{reason}}'],
         [`sum by (topic) (${rate('projector_late_events_total')})`, '{{topic}} late'],
+        [`sum by (topic) (${rate('projector_foreign_commits_total')})`, '{{topic}} foreign commits'],
         [`sum by (kind) (${rate('projector_not_refreshed_total')})`, '{{kind}} not refreshed'],
       ],
     },

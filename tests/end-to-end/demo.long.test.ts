@@ -43,7 +43,7 @@ test('npm start says why it stands still', async () => {
   const { demo } = await runUntil(/Started projector/);
   const projector = projectorOf(demo);
   process.kill(projector, 'SIGSTOP');
-  // How far it has come by then decides what `status` says of it.
+  // `status` tells of the partition that is held, if any was applied by then.
   await eventually(() => /No progress for 10 s[^]*(no projector has|held by)/.test(demo.stdout()));
   process.kill(projector, 'SIGCONT');
   await eventually(() => demo.stdout().includes('Ready after'));

@@ -132,6 +132,7 @@ const notSettings = [
   'NODE_OPTIONS',
   'API', // set by readers of docs/guides
   'API_KEY', // set by readers of docs/guides
+  'DEV_STORE', // read by infra/dev-servers
   'UPDATE_GOLDEN', // read by services/projector/projections/golden.test.ts
   'TEST_SEED', // read by tests/run.ts
 ];

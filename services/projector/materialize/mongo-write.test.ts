@@ -4,7 +4,7 @@ import { isTransient } from '../kafka/transient-errors.ts';
 import { writeGuarded } from './mongo-write.ts';
 import type { StoredDocument } from './store.ts';
 
-/** What the driver throws at the end of a bulk: the error of its command, or the errors of its writes. */
+/** The driver's error at the end of a bulk: the error of its command, or the errors of its writes. */
 const bulkError = (error: unknown, writeConcernError: object | null = null) =>
   Reflect.construct(MongoBulkWriteError, [error, { getWriteConcernError: () => writeConcernError }]) as Error;
 

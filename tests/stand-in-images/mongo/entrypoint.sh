@@ -1,6 +1,6 @@
 #!/bin/bash
 # Treats its arguments and MONGO_INITDB_* as the published image does. `mongod` runs as user mongodb. On an empty data
-# folder it first runs without the given options, so that nobody else reaches it, and creates the user.
+# folder it first runs without the given options, so that no client reaches it, and creates the user.
 set -euo pipefail
 case "${1:-}" in -*) set -- mongod "$@" ;; esac
 if [ "${1:-}" = mongod ]; then
