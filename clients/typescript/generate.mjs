@@ -12,22 +12,24 @@ const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
 
 /**
  * A later release of the API may return values that this one does not list, so the types of responses allow them:
- * `'open' | 'closed' | (string & {})`, which editors still complete. Parameters stay closed, and so do the discriminators
- * of unions, which have one value each.
+ * `'open' | 'closed' | (string & {})`, which editors still complete.
  */
-function openEnum(type, { path = '' }) {
-  // The generator represents literals as identifiers with quoted text.
-  const isEnum = ts.isUnionTypeNode(type) && type.types.every((each) => each.text?.startsWith('"'));
-  if (!isEnum || path.includes('/parameters/')) return undefined;
+function openEnum({ 'x-extensible-enum': values }) {
+  if (!values) return undefined;
+  const literals = values.map((value) => factory.createLiteralTypeNode(factory.createStringLiteral(value)));
   const anyString = factory.createIntersectionTypeNode([
     factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword),
     factory.createTypeLiteralNode([]),
   ]);
-  return factory.createUnionTypeNode([...type.types, factory.createParenthesizedType(anyString)]);
+  return factory.createUnionTypeNode([...literals, factory.createParenthesizedType(anyString)]);
 }
 
-const document = JSON.parse(read('../../openapi.json'));
-const types = await openapiTS(document, { alphabetize: true, postTransform: openEnum });
+/** A type that allows every field would not tell a misspelled one; the constants of a union's members discriminate it. */
+const left = ['additionalProperties', 'discriminator'];
+const document = JSON.parse(read('../../openapi.json'), (key, value) =>
+  left.includes(key) ? undefined : value,
+);
+const types = await openapiTS(document, { alphabetize: true, transform: openEnum });
 const { version } = JSON.parse(read('package.json'));
 const files = {
   'src/generated/openapi.ts': `${COMMENT_HEADER}${astToString(types)}`,

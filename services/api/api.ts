@@ -11,6 +11,7 @@ import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
 import type { ApiConfig } from './config.ts';
 import { observeBudget, type Metrics } from './metrics.ts';
 import { specSettings } from './openapi/info.ts';
+import { publishedSpec } from './openapi/published.ts';
 import { createSpec } from './openapi/spec.ts';
 import { createRateLimiter } from './rate-limit/fallback-rate-limiter.ts';
 import type { RateLimit } from './rate-limit/rate-limiter.ts';
@@ -71,7 +72,7 @@ export async function startApi(deps: ApiDeps) {
   const trace = tracing?.trace ?? null;
   const app = createApp({
     routes,
-    spec,
+    spec: publishedSpec(spec, docs),
     snapshots,
     limit,
     rateLimiter,

@@ -74,8 +74,8 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
   app.use(serveSpec(deps));
   app.use(serveDocs(deps));
   app.use(authenticate({ ...deps, ...metrics }));
-  app.use(rateLimit(deps));
   app.use(concurrencyLimit(deps));
+  app.use(rateLimit(deps));
   app.use(dispatch(deps));
   // Only a body that was interrupted gets here: the client has left, or the store failed midway.
   app.on('error', (error: Error & { code?: string }) => {

@@ -48,7 +48,7 @@ export const apiSettings = {
   API_REQUESTS_MAX: integer(1, 1_000_000)
     .default(500)
     .describe(
-      'Requests with a valid key in progress, until the client has taken the response; one organization may have a quarter of them, and once half are in progress a quarter of the rest; one key may have half as many as its organization; further ones are 503 `service_unavailable`',
+      'Requests with a valid key in progress, until the client has taken the response; one organization may have a quarter of them, and once half are in progress a quarter of the rest; one key may have half as many as its organization; further ones are 429 `too_many_requests`, or 503 `service_unavailable` if all are in progress',
     ),
   API_ANSWERS_MB_MAX: integer(64, 1_000_000)
     .default(128)

@@ -33,7 +33,7 @@ const requestMetrics = (registers: Registry[]) => ({
   }),
   requestsRefused: new Counter({
     name: 'api_requests_refused_total',
-    help: 'Requests answered with 503 because a limit, or the share of their organization, was in use; by reason: requests (`API_REQUESTS_MAX`), memory (`API_ANSWERS_MB_MAX`)',
+    help: 'Requests refused because a limit was in use; by reason: share (429: the part of `API_REQUESTS_MAX` of their organization or key), requests (503: all of it), memory (503: `API_ANSWERS_MB_MAX`, or a share of it)',
     labelNames: ['reason'] as const,
     registers,
   }),
@@ -105,7 +105,7 @@ function initializeCounters({
   authFailuresCounted,
   tracesLost,
 }: Record<'requestsRefused' | 'authFailuresCounted' | 'tracesLost', Counter<'reason'>>): void {
-  for (const reason of ['requests', 'memory']) requestsRefused.inc({ reason }, 0);
+  for (const reason of ['requests', 'share', 'memory']) requestsRefused.inc({ reason }, 0);
   for (const reason of ['missing', 'malformed', 'unknown']) authFailuresCounted.inc({ reason }, 0);
   for (const reason of ['keyless_budget', 'queue_full', 'refused', 'shutdown']) tracesLost.inc({ reason }, 0);
 }

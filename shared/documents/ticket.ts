@@ -50,6 +50,13 @@ export const embeddedConversationsMax = 200;
 
 export type TicketDocument = Document<Ticket, TicketJoined>;
 
+/**
+ * When the ticket was last updated, as it is listed and shown. An update time before the creation counts as the creation
+ * time.
+ */
+export const ticketUpdatedAt = ({ createdAt, updatedAt }: Pick<Ticket, 'createdAt' | 'updatedAt'>): Date =>
+  updatedAt < createdAt ? createdAt : updatedAt;
+
 /** Each list index also ends in the other sort key, so that a bound on that key is checked without reading documents. */
 export const ticket = {
   topic: 'tickets',
@@ -74,10 +81,9 @@ export const ticket = {
     refsIndex,
     tombstoneIndex,
   ],
-  // An update time before the creation counts as the creation time. So `byUpdated >= byCreated` always holds, and
-  // a bound on one key may prune a scan of the other.
+  // `byUpdated >= byCreated` always holds, so that a bound on one key may prune a scan of the other.
   sortKeys: ({ id, createdAt, updatedAt }: Ticket) => ({
     byCreated: sortKey(createdAt, id),
-    byUpdated: sortKey(updatedAt < createdAt ? createdAt : updatedAt, id),
+    byUpdated: sortKey(ticketUpdatedAt({ createdAt, updatedAt }), id),
   }),
 } as const satisfies Entity<Ticket>;

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { specFor } from '../../services/api/openapi/spec-for.ts';
+import { specFor } from '../../services/api/openapi/write.ts';
 import { documented } from '../support/documented.ts';
 import { eventually } from '../support/eventually.ts';
 import { writeCertificate } from '../../infra/certificate.ts';
@@ -33,7 +33,7 @@ async function startApiProcess(settings: Settings): Promise<ApiProcess> {
     const listening = await service.logged('admin server listening');
     return fetch(`http://127.0.0.1:${String(listening.port)}${path}`);
   };
-  const holdToDocument = documented(specFor(settings));
+  const holdToDocument = documented(specFor(settings).strict);
   return { ...service, stop, port: Number(port), isTls: 'API_TLS_CERT' in settings, holdToDocument, admin };
 }
 

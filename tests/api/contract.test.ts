@@ -91,11 +91,10 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
 
   it('does not accept a key in the query string', async () => {
     expectError(await api.get(`${url}?api_key=${tokens.a}`, { token: null }), 401, 'missing_api_key');
-    const answer = await api.get(`${url}?api_key=${tokens.a}`);
-    expect(errorOf(answer)).toMatchObject({ code: 'invalid_query_parameter', param: 'api_key' });
-    for (const name of Object.keys(route.query.shape)) {
+    for (const name of ['api_key', ...Object.keys(route.query.shape)]) {
       const refused = await api.get(`${url}?${encodeURIComponent(name)}=${tokens.a}`);
       expect(errorOf(refused)).toMatchObject({ code: 'invalid_query_parameter', param: name });
+      expect(errorOf(refused).message).toContain('looks like an API key');
       expect(refused.text).not.toContain(tokens.a);
     }
   });

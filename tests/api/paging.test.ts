@@ -163,3 +163,37 @@ describe('a cursor', () => {
     expect((await use('/v1/tickets?limit=3&status=closed&status=open&status=open', cursor)).status).toBe(200);
   });
 });
+
+test('a walk back in time by the dates that responses show, written as JavaScript writes them, finds every ticket', async () => {
+  for (const field of ['createdAt', 'updatedAt'] as const) {
+    const found = new Set<string>();
+    let url = `/v1/tickets?sort=-${field}&limit=100`;
+    for (let size = -1; found.size > size;) {
+      size = found.size;
+      const { data } = listOf(await api.get(url)) as unknown as {
+        data: ({ id: string } & Record<string, string>)[];
+      };
+      for (const { id } of data) found.add(id);
+      const last = new Date(data.at(-1)?.[field] ?? '').toISOString();
+      expect(last).toMatch(/\.000Z$/);
+      url = `/v1/tickets?sort=-${field}&limit=100&${field}[lte]=${last}`;
+    }
+    expect([field, found.size]).toEqual([field, count]);
+  }
+});
+
+test('the header Link of each page leads to the next one, and keeps the filters', async () => {
+  const ids: string[] = [];
+  const filters = 'sort=createdAt&status=open&status=closed&createdAt%5Bgte%5D=2026-01-01';
+  let url: string | null = `/v1/tickets?limit=30&${filters}`;
+  while (url !== null) {
+    const answer = await api.get(url);
+    const { data, nextCursor } = listOf(answer);
+    ids.push(...data.map(({ id }) => id));
+    const [, next = null] = /^<(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '') ?? [];
+    expect(next && new URL(next, api.url).searchParams.get('startingAfter')).toBe(nextCursor);
+    url = next;
+  }
+  const expected = tickets.filter(({ state }) => ['open', 'closed'].includes(state.status));
+  expect(ids).toEqual(inOrder(expected));
+});

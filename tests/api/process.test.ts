@@ -101,6 +101,12 @@ describe('with a certificate', () => {
       'headers_too_large',
     ],
     ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'method_not_allowed'],
+    [
+      'an invalid chunk size',
+      'POST /v1/tickets HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+      400,
+      'malformed_request',
+    ],
     ...['gzip', 'gzip, chunked', 'x'].map((coding): [string, string, number, string] => [
       `a body that is ${coding}`,
       `GET /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${coding}\r\n\r\n`,
@@ -114,6 +120,17 @@ describe('with a certificate', () => {
     expect(codeOf(body)).toBe(code);
     expect(head).toMatch(/^Date: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT$/m);
     expect(head).toContain(`Request-Id: ${errorEnvelopeSchema.parse(JSON.parse(body)).error.requestId}`);
+  });
+
+  it('answers a request with a body of 5 MB', async () => {
+    const body = Buffer.alloc(5_000_000, 'x');
+    for (let times = 0; times < 5; times += 1) {
+      const socket = await open(child, true);
+      const received = untilClosed(socket);
+      socket.write(`POST /health HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`);
+      socket.write(body);
+      expect(await received).toMatch(/^HTTP\/1.1 405 /);
+    }
   });
 
   const hsts = 'max-age=31536000';

@@ -23,7 +23,7 @@ const raw = (path: string, headers: Record<string, string>) =>
     },
   );
 
-const pages = ['/docs/guides/paging', '/docs/guides/exports', '/docs/errors'];
+const pages = ['/docs/guides/paging', '/docs/guides/exports', '/docs/guides/versioning', '/docs/errors'];
 const policy = (styles: string) =>
   `default-src 'none'; script-src 'self'; style-src ${styles}; connect-src 'self'; img-src 'self' data:; ` +
   "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -120,6 +120,7 @@ test('/openapi.json is served to anyone, with a key or without, and may be cache
     expect(answer.status).toBe(200);
     expect(answer.json()).toMatchObject({ openapi: '3.1.1', paths: { '/v1/tickets': {} } });
     expect(answer.headers.get('cache-control')).toBe('public, max-age=300');
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
     expect(answer.headers.has('data-as-of')).toBe(false);
   }
 });

@@ -47,6 +47,18 @@ test.each(bad)('%s refuses %s = %j and names the parameter', async (list, name, 
 });
 
 test.each([
+  ['/v1/tickets', 'status[]', 'Did you mean `status`?'],
+  ['/v1/tickets', 'createdAt[gt]', 'Did you mean `createdAt[gte]`?'],
+  ['/v1/channels', 'starting_after', 'Did you mean `startingAfter`?'],
+  ['/v1/channels', 'page', 'It has `limit`, `startingAfter`, `type`.'],
+  ['/v1/channels', '', 'The query has a parameter without a name. It has `limit`, `startingAfter`, `type`.'],
+  ['/v1/tickets/ti_1', 'limit', 'It has none.'],
+])('%s says what to use instead of %s', async (path, name, message) => {
+  const answer = await api.get(`${path}?${encodeURIComponent(name)}=1`);
+  expect([answer.status, errorOf(answer).message]).toEqual([422, expect.stringContaining(message)]);
+});
+
+test.each([
   ...paths.map((list) => [list, 'limit=1&limit=2', 'limit']),
   ...paths.map((list) => [list, 'startingAfter=a&startingAfter=b', 'startingAfter']),
   ...enumerated

@@ -19,6 +19,7 @@ afterEach(() => api?.close());
 
 const limits = ({ headers }: { headers: Headers }) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`ratelimit-${name}`) ?? Number.NaN));
+const policy = `20;w=${windowSeconds}`;
 
 describe('the limit of a key', () => {
   it('is reported in every authenticated response, whatever its status', async () => {
@@ -37,6 +38,7 @@ describe('the limit of a key', () => {
       const answer = await api.get(path, { method });
       remaining -= 1;
       expect([path, answer.status, ...limits(answer)]).toEqual([path, status, 20, remaining, 60]);
+      expect(answer.headers.get('ratelimit-policy')).toBe(policy);
     }
     for (const token of [null, 'nonsense', 'svc_live_unknown']) {
       expect((await api.get('/v1/tickets', { token })).headers.has('ratelimit-limit')).toBe(false);
@@ -65,10 +67,11 @@ describe('the limit of a key', () => {
   });
 });
 
-it('the limit of a key comes before that of requests in progress, so that a refused key takes no room', async () => {
+it('a request that is refused because too many are in progress does not count against the window', async () => {
   await start(1, 0, 0);
-  const statuses = [(await api.get('/v1/tickets')).status, (await api.get('/v1/tickets')).status];
-  expect(statuses).toEqual([503, 429]);
+  const refused = [await api.get('/v1/tickets'), await api.get('/v1/tickets')];
+  expect(refused.map(({ status }) => status)).toEqual([503, 503]);
+  expect(refused.map(({ headers }) => headers.has('ratelimit-remaining'))).toEqual([false, false]);
 });
 
 describe('the limit of an address that guesses keys', () => {

@@ -194,7 +194,9 @@ const requester =
     return { status, headers: received, text, json: () => JSON.parse(text) as unknown };
   };
 
-type ErrorBody = { error: { type: string; code: string; param?: string; docUrl: string; requestId: string } };
+type ErrorBody = {
+  error: { type: string; code: string; message: string; param?: string; docUrl: string; requestId: string };
+};
 export const errorOf = (answer: Answer) => (answer.json() as ErrorBody).error;
 
 type ListBody = { data: { id: string }[]; hasMore: boolean; nextCursor: string | null };

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Counts } from '../../services/operations/counts.ts';
 import type { Report } from '../../services/operations/report.ts';
 import { kinds } from '../../shared/documents/document.ts';
-import { specFor } from '../../services/api/openapi/spec-for.ts';
+import { specFor } from '../../services/api/openapi/write.ts';
 import { documented } from '../support/documented.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
@@ -14,7 +14,7 @@ import { useProjector } from '../support/use-projector.ts';
 import { eventually } from '../support/eventually.ts';
 
 const token = 'svc_live_endToEnd0123456789';
-const holdToDocument = documented(specFor());
+const holdToDocument = documented(specFor().strict);
 const apiKey = created('apiKey', 'key_1', {
   tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),
 });

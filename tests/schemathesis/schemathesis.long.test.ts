@@ -9,7 +9,7 @@ import { ask } from '../api/requests.ts';
 import { useApiProcesses, type ApiProcess } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
 import { tokens } from '../api/test-api.ts';
-import { installSchemathesis, type Program } from './install.ts';
+import { installPythonPackages, type PythonPackages } from '../support/python-packages.ts';
 
 /** Enough of each resource for lists of several pages; those that examples name are among them. */
 const several = Array.from({ length: 30 }, (_, index) => index);
@@ -28,10 +28,12 @@ const children = useApiProcesses({
   qa: several.map((index) => build.qa({ id: `qa_${index}` })),
 });
 let api: ApiProcess;
-let schemathesis: Program;
+let schemathesis: PythonPackages;
+const version = '4.32.5';
 
 beforeAll(async () => {
-  schemathesis = await installSchemathesis((line) => process.stdout.write(`${line}\n`));
+  const report = (line: string) => process.stdout.write(`${line}\n`);
+  schemathesis = await installPythonPackages(report, `schemathesis-${version}`, [`schemathesis==${version}`]);
   api = await children.start({ ...children.tls, RATE_LIMIT_REQUESTS: '1000000' });
 }, 600_000);
 
@@ -42,9 +44,9 @@ test('every request generated from the OpenAPI document gets a response that the
   writeFileSync(document, served.text);
   const url = `https://localhost:${api.port}`;
   const { ok, output } = await run(
-    schemathesis.command,
+    'python3',
     [
-      ...schemathesis.args,
+      join(schemathesis.folder, 'bin', 'schemathesis'),
       '--config-file',
       join(__dirname, 'schemathesis.toml'),
       'run',

@@ -31,7 +31,8 @@ const isDate = (value: unknown): value is Date => Object.prototype.toString.call
 function textOf(name: string, value: Value): string {
   if (!isDate(value)) return String(value);
   if (Number.isNaN(value.getTime())) throw new TypeError(`${name} must be a valid Date`);
-  return value.toISOString();
+  // Without a fraction, a time that a response shows to the second covers its whole second.
+  return value.toISOString().replace('.000Z', 'Z');
 }
 
 /** Refuses `.` and `..`, which URLs treat as path segments, and an empty id, which is another path. */

@@ -42,6 +42,7 @@ const sections = [
   { path: '/docs', name: 'Reference' },
   { path: '/docs/guides/paging', name: 'Paging' },
   { path: '/docs/guides/exports', name: 'Exports' },
+  { path: '/docs/guides/versioning', name: 'Versioning' },
   { path: '/docs/errors', name: 'Errors' },
 ];
 

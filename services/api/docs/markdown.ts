@@ -34,7 +34,7 @@ export function readMarkdown({ apiUrl, settings }: Site, name: string): Token[] 
 const targets: [RegExp, string][] = [
   [/^(?:[./]*errors\.md)?#(\w+)$/, '/docs/errors/$1'],
   [/^[./]*errors\.md$/, '/docs/errors'],
-  [/^[./]*(?:guides\/)?(paging|exports)\.md$/, '/docs/guides/$1'],
+  [/^[./]*(?:guides\/)?(paging|exports|versioning)\.md$/, '/docs/guides/$1'],
   [/^[./]*openapi\.json$/, '/docs'],
 ];
 

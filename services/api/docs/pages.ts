@@ -9,6 +9,7 @@ export function createPages(site: Site): Map<string, string> {
     referencePage(site),
     guide(site, 'paging', 'Paging'),
     guide(site, 'exports', 'Complete incremental exports'),
+    guide(site, 'versioning', 'Versioning'),
     ...errorPages(site),
   ];
   return new Map(pages.map((page) => [page.path, layout(site, page)]));

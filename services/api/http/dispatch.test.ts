@@ -68,7 +68,7 @@ beforeAll(async () => {
     { ...route('/wide', 0), respond: async () => ({ body: wide }) },
     { ...route('/wide-long', 0), respond: async () => ({ chunks: widePieces() }) },
   ];
-  app.use(dispatch({ routes }));
+  app.use(dispatch({ docs: { docsUrl: undefined, baseUrl: undefined }, routes }));
   app.on('error', () => undefined);
   server = app.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

@@ -1,18 +1,19 @@
 import Router from '@koa/router';
 import { ApiError } from './api-error.ts';
 import { sendReply } from './responses.ts';
+import type { DocsLocation } from './error-envelope.ts';
 import { handleMethod } from './methods.ts';
 import type { Context, RequestState, Middleware } from './context.ts';
 import type { Route } from './route.ts';
 
 /** Matches the path, then the method, and sends the route's reply. Every route serves GET (and HEAD) only. */
-export function dispatch({ routes }: { routes: Route[] }): Middleware {
+export function dispatch({ routes, docs }: { routes: Route[]; docs: DocsLocation }): Middleware {
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   for (const route of routes) {
     router.all(route.path, async (context) => {
       context.state.route = route.path;
       context.state.pathId = context.params.id;
-      await answer(context, route, context.params);
+      await answer(context, route, docs);
     });
   }
   const matchers = router.routes();
@@ -38,12 +39,14 @@ function isPercentEncoded(path: string): boolean {
   }
 }
 
-async function answer(context: Context, route: Route, params: Record<string, string>): Promise<void> {
+async function answer(context: Context, route: Route, { baseUrl }: DocsLocation): Promise<void> {
   const { caller, store } = context.state;
   if (!caller?.orgId || !store) throw new Error('a route was reached without an organization');
   if (!handleMethod(context)) return;
   // The path has matched, so the invalid part is its parameter.
   if (!isPercentEncoded(context.path)) throw new ApiError('invalid_path_parameter');
   const scope = { orgId: caller.orgId, store, path: context.path };
-  await sendReply(context, store, await route.respond(scope, { params, search: context.querystring }));
+  const { params } = context as Context & { params: Record<string, string> };
+  const reply = await route.respond(scope, { params, search: context.querystring });
+  await sendReply(context, store, reply, baseUrl);
 }

@@ -12,9 +12,7 @@ const types = [...new Set(Object.values(errorCatalogue).map(({ type }) => type))
 const error = z
   .strictObject({
     type: z.enum(types).describe('The category of the error.'),
-    code: z
-      .enum(errorCodes)
-      .describe('The cause of the error. Branch on this field; later releases may add codes.'),
+    code: z.enum(errorCodes).describe('The cause of the error. Branch on this field.'),
     message: z.string().describe('An explanation for people. It may change between releases.'),
     docUrl: z.url().describe('The URL of the page about this code.'),
     requestId: z

@@ -1,3 +1,4 @@
+import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { ApiError } from './api-error.ts';
@@ -42,19 +43,18 @@ const keyShape = /[A-Za-z0-9]_(live|test)_[!-~]{8}/;
 
 /**
  * Parses a query string with a schema whose fields are the parameters. An unknown name, an invalid value or a repeated
- * parameter throws `invalid_query_parameter`. `param` names the first unknown parameter in the order sent, otherwise the
- * first invalid one in the order declared.
+ * parameter throws `invalid_query_parameter`. `param` names the first parameter that contains an API key, or the first
+ * unknown one, in the order sent; otherwise the first invalid one in the order declared.
  */
 export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.output<Q> {
   const given = new URLSearchParams(search);
+  const names = Object.keys(schema.shape);
+  for (const [name, value] of given) {
+    if (keyShape.test(value)) throw invalid(name, `\`${name}\` looks like an API key; ${keyRemedy}`);
+  }
   const values = [...new Set(given.keys())].map((name) => {
-    if (!Object.hasOwn(schema.shape, name)) {
-      throw invalid(name, `\`${name}\` is not a parameter of this endpoint.`);
-    }
+    if (!names.includes(name)) throw invalid(name, unknownParameter(name, names));
     const all = given.getAll(name);
-    if (all.some((value) => keyShape.test(value))) {
-      throw invalid(name, `\`${name}\` looks like an API key; send keys in the header Authorization alone.`);
-    }
     return [name, all.length === 1 ? all[0] : all] as const;
   });
   const parsed = schema.safeParse(Object.fromEntries(values));
@@ -66,6 +66,22 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.o
     name,
     `\`${name}\` ${isRepeated ? 'is not valid, or may be given only once' : (issue?.message ?? '')}.`,
   );
+}
+
+const keyRemedy =
+  'send keys in the header Authorization alone, and replace this one, because URLs are stored in logs.';
+
+/** Names the nearest parameter, or all of them if none is near. */
+function unknownParameter(name: string, names: string[]): string {
+  const unknown =
+    name === ''
+      ? 'The query has a parameter without a name.'
+      : `\`${name}\` is not a parameter of this endpoint.`;
+  if (names.length === 0) return `${unknown} It has none.`;
+  const nearest = closest(name, names);
+  if (name !== '' && distance(name, nearest) <= nearest.length / 3)
+    return `${unknown} Did you mean \`${nearest}\`?`;
+  return `${unknown} It has ${names.map((each) => `\`${each}\``).join(', ')}.`;
 }
 
 const invalid = (param: string, message: string) =>

@@ -102,20 +102,35 @@ export function fixedText(text: string, type = 'application/json'): (context: Co
   };
 }
 
+/** Links a list to its next page: the same request with another cursor. The header `Host` is not used, as in errors. */
+function linkNext(context: Context, { nextCursor }: Reply<unknown>, baseUrl = ''): void {
+  const cursor = nextCursor?.();
+  if (!cursor) return;
+  const query = new URLSearchParams(context.querystring);
+  query.set('startingAfter', cursor);
+  context.set('Link', `<${baseUrl}${context.path}?${query.toString()}>; rel="next"`);
+}
+
 /** Up to this many characters a chunked reply is sent as one body, with a length and an ETag. */
-const bufferedLengthMax = 262_144;
+export const bufferedLengthMax = 262_144;
 
 /**
  * Sends a reply. A chunked reply longer than the limit is streamed without an ETag. Streaming starts only after that
  * much has been read, so the client usually still gets a 503 if MongoDB is unavailable. A later failure closes the connection, because the
  * status has been sent; when the client leaves, the generator ends.
  */
-export async function sendReply(context: Context, store: StoreReader, reply: Reply<unknown>): Promise<void> {
+export async function sendReply(
+  context: Context,
+  store: StoreReader,
+  reply: Reply<unknown>,
+  baseUrl: string | undefined,
+): Promise<void> {
   const sendBuffered = (text: string) => {
     const content = Buffer.from(text);
     context.state.responseBytes = content.length;
     store.holdOnly(content.length);
     if (isNotModified(context, etagOf(content))) return;
+    linkNext(context, reply, baseUrl);
     context.type = 'application/json';
     context.body = content;
   };
@@ -132,6 +147,7 @@ export async function sendReply(context: Context, store: StoreReader, reply: Rep
     }
     text += value;
   }
+  linkNext(context, reply, baseUrl);
   context.type = 'application/json';
   if (context.method === 'HEAD') {
     await reply.chunks.return();

@@ -9,8 +9,13 @@ export type Clock = { now: () => Date };
 /** A handler reads the caller's organization alone, in the generation of this request. */
 export type Scope = { orgId: string; store: StoreReader; path: string };
 
-/** A response body. `chunks` are the JSON text of a body that is too large to hold in memory. */
-export type Reply<T> = { body: T } | { chunks: AsyncGenerator<string, void> };
+/**
+ * A response body. `chunks` are the JSON text of a body that is too large to hold in memory. A list also has the cursor
+ * of its next page, null on the last one, which is known once the body has been read as far as it is held in memory.
+ */
+export type Reply<T> = ({ body: T } | { chunks: AsyncGenerator<string, void> }) & {
+  nextCursor?: () => string | null;
+};
 
 type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType> = {
   method: 'GET';

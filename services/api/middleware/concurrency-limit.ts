@@ -17,10 +17,11 @@ type Deps = {
 };
 
 /**
- * Limits the requests in progress, of all clients, of each organization and of each key; further ones are 503. A request is in
- * progress until its client has taken the response. While more than half of the requests or of the memory is in use,
- * clients that take their responses too slowly are disconnected. The limit comes after authentication and the rate
- * limit, so that clients without a key cannot use it up.
+ * Limits the requests in progress, of all clients, of each organization and of each key. Further ones are 429 if the
+ * organization or the key has its share, and 503 if all are in use. A request is in progress until its client has taken
+ * the response. While more than half of the requests or of the memory is in use, clients that take their responses too
+ * slowly are disconnected. The limit comes after authentication, so that clients without a key cannot use it up, and
+ * before the rate limit, so that a refused request does not count against the window.
  */
 export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Deps): Middleware {
   /** By organization, and by key. */
@@ -49,9 +50,10 @@ export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Dep
     closeSlow();
     const [org = 0, key = 0] = names.map((name) => counts.get(name) ?? 0);
     const used = { all: inProgress.size, org, key };
-    if (used.all >= requestsMax || !isWithinShare(requestsMax, 1, used)) {
+    const isFull = used.all >= requestsMax;
+    if (isFull || !isWithinShare(requestsMax, 1, used)) {
       throw new Overloaded(
-        'requests',
+        isFull ? 'requests' : 'share',
         `of ${used.all} requests in progress ${org} are of ${orgId}, and ${key} of ${keyId}`,
       );
     }

@@ -12,7 +12,7 @@ async function handle(thrown: Error, { hasLeft = false } = {}) {
   const context = {
     res: { closed: hasLeft },
     req: { socket: {} },
-    state: {},
+    state: {} as { failure?: unknown },
     status: 200,
     set: (more: Record<string, string>) => Object.assign(headers, more),
     remove: () => undefined,
@@ -22,7 +22,14 @@ async function handle(thrown: Error, { hasLeft = false } = {}) {
   await middleware(context as unknown as Context, () => Promise.reject(thrown));
   const refused = (await requestsRefused.get()).values.map(({ value, labels }) => [labels.reason, value]);
   const store = (await storeErrors.get()).values.map(({ value }) => value);
-  return { status: context.status, retryAfter: headers['Retry-After'], refused, store };
+  const { failure } = context.state;
+  return {
+    status: context.status,
+    retryAfter: headers['Retry-After'],
+    refused,
+    store,
+    ...(context.status < 500 && { failure }),
+  };
 }
 
 describe('a 503', () => {
@@ -32,6 +39,16 @@ describe('a 503', () => {
       retryAfter: '1',
       refused: [[limit, 1]],
       store: [0],
+    });
+  });
+
+  it('is a 429 if the caller itself has too many requests in progress', async () => {
+    expect(await handle(new Overloaded('share', 'full'))).toEqual({
+      status: 429,
+      retryAfter: '1',
+      refused: [['share', 1]],
+      store: [0],
+      failure: undefined,
     });
   });
 

@@ -44,8 +44,10 @@ function count({ storeErrors, requestsRefused }: Metrics, thrown: unknown): void
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof Overloaded) {
-    const message = 'Too many requests are in progress; read their responses, and try again shortly.';
-    return new ApiError('service_unavailable', { message, cause: thrown, headers: retryAfter(overloadedMs) });
+    const isShare = thrown.limit === 'share';
+    const message = `Too many requests ${isShare ? 'of this API key or its organization ' : ''}are in progress; read their responses, and try again shortly.`;
+    const detail = { message, cause: thrown, headers: retryAfter(overloadedMs) };
+    return new ApiError(isShare ? 'too_many_requests' : 'service_unavailable', detail);
   }
   if (!isStoreUnavailable(thrown)) return new ApiError('internal_error', { cause: thrown });
   return new ApiError('service_unavailable', { cause: thrown, headers: retryAfter(retryAfterMs) });

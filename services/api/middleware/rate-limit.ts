@@ -24,4 +24,5 @@ function setHeaders(context: Context, limit: RateLimit, usage: RateLimitUsage): 
   context.set('RateLimit-Limit', String(limit.requests));
   context.set('RateLimit-Remaining', String(usage.remaining));
   context.set('RateLimit-Reset', wholeSeconds(usage.resetMs));
+  context.set('RateLimit-Policy', `${limit.requests};w=${limit.windowSeconds}`);
 }

@@ -2,7 +2,7 @@ import { fixedText } from '../http/responses.ts';
 import { handleMethod } from '../http/methods.ts';
 import type { Middleware } from '../http/context.ts';
 import type { OpenApiDocument } from '../openapi/types.ts';
-import { specCacheControl } from '../openapi/public-operations.ts';
+import { anyOrigin, specCacheControl } from '../openapi/public-operations.ts';
 
 const path = '/openapi.json';
 
@@ -15,6 +15,8 @@ export function serveSpec({ spec }: { spec: OpenApiDocument }): Middleware {
       return;
     }
     context.state.route = path;
+    // Tools that run in a browser, on a page of another host, read the document, too.
+    context.set(anyOrigin);
     if (!handleMethod(context)) return;
     context.set('Cache-Control', specCacheControl);
     await send(context);

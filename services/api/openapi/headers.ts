@@ -42,11 +42,21 @@ export const headers = {
     0,
     '42',
   ),
+  'RateLimit-Policy': text(
+    'The limit, and the length of the window in seconds.',
+    { pattern: '^\\d+;w=\\d+$' },
+    '100;w=60',
+  ),
   'Retry-After': count('Seconds to wait before you try again.', 1, '7'),
   ETag: text(
     'The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.',
     { pattern: '^(W/)?"[^"]*"$' },
     'W/"5Qk2Yx0hT1mXbJcVd0nG3A"',
+  ),
+  Link: text(
+    'The URL of the next page of a list, with `rel="next"`; absent on the last page.',
+    { pattern: '^<[^>]+>; rel="next"$' },
+    '</v1/tickets?limit=50&startingAfter=WzEsIjIwMjYi>; rel="next"',
   ),
   Vary: text('The request headers on which the response depends.', {}, 'Accept-Encoding'),
   'Strict-Transport-Security': {
@@ -77,7 +87,8 @@ const componentOf = (name: HeaderName) => name.replaceAll('-', '');
 export const headerComponents = (isLimited: boolean, traceDays: number | null): Record<string, Header> => {
   const components = Object.fromEntries(
     (Object.keys(headers) as HeaderName[])
-      .filter((name) => isLimited || !ofLimit.includes(name))
+      // A header that no response always has stands in each response by itself.
+      .filter((name) => name !== 'Link' && (isLimited || !ofLimit.includes(name)))
       .map((name) => [componentOf(name), headers[name]]),
   );
   if (traceDays === null) return components;
@@ -101,7 +112,12 @@ const ofAll: HeaderName[] = [
 /** The application may compress its responses; those of the HTTP parser have no `Vary`. */
 const varied = (status: number): Headers =>
   [400, 408, 431].includes(status) ? sometimes(['Vary']) : always(['Vary']);
-const ofLimit: HeaderName[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+const ofLimit: HeaderName[] = [
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'RateLimit-Policy',
+];
 
 /** Additional headers by status. */
 const ofStatus: Record<number, HeaderName[]> = {
@@ -119,13 +135,13 @@ const mayBeAfterAuthentication = (status: number) => [204, 400, 429, 500, 503].i
 const mayLackFreshness = (status: number) => [204, 400, 408, 431].includes(status);
 
 /** Headers of a response of `/v1`; `isLimited` is false if the rate limit is turned off. */
-export const responseHeaders = (status: number, isLimited: boolean): Headers => ({
+export const responseHeaders = (status: number, isLimited: boolean, isList = false): Headers => ({
   ...always(ofAll),
   ...(mayLackFreshness(status) ? sometimes(['Data-As-Of']) : always(['Data-As-Of'])),
   ...(isLimited && isAfterAuthentication(status) ? always(ofLimit) : {}),
   ...(isLimited && mayBeAfterAuthentication(status) ? sometimes(ofLimit) : {}),
   ...varied(status),
-  ...(status === 200 ? sometimes(['ETag']) : {}),
+  ...(status === 200 ? sometimes(isList ? ['ETag', 'Link'] : ['ETag']) : {}),
   ...(status === 304 ? always(['ETag']) : {}),
   ...always(ofStatus[status] ?? []),
 });

@@ -11,16 +11,25 @@ export type SpecSettings = {
   limit: { requests: number; windowSeconds: number };
 };
 
-export const specSettings = (config: ApiConfig) => ({
+/** The settings that only the document contains. */
+export type DocumentSettings = SpecSettings & {
+  /** Requests that a key may have in progress while the service has room. */
+  inProgressMax: number;
+  /** How long a request can be traced; null if requests are not traced. */
+  traceDays: number | null;
+};
+
+export const specSettings = (config: ApiConfig): DocumentSettings => ({
   docs: { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL },
   keyPrefix: config.KEY_PREFIX,
   limit: { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS },
-  /** How long a request can be traced; null if requests are not traced. */
+  // An eighth: half of its organization's quarter.
+  inProgressMax: Math.max(1, Math.floor(config.API_REQUESTS_MAX / 8)),
   traceDays: config.REQUEST_TRACES ? config.REQUEST_TRACE_DAYS : null,
 });
 
 /** The introduction of the OpenAPI document, in Markdown. */
-export const description = ({ keyPrefix, limit }: SpecSettings): string => `\
+export const description = ({ keyPrefix, limit, inProgressMax }: DocumentSettings): string => `\
 Read access to the support data of an organization: tickets, conversations, messages, channels and the Q&As of
 its knowledge base.
 
@@ -35,6 +44,8 @@ its knowledge base.
   \`error.param\` names the parameter. \`/health\` and \`/openapi.json\` ignore query parameters.
 - Every endpoint supports \`GET\`, \`HEAD\` (the same headers without the body) and \`OPTIONS\` (204 with \`Allow\`). Any
   other method returns 405. A path that is not in this document returns 404 \`route_not_found\`.
+- Fields, and values of fields, may be added at any time: ignore those that you do not know. The guide at
+  \`/docs/guides/versioning\` says what may change without notice, and what does not.
 - Responses have an \`ETag\`. Send it back as \`If-None-Match\`, and an unchanged response is not transferred again.
 
 ## Authentication
@@ -46,7 +57,7 @@ archived key stops working at most 5 seconds after \`Data-As-Of\` has passed the
 ## Pages
 
 To read a list, repeat the request with \`startingAfter\` set to the \`nextCursor\` of the previous page, until \`hasMore\`
-is false. An item that does not change meanwhile appears exactly once. A cursor is valid for one list with one sort and
+is false; the header \`Link\` has the URL of that request. An item that does not change meanwhile appears exactly once. A cursor is valid for one list with one sort and
 one set of filters.
 
 ## Freshness
@@ -64,6 +75,10 @@ moment, or that a read took longer than ${readTimeoutMs / 1_000} seconds: try ag
 ## Rate limit
 
 ${rateLimit(limit)}
+
+A key may also have at most ${inProgressMax} requests in progress at once, and its organization twice as many; fewer while the
+service is busy. A request is in progress until you have read its response. Further requests return 429
+\`too_many_requests\`, too, with \`Retry-After: 1\`. They do not count against the window.
 `;
 
 const rateLimit = ({ requests, windowSeconds }: SpecSettings['limit']): string =>
@@ -71,7 +86,8 @@ const rateLimit = ({ requests, windowSeconds }: SpecSettings['limit']): string =
     ? 'Requests are not limited.'
     : `A key may make ${requests} requests in any ${windowSeconds} seconds. Further requests return 429
 \`too_many_requests\`, and \`Retry-After\` says how many seconds to wait. The headers \`RateLimit-Limit\`,
-\`RateLimit-Remaining\` and \`RateLimit-Reset\` show the current usage. A 304 counts like any other response.`;
+\`RateLimit-Remaining\` and \`RateLimit-Reset\` show the current usage, \`RateLimit-Policy\` the limit and its window in
+seconds. A 304 counts like any other response.`;
 
 export const tags = [
   {

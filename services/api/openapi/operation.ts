@@ -30,7 +30,7 @@ export function operation(settings: OperationSettings, route: Route): Operation 
     responses: {
       200: {
         description: 'The requested resource or page.',
-        headers: headersOf(200),
+        headers: responseHeaders(200, settings.isLimited, isList(route)),
         content: {
           'application/json': { schema: toJsonSchema(route.response).schema, example: route.example },
         },
@@ -61,6 +61,8 @@ const parameters = (place: 'path' | 'query', schema: z.ZodObject): Parameter[] =
       ...described(name, field),
     }),
   );
+
+const isList = ({ query }: Route) => 'startingAfter' in query.shape;
 
 /** In OpenAPI, the description and example of a parameter are next to its schema, not inside it. */
 function described(name: string, { description, examples, ...schema }: JsonSchema) {

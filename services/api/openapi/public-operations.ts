@@ -9,6 +9,8 @@ import { ifNoneMatchReference } from './operation.ts';
 /** How long clients may use the OpenAPI document without revalidation. */
 const documentAgeMaxSeconds = 300;
 export const specCacheControl = `public, max-age=${documentAgeMaxSeconds}`;
+/** Of every response at the path of the document. */
+export const anyOrigin = { 'Access-Control-Allow-Origin': '*' };
 
 const healthSchema = z
   .strictObject({ status: z.literal('ok').describe('Always `ok`.') })
@@ -33,8 +35,17 @@ const cacheControl = {
   schema: { type: 'string', const: specCacheControl },
   example: specCacheControl,
 } as const;
-const documentHeaders = (status: number) => ({
+const originHeaders = (status: number) => ({
   ...publicHeaders(status),
+  'Access-Control-Allow-Origin': {
+    description: 'Pages of any host may read the document.',
+    required: false,
+    schema: { type: 'string', const: '*' },
+    example: '*',
+  } as const,
+});
+const documentHeaders = (status: number) => ({
+  ...originHeaders(status),
   'Cache-Control': cacheControl,
   ETag: headers.ETag,
 });
@@ -79,6 +90,6 @@ export const specOperation = (docs: DocsLocation): Operation => ({
       description: 'The document has not changed since the version in `If-None-Match`. There is no body.',
       headers: documentHeaders(304),
     },
-    ...errorResponses({ docs, headersOf: publicHeaders }, publicErrors),
+    ...errorResponses({ docs, headersOf: originHeaders }, publicErrors),
   },
 });

@@ -6,11 +6,11 @@ import { documentSchemas } from '../../../tests/support/document-schemas.ts';
 import { errorCodes } from '../http/error-envelope.ts';
 import { errorCatalogue } from '../http/error-catalogue.ts';
 import { createRoutes } from '../resources/routes.ts';
-import { specFor } from './spec-for.ts';
 import { createSpec } from './spec.ts';
 import type { MediaType, Response } from './types.ts';
+import { specFor } from './write.ts';
 
-const document = specFor();
+const { strict: document, published } = specFor();
 
 type Node = Record<string, unknown>;
 /** Every object of the document with its JSON pointer. */
@@ -23,10 +23,11 @@ function nodesOf(value: unknown, pointer = '#'): [string, Node][] {
 }
 const nodes = nodesOf(document);
 /** Objects in examples are not schemas. */
-const schemas = nodes.filter(([pointer]) => !/\/(example|examples|value)(\/|$)/.test(pointer));
+const isSchema = ([pointer]: [string, Node]) => !/\/(example|examples|value)(\/|$)/.test(pointer);
+const schemas = nodes.filter(isSchema);
 
 test('openapi.json is up to date; `npm run openapi` writes it', () => {
-  expect(JSON.parse(readFileSync('openapi.json', 'utf8'))).toEqual(JSON.parse(JSON.stringify(document)));
+  expect(JSON.parse(readFileSync('openapi.json', 'utf8'))).toEqual(published);
 });
 
 test('it is valid OpenAPI 3.1', async () => {
@@ -36,7 +37,7 @@ test('it is valid OpenAPI 3.1', async () => {
 test("the recommended rules of Redocly's linter report nothing, with and without a rate limit", async () => {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
   const unlimited = specFor({ MONGODB_URL: 'mongodb://localhost', RATE_LIMIT_REQUESTS: '0' });
-  for (const linted of [document, unlimited]) {
+  for (const linted of [document, published, unlimited.published]) {
     const path = join(folder, 'openapi.json');
     writeFileSync(path, JSON.stringify(linted));
     expect(await mustRun(process.execPath, ['tests/support/lint-openapi.mjs', path])).toBe('');
@@ -49,11 +50,65 @@ test('it has the licence of the package', () => {
   expect(document.info.license.identifier).toBe(`LicenseRef-${license}`);
 });
 
-test('no object allows undeclared fields, except the document itself', () => {
+test('the strict document allows no undeclared fields, except in the document itself', () => {
   const open = schemas.filter(([, node]) => node.type === 'object' && node.additionalProperties !== false);
   expect(open.map(([pointer]) => pointer).filter((pointer) => !pointer.includes('~1openapi.json'))).toEqual(
     [],
   );
+});
+
+describe('the published document', () => {
+  const parts = nodesOf(published).filter(isSchema);
+  const isParameter = (pointer: string) => pointer.includes('/parameters/');
+
+  it('allows fields and values of later releases, in words that generators of clients take', () => {
+    for (const [pointer, node] of parts) {
+      const isClosedEnum = node.enum !== undefined && !isParameter(pointer);
+      const isClosedObject = node.type === 'object' && node.additionalProperties !== true;
+      const isStrictDate = node.format === 'date-time' && node.pattern !== undefined;
+      const hasOneType = node.type === 'null' && !/anyOf\/\d+$/.test(pointer);
+      expect([pointer, isClosedEnum, isClosedObject, isStrictDate, hasOneType]).toEqual([
+        pointer,
+        ...[false, false, false, false],
+      ]);
+    }
+    const open = parts.filter(([, node]) => node['x-extensible-enum']);
+    expect(open.length).toBeGreaterThan(20);
+    for (const [, node] of open) {
+      expect(node.description).toMatch(/Later releases may add values\.$/);
+      for (const value of node['x-extensible-enum'] as string[]) expect(node.description).toContain(value);
+    }
+  });
+
+  it('lists the statuses that a caller can cause, and one response for all others', () => {
+    const listed = Object.entries(published.paths).map(([path, { get }]) => [
+      path,
+      Object.keys(get.responses),
+    ]);
+    expect(Object.fromEntries(listed)).toMatchObject({
+      '/v1/tickets': ['200', '304', '401', '422', '429', '4XX', '5XX'],
+      '/v1/tickets/{id}': ['200', '304', '401', '404', '422', '429', '4XX', '5XX'],
+      '/health': ['200', '4XX', '5XX'],
+    });
+    const { description } = published.components.responses.OtherError as Response;
+    for (const code of ['https_required', 'internal_error', 'service_unavailable'])
+      expect(description).toContain(code);
+  });
+
+  it('names the member of each union and each value of sort', () => {
+    for (const [, { oneOf, discriminator }] of parts.filter(([, node]) => node.oneOf)) {
+      const mapping = Object.values((discriminator as { mapping: object }).mapping) as string[];
+      expect(mapping.sort()).toEqual((oneOf as { $ref: string }[]).map(({ $ref }) => $ref).sort());
+    }
+    const unnamed = parts
+      .filter(([, node]) => Array.isArray(node.enum) && !node['x-enum-varnames'])
+      .flatMap(([, node]) => node.enum as string[]);
+    expect(unnamed.filter((value) => !/^[a-z_]+$/.test(value))).toEqual([]);
+  });
+
+  it('still describes every answer: an example of each matches its schema', () => {
+    expect(examplesOf(published)).toBeGreaterThan(50);
+  });
 });
 
 test('every field is described', () => {
@@ -76,10 +131,14 @@ test('every reference has a target', () => {
   expect(lost).toEqual([]);
 });
 
-test('every example matches its schema', () => {
-  const errorsAt = documentSchemas(document);
+/** Checks every example of a document and returns their number. */
+function examplesOf(checkedDocument: typeof document): number {
+  const errorsAt = documentSchemas(checkedDocument);
   let checked = 0;
-  for (const [pointer, { schema, example, examples }] of nodes as [string, Partial<MediaType>][]) {
+  for (const [pointer, { schema, example, examples }] of nodesOf(checkedDocument) as [
+    string,
+    Partial<MediaType>,
+  ][]) {
     if (schema === undefined) continue;
     const named = Object.values(examples ?? {}).map(({ value }) => value);
     const values = [...(example === undefined ? [] : [example]), ...named];
@@ -91,7 +150,11 @@ test('every example matches its schema', () => {
       checked += 1;
     }
   }
-  expect(checked).toBeGreaterThan(100);
+  return checked;
+}
+
+test('every example matches its schema', () => {
+  expect(examplesOf(document)).toBeGreaterThan(100);
 });
 
 test('every code of the catalogue is an example of a response with its status, except the code for other paths', () => {
@@ -118,6 +181,7 @@ test('it contains the settings', () => {
     keyPrefix: 'acme',
     limit: { requests: 0, windowSeconds: 60 },
     traceDays: 7,
+    inProgressMax: 62,
   };
   const configured = createSpec(settings, registry);
   expect(configured.servers[0]?.url).toBe('https://api.acme.test');

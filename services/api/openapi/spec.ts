@@ -3,17 +3,14 @@ import { release } from '../../../shared/runtime/release.ts';
 import { errorEnvelopeSchema } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
 import { headerComponents } from './headers.ts';
-import { description, tags, type SpecSettings } from './info.ts';
+import { description, tags, type DocumentSettings } from './info.ts';
 import { toJsonSchema, type JsonSchema } from './json-schema.ts';
 import type { OpenApiDocument } from './types.ts';
 import { ifNoneMatch, operation, responseComponents } from './operation.ts';
 import { specOperation, healthOperation } from './public-operations.ts';
 
 /** Creates the OpenAPI 3.1 document from the schemas that parse requests and type responses. */
-export function createSpec(
-  settings: SpecSettings & { traceDays: number | null },
-  routes: Route[],
-): OpenApiDocument {
+export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApiDocument {
   const { docs, keyPrefix, limit, traceDays } = settings;
   const operationSettings = { docs, isLimited: limit.requests > 0 };
   return {

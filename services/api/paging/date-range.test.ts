@@ -5,6 +5,12 @@ describe('a date bound', () => {
     ['a day', '2026-02-28', '2026-02-28T00:00:00.000Z', '2026-02-28T23:59:59.999['],
     ['a minute', '2026-01-01T12:30Z', '2026-01-01T12:30:00.000Z', '2026-01-01T12:30:59.999['],
     ['a second', '2026-01-01T12:30:15Z', '2026-01-01T12:30:15.000Z', '2026-01-01T12:30:15.999['],
+    [
+      'a fraction of zeros',
+      '2026-01-01T12:30:15.000Z',
+      '2026-01-01T12:30:15.000Z',
+      '2026-01-01T12:30:15.999[',
+    ],
     ['tenths', '2026-01-01T12:30:15.5Z', '2026-01-01T12:30:15.500Z', '2026-01-01T12:30:15.500['],
     ['milliseconds', '2026-01-01T12:30:15.123Z', '2026-01-01T12:30:15.123Z', '2026-01-01T12:30:15.123['],
     ['nanoseconds', '2026-01-01T12:30:15.123999999Z', '2026-01-01T12:30:15.123Z', '2026-01-01T12:30:15.123['],
@@ -28,9 +34,9 @@ describe('a date bound', () => {
   });
 
   it('ends above every id of its last instant, and below the next instant', () => {
-    const until = parseInterval('2026-01-01T00:00:00.000Z')?.until ?? '';
-    expect(Buffer.compare(Buffer.from('2026-01-01T00:00:00.000Z\u{10FFFF}'), Buffer.from(until))).toBe(-1);
-    expect(Buffer.compare(Buffer.from('2026-01-01T00:00:00.001Zti_1'), Buffer.from(until))).toBe(1);
+    const until = parseInterval('2026-01-01T00:00:00.001Z')?.until ?? '';
+    expect(Buffer.compare(Buffer.from('2026-01-01T00:00:00.001Z\u{10FFFF}'), Buffer.from(until))).toBe(-1);
+    expect(Buffer.compare(Buffer.from('2026-01-01T00:00:00.002Zti_1'), Buffer.from(until))).toBe(1);
   });
 
   it.each([

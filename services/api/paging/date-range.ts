@@ -11,11 +11,16 @@ export type DateRange = { from: string | null; until: string | null };
 type Interval = { from: string; until: string };
 
 const shape = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?([Zz]|[+-]\d\d(?::?\d\d)?))?$/;
+/** The same for the OpenAPI document, with the ranges of the numbers. */
+const textPattern =
+  '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])' +
+  '([Tt]([01]\\d|2[0-3]):[0-5]\\d(:([0-5]\\d|60)(\\.\\d+)?)?([Zz]|[+-]([01]\\d|2[0-3])(:?[0-5]\\d)?))?$';
 const unitMs = { day: 86_400_000, minute: 60_000, second: 1_000, millisecond: 1 };
 
 /**
  * Parses ISO 8601: a UTC day, or a time with `Z` or an offset; returns null for anything else. Bounds are inclusive, so a
- * time to the second covers the whole second, because responses contain whole seconds; likewise a day and a minute.
+ * time to the second covers the whole second, because responses contain whole seconds; likewise a day and a minute. A
+ * fraction of zeros is none: many languages write one for a time that they have read from a response.
  * Digits after the milliseconds are ignored, because nothing finer is stored.
  */
 export function parseInterval(value: string): Interval | null {
@@ -29,7 +34,7 @@ export function parseInterval(value: string): Interval | null {
     ? 'day'
     : seconds === undefined
       ? 'minute'
-      : fraction === undefined
+      : !/[1-9]/.test(fraction ?? '')
         ? 'second'
         : 'millisecond';
   const last = new Date(start.getTime() + unitMs[unit] - 1);
@@ -52,13 +57,8 @@ export const dateBound = z
     context.addIssue({ code: 'custom', message: 'must be an ISO 8601 date, or a time with Z or an offset' });
     return z.NEVER;
   })
-  .meta({
-    type: 'string',
-    anyOf: [
-      { type: 'string', format: 'date-time' },
-      { type: 'string', format: 'date' },
-    ],
-  });
+  // Generated clients would turn a format into a type of their own, which lacks a day or has fractions of a second.
+  .meta({ type: 'string', pattern: textPattern });
 
 export const dateRangeOf = (gte: Interval | undefined, lte: Interval | undefined): DateRange => ({
   from: gte?.from ?? null,

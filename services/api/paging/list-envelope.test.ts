@@ -13,7 +13,7 @@ async function* charactersOf(text: string) {
 /** Writes the items in pieces; the page is full after `fullAfter` items. */
 async function writeList(page: { items: string[]; nextKey: string | null }, fullAfter: number) {
   let count = 0;
-  const chunks = listChunks(
+  const { chunks, nextCursor } = listChunks(
     page,
     { scope, path },
     {
@@ -27,6 +27,8 @@ async function writeList(page: { items: string[]; nextKey: string | null }, full
   );
   let text = '';
   for await (const chunk of chunks) text += chunk;
+  // The header `Link` has the cursor of the body.
+  expect((JSON.parse(text) as { nextCursor: string | null }).nextCursor).toBe(nextCursor());
   return text;
 }
 
@@ -54,6 +56,25 @@ describe('a list written in pieces', () => {
     expect(list.data.map(({ id }) => id)).toEqual(expected);
     expect(list.hasMore).toBe(true);
     expect(decodeCursor(list.nextCursor, scope)).toBe(keyOf(last));
+  });
+
+  it('ends after the item with which it is too long to be held, and knows its cursor by then', async () => {
+    const items = ['a', 'b', 'c'];
+    const write = (item: string) => charactersOf(JSON.stringify(item === 'b' ? 'b'.repeat(300_000) : item));
+    const { chunks, nextCursor } = listChunks(
+      { items, nextKey: null },
+      { scope, path },
+      { keyOf, isFull: () => false, write },
+    );
+    let text = '';
+    let known: string | null = null;
+    for await (const chunk of chunks) {
+      text += chunk;
+      if (known === null && text.length > 262_144) known = nextCursor();
+    }
+    const list = JSON.parse(text) as { data: string[]; nextCursor: string };
+    expect([list.data.length, list.nextCursor]).toEqual([2, known]);
+    expect(decodeCursor(list.nextCursor, scope)).toBe(keyOf('b'));
   });
 
   it('is the last page if its last item fills it', async () => {

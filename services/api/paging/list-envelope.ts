@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bufferedLengthMax } from '../http/responses.ts';
 import { encodeCursor, type CursorScope } from './cursor.ts';
 import { pageSizeMax } from './page-parameters.ts';
 import type { Page } from './page-query.ts';
@@ -61,23 +62,33 @@ export type ItemWriter<T> = {
 };
 
 /**
- * The JSON text of the same envelope, written item by item. If `isFull`, the page ends early, but it contains at least
- * one item.
+ * The JSON text of the same envelope, written item by item. The page ends early after the item with which it is full or
+ * longer than a body that is held in memory. So by the time that the response begins, its last item is known.
  */
-export async function* listChunks<T>(
+export function listChunks<T>(
   { items, nextKey }: Pick<Page<T>, 'items' | 'nextKey'>,
   request: ListRequest,
   { write, isFull, keyOf }: ItemWriter<T>,
-): AsyncGenerator<string, void> {
-  yield '{"object":"list","data":[';
-  let count = 0;
-  for (const item of items) {
-    if (count > 0 && isFull()) break;
-    if (count > 0) yield ',';
-    yield* write(item);
-    count += 1;
+) {
+  let begun = 0;
+  const end = () => {
+    const last = items[begun - 1];
+    return endOf(begun < items.length && last !== undefined ? (keyOf(last) ?? null) : nextKey, request);
+  };
+  async function* chunks(): AsyncGenerator<string, void> {
+    let length = 0;
+    const counted = (text: string) => {
+      length += text.length;
+      return text;
+    };
+    yield counted('{"object":"list","data":[');
+    for (const item of items) {
+      if (begun > 0 && (isFull() || length >= bufferedLengthMax)) break;
+      if (begun > 0) yield counted(',');
+      begun += 1;
+      for await (const piece of write(item)) yield counted(piece);
+    }
+    yield `],${JSON.stringify(end()).slice(1)}`;
   }
-  const last = items[count - 1];
-  const end = count < items.length && last !== undefined ? (keyOf(last) ?? null) : nextKey;
-  yield `],${JSON.stringify(endOf(end, request)).slice(1)}`;
+  return { chunks: chunks(), nextCursor: () => end().nextCursor };
 }

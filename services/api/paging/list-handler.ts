@@ -30,7 +30,10 @@ export const listHandler =
     const end = { scope: { orgId, ...list.cursorScope }, path };
     const page = await list.read(startingAfter === undefined ? null : decodeCursor(startingAfter, end.scope));
     const writer = list.writer?.(page);
-    return writer
-      ? { chunks: joinChunks(listChunks(page, end, writer)) }
-      : { body: listEnvelope(page, end, list.present) };
+    if (!writer) {
+      const body = listEnvelope(page, end, list.present);
+      return { body, nextCursor: () => body.nextCursor };
+    }
+    const { chunks, nextCursor } = listChunks(page, end, writer);
+    return { chunks: joinChunks(chunks), nextCursor };
   };

@@ -36,35 +36,21 @@ export const attachmentSchema = z
   })
   .meta({ id: 'Attachment', description: 'A file attached to a message.' });
 
-const name = z.string().nullable().describe('The display name; null if it is unknown.');
-const email = z.string().nullable().describe('The email address; null if it is unknown.');
 const author = z
-  .discriminatedUnion('type', [
-    z
-      .strictObject({
-        type: z.literal('contact').describe('A contact.'),
-        id: z.string().startsWith('con_').describe('Id of the contact.'),
-        name,
-        email,
-      })
-      .meta({ id: 'ContactAuthor', description: 'A contact as the sender.' }),
-    z
-      .strictObject({
-        type: z.literal('user').describe('A teammate.'),
-        id: z.string().startsWith('user_').describe('Id of the teammate.'),
-        name,
-        email,
-      })
-      .meta({ id: 'UserAuthor', description: 'A teammate as the sender.' }),
-    z
-      .strictObject({
-        type: z.literal('ai_agent').describe('An AI agent.'),
-        id: z.string().startsWith('agent_').describe('Id of the AI agent.'),
-        name,
-        email: z.null().describe('Always null: AI agents have no email address.'),
-      })
-      .meta({ id: 'AgentAuthor', description: 'An AI agent as the sender.' }),
-  ])
+  .strictObject({
+    type: z
+      .enum(['contact', 'user', 'ai_agent'])
+      .describe('`contact`: a contact. `user`: a teammate. `ai_agent`: an AI agent.'),
+    id: z
+      .string()
+      .refine((id) => /^(con|user|agent)_/.test(id))
+      .describe('Id of the sender, which starts with `con_`, `user_` or `agent_`.'),
+    name: z.string().nullable().describe('The display name; null if it is unknown.'),
+    email: z
+      .string()
+      .nullable()
+      .describe('The email address; null if it is unknown. Always null for an AI agent.'),
+  })
   .meta({ id: 'Author', description: 'The sender of a message.' });
 
 /** A message in a list; inside a conversation it has another shape. */
@@ -134,16 +120,9 @@ export const presentAttachments = (attachments: Message['attachments']): Attachm
 /** A sender whose document is missing keeps its type and id. */
 function presentAuthor({ state: { author }, joined }: StoredMessage): MessageItem['author'] {
   if (!author) return null;
-  const name = joined.author?.name ?? null;
-  const email = joined.author?.email ?? null;
-  switch (author.type) {
-    case 'contact':
-      return { type: 'contact', id: author.id, name, email };
-    case 'user':
-      return { type: 'user', id: author.id, name, email };
-    case 'ai_agent':
-      return { type: 'ai_agent', id: author.id, name, email: null };
-  }
+  const { type, id } = author;
+  const email = type === 'ai_agent' ? null : (joined.author?.email ?? null);
+  return { type, id, name: joined.author?.name ?? null, email };
 }
 
 /** The visible messages of a conversation; `from` is the lowest sort key that has not expired. */

@@ -26,6 +26,12 @@ describe('a ticket', () => {
     });
     expect(item.conversations).toEqual([{ id: 'conv_1', role: 'primary' }]);
   });
+
+  it('shows the update time by which it is filtered: never one before its creation', () => {
+    const stored = build.ticket({ id: 'ti_1', updatedAt: '2025-12-31T12:00:00Z' });
+    expect(presentTicketItem(stored, now).updatedAt).toBe('2026-01-01T12:00:00Z');
+    expect(stored.byUpdated).toContain('2026-01-01T12:00:00.000Z');
+  });
 });
 
 it('a conversation has its contact under ct_, and null for missing data', () => {

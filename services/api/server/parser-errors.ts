@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../../../shared/runtime/logger.ts';
@@ -30,13 +30,19 @@ const unparsed = {
 };
 
 /** Node keeps the response in progress in it. */
-type RequestSocket = Duplex & { _httpMessage?: unknown };
+type RequestSocket = Duplex & { _httpMessage?: ServerResponse | null };
 type Deps = { logger: Logger; docs: DocsLocation; trace: Trace | null };
 
 /** Answers a request that Node's parser refused. */
 export function answerUnparsed(deps: Deps, error: NodeJS.ErrnoException, socket: RequestSocket): void {
+  const response = socket._httpMessage;
   // The parser refuses an unknown Transfer-Encoding once it has passed the request on: its response says so.
-  if (socket._httpMessage && error.code === 'HPE_INVALID_TRANSFER_ENCODING') return;
+  if (response && error.code === 'HPE_INVALID_TRANSFER_ENCODING') return;
+  // A request whose body is invalid has not been answered yet: the body would have been discarded first.
+  if (response && !response.headersSent && !response.req.complete) {
+    response.detachSocket(socket as Socket);
+    response.emit('close');
+  }
   answer(deps, codeOfParserError(error), socket);
 }
 

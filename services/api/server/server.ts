@@ -76,8 +76,9 @@ export async function startServer(
   const serve = noPipelining((request, response) => {
     connections.begin(request, response);
     request.url = originForm(request.url ?? '/');
-    if (hasBody(request)) response.shouldKeepAlive = false;
-    return listener(request, response);
+    if (!hasBody(request)) return listener(request, response);
+    response.shouldKeepAlive = false;
+    return discardBody(request, () => listener(request, response));
   });
   const server = createServer(httpOptions, serve);
   server.setTimeout(silenceTimeoutMs);
@@ -117,6 +118,26 @@ function limitConnections(server: Server, limit: AddressLimit, connectionsRefuse
   });
 }
 
-/** No endpoint takes a body. A body that is sent anyway is not read: the connection closes with the response. */
+/** A longer body is not read to its end. */
+const discardedBytesMax = 16 * 1_024 * 1_024;
+
+/**
+ * No endpoint takes a body. One that is sent anyway is discarded before the request is answered and the connection
+ * closed: a client that is still sending would lose the response.
+ */
+function discardBody(request: IncomingMessage, answerRequest: () => unknown): void {
+  let bytes = 0;
+  let isAnswered = false;
+  const finish = () => {
+    if (!isAnswered) answerRequest();
+    isAnswered = true;
+  };
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > discardedBytesMax) finish();
+  });
+  request.once('end', finish);
+}
+
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

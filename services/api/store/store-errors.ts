@@ -7,12 +7,15 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** A limit of this process was met: the store is well, and the client should try again soon. */
+/**
+ * A limit of this process was met: the store is well, and the client should try again soon. `share` is the part of
+ * `requests` that one organization or key may use.
+ */
 export class Overloaded extends Error {
   override readonly name = 'Overloaded';
-  readonly limit: 'requests' | 'memory';
+  readonly limit: 'requests' | 'share' | 'memory';
 
-  constructor(limit: 'requests' | 'memory', message: string) {
+  constructor(limit: Overloaded['limit'], message: string) {
     super(message);
     this.limit = limit;
   }

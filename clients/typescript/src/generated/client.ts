@@ -5,12 +5,10 @@ import type { components } from './openapi.ts';
 
 type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
 
-/** An AI agent as the sender. */
-export interface AgentAuthor extends Schema<'AgentAuthor'> {}
 /** A file attached to a message. */
 export interface Attachment extends Schema<'Attachment'> {}
 /** The sender of a message. */
-export type Author = ContactAuthor | UserAuthor | AgentAuthor;
+export interface Author extends Schema<'Author'> {}
 /** A channel with its settings and the configuration of its type. */
 export type Channel = EmailChannel | ChatbotChannel | FormChannel;
 /** A channel in a list. */
@@ -23,8 +21,6 @@ export interface ChannelStatus extends Schema<'ChannelStatus'> {}
 export interface ChatbotChannel extends Schema<'ChatbotChannel'> {}
 /** The configuration of a chat widget. */
 export interface ChatbotConfig extends Schema<'ChatbotConfig'> {}
-/** A contact as the sender. */
-export interface ContactAuthor extends Schema<'ContactAuthor'> {}
 /** A thread of messages with one contact. */
 export interface Conversation extends Schema<'Conversation'> {}
 /** A message inside a retrieved conversation. */
@@ -55,8 +51,6 @@ export interface Ticket extends Schema<'Ticket'> {}
 export interface TicketConversation extends Schema<'TicketConversation'> {}
 /** A ticket in a list, with references to its conversations. */
 export interface TicketItem extends Schema<'TicketItem'> {}
-/** A teammate as the sender. */
-export interface UserAuthor extends Schema<'UserAuthor'> {}
 
 /** Parameters of `tickets.list`. */
 export interface ListTicketsParams extends Query<'/v1/tickets'> {}

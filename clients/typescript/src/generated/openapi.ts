@@ -188,20 +188,6 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description An AI agent as the sender. */
-        AgentAuthor: {
-            /** @description Always null: AI agents have no email address. */
-            email: null;
-            /** @description Id of the AI agent. */
-            id: string;
-            /** @description The display name; null if it is unknown. */
-            name: string | null;
-            /**
-             * @description An AI agent.
-             * @constant
-             */
-            type: "ai_agent";
-        };
         /** @description A file attached to a message. */
         Attachment: {
             /** @description The original name of the file, as given by the sender. */
@@ -210,7 +196,16 @@ export interface components {
             id: string;
         };
         /** @description The sender of a message. */
-        Author: components["schemas"]["ContactAuthor"] | components["schemas"]["UserAuthor"] | components["schemas"]["AgentAuthor"];
+        Author: {
+            /** @description The email address; null if it is unknown. Always null for an AI agent. */
+            email: string | null;
+            /** @description Id of the sender, which starts with `con_`, `user_` or `agent_`. */
+            id: string;
+            /** @description The display name; null if it is unknown. */
+            name: string | null;
+            /** @description `contact`: a contact. `user`: a teammate. `ai_agent`: an AI agent. Later releases may add values. */
+            type: "contact" | "user" | "ai_agent" | (string & {});
+        };
         /** @description A channel with its settings and the configuration of its type. */
         Channel: components["schemas"]["EmailChannel"] | components["schemas"]["ChatbotChannel"] | components["schemas"]["FormChannel"];
         /** @description A channel in a list. */
@@ -239,10 +234,7 @@ export interface components {
              */
             object: "channel";
             status: components["schemas"]["ChannelStatus"];
-            /**
-             * @description `chatbot`: a chat widget. `email`: an email inbox. `form`: a form.
-             * @enum {string}
-             */
+            /** @description `chatbot`: a chat widget. `email`: an email inbox. `form`: a form. Later releases may add values. */
             type: "chatbot" | "email" | "form" | (string & {});
             /**
              * Format: date-time
@@ -316,20 +308,14 @@ export interface components {
         ChannelStatus: {
             /** @description The issues of the channel; empty if there are none. A paused channel can have issues, too. */
             issues: {
-                /**
-                 * @description The kind of issue. Branch on this field.
-                 * @enum {string}
-                 */
+                /** @description The kind of issue. Branch on this field. Now `mailbox_not_connected`, `reconnect_needed`, `mailbox_disconnected`, `sync_stalled`, `missing_domain`, `domain_not_verified`. Later releases may add values. */
                 code: "mailbox_not_connected" | "reconnect_needed" | "mailbox_disconnected" | "sync_stalled" | "missing_domain" | "domain_not_verified" | (string & {});
                 /** @description An explanation for people. It may change between releases. */
                 message: string;
             }[];
             /** @description When the channel entered this state; null if the time was not recorded. Always null for `needs_attention`. */
             since: string | null;
-            /**
-             * @description `live`: the channel is running. `observing`: an email inbox that is not live yet; mail is mirrored into tickets, nothing is sent, and the AI does not run. `paused`: paused in the dashboard. `needs_attention`: an issue blocks the channel; see `issues`. `archived`: the channel is archived; lists omit it.
-             * @enum {string}
-             */
+            /** @description `live`: the channel is running. `observing`: an email inbox that is not live yet; mail is mirrored into tickets, nothing is sent, and the AI does not run. `paused`: paused in the dashboard. `needs_attention`: an issue blocks the channel; see `issues`. `archived`: the channel is archived; lists omit it. Later releases may add values. */
             state: "live" | "observing" | "paused" | "needs_attention" | "archived" | (string & {});
         };
         /** @description A chat widget. */
@@ -379,10 +365,7 @@ export interface components {
             allowedDomains: string[];
             /** @description The audience rules, which decide the knowledge that is available to a visitor. */
             audience: {
-                /**
-                 * @description The knowledge for a visitor who matches no rule. `open`: all of it. `strict`: only knowledge that is not tied to an audience.
-                 * @enum {string}
-                 */
+                /** @description The knowledge for a visitor who matches no rule. `open`: all of it. `strict`: only knowledge that is not tied to an audience. Later releases may add values. */
                 fallback: "open" | "strict" | (string & {});
                 /** @description The number of audience rules. */
                 ruleCount: number;
@@ -396,15 +379,9 @@ export interface components {
                 /** @description The codes of all enabled languages. */
                 enabled: string[];
             };
-            /**
-             * @description The layout of the widget.
-             * @enum {string}
-             */
+            /** @description The layout of the widget. Now `floating`, `panel`, `page`, `search`. Later releases may add values. */
             layout: "floating" | "panel" | "page" | "search" | (string & {});
-            /**
-             * @description How visitors consent to data processing.
-             * @enum {string}
-             */
+            /** @description How visitors consent to data processing. Now `explicit`, `implicit`, `none`. Later releases may add values. */
             privacyOptIn: "explicit" | "implicit" | "none" | (string & {});
             /** @description Who answers conversations in the widget. */
             routing: {
@@ -417,15 +394,9 @@ export interface components {
                     /** @description Whether the widget verifies the email address. */
                     verifyEmail: boolean;
                 };
-                /**
-                 * @description How soon the AI hands a conversation over to a person. Present only if `entry` is `ai`.
-                 * @enum {string}
-                 */
+                /** @description How soon the AI hands a conversation over to a person. Present only if `entry` is `ai`. Now `lazy`, `neutral`, `eager`. Later releases may add values. */
                 eagerness?: "lazy" | "neutral" | "eager" | (string & {});
-                /**
-                 * @description `ai`: the AI answers first. `live_chat_first`: a person answers first. `disabled`: neither does.
-                 * @enum {string}
-                 */
+                /** @description `ai`: the AI answers first. `live_chat_first`: a person answers first. `disabled`: neither does. Later releases may add values. */
                 entry: "ai" | "live_chat_first" | "disabled" | (string & {});
                 /** @description How a conversation is handed over to a person. */
                 escalation: {
@@ -435,20 +406,6 @@ export interface components {
                     primary: ("live_chat" | "email" | (string & {})) | null;
                 };
             };
-        };
-        /** @description A contact as the sender. */
-        ContactAuthor: {
-            /** @description The email address; null if it is unknown. */
-            email: string | null;
-            /** @description Id of the contact. */
-            id: string;
-            /** @description The display name; null if it is unknown. */
-            name: string | null;
-            /**
-             * @description A contact.
-             * @constant
-             */
-            type: "contact";
         };
         /** @description A thread of messages with one contact. */
         Conversation: {
@@ -467,10 +424,7 @@ export interface components {
                 id: string;
                 /** @description The channel's name in the dashboard. */
                 name: string;
-                /**
-                 * @description `email`: an email inbox. `widget`: a chat widget, which the channel itself calls `chatbot`. `form`: a form.
-                 * @enum {string}
-                 */
+                /** @description `email`: an email inbox. `widget`: a chat widget, which the channel itself calls `chatbot`. `form`: a form. Later releases may add values. */
                 type: "email" | "widget" | "form" | (string & {});
             };
             /** @description The contact with whom the conversation takes place. */
@@ -502,15 +456,9 @@ export interface components {
             object: "conversation";
             /** @description When the conversation was resolved; null while it is open. */
             resolvedAt: string | null;
-            /**
-             * @description The status of the conversation.
-             * @enum {string}
-             */
+            /** @description The status of the conversation. Now `waiting_for_user`, `needs_first_response`, `needs_follow_up`, `scheduled_ai_response`, `assumed_resolved`, `resolved`, `spam`, `paused`, `investigating`. Later releases may add values. */
             status: "waiting_for_user" | "needs_first_response" | "needs_follow_up" | "scheduled_ai_response" | "assumed_resolved" | "resolved" | "spam" | "paused" | "investigating" | (string & {});
-            /**
-             * @description Who handles the conversation now: `ai` (the AI) or `human` (a teammate).
-             * @enum {string}
-             */
+            /** @description Who handles the conversation now: `ai` (the AI) or `human` (a teammate). Later releases may add values. */
             supportLevel: "ai" | "human" | (string & {});
             /** @description The tags of the conversation. */
             tags: components["schemas"]["Label"][];
@@ -546,10 +494,7 @@ export interface components {
              * @constant
              */
             object: "message";
-            /**
-             * @description Who wrote the message. `user`: the contact. `assistant`: the AI. `human`: a teammate. `system`: the service itself.
-             * @enum {string}
-             */
+            /** @description Who wrote the message. `user`: the contact. `assistant`: the AI. `human`: a teammate. `system`: the service itself. Later releases may add values. */
             role: "user" | "assistant" | "human" | "system" | (string & {});
             /** @description When an outbound message was delivered; null for inbound messages and for drafts that have not been delivered. */
             sentAt: string | null;
@@ -558,10 +503,7 @@ export interface components {
         ConversationReference: {
             /** @description Id of the conversation. */
             id: string;
-            /**
-             * @description `primary`: the thread with the requester. `side`: an isolated thread with another party, such as a supplier.
-             * @enum {string}
-             */
+            /** @description `primary`: the thread with the requester. `side`: an isolated thread with another party, such as a supplier. Later releases may add values. */
             role: "primary" | "side" | (string & {});
         };
         /** @description A topic, with its color. */
@@ -618,27 +560,12 @@ export interface components {
         EmailConfig: {
             /** @description The role of the AI for incoming mail. */
             aiMode: {
-                /**
-                 * @description The AI does not take part.
-                 * @constant
-                 */
-                mode: "off";
-            } | {
-                /**
-                 * @description The AI drafts replies, and a teammate sends them.
-                 * @constant
-                 */
-                mode: "approval";
-            } | {
-                /** @description The name under which the AI replies. */
-                aiDisplayName: string;
-                /**
-                 * @description The AI replies on its own.
-                 * @constant
-                 */
-                mode: "autopilot";
-                /** @description The number of minutes that the AI waits before it replies. */
-                replyDelayMinutes: number;
+                /** @description The name under which the AI replies. Present only if `mode` is `autopilot`. */
+                aiDisplayName?: string;
+                /** @description `off`: the AI does not take part. `approval`: the AI drafts replies, and a teammate sends them. `autopilot`: the AI replies on its own. Later releases may add values. */
+                mode: "off" | "approval" | "autopilot" | (string & {});
+                /** @description The number of minutes that the AI waits before it replies. Present only if `mode` is `autopilot`. */
+                replyDelayMinutes?: number;
             };
             /** @description The text of the automatic acknowledgement; null if there is none. */
             autoReply: string | null;
@@ -646,10 +573,7 @@ export interface components {
             connection: {
                 /** @description When the mailbox was last read completely. Always null for providers other than Microsoft 365. */
                 lastSyncedAt: string | null;
-                /**
-                 * @description The status of the connection.
-                 * @enum {string}
-                 */
+                /** @description The status of the connection. Now `pending`, `connected`, `needs_reauth`, `disconnected`. Later releases may add values. */
                 status: "pending" | "connected" | "needs_reauth" | "disconnected" | (string & {});
             } | null;
             /** @description An internal description; null if there is none. */
@@ -660,10 +584,7 @@ export interface components {
             inbox: string;
             /** @description When the inbox went live; null while it is `observing`. */
             liveAt: string | null;
-            /**
-             * @description `forwarding`: mail is forwarded to the service. `microsoft`: the mailbox is in Microsoft 365. `google`: the mailbox is in Google Workspace.
-             * @enum {string}
-             */
+            /** @description `forwarding`: mail is forwarded to the service. `microsoft`: the mailbox is in Microsoft 365. `google`: the mailbox is in Google Workspace. Later releases may add values. */
             provider: "forwarding" | "microsoft" | "google" | (string & {});
             /** @description The Reply-To address of outgoing mail; null if none is set. */
             replyTo: string | null;
@@ -671,10 +592,7 @@ export interface components {
             sendingDomain: (string | {
                 /** @description Name of the domain. */
                 domain: string;
-                /**
-                 * @description The status of the verification of its DNS setup.
-                 * @enum {string}
-                 */
+                /** @description The status of the verification of its DNS setup. Now `pending`, `verifying`, `verified`, `failed`. Later releases may add values. */
                 verificationStatus: "pending" | "verifying" | "verified" | "failed" | (string & {});
             }) | null;
             /** @description The signatures of outgoing mail. */
@@ -693,10 +611,7 @@ export interface components {
         Error: {
             /** @description The error. */
             error: {
-                /**
-                 * @description The cause of the error. Branch on this field; later releases may add codes.
-                 * @enum {string}
-                 */
+                /** @description The cause of the error. Branch on this field. Now `missing_api_key`, `invalid_api_key`, `https_required`, `route_not_found`, `ticket_not_found`, `conversation_not_found`, `channel_not_found`, `malformed_request`, `method_not_allowed`, `request_timeout`, `uri_too_long`, `headers_too_large`, `invalid_query_parameter`, `invalid_path_parameter`, `invalid_cursor`, `conflicting_date_range`, `too_many_requests`, `internal_error`, `service_unavailable`. Later releases may add values. */
                 code: "missing_api_key" | "invalid_api_key" | "https_required" | "route_not_found" | "ticket_not_found" | "conversation_not_found" | "channel_not_found" | "malformed_request" | "method_not_allowed" | "request_timeout" | "uri_too_long" | "headers_too_large" | "invalid_query_parameter" | "invalid_path_parameter" | "invalid_cursor" | "conflicting_date_range" | "too_many_requests" | "internal_error" | "service_unavailable" | (string & {});
                 /**
                  * Format: uri
@@ -709,10 +624,7 @@ export interface components {
                 param?: string;
                 /** @description The id of the request, as in the header `Request-Id`. Quote it when you contact support. */
                 requestId: string;
-                /**
-                 * @description The category of the error.
-                 * @enum {string}
-                 */
+                /** @description The category of the error. Now `authentication_error`, `invalid_request_error`, `not_found`, `validation_error`, `rate_limit_error`, `api_error`. Later releases may add values. */
                 type: "authentication_error" | "invalid_request_error" | "not_found" | "validation_error" | "rate_limit_error" | "api_error" | (string & {});
             };
         };
@@ -769,10 +681,7 @@ export interface components {
                 label: string;
                 /** @description Whether the visitor must fill in the field. */
                 required: boolean;
-                /**
-                 * @description The input type of the field.
-                 * @enum {string}
-                 */
+                /** @description The input type of the field. Now `text`, `email`, `textarea`, `select`, `checkbox`, `phone`, `number`. Later releases may add values. */
                 type: "text" | "email" | "textarea" | "select" | "checkbox" | "phone" | "number" | (string & {});
             }[];
             /** @description The URL to which the visitor goes after submitting; null if the visitor stays on the page. */
@@ -816,15 +725,9 @@ export interface components {
              * @constant
              */
             object: "message";
-            /**
-             * @description Who wrote the message. `user`: the contact. `assistant`: the AI. `human`: a teammate. `system`: the service itself.
-             * @enum {string}
-             */
+            /** @description Who wrote the message. `user`: the contact. `assistant`: the AI. `human`: a teammate. `system`: the service itself. Later releases may add values. */
             role: "user" | "assistant" | "human" | "system" | (string & {});
-            /**
-             * @description The medium of the message.
-             * @enum {string}
-             */
+            /** @description The medium of the message. Now `chat`, `email`. Later releases may add values. */
             type: "chat" | "email" | (string & {});
         };
         /** @description One page of a list. */
@@ -920,10 +823,7 @@ export interface components {
              */
             object: "ticket";
             requester: components["schemas"]["Requester"];
-            /**
-             * @description The status of the ticket.
-             * @enum {string}
-             */
+            /** @description The status of the ticket. Now `open`, `snoozed`, `resolved`, `assumed_resolved`, `closed`. Later releases may add values. */
             status: "open" | "snoozed" | "resolved" | "assumed_resolved" | "closed" | (string & {});
             /** @description The tags of the ticket. */
             tags: components["schemas"]["Label"][];
@@ -951,15 +851,9 @@ export interface components {
              * @constant
              */
             object: "conversation";
-            /**
-             * @description `primary`: the thread with the requester. `side`: an isolated thread with another party, such as a supplier.
-             * @enum {string}
-             */
+            /** @description `primary`: the thread with the requester. `side`: an isolated thread with another party, such as a supplier. Later releases may add values. */
             role: "primary" | "side" | (string & {});
-            /**
-             * @description The status of the conversation. Unlike in a retrieved conversation, it can be `archived`.
-             * @enum {string}
-             */
+            /** @description The status of the conversation. Unlike in a retrieved conversation, it can be `archived`. Now `waiting_for_user`, `needs_first_response`, `needs_follow_up`, `scheduled_ai_response`, `assumed_resolved`, `resolved`, `spam`, `paused`, `investigating`, `archived`. Later releases may add values. */
             status: "waiting_for_user" | "needs_first_response" | "needs_follow_up" | "scheduled_ai_response" | "assumed_resolved" | "resolved" | "spam" | "paused" | "investigating" | "archived" | (string & {});
             /** @description Id of the ticket to which the conversation belongs. */
             ticketId: string;
@@ -988,10 +882,7 @@ export interface components {
              */
             object: "ticket";
             requester: components["schemas"]["Requester"];
-            /**
-             * @description The status of the ticket.
-             * @enum {string}
-             */
+            /** @description The status of the ticket. Now `open`, `snoozed`, `resolved`, `assumed_resolved`, `closed`. Later releases may add values. */
             status: "open" | "snoozed" | "resolved" | "assumed_resolved" | "closed" | (string & {});
             /** @description The tags of the ticket. */
             tags: components["schemas"]["Label"][];
@@ -1021,195 +912,12 @@ export interface components {
             /** @description The path of the request. */
             url: string;
         };
-        /** @description A teammate as the sender. */
-        UserAuthor: {
-            /** @description The email address; null if it is unknown. */
-            email: string | null;
-            /** @description Id of the teammate. */
-            id: string;
-            /** @description The display name; null if it is unknown. */
-            name: string | null;
-            /**
-             * @description A teammate.
-             * @constant
-             */
-            type: "user";
-        };
     };
     responses: {
-        /** @description Bad Request: `malformed_request`. */
-        BadRequest: {
+        /** @description Any other error, such as 403 `https_required`, 400 `malformed_request`, 405 `method_not_allowed`, 408 `request_timeout`, 414 `uri_too_long`, 431 `headers_too_large`, 500 `internal_error`, 503 `service_unavailable`. */
+        OtherError: {
             headers: {
-                "Cache-Control": components["headers"]["CacheControl"];
-                /**
-                 * @description The response contains every change made up to this time. It may contain later changes, too.
-                 * @example 2026-01-31T12:41:03.218Z
-                 */
-                "Data-As-Of"?: string;
-                /**
-                 * @description The number of requests that the key may make in one window.
-                 * @example 100
-                 */
-                "RateLimit-Limit"?: number;
-                /**
-                 * @description The number of requests that the key may still make now.
-                 * @example 87
-                 */
-                "RateLimit-Remaining"?: number;
-                /**
-                 * @description Seconds until the oldest request leaves the window, so that the key may make one more.
-                 * @example 42
-                 */
-                "RateLimit-Reset"?: number;
                 "Request-Id": components["headers"]["RequestId"];
-                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                /**
-                 * @description The request headers on which the response depends.
-                 * @example Accept-Encoding
-                 */
-                Vary?: string;
-                "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description Forbidden: `https_required`. */
-        Forbidden: {
-            headers: {
-                "Cache-Control": components["headers"]["CacheControl"];
-                "Data-As-Of": components["headers"]["DataAsOf"];
-                "Request-Id": components["headers"]["RequestId"];
-                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                Vary: components["headers"]["Vary"];
-                "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description Internal Server Error: `internal_error`. */
-        InternalServerError: {
-            headers: {
-                "Cache-Control": components["headers"]["CacheControl"];
-                "Data-As-Of": components["headers"]["DataAsOf"];
-                /**
-                 * @description The number of requests that the key may make in one window.
-                 * @example 100
-                 */
-                "RateLimit-Limit"?: number;
-                /**
-                 * @description The number of requests that the key may still make now.
-                 * @example 87
-                 */
-                "RateLimit-Remaining"?: number;
-                /**
-                 * @description Seconds until the oldest request leaves the window, so that the key may make one more.
-                 * @example 42
-                 */
-                "RateLimit-Reset"?: number;
-                "Request-Id": components["headers"]["RequestId"];
-                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                Vary: components["headers"]["Vary"];
-                "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description Method Not Allowed: `method_not_allowed`. */
-        MethodNotAllowed: {
-            headers: {
-                Allow: components["headers"]["Allow"];
-                "Cache-Control": components["headers"]["CacheControl"];
-                "Data-As-Of": components["headers"]["DataAsOf"];
-                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "RateLimit-Reset": components["headers"]["RateLimitReset"];
-                "Request-Id": components["headers"]["RequestId"];
-                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                Vary: components["headers"]["Vary"];
-                "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description Request Header Fields Too Large: `headers_too_large`. */
-        RequestHeaderFieldsTooLarge: {
-            headers: {
-                "Cache-Control": components["headers"]["CacheControl"];
-                /**
-                 * @description The response contains every change made up to this time. It may contain later changes, too.
-                 * @example 2026-01-31T12:41:03.218Z
-                 */
-                "Data-As-Of"?: string;
-                "Request-Id": components["headers"]["RequestId"];
-                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                /**
-                 * @description The request headers on which the response depends.
-                 * @example Accept-Encoding
-                 */
-                Vary?: string;
-                "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description Request Timeout: `request_timeout`. */
-        RequestTimeout: {
-            headers: {
-                "Cache-Control": components["headers"]["CacheControl"];
-                /**
-                 * @description The response contains every change made up to this time. It may contain later changes, too.
-                 * @example 2026-01-31T12:41:03.218Z
-                 */
-                "Data-As-Of"?: string;
-                "Request-Id": components["headers"]["RequestId"];
-                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                /**
-                 * @description The request headers on which the response depends.
-                 * @example Accept-Encoding
-                 */
-                Vary?: string;
-                "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description Service Unavailable: `service_unavailable`. */
-        ServiceUnavailable: {
-            headers: {
-                "Cache-Control": components["headers"]["CacheControl"];
-                "Data-As-Of": components["headers"]["DataAsOf"];
-                /**
-                 * @description The number of requests that the key may make in one window.
-                 * @example 100
-                 */
-                "RateLimit-Limit"?: number;
-                /**
-                 * @description The number of requests that the key may still make now.
-                 * @example 87
-                 */
-                "RateLimit-Remaining"?: number;
-                /**
-                 * @description Seconds until the oldest request leaves the window, so that the key may make one more.
-                 * @example 42
-                 */
-                "RateLimit-Reset"?: number;
-                "Request-Id": components["headers"]["RequestId"];
-                "Retry-After": components["headers"]["RetryAfter"];
-                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                Vary: components["headers"]["Vary"];
-                "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
                 [name: string]: unknown;
             };
             content: {
@@ -1226,6 +934,11 @@ export interface components {
                  * @example 100
                  */
                 "RateLimit-Limit"?: number;
+                /**
+                 * @description The limit, and the length of the window in seconds.
+                 * @example 100;w=60
+                 */
+                "RateLimit-Policy"?: string;
                 /**
                  * @description The number of requests that the key may still make now.
                  * @example 87
@@ -1263,21 +976,6 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description URI Too Long: `uri_too_long`. */
-        URITooLong: {
-            headers: {
-                "Cache-Control": components["headers"]["CacheControl"];
-                "Data-As-Of": components["headers"]["DataAsOf"];
-                "Request-Id": components["headers"]["RequestId"];
-                "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                Vary: components["headers"]["Vary"];
-                "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
     };
     parameters: {
         /**
@@ -1288,11 +986,6 @@ export interface components {
     };
     requestBodies: never;
     headers: {
-        /**
-         * @description The methods that the endpoint supports.
-         * @example GET, HEAD, OPTIONS
-         */
-        Allow: "GET, HEAD, OPTIONS";
         /**
          * @description Only the client may cache the response, and must revalidate it before each use.
          * @example private, no-cache
@@ -1313,6 +1006,11 @@ export interface components {
          * @example 100
          */
         RateLimitLimit: number;
+        /**
+         * @description The limit, and the length of the window in seconds.
+         * @example 100;w=60
+         */
+        RateLimitPolicy: string;
         /**
          * @description The number of requests that the key may still make now.
          * @example 87
@@ -1367,6 +1065,8 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            "4XX": components["responses"]["OtherError"];
+            "5XX": components["responses"]["OtherError"];
             /** @description The service is up. */
             200: {
                 headers: {
@@ -1392,103 +1092,6 @@ export interface operations {
                     };
                 };
             };
-            /** @description Bad Request: `malformed_request`. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    /**
-                     * @description The request headers on which the response depends.
-                     * @example Accept-Encoding
-                     */
-                    Vary?: string;
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Method Not Allowed: `method_not_allowed`. */
-            405: {
-                headers: {
-                    Allow: components["headers"]["Allow"];
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    Vary: components["headers"]["Vary"];
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout: `request_timeout`. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    /**
-                     * @description The request headers on which the response depends.
-                     * @example Accept-Encoding
-                     */
-                    Vary?: string;
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description URI Too Long: `uri_too_long`. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    Vary: components["headers"]["Vary"];
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Header Fields Too Large: `headers_too_large`. */
-            431: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    /**
-                     * @description The request headers on which the response depends.
-                     * @example Accept-Encoding
-                     */
-                    Vary?: string;
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error: `internal_error`. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    Vary: components["headers"]["Vary"];
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
         };
     };
     getOpenApi: {
@@ -1506,9 +1109,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            "4XX": components["responses"]["OtherError"];
+            "5XX": components["responses"]["OtherError"];
             /** @description The document. */
             200: {
                 headers: {
+                    /**
+                     * @description Pages of any host may read the document.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin"?: "*";
                     /**
                      * @description Any cache may store the document and reuse it for 300 seconds.
                      * @example public, max-age=300
@@ -1528,37 +1138,30 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @description Schemas, headers and responses that the endpoints share. */
-                        components: {
-                            [key: string]: unknown;
-                        };
+                        components: Record<string, never>;
                         /** @description Title, version and introduction. */
-                        info: {
-                            [key: string]: unknown;
-                        };
+                        info: Record<string, never>;
                         /** @description The version of OpenAPI. */
                         openapi: string;
                         /** @description The endpoints. */
-                        paths: {
-                            [key: string]: unknown;
-                        };
+                        paths: Record<string, never>;
                         /** @description The authentication schemes. */
-                        security: {
-                            [key: string]: unknown;
-                        }[];
+                        security: Record<string, never>[];
                         /** @description The base URLs of the API. */
-                        servers: {
-                            [key: string]: unknown;
-                        }[];
+                        servers: Record<string, never>[];
                         /** @description The groups of endpoints. */
-                        tags: {
-                            [key: string]: unknown;
-                        }[];
+                        tags: Record<string, never>[];
                     };
                 };
             };
             /** @description The document has not changed since the version in `If-None-Match`. There is no body. */
             304: {
                 headers: {
+                    /**
+                     * @description Pages of any host may read the document.
+                     * @example *
+                     */
+                    "Access-Control-Allow-Origin"?: "*";
                     /**
                      * @description Any cache may store the document and reuse it for 300 seconds.
                      * @example public, max-age=300
@@ -1576,117 +1179,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
-            };
-            /** @description Bad Request: `malformed_request`. */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    /**
-                     * @description The request headers on which the response depends.
-                     * @example Accept-Encoding
-                     */
-                    Vary?: string;
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden: `https_required`. */
-            403: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    Vary: components["headers"]["Vary"];
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Method Not Allowed: `method_not_allowed`. */
-            405: {
-                headers: {
-                    Allow: components["headers"]["Allow"];
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    Vary: components["headers"]["Vary"];
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout: `request_timeout`. */
-            408: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    /**
-                     * @description The request headers on which the response depends.
-                     * @example Accept-Encoding
-                     */
-                    Vary?: string;
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description URI Too Long: `uri_too_long`. */
-            414: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    Vary: components["headers"]["Vary"];
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Header Fields Too Large: `headers_too_large`. */
-            431: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    /**
-                     * @description The request headers on which the response depends.
-                     * @example Accept-Encoding
-                     */
-                    Vary?: string;
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error: `internal_error`. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["CacheControl"];
-                    "Request-Id": components["headers"]["RequestId"];
-                    "Strict-Transport-Security": components["headers"]["StrictTransportSecurity"];
-                    Vary: components["headers"]["Vary"];
-                    "X-Content-Type-Options": components["headers"]["XContentTypeOptions"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
             };
         };
     };
@@ -1721,6 +1213,8 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            "4XX": components["responses"]["OtherError"];
+            "5XX": components["responses"]["OtherError"];
             /** @description The requested resource or page. */
             200: {
                 headers: {
@@ -1731,7 +1225,13 @@ export interface operations {
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
+                    /**
+                     * @description The URL of the next page of a list, with `rel="next"`; absent on the last page.
+                     * @example </v1/tickets?limit=50&startingAfter=WzEsIjIwMjYi>; rel="next"
+                     */
+                    Link?: string;
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -1784,6 +1284,7 @@ export interface operations {
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -1794,18 +1295,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            414: components["responses"]["URITooLong"];
             /** @description Unprocessable Entity: `invalid_query_parameter`, `invalid_cursor`. */
             422: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -1819,9 +1316,6 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["RequestHeaderFieldsTooLarge"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
         };
     };
     retrieveChannel: {
@@ -1845,6 +1339,8 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            "4XX": components["responses"]["OtherError"];
+            "5XX": components["responses"]["OtherError"];
             /** @description The requested resource or page. */
             200: {
                 headers: {
@@ -1856,6 +1352,7 @@ export interface operations {
                      */
                     ETag?: string;
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -1953,6 +1450,7 @@ export interface operations {
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -1963,15 +1461,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             /** @description Not Found: `channel_not_found`. */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -1984,15 +1481,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            414: components["responses"]["URITooLong"];
             /** @description Unprocessable Entity: `invalid_path_parameter`, `invalid_query_parameter`. */
             422: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2006,9 +1501,6 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["RequestHeaderFieldsTooLarge"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
         };
     };
     retrieveConversation: {
@@ -2032,6 +1524,8 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            "4XX": components["responses"]["OtherError"];
+            "5XX": components["responses"]["OtherError"];
             /** @description The requested resource or page. */
             200: {
                 headers: {
@@ -2043,6 +1537,7 @@ export interface operations {
                      */
                     ETag?: string;
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2131,6 +1626,7 @@ export interface operations {
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2141,15 +1637,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             /** @description Not Found: `conversation_not_found`. */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2162,15 +1657,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            414: components["responses"]["URITooLong"];
             /** @description Unprocessable Entity: `invalid_path_parameter`, `invalid_query_parameter`. */
             422: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2184,9 +1677,6 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["RequestHeaderFieldsTooLarge"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listMessages: {
@@ -2221,6 +1711,8 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            "4XX": components["responses"]["OtherError"];
+            "5XX": components["responses"]["OtherError"];
             /** @description The requested resource or page. */
             200: {
                 headers: {
@@ -2231,7 +1723,13 @@ export interface operations {
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
+                    /**
+                     * @description The URL of the next page of a list, with `rel="next"`; absent on the last page.
+                     * @example </v1/tickets?limit=50&startingAfter=WzEsIjIwMjYi>; rel="next"
+                     */
+                    Link?: string;
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2298,6 +1796,7 @@ export interface operations {
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2308,15 +1807,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             /** @description Not Found: `conversation_not_found`. */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2329,15 +1827,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            414: components["responses"]["URITooLong"];
             /** @description Unprocessable Entity: `invalid_path_parameter`, `invalid_query_parameter`, `invalid_cursor`. */
             422: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2351,9 +1847,6 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["RequestHeaderFieldsTooLarge"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listQas: {
@@ -2382,6 +1875,8 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            "4XX": components["responses"]["OtherError"];
+            "5XX": components["responses"]["OtherError"];
             /** @description The requested resource or page. */
             200: {
                 headers: {
@@ -2392,7 +1887,13 @@ export interface operations {
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
+                    /**
+                     * @description The URL of the next page of a list, with `rel="next"`; absent on the last page.
+                     * @example </v1/tickets?limit=50&startingAfter=WzEsIjIwMjYi>; rel="next"
+                     */
+                    Link?: string;
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2435,6 +1936,7 @@ export interface operations {
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2445,18 +1947,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            414: components["responses"]["URITooLong"];
             /** @description Unprocessable Entity: `invalid_query_parameter`, `invalid_cursor`. */
             422: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2470,21 +1968,18 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["RequestHeaderFieldsTooLarge"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listTickets: {
         parameters: {
             query?: {
                 /**
-                 * @description Tickets created at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second. Cannot be combined with `updatedAt[…]`.
+                 * @description Tickets created at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second; a fraction of zeros counts as none. Cannot be combined with `updatedAt[…]`.
                  * @example 2026-01-31T12:00:00Z
                  */
                 "createdAt[gte]"?: string;
                 /**
-                 * @description Tickets created at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second. Cannot be combined with `updatedAt[…]`.
+                 * @description Tickets created at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second; a fraction of zeros counts as none. Cannot be combined with `updatedAt[…]`.
                  * @example 2026-02-28
                  */
                 "createdAt[lte]"?: string;
@@ -2512,12 +2007,12 @@ export interface operations {
                  */
                 status?: ("open" | "snoozed" | "resolved" | "assumed_resolved" | "closed")[];
                 /**
-                 * @description Tickets last updated at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second. Cannot be combined with `createdAt[…]`.
+                 * @description Tickets last updated at this time or later (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second; a fraction of zeros counts as none. Cannot be combined with `createdAt[…]`.
                  * @example 2026-01-31T12:00:00Z
                  */
                 "updatedAt[gte]"?: string;
                 /**
-                 * @description Tickets last updated at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second. Cannot be combined with `createdAt[…]`.
+                 * @description Tickets last updated at this time or earlier (inclusive). An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or fractions of one, stands for that whole day, minute or second; a fraction of zeros counts as none. Cannot be combined with `createdAt[…]`.
                  * @example 2026-02-28
                  */
                 "updatedAt[lte]"?: string;
@@ -2534,6 +2029,8 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            "4XX": components["responses"]["OtherError"];
+            "5XX": components["responses"]["OtherError"];
             /** @description The requested resource or page. */
             200: {
                 headers: {
@@ -2544,7 +2041,13 @@ export interface operations {
                      * @example W/"5Qk2Yx0hT1mXbJcVd0nG3A"
                      */
                     ETag?: string;
+                    /**
+                     * @description The URL of the next page of a list, with `rel="next"`; absent on the last page.
+                     * @example </v1/tickets?limit=50&startingAfter=WzEsIjIwMjYi>; rel="next"
+                     */
+                    Link?: string;
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2613,6 +2116,7 @@ export interface operations {
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2623,18 +2127,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            414: components["responses"]["URITooLong"];
             /** @description Unprocessable Entity: `invalid_query_parameter`, `invalid_cursor`, `conflicting_date_range`. */
             422: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2648,9 +2148,6 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["RequestHeaderFieldsTooLarge"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
         };
     };
     retrieveTicket: {
@@ -2674,6 +2171,8 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            "4XX": components["responses"]["OtherError"];
+            "5XX": components["responses"]["OtherError"];
             /** @description The requested resource or page. */
             200: {
                 headers: {
@@ -2685,6 +2184,7 @@ export interface operations {
                      */
                     ETag?: string;
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2755,6 +2255,7 @@ export interface operations {
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2765,15 +2266,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             /** @description Not Found: `ticket_not_found`. */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2786,15 +2286,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            405: components["responses"]["MethodNotAllowed"];
-            408: components["responses"]["RequestTimeout"];
-            414: components["responses"]["URITooLong"];
             /** @description Unprocessable Entity: `invalid_path_parameter`, `invalid_query_parameter`. */
             422: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
                     "Data-As-Of": components["headers"]["DataAsOf"];
                     "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Request-Id": components["headers"]["RequestId"];
@@ -2808,9 +2306,6 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
-            431: components["responses"]["RequestHeaderFieldsTooLarge"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
         };
     };
 }

@@ -58,24 +58,23 @@ const customDomain = z
   })
   .describe('A domain of the organization from which mail is sent.');
 
+const onlyAutopilot = 'Present only if `mode` is `autopilot`.';
 const aiMode = z
-  .discriminatedUnion('mode', [
-    z
-      .strictObject({ mode: z.literal('off').describe('The AI does not take part.') })
-      .describe('The AI does not take part.'),
-    z
-      .strictObject({
-        mode: z.literal('approval').describe('The AI drafts replies, and a teammate sends them.'),
-      })
-      .describe('The AI drafts replies, and a teammate sends them.'),
-    z
-      .strictObject({
-        mode: z.literal('autopilot').describe('The AI replies on its own.'),
-        replyDelayMinutes: z.number().describe('The number of minutes that the AI waits before it replies.'),
-        aiDisplayName: z.string().describe('The name under which the AI replies.'),
-      })
-      .describe('The AI replies on its own.'),
-  ])
+  .strictObject({
+    mode: z
+      .enum(['off', 'approval', 'autopilot'])
+      .describe(
+        '`off`: the AI does not take part. `approval`: the AI drafts replies, and a teammate sends them. `autopilot`: the AI replies on its own.',
+      ),
+    replyDelayMinutes: z
+      .number()
+      .optional()
+      .describe(`The number of minutes that the AI waits before it replies. ${onlyAutopilot}`),
+    aiDisplayName: z.string().optional().describe(`The name under which the AI replies. ${onlyAutopilot}`),
+  })
+  .refine(({ mode, replyDelayMinutes, aiDisplayName }) =>
+    [replyDelayMinutes, aiDisplayName].every((value) => (value !== undefined) === (mode === 'autopilot')),
+  )
   .describe('The role of the AI for incoming mail.');
 
 const signature = (whose: string) =>

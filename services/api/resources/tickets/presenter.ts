@@ -1,4 +1,4 @@
-import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
+import { ticketUpdatedAt, type TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { isExpired } from '../../../../shared/documents/retention.ts';
 import type { StateAndJoined } from '../find-by-id.ts';
 import { toSeconds } from '../fields.ts';
@@ -23,7 +23,7 @@ export const presentTicketItem = ({ state, joined }: Ticket, now: Date): TicketI
   estimatedScore: state.estimatedScore,
   conversations: unexpiredConversations(joined, now).map(presentReference),
   createdAt: toSeconds(state.createdAt),
-  updatedAt: toSeconds(state.updatedAt),
+  updatedAt: toSeconds(ticketUpdatedAt(state)),
 });
 
 /** A retrieved ticket, with the embedded conversations in full. */

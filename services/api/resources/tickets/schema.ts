@@ -11,7 +11,7 @@ export const ticketSorts = ['createdAt', '-createdAt', 'updatedAt', '-updatedAt'
 
 const precision =
   'An ISO 8601 date (in UTC), or a time with `Z` or an offset. A value without a time, or without seconds or ' +
-  'fractions of one, stands for that whole day, minute or second.';
+  'fractions of one, stands for that whole day, minute or second; a fraction of zeros counts as none.';
 const bound = (meaning: string, other: string, example: string) =>
   dateBound
     .optional()
@@ -24,7 +24,11 @@ export const ticketListQuery = z.object({
   ...pageParameters,
   sort: oneOf(ticketSorts)
     .default('-updatedAt')
-    .meta({ description: 'The sort field; `-` means descending.', examples: ['updatedAt'] }),
+    .meta({
+      description: 'The sort field; `-` means descending.',
+      examples: ['updatedAt'],
+      'x-enum-varnames': ['CREATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT', 'UPDATED_AT_DESC'],
+    }),
   status: severalOf(ticketStatuses)
     .optional()
     .meta({

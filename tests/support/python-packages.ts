@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
+import { requireTools, type Tool } from '../../infra/dev-servers/native/prerequisites.ts';
+import { step } from '../../infra/dev-servers/native/progress.ts';
+import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
+
+/** Only pip is required: for virtual environments Debian has yet another package. */
+const python: Tool = {
+  what: 'Python ≥ 3.10 with pip',
+  package: 'python3-pip',
+  present: async () =>
+    (await run('python3', ['-c', 'import sys, pip; sys.exit(sys.version_info < (3, 10))'])).ok,
+};
+
+/** Where the packages are, and the variables with which Python finds them. */
+export type PythonPackages = { folder: string; env: Record<string, string> };
+
+/**
+ * Installs packages from PyPI into a folder of the cache, separate from the machine's Python packages. The name tells
+ * their versions. An error names the missing tool and how to install it.
+ */
+export async function installPythonPackages(
+  report: (line: string) => void,
+  name: string,
+  packages: string[],
+): Promise<PythonPackages> {
+  await requireTools(report, name, [python]);
+  // Parts of them are compiled for one version of Python.
+  const tag = await mustRun('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
+  const folder = join(cacheDir(), `${name}-${tag.trim()}`);
+  await installedOnce(folder, async (partial) => {
+    await step(report, `${name}: installing from PyPI`, () => pipInstall(partial, packages));
+  });
+  return { folder, env: { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' } };
+}
+
+async function pipInstall(folder: string, packages: string[]): Promise<void> {
+  const options = ['--disable-pip-version-check', '--no-input', '--quiet', '--target', folder];
+  try {
+    await mustRun('python3', ['-m', 'pip', 'install', ...options, ...packages]);
+  } catch (error) {
+    throw new Error(
+      `${packages.join(', ')} could not be installed: they come from PyPI, or from the mirror that PIP_INDEX_URL names.`,
+      { cause: error },
+    );
+  }
+}
