@@ -187,6 +187,17 @@ test.each<[string, Facts, string, string[], string]>([
   expect(all.find((one) => one.name === name && one.generation === 2)?.text).toContain(text);
 });
 
+test('a generation that no projector has read the log for has missed no tombstone; since its start it counts', () => {
+  const registered = { registeredAt: before(200 * 3_600) };
+  const missed = (changes: Changes) =>
+    judged(facts([own(1, 'active', changes)], keptFor(168))).names.filter((name) => name.startsWith('tomb'));
+  expect(missed({ watermark: null, generation: registered })).toEqual([]);
+  expect(missed({ watermark: before(199 * 3_600), generation: registered })).toEqual(['tombstones bad']);
+  const startedAt = (hours: number) => ({ ...registered, startedAt: before(hours * 3_600) });
+  expect(missed({ watermark: new Date(0), generation: startedAt(1) })).toEqual([]);
+  expect(missed({ watermark: null, generation: startedAt(169) })).toEqual(['tombstones bad']);
+});
+
 test('a lag for which Kafka keeps tombstones prevents nothing, and no option waives a longer one', () => {
   const prevented = (hours: number) => {
     const given = beside(own(2, 'standby', { generation: lag(hours) }), keptFor(168));

@@ -104,7 +104,7 @@ const lagMetrics = (registers: Registry[]) => ({
   }),
   lagSeconds: new Gauge({
     name: 'projector_lag_seconds',
-    help: 'The age that the oldest record to apply has at most; 0 if there is none. Measured by the ends of the log, not by the clocks of producers; for a new generation, from its registration on',
+    help: 'The age that the oldest record to apply has at most; 0 if there is none. Measured by the ends of the log, not by the clocks of producers; for a new generation, from the start of its first projector on',
     labelNames: ['topic'],
     registers,
   }),

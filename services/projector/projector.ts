@@ -100,7 +100,6 @@ async function connect(deps: ProjectorDeps) {
   await waitUntil(onWait, waitingForStore, storeClock.read);
   // Host and process, for the history and for failures.
   const by = `projector ${hostname()} ${process.pid}`;
-  const { registeredAt } = registered;
   const connected = {
     ...deps,
     ...store,
@@ -109,7 +108,6 @@ async function connect(deps: ProjectorDeps) {
     generation,
     /** Whether `GENERATION` is set: otherwise a restart may follow another generation. */
     isPinned: config.GENERATION !== undefined,
-    registeredAt,
     allowanceMs,
     by,
     clock: storeClock.read,
@@ -118,14 +116,14 @@ async function connect(deps: ProjectorDeps) {
     nowMs,
   };
   // Run before the first commit: the old watermark shows how long no projector ran.
-  await waitUntil(onWait, waitingForStore, () =>
-    recordAbsence({ ...connected, now: storeClock.read }, registered),
+  const startedAt = await waitUntil(onWait, waitingForStore, () =>
+    recordAbsence({ ...connected, now: storeClock.read }, generation),
   );
   const onFatal = (error: Error) => {
     const failure = { reason: error.message, isFinal: error instanceof LogGap };
     void storeFailure(connected, failure).then(() => deps.onFatal(error));
   };
-  return { ...connected, onFatal };
+  return { ...connected, startedAt, onFatal };
 }
 
 /** The dependencies for applying records: the store, its cache, and the dead letters. */

@@ -28,11 +28,13 @@ export type Generation = {
   /** When it entered this state. */
   since: Date;
   registeredAt: Date;
+  /** When its first projector was about to read the log. Absent before that. */
+  startedAt?: Date;
   /** The end offsets at the start. A build that has applied them all is loaded. */
   loadTo?: { topic: string; partition: number; end: number }[];
   /** The operator accepted that the first records of a log are gone. */
   acceptTruncated?: boolean;
-  /** The longest lag since registration, in seconds. Recorded from a minute on. */
+  /** The longest lag since its start, in seconds. Recorded from a minute on. */
   longestBehindSeconds?: number;
   /** The result of the last `rebuild compare`. */
   report?: ComparisonReport;

@@ -52,6 +52,14 @@ export const advance =
     return current?.state === from ? withState(registry, current, to, cause) : registry;
   };
 
+/** Stores the start of a generation. Has no effect on one that has started. */
+export const recordStart =
+  (number: number, at: Date): RegistryUpdate =>
+  (registry) => {
+    const current = registry.generations.find((one) => one.number === number);
+    return current && !current.startedAt ? withGeneration(registry, { ...current, startedAt: at }) : registry;
+  };
+
 /** Stores the longest lag of a generation. Ignores smaller values. */
 export const recordMaxLag =
   (number: number, seconds: number): RegistryUpdate =>

@@ -79,9 +79,9 @@ describe('a run of the commit loop', () => {
       commit: (snapshot) => onCommit(snapshot),
       stop: async () => undefined,
     };
-    const registeredAt = new Date(0);
+    const startedAt = new Date(0);
     const clock = async () => new Date(nowMs);
-    const deps = { control, log, generation, allowanceMs, registeredAt, topics: ['t'], clock };
+    const deps = { control, log, generation, allowanceMs, startedAt, topics: ['t'], clock };
     metrics = createMetrics();
     ({ positions } = anyOrder());
     start = (intervalMs, onObserved = () => undefined) => {

@@ -1,5 +1,6 @@
 import { createPositions } from '../../services/projector/consumer/positions.ts';
 import { followRegistry } from '../../services/projector/generations/follow.ts';
+import { changeRegistry, recordStart } from '../../shared/control/registry.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { progressOf } from '../../shared/control/progress.ts';
@@ -115,6 +116,36 @@ test('a build loads the log up to its end at the start, and then applies the lat
     await publish(rebuild, [created('user', 'user_last')]);
     await eventually(() => has('tag_since'));
     expect((await rebuild.states())[2]).not.toBe('building');
+  } finally {
+    await projector.stop();
+  }
+});
+
+test('a generation whose first projector has waited for its topics has missed nothing', async () => {
+  // given a generation that was registered eight days ago, and whose projector has read nothing since
+  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
+  await rebuild.given([generation(1, 'active', { registeredAt: daysAgo(8) })]);
+  await rebuild.forgetProgress();
+  const bad = async () => {
+    const { generations } = await rebuild.status({ now: async () => new Date() });
+    return generations[0]?.findings.filter(({ name }) => name === 'tombstones');
+  };
+  expect(await bad()).toEqual([]);
+  const lines: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+  const projector = await runProjector(rebuild, { logger });
+  try {
+    await publish(rebuild, [created('tag', 'tag_first')]);
+    const isStored = () => collectionOf(rebuild.databaseOf(1), 'tag').findOne({ _id: 'tag_first' });
+    await eventually(async () => (await isStored()) !== null);
+    const [own] = (await rebuild.registry()).generations;
+    expect([lines, await bad(), own?.longestBehindSeconds]).toEqual([[], [], undefined]);
+    expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 0$/m);
+    // then its lag counts from its start, which no later projector moves
+    const started = own?.startedAt;
+    expect(started?.getTime()).toBeGreaterThan(daysAgo(1).getTime());
+    await changeRegistry(rebuild.control, recordStart(1, new Date()));
+    expect((await rebuild.registry()).generations[0]?.startedAt).toEqual(started);
   } finally {
     await projector.stop();
   }

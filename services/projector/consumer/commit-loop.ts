@@ -21,8 +21,8 @@ type CommitLoopDeps = {
   allowanceMs: number;
   /** Whether the projector was given the number of its generation. */
   isPinned?: boolean;
-  /** When the generation was registered. */
-  registeredAt: Date;
+  /** When the generation's first projector was about to read the log. */
+  startedAt: Date;
   metrics: Metrics;
   liveness: Liveness;
   positions: Positions;

@@ -16,7 +16,7 @@ type State = {
   silentSeconds?: number;
   cause?: HoldCause;
   unreachable?: { broker: string; error: unknown }[];
-  registeredAt?: Date;
+  startedAt?: Date;
 };
 
 /** The gauges of a projector that applies partition 0 of a topic, after one run. */
@@ -29,12 +29,12 @@ function given({
   silentSeconds = 1,
   cause = 'backlog',
   unreachable = [],
-  registeredAt = new Date(0),
+  startedAt = new Date(0),
 }: State = {}) {
   const metrics = createMetrics();
   const isStarting = cause === 'starting';
   const consumer = { fanOutWaiting: () => 7, withoutStartOffset: () => (isStarting ? ['t/0'] : []) };
-  const gauges = createFreshnessGauges({ metrics, allowanceMs: 5_000, registeredAt }, consumer);
+  const gauges = createFreshnessGauges({ metrics, allowanceMs: 5_000, startedAt }, consumer);
   const ends = new Map(
     [0, 1].flatMap((partition) => (end === null ? [] : [[`t/${partition}`, { low: 0, end, stable: end }]])),
   );
@@ -75,7 +75,7 @@ describe('the lag of a topic in seconds', () => {
     ['is that of the generation if no instant is known, as after a restart', { completeTo: new Date(0) }, 95],
     [
       'counts from the registration of a new generation',
-      { watermarkAge: 1e6, completeTo: new Date(0), registeredAt: secondsAgo(30) },
+      { watermarkAge: 1e6, completeTo: new Date(0), startedAt: secondsAgo(30) },
       30,
     ],
     ['counts while the log end is unknown', { position: 9, end: null, completeTo: secondsAgo(20) }, 20],

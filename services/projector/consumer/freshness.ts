@@ -23,13 +23,13 @@ type Deps = {
   metrics: Metrics;
   allowanceMs: number;
   /** Records before this instant belong to the load of a new generation. */
-  registeredAt: Date;
+  startedAt: Date;
 };
 
 type Observed = Pick<RunningConsumer, 'fanOutWaiting' | 'withoutStartOffset'>;
 
 /** Sets the gauges of lag and freshness, once per run of the commit loop. */
-export function createFreshnessGauges({ metrics, allowanceMs, registeredAt }: Deps, consumer: Observed) {
+export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps, consumer: Observed) {
   let ageSeconds = 0;
   let heldSeconds = 0;
   let observedMs: number | null = null;
@@ -44,7 +44,7 @@ export function createFreshnessGauges({ metrics, allowanceMs, registeredAt }: De
       ageSeconds = secondsSince(asOf, watermark.getTime());
       metrics.staleness.set(ageSeconds);
       metrics.fanOutWaiting.set(consumer.fanOutWaiting());
-      const knownMs = Math.max(watermark.getTime() + allowanceMs, registeredAt.getTime());
+      const knownMs = Math.max(watermark.getTime() + allowanceMs, startedAt.getTime());
       heldSeconds = secondsSince(asOf, knownMs);
       hold(causeOf(consumer, log, snapshot, heldBy, asOf), heldSeconds);
       setLags(metrics, log, snapshot);

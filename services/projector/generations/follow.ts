@@ -12,10 +12,17 @@ import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Positions } from '../consumer/positions.ts';
 import { recordedPositions } from '../consumer/progress.ts';
 import { isFollowed, lagSeconds } from '../../../shared/control/freshness.ts';
-import { loadEnds, changeRegistry, advance, recordMaxLag } from '../../../shared/control/registry.ts';
+import {
+  loadEnds,
+  changeRegistry,
+  advance,
+  recordMaxLag,
+  recordStart,
+  requireRegistry,
+} from '../../../shared/control/registry.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Throttle } from './throttle.ts';
-import { readTombstoneBound, recordedStep, tombstoneWarning } from './tombstones.ts';
+import { lagStart, readTombstoneBound, recordedStep, tombstoneWarning } from './tombstones.ts';
 
 type FollowDeps = {
   control: Db;
@@ -78,8 +85,8 @@ export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repea
 
 type LagDeps = Pick<FollowDeps, 'control' | 'allowanceMs' | 'metrics' | 'now'>;
 
-const presentLag = async ({ control, allowanceMs, now }: LagDeps, number: number): Promise<number> =>
-  lagSeconds((await watermark(control, number)) ?? new Date(0), await now(), allowanceMs);
+const presentLag = ({ allowanceMs }: LagDeps, completeTo: Date | null, now: Date): number =>
+  lagSeconds(completeTo ?? new Date(0), now, allowanceMs);
 
 async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
   const { control, by, now, logger } = deps;
@@ -89,7 +96,8 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
     await changeRegistry(control, advance(own.number, 'building', 'catching-up', cause));
     logger.info({ generation: own.number }, 'loaded; catching up');
   }
-  if (own.state === 'catching-up' && (await presentLag(deps, own.number)) <= readyWithinSeconds) {
+  if (own.state !== 'catching-up') return;
+  if (presentLag(deps, await watermark(control, own.number), await now()) <= readyWithinSeconds) {
     const cause = { by, at: await now(), why: `its lag is ${readyWithinSeconds} s or less` };
     await changeRegistry(control, advance(own.number, 'catching-up', 'ready', cause));
     logger.info({ generation: own.number }, 'ready to be compared and promoted');
@@ -99,11 +107,12 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
 /** A lag of this many seconds can matter to tombstones. */
 const recordedFromSeconds = 60;
 
-/** Records and returns the longest lag of a generation. A build loads older records, so its lag starts at its registration. */
+/** Records and returns the longest lag of a generation. A build loads older records, so its lag begins with itself. */
 async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
   const { control, metrics } = deps;
-  const sinceRegistered = ((await deps.now()).getTime() - own.registeredAt.getTime()) / 1_000;
-  const seconds = Math.round(Math.min(sinceRegistered, await presentLag(deps, own.number)));
+  const [completeTo, now] = [await watermark(control, own.number), await deps.now()];
+  const sinceStart = (now.getTime() - (lagStart(own, completeTo) ?? now).getTime()) / 1_000;
+  const seconds = Math.round(Math.min(sinceStart, presentLag(deps, completeTo, now)));
   const recorded = own.longestBehindSeconds ?? 0;
   const isLonger = seconds >= Math.max(recordedFromSeconds, recorded * recordedStep);
   if (isLonger) await changeRegistry(control, recordMaxLag(own.number, seconds));
@@ -112,18 +121,25 @@ async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
 }
 
 /**
- * Records, at the start of a projector, the lag that grew while none was running. Logs an error if Kafka may have deleted
- * tombstones meanwhile, unless the Kafka user has no right to read how long it keeps them.
+ * Records, before a projector reads the log, the start of a new generation, or the lag that grew while no projector was
+ * running. Returns the start. Logs an error if Kafka may have deleted tombstones meanwhile, unless the Kafka user has no
+ * right to read how long it keeps them.
  */
 export async function recordAbsence(
   deps: LagDeps & Pick<FollowDeps, 'logger'> & { admin: Admin; topics: string[] },
-  own: Generation,
-): Promise<void> {
+  number: number,
+): Promise<Date> {
+  const { control, now } = deps;
+  const completeTo = await watermark(control, number);
+  const registry = completeTo
+    ? await requireRegistry(control)
+    : await changeRegistry(control, recordStart(number, await now()));
+  const own = generationOf(registry, number);
   const longestBehindSeconds = await recordLag(deps, own);
   const bound = await readTombstoneBound(deps.admin, deps.topics).catch(() => null);
-  const completeTo = await watermark(deps.control, own.number);
-  const reason = tombstoneWarning({ ...own, longestBehindSeconds }, completeTo, bound, await deps.now());
+  const reason = tombstoneWarning({ ...own, longestBehindSeconds }, completeTo, bound, await now());
   if (reason) deps.logger.error({ reason }, 'deletions may have been missed; build another generation');
+  return own.startedAt ?? own.registeredAt;
 }
 
 async function hasReached(control: Db, number: number, ends: ReadonlyMap<string, number>): Promise<boolean> {

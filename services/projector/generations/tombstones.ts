@@ -17,6 +17,13 @@ export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null
 export const readTombstoneBound = async (admin: Admin, topics: string[]): Promise<TombstoneBound | null> =>
   tombstoneBound(await readTopicSettings(admin, topics));
 
+/**
+ * When the lag of a generation begins; null before its start: a projector that waits for brokers or topics has read
+ * nothing that a deletion could follow. A generation of an earlier release has a watermark, but no start.
+ */
+export const lagStart = ({ startedAt, registeredAt }: Generation, watermark: Date | null): Date | null =>
+  startedAt ?? (watermark && registeredAt);
+
 /** A lag is recorded again once it has grown by this factor. */
 export const recordedStep = 1.1;
 
@@ -26,13 +33,15 @@ export const recordedStep = 1.1;
  * lag may exceed the recorded one by the step.
  */
 export function tombstoneWarning(
-  { number, registeredAt, longestBehindSeconds = 0 }: Generation,
+  generation: Generation,
   watermark: Date | null,
   bound: TombstoneBound | null,
   now: Date,
 ): string | null {
+  const { number, longestBehindSeconds = 0 } = generation;
   // A build loads records that are older than itself. Their age is no lag, and it misses no tombstone because of it.
-  const presentMs = now.getTime() - Math.max(registeredAt.getTime(), watermark?.getTime() ?? 0);
+  const from = lagStart(generation, watermark) ?? now;
+  const presentMs = now.getTime() - Math.max(from.getTime(), watermark?.getTime() ?? 0);
   const longestMs = longestBehindSeconds * 1_000;
   if (!bound || Math.max(presentMs, longestMs * recordedStep) < bound.keptMs) return null;
   const hours = (ms: number) => counted(Number((ms / 3_600_000).toFixed(2)), 'hour');
