@@ -36,7 +36,7 @@ export const projectorSettings = {
     .min(1)
     .default(30)
     .describe(
-      'Days for which a deleted entity keeps its tombstone, which rejects late records (conversations: forever)',
+      'Days for which a deleted entity keeps its tombstone, which rejects late records (conversations, and channels with a retention: forever)',
     ),
   LATENESS_ALLOWANCE_SECONDS: z.coerce
     .number()

@@ -21,6 +21,8 @@ export type Envelope = {
   deletedAt?: Date;
   /** When the TTL index may remove the tombstone. Absent if the tombstone is kept forever. */
   expiresAt?: Date;
+  /** The retention that a channel had when it was deleted, in days: its conversations expire as before. */
+  dataRetentionDays?: number;
 };
 
 /**

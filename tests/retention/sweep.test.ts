@@ -4,6 +4,7 @@ import { dayMs } from '../../shared/documents/retention.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep, type SweepStore } from '../../services/projector/retention/sweep.ts';
 import { sweepApplied as sweepUpToWatermark } from '../../services/projector/retention/sweeper.ts';
+import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { day, eventsOf, useReadModel } from './read-model.ts';
 
@@ -74,6 +75,47 @@ describe('conversation data that expires by the retention of its channel', () =>
     expect(await idsAt('b', day(30))).toEqual(all('b', '001', '025'));
     expect(await model.sweepAsOf(day(31))).toEqual(freed(0, 1));
     expect(await idsAt('b', day(31))).toEqual(all('b', '025'));
+  });
+
+  test('expires after its channel was deleted too, also if it comes later', async () => {
+    // given a channel that is deleted, and deleted again by a Kafka tombstone
+    const { channel, ticket, conversation, message } = eventsOf('deleted');
+    await model.apply([channel(), ticket, conversation(0), message(0), deletionOf(channel(), 2)]);
+    await model.apply([deletionOf(channel(), 3), { ...deletionOf(channel(), 4), op: 'tombstone' }]);
+    expect(await model.sweepAsOf(day(30, -1))).toEqual(freed(0, 0));
+    expect(await model.everything()).toMatch(
+      /title of deleted.*content of deleted|content.*title of deleted/,
+    );
+    expect(await model.sweepAsOf(day(30))).toEqual(freed(1, 1));
+    expect(await model.everything()).not.toMatch(/(title|content) of deleted/);
+    // when a conversation comes after every other tombstone has expired
+    await model.apply([conversation(40, 2), message(40)], day(100));
+    expect(await model.sweepAsOf(day(70, -1), { now: day(100) })).toEqual(freed(0, 0));
+    expect(await model.sweepAsOf(day(70), { now: day(100) })).toEqual(freed(1, 1));
+    // then its tombstone has no expiry, and no more than the retention beside its envelope
+    const channels = collectionOf<StoredDocument>(model.database, 'channel');
+    expect(await channels.findOne({ _id: 'chan_deleted' })).toEqual({
+      _id: 'chan_deleted',
+      orgId: 'org_1',
+      version: 3,
+      revision: expect.any(Number) as number,
+      position: expect.any(Object) as object,
+      tombstonePosition: expect.any(Object) as object,
+      deletedAt: day(0),
+      dataRetentionDays: 30,
+    });
+    // and a channel that comes back decides itself
+    await model.apply([channel(0, 5), conversation(41, 3)], day(100));
+    expect(await model.sweepAsOf(day(36_500))).toEqual(freed(0, 0));
+    expect(await channels.findOne({ _id: 'chan_deleted' })).not.toHaveProperty('dataRetentionDays');
+  });
+
+  test('is kept after a channel without a retention was deleted, whose tombstone expires', async () => {
+    const { channel, conversation } = eventsOf('kept');
+    await model.apply([channel(0), conversation(0), deletionOf(channel(0), 2)]);
+    expect(await model.sweepAsOf(day(36_500))).toEqual(freed(0, 0));
+    const channels = collectionOf<StoredDocument>(model.database, 'channel');
+    expect(await channels.findOne({ _id: 'chan_kept' })).toMatchObject({ expiresAt: day(30) });
   });
 
   test('is kept if the channel keeps it, even if the channel changes later', async () => {

@@ -161,6 +161,7 @@ export const envelopeOf = ({
   tombstonePosition,
   deletedAt,
   expiresAt,
+  dataRetentionDays,
 }: StoredDocument) => ({
   _id,
   orgId,
@@ -170,6 +171,7 @@ export const envelopeOf = ({
   ...(tombstonePosition && { tombstonePosition }),
   ...(deletedAt && { deletedAt }),
   ...(expiresAt && { expiresAt }),
+  ...(dataRetentionDays && { dataRetentionDays }),
 });
 
 const currentOf = (kind: Kind, document: StoredDocument): Current => ({

@@ -24,22 +24,19 @@ export function memorySweepStore(
     await pause(`sweep ${kind}s`);
     return structuredClone([...(data.get(kind)?.values() ?? [])].filter(matches)).sort(byId);
   };
+  const retention = ({ state, dataRetentionDays }: StoredDocument) =>
+    ((state ? state.dataRetentionDays : dataRetentionDays) ?? null) as number | null;
   const field = (document: StoredDocument, name: string) => document.state?.[name];
   const isIn = (ids: string[], orgId: string) => (document: StoredDocument) =>
     document.orgId === orgId && ids.includes(String(field(document, 'conversationId')));
   return {
     readChannels: async (after) => {
-      const found = await find(
-        'channel',
-        (of) => of._id > after && Number(field(of, 'dataRetentionDays')) > 0,
-      );
-      return found
-        .slice(0, pageSize)
-        .map((channel) => ({
-          id: channel._id,
-          orgId: channel.orgId ?? '',
-          dataRetentionDays: Number(field(channel, 'dataRetentionDays')),
-        }));
+      const found = await find('channel', (of) => of._id > after && (retention(of) ?? 0) > 0);
+      return found.slice(0, pageSize).map(({ _id, orgId }) => ({ id: _id, orgId: orgId ?? '' }));
+    },
+    readRetention: async (id) => {
+      const [found] = await find('channel', ({ _id }) => _id === id);
+      return found ? retention(found) : null;
     },
     readConversations: async ({ id, orgId }, after) => {
       const found = await find(

@@ -37,12 +37,22 @@ describe.each(Object.entries(open))('the sweep reads from %s', (_, openStore) =>
   const opened = useOpened(openStore, { each: true });
   const given = (kind: Kind, documents: StoredDocument[]) => opened.store.write(kind, documents.map(insert));
 
-  it('the channels with a retention, after an id', async () => {
-    await given('channel', [channel('a', 3), channel('b', 0), channel('c', null), channel('d', 9, 'org_2')]);
+  it('the channels with a retention, deleted ones too, after an id', async () => {
+    const { state: _state, joined: _joined, refs: _refs, ...deleted } = channel('d', 9, 'org_2');
+    await given('channel', [
+      channel('a', 3),
+      channel('b', 0),
+      channel('c', null),
+      { ...deleted, deletedAt: at(1), dataRetentionDays: 9 },
+      { ...deleted, _id: 'e', deletedAt: at(1) },
+    ]);
     const all = [
-      { id: 'a', orgId: 'org_1', dataRetentionDays: 3 },
-      { id: 'd', orgId: 'org_2', dataRetentionDays: 9 },
+      { id: 'a', orgId: 'org_1' },
+      { id: 'd', orgId: 'org_2' },
     ];
+    const ids = ['a', 'b', 'c', 'd', 'e', 'missing'];
+    const retentions = await Promise.all(ids.map((id) => opened.sweepStore.readRetention(id)));
+    expect(retentions).toEqual([3, 0, null, 9, null, null]);
     expect(await opened.sweepStore.readChannels('')).toEqual(all);
     expect(await opened.sweepStore.readChannels('a')).toEqual(all.slice(1));
     expect(await opened.sweepStore.readChannels('d')).toEqual([]);
@@ -57,7 +67,7 @@ describe.each(Object.entries(open))('the sweep reads from %s', (_, openStore) =>
       conversation('v4', 'ti_1', 0, { orgId: 'org_2' }),
       conversation('v5', 'ti_1', 0, { refs: ['channel:chan_2'] }),
     ]);
-    const of = { id: 'chan_1', orgId: 'org_1', dataRetentionDays: 3 };
+    const of = { id: 'chan_1', orgId: 'org_1' };
     const envelope = { orgId: 'org_1', version: 1, revision: 1, position: position(1) };
     const both = [
       { _id: 'v2', ...envelope, updatedAt: at(5) },

@@ -68,6 +68,47 @@ describe('evolve', () => {
     expect(final?.expiresAt).toBeUndefined();
   });
 
+  describe('a channel with a retention', () => {
+    const retained = (version: number, days: number | null): Change => {
+      const change = upsert(version, at(version));
+      return { ...change, state: { ...change.state, dataRetentionDays: days } } as unknown as Change;
+    };
+    const deleted = { orgId: 'org_1', deletedAt: now };
+
+    test('leaves it, and no expiry, after every sort of deletion', () => {
+      const tombstones = [
+        [deletion(2, at(2))],
+        [deletion(1, at(2))],
+        [tombstone(at(2))],
+        [deletion(2, at(2)), deletion(3, at(3)), tombstone(at(4))],
+      ];
+      for (const changes of tombstones) {
+        const entity = fold([retained(1, 30), ...changes]);
+        expect(entity).toMatchObject({ ...deleted, dataRetentionDays: 30 });
+        expect(entity).not.toHaveProperty('expiresAt');
+        expect(entity).not.toHaveProperty('state');
+      }
+    });
+
+    test('leaves that of its last state', () => {
+      const expiresAt = new Date('2026-02-09T00:00:00Z');
+      const readBefore = tombstone(at(9));
+      const known = fold([retained(1, 30), readBefore]);
+      expect(fold([retained(1, 30), readBefore, retained(2, 0)])).toEqual({
+        ...deleted,
+        version: 2,
+        position: at(2),
+        tombstonePosition: at(9),
+        expiresAt,
+      });
+      const again = fold([retained(1, null), readBefore, retained(2, 30)]);
+      expect(again).toEqual({ ...known, version: 2, position: at(2) });
+      expect(fold([retained(1, 30), deletion(2, at(2)), retained(3, 7)])).not.toHaveProperty(
+        'dataRetentionDays',
+      );
+    });
+  });
+
   describe('an entity whose state was purged by retention', () => {
     const purged: Entity = {
       orgId: 'org_1',

@@ -40,31 +40,28 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
     change.op === 'delete' ||
     (rules.deletionIsFinal && current?.deletedAt !== undefined) ||
     (current?.tombstonePosition !== undefined && isAfter(current.tombstonePosition, position));
-  if (isDeleted) return { entity: toTombstone({ ...next, ...deletionTimes(current) }, rules), changed: true };
-  next.state = change.state;
-  return { entity: next, changed: true };
+  if (change.op === 'upsert') next.state = change.state;
+  return { entity: isDeleted ? toTombstone({ ...current, ...next }, rules) : next, changed: true };
 }
 
-const deletionTimes = (entity: Entity | null) =>
-  entity?.deletedAt
-    ? { deletedAt: entity.deletedAt, ...(entity.expiresAt ? { expiresAt: entity.expiresAt } : {}) }
-    : {};
-
 /**
- * A deleted entity: the envelope alone, without personal data. MongoDB drops it after `tombstoneDays`, a final deletion
- * never. An earlier deletion keeps its times.
+ * A deleted entity: the envelope alone, without personal data. MongoDB drops it after `tombstoneDays`; never if the
+ * deletion is final, or if a channel had a retention, under which its conversations still expire: Invariant 12. An
+ * earlier deletion keeps its times.
  */
 export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
-  const { orgId, version, position, tombstonePosition } = entity;
+  const { orgId, version, position, tombstonePosition, deletedAt = rules.now } = entity;
+  const dataRetentionDays = Number((entity.state ?? entity).dataRetentionDays ?? 0);
+  const isKept = rules.deletionIsFinal || dataRetentionDays > 0;
   const expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * dayMs);
-  const times = { deletedAt: rules.now, ...(rules.deletionIsFinal ? {} : { expiresAt }) };
   return {
     orgId,
     version,
     position,
     ...(tombstonePosition ? { tombstonePosition } : {}),
-    ...times,
-    ...deletionTimes(entity),
+    deletedAt,
+    ...(isKept ? {} : { expiresAt: (entity.deletedAt && entity.expiresAt) ?? expiresAt }),
+    ...(dataRetentionDays > 0 ? { dataRetentionDays } : {}),
   };
 }
 

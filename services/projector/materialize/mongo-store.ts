@@ -19,6 +19,7 @@ export const envelope = {
   tombstonePosition: 1,
   deletedAt: 1,
   expiresAt: 1,
+  dataRetentionDays: 1,
 } as const;
 const ofState = (fields: string[]) => Object.fromEntries(fields.map((name) => [`state.${name}`, 1]));
 const current = (kind: Kind) => ({

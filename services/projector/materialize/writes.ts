@@ -70,7 +70,7 @@ function tombstoneOf<K extends Kind>(
 ): StoredDocument {
   const rules = { deletionIsFinal: false, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   // An entity whose owner is deleted still has a state, and is deleted here. A purged entity has none, and stays purged.
-  const { orgId, version, position, tombstonePosition, deletedAt, expiresAt } =
+  const { orgId, version, position, tombstonePosition, deletedAt, expiresAt, dataRetentionDays } =
     entity.state === undefined ? entity : toTombstone(entity, rules);
   // Invariant 8: to dependents, all deletions of an entity are one state.
   const goesOn = current?.deletedAt && current.orgId === orgId && current.fanOutCursor;
@@ -83,6 +83,7 @@ function tombstoneOf<K extends Kind>(
     ...(tombstonePosition && { tombstonePosition }),
     ...(deletedAt && { deletedAt }),
     ...(expiresAt && { expiresAt }),
+    ...(dataRetentionDays && { dataRetentionDays }),
     ...(goesOn ? { fanOutCursor: goesOn } : deletedAt && fanOutStarted(deps, kind)),
   };
 }

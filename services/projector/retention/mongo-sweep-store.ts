@@ -11,8 +11,11 @@ import type { SweepStore } from './sweep.ts';
 /** Documents of a page. Limits the memory of a sweep, and the duration of one command in the store. */
 const pageSize = 500;
 
+/** The fields of the retention: of a channel, and of a deleted one. */
+const retentions = ['state.dataRetentionDays', 'dataRetentionDays'] as const;
+
 type DeadLetterDeps = { control: Db; prefix: string };
-type ReadsDocuments = 'readChannels' | 'readConversations';
+type ReadsDocuments = 'readChannels' | 'readRetention' | 'readConversations';
 type ReadsDeadLetters = 'readInDeadLetters' | 'eraseDeadLetters';
 
 /** The sweep's reads from one generation's database, and from the dead letters in the control database. */
@@ -28,15 +31,17 @@ function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
   return {
     readChannels: async (after) => {
       const found = await channels
-        .find({ _id: { $gt: after }, 'state.dataRetentionDays': { $gt: 0 } })
-        .project<{ _id: string; orgId: string; state: { dataRetentionDays: number } }>({
-          orgId: 1,
-          'state.dataRetentionDays': 1,
-        })
+        .find({ _id: { $gt: after }, $or: retentions.map((field) => ({ [field]: { $gt: 0 } })) })
+        .project<{ _id: string; orgId: string }>({ orgId: 1 })
         .sort({ _id: 1 })
         .limit(pageSize)
         .toArray();
-      return found.map(({ _id, orgId, state }) => ({ id: _id, orgId, ...state }));
+      return found.map(({ _id, orgId }) => ({ id: _id, orgId }));
+    },
+    readRetention: async (id) => {
+      const projection = Object.fromEntries(retentions.map((field) => [field, 1]));
+      const found = await channels.findOne({ _id: id }, { projection });
+      return ((found?.state ?? found)?.dataRetentionDays ?? null) as number | null;
     },
     readConversations: async ({ id, orgId }, after) => {
       const found = await conversations

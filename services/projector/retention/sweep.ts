@@ -20,7 +20,7 @@ export type Swept = { conversations: number; messages: number };
 type Turn = { channel: ExpiringChannel; after: string };
 
 /**
- * Purges messages and conversations whose retention has passed, and messages whose conversation has not come within
+ * Purges messages and conversations whose retention has passed, also that of a deleted channel, and messages whose conversation has not come within
  * `tombstoneDays`. The API hides them by the clock before that. A purged document keeps its version for
  * `tombstoneDays`, and two sweeps at once purge no more than one: Invariant 12 in docs/internals/consistency.md.
  */
@@ -69,10 +69,8 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Sw
 }
 
 /** Read for each page: the retention may be raised during a long sweep, and its documents are served again then. */
-async function readExpiredUpTo({ store, asOf }: SweepDeps, { id }: ExpiringChannel): Promise<Date | null> {
-  const [channel] = await store.readEntities('channel', [id]);
-  return expiredUpTo((channel?.state?.dataRetentionDays ?? null) as number | null, asOf);
-}
+const readExpiredUpTo = async ({ sweepStore, asOf }: SweepDeps, { id }: ExpiringChannel) =>
+  expiredUpTo(await sweepStore.readRetention(id), asOf);
 
 /**
  * Erases the expired dead letters of expired conversations, and purges the conversations that have no messages and no
@@ -162,8 +160,8 @@ async function purge(
   return purged.filter(({ _id }) => !conflicted.has(_id));
 }
 
-/** A channel whose conversations expire after `dataRetentionDays`, which is above 0. */
-type ExpiringChannel = { id: string; orgId: string; dataRetentionDays: number };
+/** A channel, or the tombstone of one, with a retention above 0 days. */
+type ExpiringChannel = { id: string; orgId: string };
 
 /** A conversation. Without `updatedAt`, a sweep has purged its state, but may not have refreshed its dependents. */
 type ExpiringConversation = StoredEnvelope & { updatedAt?: Date };
@@ -175,8 +173,10 @@ type Orphan = StoredEnvelope & { conversationId: string };
  * the engine's `Store`.
  */
 export type SweepStore = {
-  /** Channels after an id, in the order of their ids. */
+  /** Channels after an id, deleted ones too, in the order of their ids. */
   readChannels: (after: string) => Promise<ExpiringChannel[]>;
+  /** The retention of a channel, deleted or not, in days; null if it has none. */
+  readRetention: (channelId: string) => Promise<number | null>;
   /** Conversations of a channel after an id, in the order of their ids. */
   readConversations: (channel: ExpiringChannel, after: string) => Promise<ExpiringConversation[]>;
   /** Messages of these conversations that were created up to an instant, in no order. */
