@@ -71,7 +71,7 @@ describe('evolve', () => {
   describe('a channel with a retention', () => {
     const retained = (version: number, days: number | null): Change => {
       const change = upsert(version, at(version));
-      return { ...change, state: { ...change.state, dataRetentionDays: days } } as unknown as Change;
+      return { ...change, state: { ...change.state, dataRetentionDays: days } };
     };
     const deleted = { orgId: 'org_1', deletedAt: now };
 
