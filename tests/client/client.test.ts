@@ -71,7 +71,7 @@ describe('the client and the API', () => {
     });
     expect(data.map(({ id }) => id)).toEqual(ids.slice(0, 3));
     expect(asked).toEqual([
-      '/v1/tickets?limit=3&sort=createdAt&status=open&status=closed&updatedAt%5Bgte%5D=2026-01-01T12%3A00%3A00.000Z',
+      '/v1/tickets?limit=3&sort=createdAt&status=open&status=closed&updatedAt%5Bgte%5D=2026-01-01T12%3A00%3A00Z',
     ]);
   });
 

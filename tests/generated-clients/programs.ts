@@ -24,8 +24,11 @@ export const programs: Record<string, (client: Client) => Promise<string>> = {
   },
   java: async ({ folder, env }) => {
     const pom = readFileSync(join(folder, 'pom.xml'), 'utf8');
-    const cached = join(cacheDir(), `java-client-jars-${generatorVersion}`);
-    const jars = await installedOnce(cached, async (partial) => void (await fetchJars(pom, partial)));
+    const cached = join(cacheDir(), `java-client-libs-${generatorVersion}`);
+    const jars = await installedOnce(
+      cached,
+      async (partial) => void (await fetchJars(pom, partial, 'compile')),
+    );
     const classes = join(folder, 'classes');
     const path = `${classes}:${join(jars, 'libs/*')}`;
     const files = (await mustRun('find', [join(folder, 'src/main'), '-name', '*.java'])).trim();

@@ -30,10 +30,14 @@ export const installKafka = (report: (line: string) => void): Promise<string> =>
   );
 
 /** Fetches the dependencies of a Maven project into `libs` in a folder. Returns that folder. */
-export async function fetchJars(project: string, folder: string): Promise<string> {
+export async function fetchJars(
+  project: string,
+  folder: string,
+  scope: 'runtime' | 'compile' = 'runtime',
+): Promise<string> {
   const [file, libs] = [join(folder, 'pom.xml'), join(folder, 'libs')];
   writeFileSync(file, project);
-  const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${libs}`];
+  const goal = ['dependency:copy-dependencies', `-DincludeScope=${scope}`, `-DoutputDirectory=${libs}`];
   await mustRun('mvn', ['-q', '-B', '-f', file, ...goal]);
   return libs;
 }

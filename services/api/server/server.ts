@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
@@ -78,7 +78,9 @@ export async function startServer(
     request.url = originForm(request.url ?? '/');
     if (!hasBody(request)) return listener(request, response);
     response.shouldKeepAlive = false;
-    return discardBody(request, () => listener(request, response));
+    // The application refuses any other coding; the length of such a body is unknown.
+    if (!/^(chunked)?$/i.test(request.headers['transfer-encoding'] ?? '')) return listener(request, response);
+    return discardBody(request, response, () => listener(request, response));
   });
   const server = createServer(httpOptions, serve);
   server.setTimeout(silenceTimeoutMs);
@@ -118,20 +120,28 @@ function limitConnections(server: Server, limit: AddressLimit, connectionsRefuse
   });
 }
 
-/** A longer body is not read to its end. */
+/** A longer or slower body is not read to its end. */
 const discardedBytesMax = 16 * 1_024 * 1_024;
+const discardMsMax = 5_000;
 
 /**
  * No endpoint takes a body. One that is sent anyway is discarded before the request is answered and the connection
  * closed: a client that is still sending would lose the response.
  */
-function discardBody(request: IncomingMessage, answerRequest: () => unknown): void {
+function discardBody(request: IncomingMessage, response: ServerResponse, answerRequest: () => unknown): void {
   let bytes = 0;
-  let isAnswered = false;
-  const finish = () => {
-    if (!isAnswered) answerRequest();
-    isAnswered = true;
+  let isOver = false;
+  const end = () => {
+    clearTimeout(timer);
+    isOver = true;
   };
+  const finish = () => {
+    if (isOver) return;
+    end();
+    answerRequest();
+  };
+  const timer = setTimeout(finish, discardMsMax);
+  response.once('close', end);
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > discardedBytesMax) finish();
