@@ -53,7 +53,7 @@ test.each([
   ['/v1/channels', 'page', 'It has `limit`, `startingAfter`, `type`.'],
   ['/v1/channels', '', 'The query has a parameter without a name. It has `limit`, `startingAfter`, `type`.'],
   ['/v1/tickets/ti_1', 'limit', 'It has none.'],
-])('%s says what to use instead of %s', async (path, name, message) => {
+])('%s names the parameters to use instead of %s', async (path, name, message) => {
   const answer = await api.get(`${path}?${encodeURIComponent(name)}=1`);
   expect([answer.status, errorOf(answer).message]).toEqual([422, expect.stringContaining(message)]);
 });

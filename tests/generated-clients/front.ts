@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
 /**
- * Serves what a later release of the API at `url` might: each object has a field, and some fields have values, that the
- * document of this release lacks. It also says that the client used HTTPS.
+ * Serves responses of a possible later release of the API at `url`: each object has a field, and some fields have values,
+ * that the document of this release lacks. It also says that the client used HTTPS.
  */
 export async function startLaterRelease(url: string): Promise<{ url: string; close: () => void }> {
   const server = createServer((request, response) => {

@@ -6,7 +6,7 @@ import { installPythonPackages, type PythonPackages } from '../support/python-pa
 export const generatorVersion = '7.26.0';
 const pythonGeneratorVersion = '0.29.1';
 
-/** What the generators and the Python clients need. One of the packages contains OpenAPI Generator's jar. */
+/** The packages of the generators and of the Python clients. One of the packages contains OpenAPI Generator's jar. */
 export const installGenerators = (report: (line: string) => void): Promise<PythonPackages> =>
   installPythonPackages(report, `client-generators-${generatorVersion}-${pythonGeneratorVersion}`, [
     `openapi-generator-cli==${generatorVersion}`,

@@ -45,7 +45,7 @@ its knowledge base.
 - Every endpoint supports \`GET\`, \`HEAD\` (the same headers without the body) and \`OPTIONS\` (204 with \`Allow\`). Any
   other method returns 405. A path that is not in this document returns 404 \`route_not_found\`.
 - Fields, and values of fields, may be added at any time: ignore those that you do not know. The guide at
-  \`/docs/guides/versioning\` says what may change without notice, and what does not.
+  \`/docs/guides/versioning\` lists the changes that may come without notice, and those that do not.
 - Responses have an \`ETag\`. Send it back as \`If-None-Match\`, and an unchanged response is not transferred again.
 
 ## Authentication

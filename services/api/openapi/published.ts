@@ -70,7 +70,7 @@ function opened(value: unknown): unknown {
 
 /**
  * Generated clients refuse a value that an `enum` lacks, and a date with a pattern. Those of OpenAPI Generator refuse
- * undeclared fields unless the schema allows them in so many words.
+ * undeclared fields unless the schema says `additionalProperties: true`.
  */
 function openSchema({ additionalProperties, enum: values, pattern, ...schema }: JsonSchema): object {
   return {

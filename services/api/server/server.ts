@@ -125,8 +125,8 @@ const discardedBytesMax = 16 * 1_024 * 1_024;
 const discardMsMax = 5_000;
 
 /**
- * No endpoint takes a body. One that is sent anyway is discarded before the request is answered and the connection
- * closed: a client that is still sending would lose the response.
+ * No endpoint takes a body. A body is discarded before the request is answered and the connection closed: a client that is
+ * still sending would lose the response.
  */
 function discardBody(request: IncomingMessage, response: ServerResponse, answerRequest: () => unknown): void {
   let bytes = 0;
