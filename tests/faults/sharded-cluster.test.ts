@@ -11,10 +11,10 @@ import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { seed } from './use-fault-servers.ts';
 
-/** The commands of the recipe in docs/deploy.md, for this database. */
+/** The commands of the recipe in docs/mongodb.md, for this database. */
 function shardingCommands(database: string): Document[] {
   const [, recipe = ''] =
-    /```js\n(sh\.enableSharding.*?)```/s.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
+    /```js\n(sh\.enableSharding.*?)```/s.exec(readFileSync('docs/mongodb.md', 'utf8')) ?? [];
   const commands: Document[] = [];
   const sh = {
     enableSharding: (enableSharding: string) => commands.push({ enableSharding }),
@@ -27,7 +27,7 @@ function shardingCommands(database: string): Document[] {
 describeOnMongo(['mongod', 'mongos'], 'a sharded cluster of two shards', () => {
   const cluster = useOpened(() => startShardedCluster({ shards: [3, 1] }));
   // A `describe` of its own, so that its clients close before MongoDB.
-  describe('with the recipe of docs/deploy.md', () => {
+  describe('with the recipe of docs/mongodb.md', () => {
     const { environment, publish, fatal, cli, startProcess } = useProjector({
       partitions: 2,
       projectors: 0,
