@@ -7,22 +7,21 @@ import { startService, type Service } from '../../infra/service.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
+import { describeOnMongo, findProgram } from '../support/mongo-servers.ts';
 import { runCli } from '../support/run-cli.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const token = 'svc_live_roles0123456789';
 const administrator = { customRootName: 'root', customRootPwd: 'root' };
-const systemBinary = process.env.MONGOD;
 
 /** The stand-in has no users with roles. */
-const onMongod = systemBinary ? describe : describe.skip;
-
-onMongod('with the roles of docs/deploy.md alone, on the mongod that MONGOD names', () => {
+describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
   let servers: MongoMemoryReplSet;
   beforeAll(async () => {
+    const { path: systemBinary = '', version = '' } = findProgram('mongod') ?? {};
     servers = await MongoMemoryReplSet.create({
       replSet: { count: 1, auth: { enable: true, ...administrator } },
-      binary: { systemBinary: systemBinary ?? '' },
+      binary: { systemBinary, version },
     });
   }, 120_000);
 

@@ -12,7 +12,7 @@ export const electionTimeoutMs = 2_000;
 type Program = 'mongod' | 'mongos';
 
 /** The program that the variable `MONGOD` or `MONGOS` or the PATH names; null if there is none. */
-function find(name: Program): { path: string; version: string } | null {
+export function findProgram(name: Program): { path: string; version: string } | null {
   const path = process.env[name.toUpperCase()] || name;
   const version = /version v(\d+\.\d+\.\d+)/.exec(spawnSync(path, ['--version']).stdout?.toString() ?? '');
   return version?.[1] ? { path: path.includes('/') ? path : which(path), version: version[1] } : null;
@@ -25,7 +25,7 @@ const which = (name: string) =>
 
 /** `describe` on real MongoDB servers. Where a program is missing, the tests are skipped and the output says why. */
 export function describeOnMongo(programs: Program[], name: string, body: () => void): void {
-  const missing = programs.filter((program) => find(program) === null);
+  const missing = programs.filter((program) => findProgram(program) === null);
   if (missing.length === 0) return describe(name, body);
   const variables = missing.map((program) => program.toUpperCase()).join(' and ');
   process.stdout.write(`skipped: ${name}: no ${missing.join(', no ')}; set ${variables}, or the PATH\n`);
@@ -36,7 +36,7 @@ export function describeOnMongo(programs: Program[], name: string, body: () => v
 export type Member = Awaited<ReturnType<typeof startMember>>;
 
 async function startMember(setName: string, args: string[]) {
-  const program = find('mongod');
+  const program = findProgram('mongod');
   if (!program) throw new Error('there is no mongod');
   const server = await MongoMemoryServer.create({
     binary: { systemBinary: program.path, version: program.version },
@@ -178,7 +178,7 @@ async function findPrimary(members: Member[]): Promise<Member> {
 
 /** A sharded cluster behind one `mongos`; each shard is a replica set of the given size. */
 export async function startShardedCluster({ shards: sizes }: { shards: number[] }) {
-  const mongos = find('mongos');
+  const mongos = findProgram('mongos');
   if (!mongos) throw new Error('there is no mongos');
   const [configServer, ...shards] = await Promise.all([
     startReplicaSet({ members: 1, setName: 'config', args: ['--configsvr'], config: { configsvr: true } }),
