@@ -7,7 +7,7 @@ import type { Shape } from './shape.ts';
 const known: Record<string, string[]> = {
   '4.2': [
     ...['find', 'aggregate', 'count', 'insert', 'update', 'delete', 'findAndModify', 'createIndexes'],
-    ...['listCollections', 'listIndexes', 'dropDatabase', 'drop', 'dbStats'],
+    ...['listCollections', 'listIndexes', 'dropIndexes', 'dropDatabase', 'drop', 'dbStats'],
     ...['$eq', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$ne', '$exists', '$size', '$and', '$or', '$nor'],
     ...[
       '$set',
