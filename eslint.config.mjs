@@ -16,7 +16,7 @@ const forbidden = (files, patterns) => ({
 const boundary = (files, regex, message) => forbidden(files, [{ regex, message }, noClients]);
 
 export default tseslint.config(
-  { ignores: ['node_modules', 'artifacts', 'clients/*/dist', 'clients/*/src/generated'] },
+  { ignores: ['node_modules', 'artifacts', 'clients/*/package', 'clients/*/src/generated'] },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },

@@ -1,11 +1,21 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 
-/** Compiles the client to `dist`. npm runs this script and puts tsc on the path. */
-rmSync('dist', { recursive: true, force: true });
+/**
+ * Builds the package in `package`: the compiled client, the README, and a package.json with the name that CLIENT_PACKAGE
+ * gives it. npm runs this script and puts tsc on the path.
+ */
+rmSync('package', { recursive: true, force: true });
 execFileSync('tsc', ['--project', '.'], { stdio: 'inherit' });
 // tsc rewrites the extension of imports in .js files, but not in .d.ts files.
-for (const name of readdirSync('dist', { recursive: true }).filter((each) => each.endsWith('.d.ts'))) {
-  const text = readFileSync(`dist/${name}`, 'utf8');
-  writeFileSync(`dist/${name}`, text.replace(/(from '\..*)\.ts';/g, "$1.js';"));
+for (const file of readdirSync('package/dist', { recursive: true }).filter((each) =>
+  each.endsWith('.d.ts'),
+)) {
+  const text = readFileSync(`package/dist/${file}`, 'utf8');
+  writeFileSync(`package/dist/${file}`, text.replace(/(from '\..*)\.ts';/g, "$1.js';"));
 }
+const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+delete manifest.scripts;
+const name = process.env.CLIENT_PACKAGE || manifest.name;
+writeFileSync('package/package.json', JSON.stringify({ ...manifest, name }, null, 2));
+writeFileSync('package/README.md', readFileSync('README.md', 'utf8').replaceAll(manifest.name, name));

@@ -51,7 +51,7 @@ type ApiDeps = {
 export async function startApi(deps: ApiDeps) {
   const { config, metrics, logger, nowMs } = deps;
   const settings = specSettings(config);
-  const { docs, keyPrefix, limit } = settings;
+  const { docs, limit } = settings;
   const { RATE_LIMIT_STORE_URL: storeUrl, RATE_LIMIT_STORE_TIMEOUT_MS: timeoutMs } = config;
   const control = controlDatabase(deps.authMongo, config.DATABASE_NAME);
   const clock = clockOf(deps, control);
@@ -74,14 +74,12 @@ export async function startApi(deps: ApiDeps) {
     routes,
     spec: publishedSpec(spec, docs),
     snapshots,
-    limit,
     rateLimiter,
-    docs,
+    ...settings,
     trustedProxies: config.API_TRUSTED_PROXIES,
     metrics,
     trace,
     logger,
-    keyPrefix,
     generationsInUse,
     requestsMax: config.API_REQUESTS_MAX,
     nowMs,

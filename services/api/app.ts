@@ -47,6 +47,7 @@ type AppDeps = {
   docs: DocsLocation;
   trustedProxies: AddressRange[];
   keyPrefix: string;
+  clientPackage: string;
   spec: OpenApiDocument;
   metrics: Metrics;
   /** Null if requests are not traced. */

@@ -3,6 +3,7 @@ import { addressRanges } from '../../shared/runtime/addresses.ts';
 import { orFile, readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
 import { isReadable } from '../../shared/runtime/is-readable.ts';
 import { commonSettings, flag, port, storeSettings } from '../../shared/runtime/settings.ts';
+import { clientPackage } from './openapi/code-samples.ts';
 
 const webAddress = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
@@ -70,6 +71,13 @@ export const apiSettings = {
   BRAND: brandName.describe(
     "The brand's name: the value of `sendingDomain` for mail sent from the service's own domain",
   ),
+  CLIENT_PACKAGE: z
+    .string()
+    .regex(/^(@[a-z0-9-]+\/)?[a-z0-9][a-z0-9._-]*$/, 'must be the name of a package of npm')
+    .default(clientPackage)
+    .describe(
+      'Name of the TypeScript client in documentation and samples: that under which it is built ([the client](../clients/typescript/README.md))',
+    ),
   RATE_LIMIT_REQUESTS: integer(0, 1_000_000)
     .default(100)
     .describe('Requests that one key may make in any period as long as the window; 0 = no limit'),

@@ -16,9 +16,11 @@ export type PageDocument = {
   icon: string;
   stylesheets: string[];
   navigation: { label: string; links: NavigationLink[] };
+  /** Content of the header after the navigation. */
+  besides?: Html;
   /** Content of the head that this page needs besides. */
   head?: Html;
-  /** CSS class of the content, if it brings its own styles. */
+  /** CSS classes of the content, other than those of a page of text. */
   content?: string;
   body: Html;
   footer: Html;
@@ -46,6 +48,7 @@ export const pageDocument = (page: PageDocument): string =>
               ${page.navigation.links.map(link)}
             </ul>
           </nav>
+          ${page.besides ?? html``}
         </header>
         <div id="content" class="${page.content ?? 'pico container text'}" role="main" tabindex="-1">
           ${page.body}

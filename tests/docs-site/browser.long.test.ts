@@ -13,6 +13,7 @@ const pages = [
   '/docs',
   '/docs/guides/paging',
   '/docs/guides/exports',
+  '/docs/guides/versioning',
   '/docs/errors',
   ...errorCodes.map((code) => `/docs/errors/${code}`),
 ];
@@ -31,36 +32,63 @@ afterAll(() => browser?.close());
 const withReader = (options: BrowserContextOptions, work: (reader: Visitor) => Promise<void>) =>
   visit(browser, url, options, work);
 
-/** Scrolls to an operation, which the reference renders when it comes into view. */
-async function showOperation({ page, open }: Visitor, id: string) {
-  await open(`/docs#api-1/${id}`);
-  const operation = page.locator(`[id="api-1/${id}"]`);
-  await operation.locator('.scalar-code-block, pre').first().waitFor();
-  return operation;
-}
+/** The texts of the content that are under something else, once they are in view. */
+const covered = `[...document.querySelectorAll('#content :is(h2, h3, h4, a, dt, dd, summary, pre, button)')]
+  .filter((element) => {
+    element.scrollIntoView({ block: 'start' });
+    const [line] = element.getClientRects();
+    if (!line || line.height === 0) return false;
+    const seen = document.elementFromPoint(line.left + Math.min(line.width, 40) / 2, line.top + Math.min(line.height, 20) / 2);
+    return !seen || !(element.contains(seen) || seen.contains(element));
+  })
+  .map(({ textContent }) => textContent)`;
 
-test('the reference shows each operation with its fields and errors, and a request and a response beside them', async () => {
-  await withReader({}, async (reader) => {
+test('the reference shows each operation with its fields, its statuses and its samples, under nothing else', async () => {
+  await withReader({}, async ({ page, open }) => {
     const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenApiDocument;
+    await open('/docs');
     for (const [path, { get }] of Object.entries(paths)) {
-      const tag = get.tags[0]?.toLowerCase();
-      const operation = await showOperation(reader, `tag/${tag}/GET${path}`);
+      const operation = page.locator('section').filter({ has: page.locator(`#${get.operationId}`) });
       const text = await operation.innerText();
-      expect(text).toContain(get.summary);
-      expect(text).toContain(path);
-      for (const status of ['200', '500'])
-        expect([path, text]).toEqual([path, expect.stringContaining(status)]);
-      const [sample] = get['x-codeSamples'] ?? [];
-      if (sample) expect(text).toContain(sample.source.split('\n')[0]);
+      const samples = (get['x-codeSamples'] ?? []).map(({ label }) => label);
+      for (const part of [get.summary, path, ...Object.keys(get.responses).slice(1), ...samples])
+        expect([path, text]).toEqual([path, expect.stringContaining(part)]);
     }
-    const operation = await showOperation(reader, 'tag/tickets/GET/v1/tickets');
-    expect(await reader.page.evaluate(overflow)).toBe(0);
-    await operation.getByText('curl', { exact: true }).first().click();
-    await reader.page.getByText('TypeScript', { exact: true }).first().click();
-    await operation.getByText('client.tickets.list()').first().waitFor();
-    expect(await reader.page.getByText('Test Request').count()).toBe(0);
+    expect(await page.evaluate(covered)).toEqual([]);
+    const tickets = page.locator('section', { has: page.locator('#listTickets') });
+    expect(await tickets.getByText('data[].estimatedScore').isVisible()).toBe(true);
+    for (const [label, line] of [
+      ['TypeScript', 'client.tickets.list()'],
+      ['Python', 'import requests'],
+    ] as const) {
+      await tickets.getByText(label, { exact: true }).click();
+      await tickets.getByText(line).waitFor();
+    }
+    expect(await tickets.getByText('--fail-with-body').isVisible()).toBe(false);
   });
 }, 240_000);
+
+test('a search finds a section of a guide, and leads to it', async () => {
+  await withReader({ javaScriptEnabled: false }, async ({ page, open }) => {
+    await open('/docs');
+    await page.getByRole('searchbox').fill('earliest Data-As-Of');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Complete incremental exports: The recipe' }).click();
+    expect(new URL(page.url()).pathname + new URL(page.url()).hash).toBe('/docs/guides/exports#the-recipe');
+    expect(await page.locator('#the-recipe').isVisible()).toBe(true);
+  });
+});
+
+test('a button copies an example', async () => {
+  await withReader({ permissions: ['clipboard-read', 'clipboard-write'] }, async ({ page, open }) => {
+    await open('/docs/guides/paging');
+    await page.getByRole('button', { name: 'Copy' }).first().click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(
+      /^export API='.*'\nexport API_KEY=/,
+    );
+  });
+});
 
 test('every page has a language, a unique title, one heading and working links, and fits on a phone', async () => {
   await withReader({}, async ({ page, open }) => {
@@ -90,10 +118,16 @@ test('every page has a language, a unique title, one heading and working links, 
 }, 240_000);
 
 test('the pages pass the accessibility rules of axe in both schemes; pictures of them are saved', async () => {
-  const paths = ['/docs', '/docs/guides/exports', '/docs/errors', '/docs/errors/invalid_cursor'];
-  const named = Object.fromEntries(paths.map((path) => [path.slice(1).replaceAll('/', '-'), path]));
-  // On a phone, the reference has two banners, which are not ours.
-  await picture(browser, url, named, { prefix: `${pictures}/`, axeWidths: [1280] });
+  const paths = [
+    '/docs',
+    '/docs/guides/exports',
+    '/docs/errors',
+    '/docs/errors/invalid_cursor',
+    '/docs/search?q=cursor',
+    '/docs#retrieveTicket',
+  ];
+  const named = Object.fromEntries(paths.map((path) => [path.slice(1).replace(/\W+/g, '-'), path]));
+  await picture(browser, url, named, { prefix: `${pictures}/` });
 }, 240_000);
 
 test('the keyboard reaches the content and the code', async () => {
@@ -106,6 +140,10 @@ test('the keyboard reaches the content and the code', async () => {
     expect(skip?.x).toBeGreaterThanOrEqual(0);
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    for (const next of ['The page', 'Reading a list with curl', 'Copy']) {
+      await page.keyboard.press('Tab');
+      expect(await focused()).toBe(next);
+    }
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.role')).toBe('region');
   });

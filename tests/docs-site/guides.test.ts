@@ -7,6 +7,9 @@ import {
   writeFileSync,
   existsSync,
 } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aptInstall } from '../../infra/dev-servers/native/prerequisites.ts';
@@ -39,10 +42,13 @@ const scripts = new Map(
   ),
 );
 
-type Breakage = { without?: string; apiKey?: string; output?: string };
+type Breakage = { without?: string; apiKey?: string; output?: string; url?: string };
 
 /** Runs a script as a reader would, who has set the variables. */
-function follow(label: string, { without, apiKey = tokens.a, output = 'out' }: Breakage = {}) {
+function follow(
+  label: string,
+  { without, apiKey = tokens.a, output = 'out', url = `https://127.0.0.1:${api.port}` }: Breakage = {},
+) {
   writeFileSync(join(folder, 'script'), scripts.get(label) ?? '');
   const tools = ['bash', 'cat', 'curl', 'jq', 'tr', 'awk', 'mv'].filter((tool) => tool !== without);
   const path = join(folder, `tools-without-${without}`);
@@ -50,7 +56,7 @@ function follow(label: string, { without, apiKey = tokens.a, output = 'out' }: B
     mkdirSync(path);
     for (const tool of tools) symlinkSync(`/usr/bin/${tool}`, join(path, tool));
   }
-  const env = { API: `https://127.0.0.1:${api.port}`, API_KEY: apiKey, CURL_HOME: folder, PATH: path };
+  const env = { API: url, API_KEY: apiKey, CURL_HOME: folder, PATH: path };
   return run('/bin/bash', ['-c', `bash script > ${output}`], { cwd: folder, env });
 }
 
@@ -86,12 +92,35 @@ test('the script of the export guide writes everything first, and then only chan
   expect(linesOf('out').length).toBe(251);
 });
 
+test.each(['Reading a list', 'Exporting changes'])(
+  '%s: a response that curl repeats leaves no trace',
+  async (label) => {
+    const page = { data: [{ id: 'ti_1' }], nextCursor: null };
+    const bodies = [{ error: { code: 'too_many_requests' } }, page];
+    const server = createServer((_, response) => {
+      const body = bodies.shift();
+      const headers = { 'Data-As-Of': '2026-01-01T00:00:00.000Z', 'Retry-After': '1' };
+      response.writeHead(body === page ? 200 : 429, headers).end(JSON.stringify(body));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    expect(await follow(label, { url: `http://127.0.0.1:${port}` })).toMatchObject({ ok: true });
+    server.close();
+    expect(ids(linesOf(label === 'Reading a list' ? 'out' : 'changes.jsonl'))).toEqual(['ti_1']);
+  },
+);
+
 const breakages: [string, Breakage][] = [
   ['jq is missing', { without: 'jq' }],
   ['curl is missing', { without: 'curl' }],
   ['the key is wrong', { apiKey: 'svc_live_unknown0000000' }],
   ['the disk is full', { output: '/dev/full' }],
 ];
+test('a script that fails prints the error of the API', async () => {
+  const { ok, output } = await follow('Reading a list', { apiKey: 'svc_live_unknown0000000' });
+  expect([ok, output]).toEqual([false, expect.stringContaining('"code": "invalid_api_key"')]);
+});
+
 test.each(breakages)('each script fails if %s, and an export then keeps its start', async (_, breakage) => {
   if (breakage.output) symlinkSync('/dev/full', join(folder, 'changes.jsonl'));
   writeFileSync(join(folder, 'since'), '2026-01-01T00:00:00Z\n');

@@ -48,8 +48,6 @@ async function visitor(browser: Browser, url: string, options: BrowserContextOpt
     page,
     open: async (path) => {
       await page.goto(url + path, { waitUntil: 'load' });
-      if (/^\/docs\/?(#.*)?$/.test(path))
-        await page.locator('html[data-reference=ready]').waitFor({ state: 'attached' });
     },
     leave: async () => {
       await context.close();

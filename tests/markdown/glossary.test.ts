@@ -72,7 +72,7 @@ beforeAll(async () => {
     'openapi.json',
     '{clients,docs,infra,services,shared,tests}/**/*.{ts,mjs,md,css,sh,yaml}',
   ]))
-    if (!/node_modules|\/generated\/|glossary\.test\.ts$/.test(path)) paths.push(path);
+    if (!/node_modules|\/generated\/|typescript\/package\/|glossary\.test\.ts$/.test(path)) paths.push(path);
   sources = await Promise.all(
     paths.sort().map(async (path) => ({ path, text: await readFile(path, 'utf8') })),
   );

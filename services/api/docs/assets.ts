@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import manifest from '../../../package.json' with { type: 'json' };
 import { type Encoding, cacheEncoded } from '../http/responses.ts';
 
 export type Assets = {
@@ -21,26 +20,15 @@ const sharedFile = (name: string) => new URL(`../../../shared/pages/${name}`, im
 const files = new Map([
   ['pico.css', { file: resolve('@picocss/pico/css/pico.conditional.min.css'), type: 'text/css' }],
   ['site.css', { file: sharedFile('site.css'), type: 'text/css' }],
-  ['reference.css', { file: fileOf('reference.css'), type: 'text/css' }],
-  ['reference.mjs', { file: fileOf('reference.mjs'), type: 'text/javascript' }],
+  ['docs.css', { file: fileOf('docs.css'), type: 'text/css' }],
+  ['copy.mjs', { file: fileOf('copy.mjs'), type: 'text/javascript' }],
   ['icon.svg', { file: sharedFile('icon.svg'), type: 'image/svg+xml' }],
-  // A development dependency: its packages are part of this file, which alone is in the image.
-  [
-    'scalar.js',
-    {
-      file: fileOf('../../../../node_modules/@scalar/api-reference/dist/browser/standalone.js'),
-      type: 'text/javascript',
-    },
-  ],
 ]);
 
-/**
- * Compresses each asset on first request and caches it: at most six files in three encodings, 7 MB in total. The bundle
- * of 4.4 MB compresses to a quarter, in 0.5 s on the thread pool.
- */
+/** Compresses each asset on first request and caches it. */
 export function createAssets(): Assets {
-  const hash = createHash('sha256').update(manifest.devDependencies['@scalar/api-reference']);
-  for (const [name, { file }] of files) if (name !== 'scalar.js') hash.update(readFileSync(file));
+  const hash = createHash('sha256');
+  for (const { file } of files.values()) hash.update(readFileSync(file));
   const folder = `/docs/assets/${hash.digest('hex').slice(0, 12)}`;
   const contents = new Map([...files].map(([name, { file }]) => [name, cacheEncoded(() => readFile(file))]));
   return {

@@ -1,4 +1,4 @@
-import { pageDocument, type NavigationLink } from '../../../shared/pages/document.ts';
+import { pageDocument } from '../../../shared/pages/document.ts';
 import { html, type Html } from '../../../shared/pages/html.ts';
 import { exampleOrigin } from '../openapi/errors.ts';
 import type { SpecSettings } from '../openapi/info.ts';
@@ -31,37 +31,61 @@ export type Page = {
   /** Path of the page, such as `/docs/errors`. */
   path: string;
   title: string;
-  /** Content of the head that this page needs besides the common stylesheet. */
-  head?: Html;
-  /** CSS class of the content, if the renderer brings its own styles. */
-  content?: 'reference';
+  /** Whether the page has its contents and its examples beside the text. */
+  isWide?: boolean;
   body: Html;
 };
 
+/** The guides, which are files of docs/guides/, by their names in the navigation. */
+export const guides = { paging: 'Paging', exports: 'Exports', versioning: 'Versioning' };
+
 const sections = [
   { path: '/docs', name: 'Reference' },
-  { path: '/docs/guides/paging', name: 'Paging' },
-  { path: '/docs/guides/exports', name: 'Exports' },
-  { path: '/docs/guides/versioning', name: 'Versioning' },
+  ...Object.entries(guides).map(([file, name]) => ({ path: `/docs/guides/${file}`, name })),
   { path: '/docs/errors', name: 'Errors' },
 ];
 
 /** The complete HTML document of a page. */
-export const layout = (site: Site, { path, title, head, content, body }: Page): string =>
+export const layout = (site: Site, { path, title, isWide, body }: Page): string =>
   pageDocument({
     title,
     site: 'Support Data API',
     icon: site.asset('icon.svg'),
-    stylesheets: [site.asset('pico.css'), site.asset('site.css')],
-    navigation: { label: 'Documentation', links: sections.map((section) => link(site, section, path)) },
-    ...(head && { head }),
-    ...(content && { content }),
+    stylesheets: ['pico.css', 'site.css', 'docs.css'].map(site.asset),
+    navigation: {
+      label: 'Documentation',
+      links: sections.map((section) => ({
+        href: site.href(section.path),
+        name: section.name,
+        // The page of a code is in Errors.
+        current:
+          path === section.path
+            ? 'page'
+            : section.path !== '/docs' && path.startsWith(`${section.path}/`)
+              ? 'true'
+              : null,
+      })),
+    },
+    besides: path === '/docs/search' ? html`` : searchForm(site),
+    head: html`<script src="${site.asset('copy.mjs')}" type="module"></script>`,
+    ...(isWide && { content: 'pico container text wide' }),
     body,
     footer: html`<a href="${site.href('/openapi.json')}">OpenAPI 3.1 document</a>`,
   });
 
-/** The link to a section; the page of a code, at `current`, is in Errors. */
-function link({ href }: Site, { path, name }: (typeof sections)[number], current: string): NavigationLink {
-  const isWithin = path !== '/docs' && current.startsWith(`${path}/`);
-  return { href: href(path), name, current: current === path ? 'page' : isWithin ? 'true' : null };
-}
+/** The field of the search, with the query of the page that shows its results. */
+export const searchForm = ({ href }: Site, query = ''): Html =>
+  html`<form role="search" action="${href('/docs/search')}">
+    <input
+      type="search"
+      name="q"
+      value="${query}"
+      placeholder="Search"
+      aria-label="Search the documentation"
+    />
+  </form>`;
+
+/** A heading to which links lead. */
+export const heading = (level: number, id: string, text: Html): Html => ({
+  html: `<h${level} id="${id}"><a href="#${id}">${text.html}</a></h${level}>`,
+});

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { Marked, Renderer, type Token } from 'marked';
+import { Marked, type Token, type Tokens } from 'marked';
 import { codeBlock } from '../../../shared/pages/document.ts';
-import { html, type Html } from '../../../shared/pages/html.ts';
+import { html, table, type Html } from '../../../shared/pages/html.ts';
+import { clientPackage } from '../openapi/code-samples.ts';
 import { exampleOrigin } from '../openapi/errors.ts';
-import type { Site } from './layout.ts';
+import { guides, heading, type Site } from './layout.ts';
 
 const marked = new Marked({
   renderer: {
@@ -11,30 +12,55 @@ const marked = new Marked({
     html: ({ text }) => (text.startsWith('<!--') ? '' : html`${text}`.html),
     // The words after the language are the label: ```sh Reading a list
     code: ({ text, lang = '' }) => codeBlock(lang.replace(/^\S+ ?/, ''), text).html,
-    table(token) {
-      const plain = new Renderer();
-      plain.parser = this.parser;
-      const label = token.header.map(({ text }) => text).join(', ');
-      return html`<div class="overflow-auto" tabindex="0" role="region" aria-label="${label}">
-        ${{ html: plain.table(token) }}
-      </div>`.html;
+    heading({ depth, text, tokens }) {
+      const content = { html: this.parser.parseInline(tokens) };
+      return depth === 1 ? `<h1>${content.html}</h1>` : heading(depth, idOf(text), content).html;
+    },
+    table({ header, rows }) {
+      const titles = header.map(({ text }) => text);
+      const cells = ({ tokens }: Tokens.TableCell): Html => ({ html: this.parser.parseInline(tokens) });
+      return table(
+        titles.join(', '),
+        titles,
+        rows.map((row) => row.map(cells) as [Html, ...Html[]]),
+      ).html;
     },
   },
 });
 
-/** The tokens of a file of docs/, which shows the address of this service and its prefix of keys. */
-export function readMarkdown({ apiUrl, settings }: Site, name: string): Token[] {
-  const text = readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8')
-    .replaceAll(exampleOrigin, apiUrl)
-    .replaceAll('svc_live_', `${settings.keyPrefix}_live_`);
-  return marked.lexer(text);
-}
+/** The id of a heading, as repositories that show Markdown make it. */
+const idOf = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+
+const isHeading = (token: Token): token is Tokens.Heading => token.type === 'heading';
+
+/** The headings of the second level. */
+export const headingsOf = (tokens: Token[]) =>
+  tokens.filter(isHeading).flatMap(({ depth, text }) => (depth === 2 ? [{ id: idOf(text), text }] : []));
+
+/** The heading of the first level. */
+export const titleOf = (tokens: Token[]): string => tokens.find(isHeading)?.text ?? '';
+
+export const readMarkdown = (site: Site, name: string): Token[] =>
+  lexMarkdown(site, readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8'));
+
+/** The tokens of a text, which shows the address of this service, its prefix of keys and the name of its client. */
+export const lexMarkdown = ({ apiUrl, settings }: Site, text: string): Token[] =>
+  marked.lexer(
+    text
+      .replaceAll(exampleOrigin, apiUrl)
+      .replaceAll('svc_live_', `${settings.keyPrefix}_live_`)
+      .replaceAll(clientPackage, settings.clientPackage),
+  );
 
 /** Where a link between the files leads on this site. */
 const targets: [RegExp, string][] = [
   [/^(?:[./]*errors\.md)?#(\w+)$/, '/docs/errors/$1'],
   [/^[./]*errors\.md$/, '/docs/errors'],
-  [/^[./]*(?:guides\/)?(paging|exports|versioning)\.md$/, '/docs/guides/$1'],
+  [new RegExp(`^[./]*(?:guides/)?(${Object.keys(guides).join('|')})\\.md(#[\\w-]+)?$`), '/docs/guides/$1$2'],
   [/^[./]*openapi\.json$/, '/docs'],
 ];
 

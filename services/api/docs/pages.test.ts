@@ -1,4 +1,5 @@
 import { Marked } from 'marked';
+import { specFor } from '../openapi/write.ts';
 import { createPages } from './pages.ts';
 import { createSite } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
@@ -6,12 +7,24 @@ import { renderMarkdown } from './markdown.ts';
 const settings = {
   docs: { docsUrl: undefined, baseUrl: 'https://acme.test/support' },
   keyPrefix: 'acme',
+  clientPackage: '@acme/support',
   limit: { requests: 7, windowSeconds: 30 },
 };
-const pages = createPages(createSite(settings, '/docs/assets/0'));
+const { fixed: pages, search } = createPages(
+  createSite(settings, '/docs/assets/0'),
+  specFor({
+    MONGODB_URL: 'mongodb://localhost',
+    API_BASE_URL: settings.docs.baseUrl,
+    CLIENT_PACKAGE: settings.clientPackage,
+  }).published,
+);
 
-test('examples show the configured address and key prefix', () => {
+test('examples show the configured address, key prefix and client', () => {
   const guide = pages.get('/docs/guides/paging');
+  for (const path of ['/docs', '/docs/guides/paging', '/docs/guides/exports']) {
+    expect(pages.get(path)).toContain('@acme/support');
+    expect(pages.get(path)).not.toContain('@support-read-models');
+  }
   expect(guide).toContain('https://acme.test/support');
   expect(guide).toContain('acme_live_');
   expect(pages.get('/docs/errors/invalid_cursor')).toContain(
@@ -29,8 +42,40 @@ test('HTML in Markdown is text, and a link to a page that is not served is refus
 
 test('links start with the path under which the service is published', () => {
   for (const page of pages.values()) {
-    const addresses = [...page.matchAll(/ (?:href|src|data-document)="([^"#][^"]*)"/g)].map(([, to]) => to);
+    const addresses = [...page.matchAll(/ (?:href|src|action)="([^"#][^"]*)"/g)].map(([, to]) => to);
     expect(addresses.length).toBeGreaterThan(5);
     expect(addresses.filter((to) => !to?.startsWith('/support/'))).toEqual([]);
   }
+});
+
+test('the reference names each field of a response by its path, with its type and the variant that has it', () => {
+  const shown = (pages.get('/docs') ?? '').matchAll(/<dt>([^]*?)<\/dt>/g);
+  const fields = [...shown].map(([, term = '']) =>
+    term
+      .replace(/<[^>]+>|\s+/g, ' ')
+      .replace(/ +/g, ' ')
+      .trim(),
+  );
+  expect(fields).toEqual(
+    expect.arrayContaining([
+      'data[].requester.email.verified boolean',
+      'data[].estimatedScore integer from 1 to 5 or null',
+      'estimatedScore integer from 1 to 5 or null',
+      'data[].conversations[].role string',
+      'sort query, string: createdAt , -createdAt , updatedAt , -updatedAt , default -updatedAt',
+      'config.routesTo.name string, only if type is form',
+      'config.aiMode.replyDelayMinutes number, only if type is email',
+    ]),
+  );
+});
+
+test('the search finds sections of the reference, the guides and the errors that have all words', () => {
+  const found = (query: string) =>
+    [...search(query).matchAll(/<p><a href="([^"]+)">/g)].map(([, href]) => href);
+  expect(found('Data-As-Of earliest')).toContain('/support/docs/guides/exports#the-recipe');
+  expect(found('estimatedscore')).toEqual(['/support/docs#listTickets', '/support/docs#retrieveTicket']);
+  expect(found('invalid_cursor')[0]).toBe('/support/docs/errors/invalid_cursor');
+  expect(found('nothing has these words')).toEqual([]);
+  expect(found('')).toEqual([]);
+  expect(search('"><script>')).not.toContain('<script>');
 });

@@ -1,46 +1,40 @@
-import { errorPages } from './error-pages.ts';
 import { html } from '../../../shared/pages/html.ts';
-import { layout, type Page, type Site } from './layout.ts';
-import { readMarkdown, renderMarkdown } from './markdown.ts';
+import type { OpenApiDocument } from '../openapi/types.ts';
+import { errorPages } from './error-pages.ts';
+import { guides, layout, searchForm, type Page, type Site } from './layout.ts';
+import { readMarkdown, renderMarkdown, titleOf } from './markdown.ts';
+import { referencePage } from './reference.ts';
+import { createSearch } from './search.ts';
 
-/** The HTML of every page by its path. Pages do not change while the process runs. */
-export function createPages(site: Site): Map<string, string> {
+export type Pages = {
+  /** The HTML of every page by its path. Pages do not change while the process runs. */
+  fixed: Map<string, string>;
+  search: (query: string) => string;
+  missing: string;
+};
+
+export function createPages(site: Site, spec: OpenApiDocument): Pages {
   const pages = [
-    referencePage(site),
-    guide(site, 'paging', 'Paging'),
-    guide(site, 'exports', 'Complete incremental exports'),
-    guide(site, 'versioning', 'Versioning'),
+    referencePage(site, spec),
+    ...Object.keys(guides).map((name) => guide(site, name)),
     ...errorPages(site),
   ];
-  return new Map(pages.map((page) => [page.path, layout(site, page)]));
+  const search = createSearch(site, pages);
+  const shown = (path: string, title: string, body: Page['body']) => layout(site, { path, title, body });
+  return {
+    fixed: new Map(pages.map((page) => [page.path, layout(site, page)])),
+    search: (query) => shown('/docs/search', 'Search', search(query)),
+    missing: shown(
+      '/docs/search',
+      'No such page',
+      html`<h1>No such page</h1>
+        <p>Search for it, or begin at the <a href="${site.href('/docs')}">reference</a>.</p>
+        ${searchForm(site)}`,
+    ),
+  };
 }
 
-const guide = (site: Site, name: string, title: string): Page => ({
-  path: `/docs/guides/${name}`,
-  title,
-  body: renderMarkdown(site, readMarkdown(site, `guides/${name}.md`)),
-});
-
-/** Stands for the nonce of a response in the text of the reference. */
-export const noncePlaceholder = '{nonce}';
-
-/** The page that the renderer fills in the browser from the OpenAPI document. */
-const referencePage = (site: Site): Page => ({
-  path: '/docs',
-  title: 'Reference',
-  content: 'reference',
-  head: html`<meta property="csp-nonce" content="${noncePlaceholder}" />
-    <link rel="stylesheet" href="${site.asset('reference.css')}" />
-    <script src="${site.asset('reference.mjs')}" type="module"></script> `,
-  body: html`<noscript
-      ><p>
-        The reference needs JavaScript. Its whole content is in the
-        <a href="${site.href('/openapi.json')}">OpenAPI document</a>.
-      </p></noscript
-    >
-    <div
-      id="reference"
-      data-document="${site.href('/openapi.json')}"
-      data-renderer="${site.asset('scalar.js')}"
-    ></div>`,
-});
+function guide(site: Site, name: string): Page {
+  const tokens = readMarkdown(site, `guides/${name}.md`);
+  return { path: `/docs/guides/${name}`, title: titleOf(tokens), body: renderMarkdown(site, tokens) };
+}

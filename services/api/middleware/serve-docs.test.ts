@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { Assets } from '../docs/assets.ts';
+import { specFor } from '../openapi/write.ts';
 import { createMetrics } from '../metrics.ts';
 import { errorHandler } from './error-handler.ts';
 import { requestId } from './request-id.ts';
@@ -20,7 +21,12 @@ it('no cache keeps an error: an asset that cannot be read is 500 without its hea
   const app = new Koa()
     .use(requestId)
     .use(errorHandler({ docs, ...createMetrics() }))
-    .use(serveDocs({ docs, limit, keyPrefix: 'svc' }, assets));
+    .use(
+      serveDocs(
+        { docs, limit, keyPrefix: 'svc', clientPackage: 'client', spec: specFor().published },
+        assets,
+      ),
+    );
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/docs/assets/0/a.css`;

@@ -2,29 +2,62 @@ import { exampleOrigin } from './errors.ts';
 import type { Operation } from './types.ts';
 
 type Described = { path: string; operationId: string; exampleId: string | undefined };
+type Names = { baseUrl: string | undefined; clientPackage: string };
 
-/** Examples of a request, with curl and with the typed client. */
+/** The name of the typed client, unless a provider has built it under another. */
+export const clientPackage = '@support-read-models/client';
+
+/** Examples of a request, with curl, the typed client and Python. */
 export function codeSamples(
-  baseUrl: string = exampleOrigin,
+  { baseUrl = exampleOrigin, clientPackage: packageName }: Names,
   { path, operationId, exampleId }: Described,
 ): NonNullable<Operation['x-codeSamples']> {
   const method = clientMethod(path, operationId);
   const call = `client.${method}(${exampleId === undefined ? '' : `'${exampleId}'`})`;
-  const curl = `curl '${baseUrl}${path.replace(':id', exampleId ?? '')}' \\
+  const url = `${baseUrl}${path.replace(':id', exampleId ?? '')}`;
+  const isList = method.endsWith('.list');
+  const curl = `curl --fail-with-body '${url}' \\
   --header "Authorization: Bearer $API_KEY"`;
-  const typescript = `import { createClient } from '@support-read-models/client';
+  const typescript = `import { createClient } from '${packageName}';
 
 const client = createClient({
   baseUrl: '${baseUrl}',
   apiKey: process.env.API_KEY ?? '',
 });
 
-${method.endsWith('.list') ? `for await (const item of ${call}) {\n  console.log(item);\n}` : `const { data } = await ${call};`}`;
+${isList ? `for await (const item of ${call}) {\n  console.log(item);\n}` : `const { data } = await ${call};`}`;
   return [
     { lang: 'Shell', label: 'curl', source: curl },
     { lang: 'TypeScript', label: 'TypeScript', source: typescript },
+    { lang: 'Python', label: 'Python', source: (isList ? pythonList : pythonRetrieve)(url) },
   ];
 }
+
+const pythonList = (url: string) => `import os
+import requests
+
+headers = {"Authorization": f"Bearer {os.environ['API_KEY']}"}
+cursor = None
+while True:
+    params = {"limit": 100, "startingAfter": cursor}
+    response = requests.get("${url}", params=params, headers=headers)
+    if not response.ok:
+        raise SystemExit(response.text)
+    page = response.json()
+    for item in page["data"]:
+        print(item)
+    cursor = page["nextCursor"]
+    if cursor is None:
+        break`;
+
+const pythonRetrieve = (url: string) => `import os
+import requests
+
+headers = {"Authorization": f"Bearer {os.environ['API_KEY']}"}
+response = requests.get("${url}", headers=headers)
+if not response.ok:
+    raise SystemExit(response.text)
+print(response.json())`;
 
 /**
  * The method of the typed client. `listMacros` of `/v1/macros` is `macros.list`, `retrieveMacro` is `macros.retrieve`, and

@@ -7,6 +7,8 @@ import { readTimeoutMs } from '../store/deadline.ts';
 export type SpecSettings = {
   docs: DocsLocation;
   keyPrefix: string;
+  /** The name of the package of the TypeScript client. */
+  clientPackage: string;
   /** Requests that a key may make in one window; 0 = no limit. */
   limit: { requests: number; windowSeconds: number };
 };
@@ -22,6 +24,7 @@ export type DocumentSettings = SpecSettings & {
 export const specSettings = (config: ApiConfig): DocumentSettings => ({
   docs: { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL },
   keyPrefix: config.KEY_PREFIX,
+  clientPackage: config.CLIENT_PACKAGE,
   limit: { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS },
   // An eighth: half of its organization's quarter.
   inProgressMax: Math.max(1, Math.floor(config.API_REQUESTS_MAX / 8)),

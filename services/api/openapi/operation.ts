@@ -9,9 +9,10 @@ import { responseHeaders } from './headers.ts';
 import { toJsonSchema, type JsonSchema } from './json-schema.ts';
 import type { Operation, Parameter, Reference, Response } from './types.ts';
 
-type OperationSettings = { docs: DocsLocation; isLimited: boolean };
+type ResponseSettings = { docs: DocsLocation; isLimited: boolean };
+type OperationSettings = ResponseSettings & { clientPackage: string };
 
-const responseSettings = ({ docs, isLimited }: OperationSettings) => ({
+const responseSettings = ({ docs, isLimited }: ResponseSettings) => ({
   docs,
   headersOf: (status: number) => responseHeaders(status, isLimited),
 });
@@ -43,11 +44,10 @@ export function operation(settings: OperationSettings, route: Route): Operation 
       ...commonReferences,
     },
     'x-client-method': clientMethod(path, operationId),
-    'x-codeSamples': codeSamples(docs.baseUrl, {
-      path,
-      operationId,
-      exampleId: inPath[0]?.example as string | undefined,
-    }),
+    'x-codeSamples': codeSamples(
+      { baseUrl: docs.baseUrl, clientPackage: settings.clientPackage },
+      { path, operationId, exampleId: inPath[0]?.example as string | undefined },
+    ),
   };
 }
 
@@ -83,7 +83,7 @@ export const ifNoneMatch: Parameter = {
 export const ifNoneMatchReference: Reference = { $ref: '#/components/parameters/IfNoneMatch' };
 
 /** The error responses that all endpoints below `/v1` share. */
-export const responseComponents = (settings: OperationSettings): Record<string, Response> =>
+export const responseComponents = (settings: ResponseSettings): Record<string, Response> =>
   Object.fromEntries(
     Object.entries(errorResponses(responseSettings(settings), commonErrors)).map(([status, response]) => [
       responseComponentOf(status),

@@ -178,6 +178,7 @@ test('it contains the settings', () => {
   const registry = createRoutes({ now: () => new Date(), brand: 'acme' });
   const settings = {
     docs: { docsUrl: undefined, baseUrl: 'https://api.acme.test' },
+    clientPackage: '@acme/support',
     keyPrefix: 'acme',
     limit: { requests: 0, windowSeconds: 60 },
     traceDays: 7,

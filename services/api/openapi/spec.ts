@@ -11,8 +11,8 @@ import { specOperation, healthOperation } from './public-operations.ts';
 
 /** Creates the OpenAPI 3.1 document from the schemas that parse requests and type responses. */
 export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApiDocument {
-  const { docs, keyPrefix, limit, traceDays } = settings;
-  const operationSettings = { docs, isLimited: limit.requests > 0 };
+  const { docs, keyPrefix, clientPackage, limit, traceDays } = settings;
+  const operationSettings = { docs, clientPackage, isLimited: limit.requests > 0 };
   return {
     openapi: '3.1.1',
     info: {

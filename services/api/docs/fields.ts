@@ -1,0 +1,99 @@
+import type { JsonSchema } from '../openapi/json-schema.ts';
+import { resolve } from '../openapi/references.ts';
+import type { OpenApiDocument } from '../openapi/types.ts';
+
+/** A field of a response by its path, such as `requester.email.verified` or `tags[].name`. */
+export type Field = {
+  path: string;
+  /** In Markdown. */
+  type: string;
+  description: string;
+  /** In Markdown: the variant of its parent that has the field. */
+  only: string | null;
+};
+
+/** Every field of a schema, in the order of the document, each directly followed by the fields inside it. */
+export function fieldsOf(
+  spec: OpenApiDocument,
+  given: JsonSchema,
+  parent = '',
+  only: string | null = null,
+): Field[] {
+  const { schema, prefix } = withoutList(spec, given, parent);
+  const objects = variants(spec, schema).filter(({ properties }) => properties);
+  const [first] = objects;
+  if (!first) return [];
+  const fields = (owner: JsonSchema, names: string[], condition: string | null) =>
+    names.flatMap((name) =>
+      field(spec, property(owner, name), prefix ? `${prefix}.${name}` : name, condition),
+    );
+  if (objects.length === 1) return fields(first, namesOf(first), only);
+  const isShared = (name: string) =>
+    objects.every((each) => JSON.stringify(property(each, name)) === JSON.stringify(property(first, name)));
+  return [
+    ...fields(first, namesOf(first).filter(isShared), only),
+    ...objects.flatMap((each) => {
+      const names = namesOf(each).filter((name) => !isShared(name));
+      const discriminator = names.find((name) => property(each, name).const !== undefined);
+      if (!discriminator) return fields(each, names, only);
+      const value = String(property(each, discriminator).const);
+      const condition = `\`${prefix ? `${prefix}.` : ''}${discriminator}\` is \`${value}\``;
+      const others = names.filter((name) => name !== discriminator);
+      return [...fields(each, [discriminator], only), ...fields(each, others, condition)];
+    }),
+  ];
+}
+
+const namesOf = ({ properties = {} }: JsonSchema) => Object.keys(properties);
+const property = ({ properties = {} }: JsonSchema, name: string) => (properties[name] ?? {}) as JsonSchema;
+
+function field(spec: OpenApiDocument, schema: JsonSchema, path: string, only: string | null): Field[] {
+  const description = schema.description ?? resolve<JsonSchema>(spec, schema).description ?? '';
+  const inner = fieldsOf(spec, schema, path, only);
+  return [{ path, type: typeOf(spec, schema), description, only }, ...inner];
+}
+
+/** The schema of the items of a list, at any depth, and the path of an item. */
+function withoutList(
+  spec: OpenApiDocument,
+  given: JsonSchema,
+  prefix: string,
+): { schema: JsonSchema; prefix: string } {
+  const [list] = variants(spec, given).filter(({ items }) => items);
+  return list ? withoutList(spec, list.items as JsonSchema, `${prefix}[]`) : { schema: given, prefix };
+}
+
+/** The alternatives of a schema, without null. */
+function variants(spec: OpenApiDocument, given: JsonSchema): JsonSchema[] {
+  const schema = resolve<JsonSchema>(spec, given);
+  const options = schema.oneOf ?? schema.anyOf;
+  if (options) return options.flatMap((each) => variants(spec, each));
+  return schema.type === 'null' ? [] : [schema];
+}
+
+/** In Markdown, such as `string or null`. */
+export function typeOf(spec: OpenApiDocument, schema: JsonSchema): string {
+  const names = [...new Set(typeNames(spec, schema))];
+  const isNull = (name: string) => name === 'null';
+  return [...names.filter((name) => !isNull(name)), ...names.filter(isNull)].join(' or ');
+}
+
+function typeNames(spec: OpenApiDocument, given: JsonSchema): string[] {
+  const schema = resolve<JsonSchema>(spec, given);
+  const options = schema.oneOf ?? schema.anyOf;
+  if (options) return options.flatMap((each) => typeNames(spec, each));
+  return [schema.type ?? 'any'].flat().map((type) => typeName(spec, schema, type));
+}
+
+function typeName(spec: OpenApiDocument, schema: JsonSchema, type: string): string {
+  const { minimum, maximum, format, items, enum: values } = schema;
+  if (type === 'null') return type;
+  if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
+  if (values)
+    return `${type}: ${values.flatMap((value) => (value === null ? [] : `\`${String(value)}\``)).join(', ')}`;
+  if (type === 'array') return `list of ${typeOf(spec, (items ?? {}) as JsonSchema)}`;
+  // The generator of the document bounds each integer by those that JavaScript can hold.
+  if (minimum !== undefined && maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER)
+    return `${type} from ${minimum} to ${maximum}`;
+  return format ? `${type} (${format})` : type;
+}

@@ -1,0 +1,70 @@
+import { html, type Html } from '../../../shared/pages/html.ts';
+import { searchForm, type Page, type Site } from './layout.ts';
+
+/** Longer queries are cut, and each page of results has this many at most. */
+const queryLengthMax = 100;
+const resultsMax = 30;
+
+/** A part of a page, from one heading with an id to the next. */
+type Section = { href: string; title: string; text: string };
+
+/** How many of the words a text in lower case contains. */
+const count = (text: string, words: string[]): number => words.filter((word) => text.includes(word)).length;
+
+/** Returns the results of a query: the sections of all pages that contain each of its words, those in a heading first. */
+export function createSearch(site: Site, pages: Page[]): (query: string) => Html {
+  const sections = pages
+    .flatMap((page) => sectionsOf(site, page))
+    .map((section) => ({
+      section,
+      title: section.title.toLowerCase(),
+      all: `${section.title} ${section.text}`.toLowerCase(),
+    }));
+  return (query) => {
+    const words = query.slice(0, queryLengthMax).toLowerCase().split(/\s+/).filter(Boolean);
+    const found = sections
+      .filter(({ all }) => words.length > 0 && count(all, words) === words.length)
+      .toSorted((a, b) => count(b.title, words) - count(a.title, words))
+      .slice(0, resultsMax)
+      .map(({ section }) => section);
+    return html`<h1>Search</h1>
+      ${searchForm(site, query)}
+      <p role="status">
+        ${found.length === 0 ? 'Nothing found.' : `${found.length === resultsMax ? 'The first ' : ''}${found.length} found.`}
+      </p>
+      ${found.map(
+        ({ href, title, text }) => html`<p><a href="${href}">${title}</a><br />${excerpt(text, words)}</p>`,
+      )}`;
+  };
+}
+
+const sectionsOf = ({ href }: Site, { path, title, body }: Page): Section[] =>
+  body.html.split(/(?=<h[2-4] id=)/).map((part) => {
+    const [, , id, name = ''] = /^<(h[2-4]) id="([^"]+)">([^]*?)<\/\1>/.exec(part) ?? [];
+    const heading = textOf(name);
+    return {
+      href: href(path) + (id ? `#${id}` : ''),
+      title: heading && heading !== title ? `${title}: ${heading}` : title,
+      text: textOf(part),
+    };
+  });
+
+/** The text of HTML that this service has rendered. */
+const textOf = (part: string): string =>
+  part
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
+    .replace(/&(amp|lt|gt|quot);/g, (_, name: keyof typeof entities) => entities[name])
+    .replace(/\s+/g, ' ')
+    .trim();
+const entities = { amp: '&', lt: '<', gt: '>', quot: '"' };
+
+const excerptLength = 200;
+
+function excerpt(text: string, words: string[]): string {
+  const at =
+    Math.max(0, ...words.map((word) => text.toLowerCase().indexOf(word)).slice(0, 1)) - excerptLength / 4;
+  const start = Math.max(0, text.lastIndexOf(' ', at) + 1);
+  const end = text.indexOf(' ', start + excerptLength);
+  return `${start > 0 ? '… ' : ''}${end < 0 ? text.slice(start) : `${text.slice(start, end)} …`}`;
+}
