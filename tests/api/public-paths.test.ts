@@ -28,6 +28,7 @@ const pages = [
   '/docs/',
   '/docs/guides/paging',
   '/docs/guides/exports',
+  '/docs/guides/dlt',
   '/docs/guides/versioning',
   '/docs/errors',
 ];

@@ -13,6 +13,7 @@ const pages = [
   '/docs',
   '/docs/guides/paging',
   '/docs/guides/exports',
+  '/docs/guides/dlt',
   '/docs/guides/versioning',
   '/docs/errors',
   ...errorCodes.map((code) => `/docs/errors/${code}`),

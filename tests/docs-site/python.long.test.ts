@@ -1,0 +1,104 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { run } from '../../infra/dev-servers/native/run.ts';
+import type { OpenApiDocument } from '../../services/api/openapi/types.ts';
+import { channelExample } from '../../services/api/resources/channels/schema.ts';
+import { conversationExample } from '../../services/api/resources/conversations/schema.ts';
+import { ticketExample } from '../../services/api/resources/tickets/schema.ts';
+import { useApiProcesses, type ApiProcess } from '../api/api-processes.ts';
+import * as build from '../api/builders.ts';
+import { tokens } from '../api/test-api.ts';
+import { installPythonPackages } from '../support/python-packages.ts';
+
+/** The code of the documentation in Python: the guide to dlt, and the samples of the reference. dlt brings `requests`. */
+const tickets = Array.from({ length: 250 }, (_, index) => build.ticket({ id: `ti_${index}` }));
+const children = useApiProcesses({
+  ticket: [...tickets, build.ticket({ id: ticketExample.id, updatedAt: '2026-03-01T00:00:00.000Z' })],
+  conversation: [build.conversation({ id: conversationExample.id })],
+  message: [build.message({ id: 'msg_1', conversationId: conversationExample.id })],
+  channel: [build.channel({ id: channelExample.id, type: 'email' })],
+  qa: [build.qa({ id: 'qa_1' })],
+});
+let api: ApiProcess;
+let environment: Record<string, string> | null = null;
+
+beforeAll(async () => {
+  const report = (line: string) => process.stdout.write(`${line}\n`);
+  environment = await installPythonPackages(report, 'dlt-1.31.0', ['dlt[duckdb]==1.31.0']).then(
+    ({ env }) => env,
+    (error: unknown) => {
+      report(`The Python of the documentation is not tested: ${errorMessage(error)}`);
+      return null;
+    },
+  );
+  api = await children.startServing();
+}, 900_000);
+
+/** Runs a program in Python as a reader would, who has set the variables. */
+async function python(program: string, { port } = api): Promise<string> {
+  writeFileSync(join(children.folder, 'program.py'), program);
+  const { ok, output } = await run('sh', ['-c', 'python3 program.py > out'], {
+    cwd: children.folder,
+    env: {
+      ...environment,
+      API: `https://localhost:${port}`,
+      API_KEY: tokens.a,
+      REQUESTS_CA_BUNDLE: children.tls.API_TLS_CERT,
+      // Without it dlt keeps its state in the home folder, or for root in /var/dlt, and a later run continues from there.
+      DLT_DATA_DIR: join(children.folder, 'dlt'),
+      RUNTIME__DLTHUB_TELEMETRY: 'false',
+    },
+  });
+  if (!ok) throw new Error(output);
+  return readFileSync(join(children.folder, 'out'), 'utf8');
+}
+
+test('each sample of the reference in Python runs, and prints the resource or each item of the list', async () => {
+  if (!environment) return;
+  const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenApiDocument;
+  const samples = Object.values(paths).flatMap(({ get }) => {
+    const sample = get['x-codeSamples']?.find(({ lang }) => lang === 'Python');
+    return sample ? [{ id: get.operationId, source: sample.source }] : [];
+  });
+  expect(samples).toHaveLength(7);
+  for (const { id, source } of samples) {
+    const program = source.replaceAll('https://api.example.com', `https://localhost:${api.port}`);
+    const lines = (await python(program)).trim().split('\n');
+    expect([id, lines.length]).toEqual([id, id === 'listTickets' ? 251 : 1]);
+    expect(lines[0]).toContain("'object': '");
+  }
+}, 600_000);
+
+/** Prints the rows and the different ids of each table, and two titles. */
+const state = `
+import duckdb, json
+database = duckdb.connect("support.duckdb")
+rows = "SELECT count(*), count(DISTINCT id) FROM support_data."
+tables = {name: database.execute(rows + name).fetchone() for name in ["tickets", "channels", "qas"]}
+title = "SELECT title FROM support_data.tickets WHERE id IN ('ti_7', 'ti_8') ORDER BY id"
+print(json.dumps({**tables, "titles": [row[0] for row in database.execute(title).fetchall()]}))`;
+
+test('the configuration for dlt loads every list into DuckDB, then only changes, and waits for the rate limit', async () => {
+  if (!environment) return;
+  const guide = readFileSync('docs/guides/dlt.md', 'utf8');
+  const [, program = ''] = /```python [^\n]+\n([^]*?)```/.exec(guide) ?? [];
+  const limited = await children.startServing({ RATE_LIMIT_REQUESTS: '3', RATE_LIMIT_WINDOW_SECONDS: '10' });
+  const loaded = async () => JSON.parse(await python(state)) as unknown;
+  await python(program, limited);
+  expect(limited.log.some(({ status }) => status === 429)).toBe(true);
+  const others = { channels: [1, 1], qas: [1, 1] };
+  const title = tickets[8]?.state.title;
+  expect(await loaded()).toEqual({ tickets: [251, 251], ...others, titles: [title, title] });
+
+  const { database } = children.store;
+  const stored = database.collection<{ _id: string }>('tickets');
+  await stored.deleteOne({ _id: 'ti_7' });
+  // Without a new `updatedAt` this is no change.
+  await stored.updateOne({ _id: 'ti_8' }, { $set: { 'state.title': 'not read' } });
+  const updatedAt = '2026-06-01T00:00:00.000Z';
+  const changed = ['ti_7', 'ti_new'].map((id) => build.ticket({ id, title: 'changed', updatedAt }));
+  await build.store(database, 'ticket', changed);
+  await python(program, limited);
+  expect(await loaded()).toEqual({ tickets: [252, 252], ...others, titles: ['changed', title] });
+}, 600_000);
