@@ -2,6 +2,7 @@ import { isDefaultMetric } from '../../infra/docs-tables/catalogue.ts';
 import { metricCatalogues } from '../../infra/docs-tables/tables.ts';
 import { startService, type Service } from '../../infra/service.ts';
 import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const services = {} as Record<'projector' | 'api', Service>;
@@ -19,11 +20,18 @@ beforeAll(async () => {
   });
   await publish(created('message', 'msg_1'));
   await applied();
+  // A run of the commit loop saves progress before it sets the gauges.
+  await eventually(async () => (await metricsOf('projector')).includes('projector_applied_offset{'));
   const { port } = await services.api.logged('listening');
   const headers = { 'X-Forwarded-Proto': 'https' };
   await fetch(`http://127.0.0.1:${String(port)}/v1/tickets`, { headers });
 });
 afterAll(() => services.api.stop());
+
+async function metricsOf(name: keyof typeof services): Promise<string> {
+  const { port } = await services[name].logged('admin server listening');
+  return (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text();
+}
 
 /** The metrics of a page in Prometheus's text format. */
 function metricsIn(text: string) {
@@ -35,8 +43,7 @@ function metricsIn(text: string) {
 }
 
 test.each(['projector', 'api'] as const)('the catalogue has the metrics that the %s serves', async (name) => {
-  const { port } = await services[name].logged('admin server listening');
-  const text = await (await fetch(`http://127.0.0.1:${String(port)}/metrics`)).text();
+  const text = await metricsOf(name);
   const catalogued = metricCatalogues()[name];
   expect(metricsIn(text)).toEqual(
     catalogued.map(({ name: metric, type, help }) => ({ name: metric, type, help })),
