@@ -65,7 +65,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'the first revision of a new document is 1',
-    schedules: 8_000,
+    schedules: 24_000,
     file: writes,
     edits: [['(current?.revision ?? deps.now().getTime()) + 1', '(current?.revision ?? 0) + 1']],
   },

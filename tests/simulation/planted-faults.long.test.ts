@@ -14,6 +14,6 @@ describe('the simulation', () => {
       expect(output).toContain('does not converge');
       expect(code).toBe(1);
     },
-    300_000,
+    600_000,
   );
 });
