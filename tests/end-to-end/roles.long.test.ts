@@ -20,7 +20,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
   beforeAll(async () => {
     const { path: systemBinary = '', version = '' } = findProgram('mongod') ?? {};
     servers = await MongoMemoryReplSet.create({
-      replSet: { count: 1, auth: { enable: true, ...administrator } },
+      replSet: { count: 1, storageEngine: 'wiredTiger', auth: { enable: true, ...administrator } },
       binary: { systemBinary, version },
     });
   }, 120_000);
