@@ -16,26 +16,23 @@ export async function startInDocker(options: StackOptions, needed: readonly Serv
   const { report } = options;
   const client = await engine();
   if (client === undefined) return { unavailable: 'no container engine answers' };
+  const refused = (unavailable: string): Attempt => {
+    report(`Docker: ${unavailable}`);
+    return { unavailable };
+  };
   const { host } = client.info.containerRuntime;
-  if (!['localhost', '127.0.0.1'].includes(host)) {
-    return {
-      unavailable: `the container engine is at ${host}, whose loopback ports this machine cannot reach`,
-    };
-  }
+  if (!['localhost', '127.0.0.1'].includes(host))
+    return refused(`the container engine is at ${host}, whose loopback ports this machine cannot reach`);
   const neededImages = { kafka: images.kafka, store: images.mongo };
   for (const image of needed.map((name) => neededImages[name])) {
     if (await step(report, `Image ${image}: pulling if missing`, () => obtain(client, image))) continue;
-    const unavailable = `the engine answers, but image ${image} is missing and cannot be pulled`;
-    report(`Docker: ${unavailable}`);
-    return { unavailable };
+    return refused(`the engine answers, but image ${image} is missing and cannot be pulled`);
   }
   const title = `${needed.map((name) => names[name]).join(' and ')} in Docker: starting`;
   try {
     return { started: await step(report, title, () => start(options, needed)) };
   } catch (error) {
-    const unavailable = `the containers did not start: ${errorMessage(error)}`;
-    report(`Docker: ${unavailable}`);
-    return { unavailable };
+    return refused(`the containers did not start: ${errorMessage(error)}`);
   }
 }
 

@@ -14,8 +14,8 @@ export const images = {
 /** The label that marks the containers of one run. */
 export const runLabel = 'support-read-models.run';
 
-/** An engine that does not answer within this time counts as absent, in milliseconds. */
-const probeLimitMs = 3_000;
+/** An engine that does not answer within this time counts as absent, in milliseconds. A busy machine needs several seconds. */
+const probeLimitMs = 20_000;
 
 /**
  * The container engine, or undefined if none answers. Tries the `docker` command first, which answers within
