@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startStack } from './stack.ts';
 
 const options = { dataDir: '.', report: () => undefined };
@@ -36,6 +39,26 @@ describe('addresses in the environment', () => {
       'No provider of Kafka and MongoDB is available',
     );
   });
+
+  test.each([
+    ['KAFKA_BROKERS', { kafka: 'environment', store: 'native' }],
+    ['MONGODB_URL', { kafka: 'native', store: 'environment' }],
+  ])(
+    '%s alone: the other server is started',
+    async (given, how) => {
+      const dataDir = mkdtempSync(join(tmpdir(), 'stack-'));
+      process.env = { ...before, KAFKA_BROKERS: '', MONGODB_URL: '', [given]: before[given] };
+      const stack = await startStack({ ...options, dataDir, providers: ['environment', 'native'] });
+      try {
+        expect(stack.how).toEqual(how);
+        expect(stack.store).toMatch(/^(MongoDB|FerretDB) \d/);
+      } finally {
+        await stack.stop();
+        rmSync(dataDir, { recursive: true });
+      }
+    },
+    120_000,
+  );
 });
 
 test('DEV_STORE names a store that can be started', async () => {
