@@ -13,7 +13,7 @@ import { startService, type Service } from '../service.ts';
 import { connect, readProgress, type Connections } from './servers.ts';
 import { ask, showCommand, showRebuild, showTour, type Access, type Output } from './tour.ts';
 
-export type Demo = Output & {
+type Demo = Output & {
   options: { size: Size; seed: number; rebuild: boolean };
   folder: string;
   /** Aborted when the user stops the demo, or the demo has failed. */

@@ -6,7 +6,7 @@ import { onParentDeath } from './parent-death.ts';
 /** The time before the folder is removed, in seconds: child processes may still write to it. */
 const removalDelaySeconds = 3;
 
-export type TemporaryFolder = {
+type TemporaryFolder = {
   path: string;
   /** Cancels the removal: the caller has removed the folder, or keeps it. */
   release: () => Promise<void>;

@@ -53,7 +53,6 @@ test('the dashboard shows every metric except these', () => {
     'api_log_gap_timestamp_seconds',
     'api_request_traces_written_total',
     'projector_applied_offset',
-    'projector_expired_conversations_total',
     'projector_max_lag_seconds',
     'support_build_info',
   ]);

@@ -37,7 +37,7 @@ export const reply: LiveChange = ({ random, conversations }, at) => {
   return [message, ...updates];
 };
 
-export const resolve: LiveChange = ({ random, conversations }, at) => {
+const resolve: LiveChange = ({ random, conversations }, at) => {
   const status = random.pick(['resolved', 'assumed_resolved'] as const);
   const ticket = { status, estimatedScore: random.between(1, 5) };
   const conversation = { status, waitingSince: null, resolvedAt: at.toISOString() };
@@ -67,7 +67,7 @@ function updateTicket(
 }
 
 /** Excludes the first contact, which is deleted. */
-export const renameContact: LiveChange = ({ random, organizations }, at) => {
+const renameContact: LiveChange = ({ random, organizations }, at) => {
   const { contacts, faker } = random.pick(organizations);
   return [change(random.pick(contacts.slice(1)), { name: faker.person.fullName() }, at)];
 };

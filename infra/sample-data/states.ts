@@ -33,7 +33,7 @@ export type Make = <K extends Kind>(kind: K, given?: Given) => Entity<K>;
 export const createFaker = (random: Random) =>
   new Faker({ locale: [en, base], randomizer: { next: random.unit, seed: () => undefined } });
 
-export const domainName = (faker: Faker) => `${faker.internet.domainWord()}.test`;
+const domainName = (faker: Faker) => `${faker.internet.domainWord()}.test`;
 
 /** Texts by the name of their field. Addresses are in domains that are reserved for examples and tests. */
 const texts: Record<string, (faker: Faker) => string> = {

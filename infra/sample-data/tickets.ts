@@ -7,7 +7,7 @@ import type { Random } from './random.ts';
 
 type State = SourceState<'conversation'>;
 type TicketStatus = SourceState<'ticket'>['status'];
-export type Role = SourceState<'message'>['role'];
+type Role = SourceState<'message'>['role'];
 
 /** A conversation with everything that its messages refer to. */
 export type ConversationContext = {

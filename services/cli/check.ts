@@ -10,7 +10,6 @@ import { counted } from '../../shared/runtime/counted.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import { readApiConfig, type ApiConfig } from '../api/config.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
-import type { Check } from '../operations/rebuild/start.ts';
 import { topicOf } from '../projector/events/topics.ts';
 import type { KafkaSettings } from '../projector/kafka/client.ts';
 import { projectorConfig } from '../projector/config.ts';
@@ -25,7 +24,6 @@ import {
 } from './context.ts';
 import { example, jsonOption } from './options.ts';
 import { output, type Json } from './output.ts';
-import { renderCheck } from './rebuild/render.ts';
 
 const roles = ['projector', 'api', 'cli'] as const;
 type Role = (typeof roles)[number];
@@ -40,6 +38,9 @@ export function addCheck(program: Command, accept: Accept): void {
     .addHelpText('after', example('check', 'check projector'))
     .action((role, options) => accept(check, { role, ...options }));
 }
+
+/** What was connected to. `detail` says with which setting and, if it failed, why. */
+type Check = { name: string; isMet: boolean; detail: string };
 
 type Line = (name: string, work: () => Promise<string>) => Promise<boolean>;
 
@@ -56,7 +57,10 @@ async function check(context: Context, options: Json & { role: Role }): Promise<
   };
   await checkers[options.role](line, context);
   const isWell = checks.every(({ isMet }) => isMet);
-  return output(options, checks, checks.map((one) => `${renderCheck(one)}\n`).join(''), isWell ? 0 : 1);
+  const text = checks.map(
+    ({ name, isMet, detail }) => `${(isMet ? 'ok' : 'FAILED').padEnd(8)}  ${name.padEnd(10)}  ${detail}\n`,
+  );
+  return output(options, checks, text.join(''), isWell ? 0 : 1);
 }
 
 /** Prints every invalid variable of the role, and exits, before anything is connected. */

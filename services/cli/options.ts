@@ -39,6 +39,3 @@ export function nameOf(text: string): string {
   if (text.trim() !== '' && text.length <= nameLengthMax) return text;
   throw new InvalidArgumentError(`A name has 1 to ${nameLengthMax} characters.`);
 }
-
-/** The place of a record, and the timestamp that the id of a dead letter has too: milliseconds, up to 64 bits. */
-export const recordPlace = /^([A-Za-z0-9._-]{1,249})\/(\d{1,10})\/(\d{1,15})(?:@(-?\d{1,19}))?$/;

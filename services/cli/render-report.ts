@@ -41,11 +41,7 @@ function renderGeneration(one: GenerationReport, { partitions }: Options): strin
 }
 
 /** The number of records that a generation has yet to apply, in words. */
-export const recordsLeft = ({
-  state,
-  lag,
-  afterLoad,
-}: Pick<GenerationReport, 'state' | 'lag' | 'afterLoad'>) =>
+const recordsLeft = ({ state, lag, afterLoad }: Pick<GenerationReport, 'state' | 'lag' | 'afterLoad'>) =>
   state === 'building'
     ? `${counted(lag, 'record')} to load, then ${afterLoad} that have come since`
     : `${counted(lag, 'record')} to apply`;

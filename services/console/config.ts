@@ -1,6 +1,5 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { addressRanges } from '../../shared/runtime/addresses.ts';
 import { orFile, readConfig, variablesOf, type Environment } from '../../shared/runtime/config.ts';
 import { commonSettings, kafkaRule, port } from '../../shared/runtime/settings.ts';
 import { operatorSettings } from '../operations/settings.ts';
@@ -13,9 +12,7 @@ const accessSettings = {
   CONSOLE_HOST: z
     .string()
     .default('127.0.0.1')
-    .describe(
-      'Address to listen on; any but a loopback address requires `CONSOLE_TOKEN`, or `CONSOLE_TRUSTED_PROXIES` and `CONSOLE_USER_HEADER`',
-    ),
+    .describe('Address to listen on; any but a loopback address requires `CONSOLE_TOKEN`'),
   CONSOLE_PORT: port.default(8081).describe('Port to listen on; 0 = any free port, which is logged'),
   CONSOLE_HOSTNAMES: z
     .string()
@@ -29,21 +26,9 @@ const accessSettings = {
     .min(tokenLengthMin, `must have ${tokenLengthMin} characters or more`)
     .optional()
     .describe(
-      'Token that every request must carry, as `Authorization: Bearer`, or as the password that the browser asks for (with any user name)',
+      'Token that every request must carry, as `Authorization: Bearer`, which a proxy may add, or as the password that the browser asks for (with any user name)',
     )
     .meta(orFile),
-  CONSOLE_TRUSTED_PROXIES: addressRanges
-    .default([])
-    .describe(
-      'Addresses or CIDR ranges, separated by commas, of the proxies that authenticate operators; the console believes `CONSOLE_USER_HEADER` from them alone',
-    ),
-  CONSOLE_USER_HEADER: z
-    .string()
-    .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header')
-    .optional()
-    .describe(
-      'Header in which such a proxy names the operator; the proxy must remove it from the requests that it receives',
-    ),
 };
 
 /** Every setting of the console; the configuration table is generated from these. */
@@ -67,16 +52,9 @@ const isLoopback = (host: string): boolean =>
 
 function accessErrors(given: Environment): string[] {
   const hasToken = variablesOf('CONSOLE_TOKEN', accessSettings.CONSOLE_TOKEN).some((name) => given[name]);
-  const proxy = ['CONSOLE_TRUSTED_PROXIES', 'CONSOLE_USER_HEADER'];
-  const missing = proxy.filter((name) => !given[name]);
-  if (missing.length === 1) {
-    const set = proxy.filter((name) => given[name]);
-    return [`${missing.join()} is not set, but ${set.join()} is`];
-  }
   const host = given.CONSOLE_HOST ?? '127.0.0.1';
-  if (isLoopback(host) || hasToken || missing.length === 0) return [];
+  if (isLoopback(host) || hasToken) return [];
   return [
-    'CONSOLE_HOST: other machines could read the console without a password: set CONSOLE_TOKEN, or ' +
-      'CONSOLE_TRUSTED_PROXIES and CONSOLE_USER_HEADER, or listen on 127.0.0.1',
+    'CONSOLE_HOST: other machines could read the console without a password: set CONSOLE_TOKEN, or listen on 127.0.0.1',
   ];
 }

@@ -51,7 +51,7 @@ const headers = {
 /** Open connections; further ones are closed without an answer. */
 const connectionsMax = 200;
 
-export type ConsoleDeps = SourceDeps & { logger: Logger };
+type ConsoleDeps = SourceDeps & { logger: Logger };
 
 /** Starts the console. It reads MongoDB and Kafka, and changes nothing. Rejects if it cannot listen. */
 export async function startConsole(deps: ConsoleDeps): Promise<{ address: AddressInfo; closers: Closer[] }> {

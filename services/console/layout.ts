@@ -5,7 +5,7 @@ import { recordTimeText } from '../../shared/documents/instant.ts';
 import type { Known } from './readings.ts';
 
 /** The parts of a page that change, by the id of their element. */
-export type Regions = Record<string, Html>;
+type Regions = Record<string, Html>;
 
 /** A page of the console. */
 export type Page = {

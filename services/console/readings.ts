@@ -6,7 +6,7 @@ import { errorMessage } from '../../shared/runtime/error-message.ts';
 /** The last value that was read, and why there is no newer one. */
 export type Known<T> = { value: T | null; at: Date | null; problem: string | null };
 
-export type Reading<T> = {
+type Reading<T> = {
   /** The value, at most `everyMs` old if the servers answer. Resolves within the deadline, and never rejects. */
   get: () => Promise<Known<T>>;
   /** Reads no more, and resolves when the read in progress has ended. */

@@ -28,7 +28,7 @@ import type { OperatorDeps } from './rebuild/deps.ts';
 import { readMembers, type Member } from '../projector/kafka/group-members.ts';
 
 /** The part that Kafka answers; null for each part that it did not answer in time. */
-export type KafkaFacts = {
+type KafkaFacts = {
   /** Why a part is missing. */
   problem: string | null;
   /** The topics that do not exist. */

@@ -84,7 +84,7 @@ export const systemRules: Rule<null>[] = [
       ...(missing.length > 0
         ? [{ text: `missing topics: ${missing.join(', ')}`, remedy: `${cli} topics create` }]
         : []),
-      ...topicWarnings(settings ?? [], rebuildDaysMax).map((text) => ({ text })),
+      ...topicWarnings(settings ?? [], rebuildDaysMax).map(({ text }) => ({ text })),
     ],
   },
   {

@@ -82,11 +82,6 @@ const engineMetrics = (registers: Registry[]) => ({
     labelNames: ['kind'],
     registers,
   }),
-  expired: new Counter({
-    name: 'projector_expired_conversations_total',
-    help: 'Conversations deleted because their retention had passed',
-    registers,
-  }),
 });
 
 const lagMetrics = (registers: Registry[]) => ({

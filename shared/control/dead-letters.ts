@@ -74,10 +74,10 @@ export async function removeDeadLetters(control: Db, ids: string[]): Promise<num
 }
 
 /** The mark of a dead letter that an operator has purged. It holds no bytes and no ids of the record. */
-export type PurgeMark = Pick<
-  DeadLetter,
-  '_id' | 'topic' | 'partition' | 'offset' | 'timestampMs' | 'reason'
-> & { at: Date; by: string };
+type PurgeMark = Pick<DeadLetter, '_id' | 'topic' | 'partition' | 'offset' | 'timestampMs' | 'reason'> & {
+  at: Date;
+  by: string;
+};
 
 export const purgeMarksOf = (control: Db): Collection<PurgeMark> => control.collection('purged_dead_letters');
 

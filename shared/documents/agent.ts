@@ -5,7 +5,7 @@ import { name, prefixedId } from './fields.ts';
 /** The state of an AI agent. It is embedded in other documents and not served itself. */
 const agentState = z.object({ id: prefixedId('agent_'), name, disabled: z.boolean() });
 
-export type Agent = z.output<typeof agentState>;
+type Agent = z.output<typeof agentState>;
 
 export const agent = {
   topic: 'agents',

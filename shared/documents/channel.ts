@@ -36,7 +36,7 @@ const shared = {
  * The state of a channel. Only the configuration of the channel's own type is kept. Secrets and sync internals are
  * not part of the schema, so parsing drops them.
  */
-export const channelState = z.discriminatedUnion('type', [
+const channelState = z.discriminatedUnion('type', [
   z
     .object({ ...shared, type: z.literal('email'), email: channelConfig.email })
     .transform(({ email, ...rest }) => ({ ...rest, config: email })),

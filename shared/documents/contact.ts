@@ -9,7 +9,7 @@ const contactState = z.object({
   email: optional(z.object({ email: shortText, verified: z.boolean() })),
 });
 
-export type Contact = z.output<typeof contactState>;
+type Contact = z.output<typeof contactState>;
 
 export const contact = {
   topic: 'contacts',

@@ -42,7 +42,7 @@ const conversationState = z.object({
   resolvedAt: optional(instant),
 });
 
-export type Conversation = z.output<typeof conversationState>;
+type Conversation = z.output<typeof conversationState>;
 
 export type ConversationJoined = {
   /** Null while the channel is missing. The API does not serve the conversation then. */

@@ -19,7 +19,7 @@ function byCodePoint(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-export type Qa = z.output<typeof qaState>;
+type Qa = z.output<typeof qaState>;
 export type QaDocument = Document<Qa>;
 
 export const qa = {

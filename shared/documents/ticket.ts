@@ -18,7 +18,7 @@ const ticketState = z.object({
   updatedAt: instant,
 });
 
-export type Ticket = z.output<typeof ticketState>;
+type Ticket = z.output<typeof ticketState>;
 
 export type TicketJoined = {
   /** Null while the contact is missing. */

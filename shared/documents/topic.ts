@@ -9,7 +9,7 @@ const topicState = z.object({
   color: optional(z.string().regex(/^#[0-9a-fA-F]{6}$/, 'must be #rrggbb')),
 });
 
-export type Topic = z.output<typeof topicState>;
+type Topic = z.output<typeof topicState>;
 
 export const topic = {
   topic: 'topics',

@@ -5,7 +5,7 @@ import { name, optional, prefixedId, shortText } from './fields.ts';
 /** The state of a user: a member of the support team. It is embedded in other documents and not served itself. */
 const userState = z.object({ id: prefixedId('user_'), name: optional(name), email: shortText });
 
-export type User = z.output<typeof userState>;
+type User = z.output<typeof userState>;
 
 export const user = {
   topic: 'users',

@@ -1,14 +1,14 @@
 import { html, type Html } from './html.ts';
 
 /** A link of the navigation. */
-export type NavigationLink = {
+type NavigationLink = {
   href: string;
   name: string;
   /** `page`: it leads to the page itself; `true`: the page belongs to the section of the link. */
   current: 'page' | 'true' | null;
 };
 
-export type PageDocument = {
+type PageDocument = {
   title: string;
   /** The name of the site, after the title and in the header. */
   site: string;

@@ -163,7 +163,7 @@ export function useApi(documents: Documents = {}, options: Options = {}) {
   return api;
 }
 
-export type Get = ReturnType<typeof requester>;
+type Get = ReturnType<typeof requester>;
 
 /**
  * Sends requests through the trusted proxy, by default with organization a's key; `token: null` sends no key. Every

@@ -2,7 +2,7 @@ import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { measure, type Usage } from './usage.ts';
 
-export type Target = {
+type Target = {
   port: number;
   headers: Record<string, string>;
   /** Requested in turn. */

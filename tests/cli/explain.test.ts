@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Explanation } from '../../services/operations/explain/explain.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
@@ -128,44 +127,6 @@ describe('support-cli explain', () => {
     expect(unknown.text).toMatch(
       /refused +\S+\/0\/2, not_json: value: must be JSON.* → dead-letters show \S+\/0\/2@\d+/,
     );
-  });
-
-  it('prints one record of a log, its bytes only with --raw, and says why there is none', async () => {
-    const { value } = ofOther;
-    const place = `${topic('contact')}/0/1`;
-    const { code, text } = await cli('explain', '--record', place);
-    expect(code).toBe(0);
-    expect(text).toContain(
-      `SHA-256 ${createHash('sha256').update(String(value)).digest('hex')}; --raw prints it`,
-    );
-    expect(text).toMatch(/^header +content-type: \d+ bytes/m);
-    expect(text).not.toContain('con_1');
-    expect(await cli('explain', '--record', place, '--raw')).toMatchObject({ code: 0, text: value });
-    const json = await cli('explain', '--record', `${place}@1700000000000`, '--raw', '--json');
-    expect(Buffer.from(String((JSON.parse(json.text) as { key: string }).key), 'base64').toString()).toBe(
-      'con_1',
-    );
-    const failing = async (...args: string[]) => {
-      const failed = await cli('explain', ...args);
-      return [failed.code, failed.errors] as const;
-    };
-    expect(await failing('--record', `${topic('contact')}/0/99`)).toEqual([
-      1,
-      expect.stringMatching(/no record at offset 99 of .*: its log holds offsets 0 to 5/),
-    ]);
-    expect(await failing('--record', `${topic('contact')}/7/1`)).toEqual([
-      1,
-      expect.stringContaining(`Kafka has no partition ${topic('contact')}/7`),
-    ]);
-    expect(await failing('--record', 'orders/0/1')).toEqual([
-      2,
-      expect.stringContaining('unknown topic orders'),
-    ]);
-    expect(await failing('--record', 'orders')).toEqual([
-      2,
-      expect.stringContaining('<topic>/<partition>/<offset>'),
-    ]);
-    expect(await failing()).toEqual([2, expect.stringContaining('exactly one of')]);
   });
 
   it('explains the document that a request has named', async () => {

@@ -12,7 +12,7 @@ const execute = promisify(execFile);
 /** Values of the chart, of which only those that differ from the defaults are given. */
 export type Values = Record<string, unknown>;
 
-export type Container = {
+type Container = {
   image: string;
   env?: { name: string; value: string }[];
   volumeMounts?: { mountPath: string }[];
@@ -21,7 +21,7 @@ export type Container = {
   readinessProbe?: Record<string, unknown>;
 };
 
-export type PodTemplate = {
+type PodTemplate = {
   metadata: { annotations?: Record<string, string>; labels: Record<string, string> };
   spec: {
     containers: Container[];
@@ -46,7 +46,7 @@ export type Manifest = {
   };
 };
 
-export type Chart = {
+type Chart = {
   /** Runs `helm lint --strict`. */
   lint: (values: Values) => Promise<Run>;
   /** Returns the manifests that `helm template` prints. Rejects with the error of Helm. */

@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 
 /** A JSON schema, of which only these keywords matter here. */
-export type Schema = {
+type Schema = {
   $ref?: string;
   type?: string;
   format?: string;

@@ -57,7 +57,6 @@ describe('a run of the commit loop', () => {
     const log: LogClient = {
       connect: async () => undefined,
       disconnect: async () => undefined,
-      fetch: async () => [],
       read: async () => {
         const read = new Map([...ends].map(([key, end]) => [key, { low: 0, end, stable: end }]));
         whileEndsAreRead();

@@ -60,7 +60,7 @@ export type Rebuild = Awaited<ReturnType<typeof openRebuild>>;
 
 export const useRebuild = (): Rebuild => useOpened(openRebuild);
 
-export type Promotion = Partial<Parameters<typeof switchTo>[2]>;
+type Promotion = Partial<Parameters<typeof switchTo>[2]>;
 
 /**
  * The topics and databases of one test file, without projectors. The test stores the records that projectors would have

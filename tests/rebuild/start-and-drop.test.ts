@@ -48,7 +48,7 @@ describe('a start is refused, and registers nothing,', () => {
     const [topic = ''] = topics;
     await rebuild.truncate(topic);
     await expectRefused(() => start({ topics }), `${topic}/0 begins at offset 2`, '--accept-truncated');
-    expect(await start({ topics }, { acceptTruncated: true })).toMatchObject({ number: 2 });
+    expect(await start({ topics }, { acceptTruncated: true })).toBe(2);
     expect((await rebuild.registry()).generations[1]).toMatchObject({
       number: 2,
       state: 'building',
@@ -60,7 +60,7 @@ describe('a start is refused, and registers nothing,', () => {
   test('if a topic is not compacted, unless the operator accepts it', async () => {
     const deps = await rebuild.topicWith({ 'cleanup.policy': 'delete', 'delete.retention.ms': '864000000' });
     await expectRefused(() => start(deps), 'is not compacted', 'set cleanup.policy=compact');
-    expect(await start(deps, { acceptTruncated: true })).toMatchObject({ number: 2 });
+    expect(await start(deps, { acceptTruncated: true })).toBe(2);
   });
 
   test('if a topic drops tombstones too soon, even with --accept-truncated', async () => {
@@ -79,7 +79,7 @@ describe('a start is refused, and registers nothing,', () => {
     await expectRefused(start, 'MongoDB has 149 MB free, but the build needs 150 MB', 'add space first');
     jest.restoreAllMocks();
     statsOf({ storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb, fsUsedSize: 850 * mb });
-    expect(await start()).toMatchObject({ number: 2 });
+    expect(await start()).toBe(2);
     // and the check of the right to write leaves nothing
     const build = generationDatabase(rebuild.mongo, databaseName(), 2);
     expect(await build.listCollections().toArray()).toEqual([]);

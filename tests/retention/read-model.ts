@@ -48,7 +48,7 @@ export const eventsOf = (name: string) => ({
 });
 
 /** The answers that readers get about a name's data at an instant. */
-export async function answersAt(database: Db, name: string, now: Date) {
+async function answersAt(database: Db, name: string, now: Date) {
   const reader = { orgId: 'org_1', now };
   const store = testReaders()(
     { orgId: 'org_1', keyId: 'key_1' },
@@ -73,7 +73,7 @@ export async function answersAt(database: Db, name: string, now: Date) {
 /** The signal that aborts a sweep, and the current time if it is not `asOf`. */
 type SweepOptions = { signal?: AbortSignal; now?: Date };
 
-export async function openReadModel() {
+async function openReadModel() {
   const { store, database, control, close } = await openEngineStore();
   /** Applies events one by one, as read on a day. As after a restart, no position counts as applied. */
   const apply = async (events: Event[], on = day(0)) => {

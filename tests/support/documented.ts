@@ -4,7 +4,7 @@ import { responseComponentOf } from '../../services/api/openapi/operation.ts';
 import { responseHeaders } from '../../services/api/openapi/headers.ts';
 import { documentSchemas, type Validate } from './document-schemas.ts';
 
-export type Exchange = {
+type Exchange = {
   method: string;
   /** The requested path, with the query. */
   path: string;

@@ -7,7 +7,7 @@ import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { eventually } from './eventually.ts';
 
 /** Peers elect another primary about this long after the last sign of theirs. MongoDB's own default is 10 s. */
-export const electionTimeoutMs = 2_000;
+const electionTimeoutMs = 2_000;
 
 type Program = 'mongod' | 'mongos';
 
@@ -33,7 +33,7 @@ export function describeOnMongo(programs: Program[], name: string, body: () => v
 }
 
 /** A `mongod` that a test may kill or pause. Its port and its data stay the same. */
-export type Member = Awaited<ReturnType<typeof startMember>>;
+type Member = Awaited<ReturnType<typeof startMember>>;
 
 async function startMember(setName: string, args: string[]) {
   const program = findProgram('mongod');
@@ -143,7 +143,7 @@ export async function startReplicaSet({
   };
 }
 
-export type ReplicaSet = Awaited<ReturnType<typeof startReplicaSet>>;
+type ReplicaSet = Awaited<ReturnType<typeof startReplicaSet>>;
 
 /** How a member describes itself; an error instead if it does not answer. */
 const helloOf = (member: Member): Promise<Hello> =>

@@ -3,7 +3,7 @@ import { ConnectionError, TimeoutError } from './errors.ts';
 import { linkedController } from './signal.ts';
 import type { Answer } from './types.ts';
 
-export type Request = {
+type Request = {
   url: string;
   headers: Record<string, string>;
   timeoutMs: number;

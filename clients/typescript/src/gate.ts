@@ -6,10 +6,7 @@ export type Clock = {
 };
 
 /** Requests pass in order. Once the rate limit is reached, all of them wait until the API admits one more. */
-export type Gate = {
-  pass: (signal: AbortSignal | undefined) => Promise<void>;
-  closeFor: (delayMs: number) => void;
-};
+type Gate = { pass: (signal: AbortSignal | undefined) => Promise<void>; closeFor: (delayMs: number) => void };
 
 export function createGate({ sleep, nowMs }: Clock): Gate {
   let opensAtMs = -Infinity;

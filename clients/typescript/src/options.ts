@@ -15,7 +15,7 @@ export interface ClientOptions {
   retryForMs?: number | undefined;
 }
 
-export type Settings = {
+type Settings = {
   baseUrl: string;
   headers: Record<string, string>;
   timeoutMs: number;

@@ -6,7 +6,7 @@ import { readMarkdown, renderMarkdown, titleOf } from './markdown.ts';
 import { referencePage } from './reference.ts';
 import { createSearch } from './search.ts';
 
-export type Pages = {
+type Pages = {
   /** The HTML of every page by its path. Pages do not change while the process runs. */
   fixed: Map<string, string>;
   search: (query: string) => string;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 export const pageSizeMax = 100;
-export const pageSizeDefault = 20;
+const pageSizeDefault = 20;
 
 /** Accepts decimal digits only: JavaScript would also accept `1e1`, `0x10`, ` 5` and the empty text. */
 const toInteger = (value: unknown) => (/^[0-9]+$/.test(String(value)) ? Number(value) : value);

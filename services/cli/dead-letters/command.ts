@@ -8,7 +8,7 @@ import { parseInstant } from '../../../shared/documents/instant.ts';
 import { rejectionReasons, type Rejection } from '../../../shared/control/rejections.ts';
 import type { DeadLetterFilter, Selection } from '../../operations/dead-letters/select.ts';
 import type { Accept } from '../context.ts';
-import { example, jsonOption, orgIdOf, recordPlace, wholeNumber } from '../options.ts';
+import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
 import * as verbs from './verbs.ts';
 
 const { withServers } = verbs;
@@ -106,8 +106,8 @@ function selectionOf(
 }
 
 function idOf(text: string): string {
-  const [, , , , timestamp] = recordPlace.exec(text) ?? [];
-  if (timestamp !== undefined) return text;
+  // The timestamp is in milliseconds, up to 64 bits.
+  if (/^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,15}@-?\d{1,19}$/.test(text)) return text;
   throw new InvalidArgumentError(
     'The id of a dead letter is <topic>/<partition>/<offset>@<timestamp>, as list prints it.',
   );

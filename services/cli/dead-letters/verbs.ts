@@ -21,12 +21,12 @@ import { createStoreClock, storeTime } from '../../../shared/store/clock.ts';
 import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
-import { requireTopic } from '../require-topic.ts';
 import { configs } from '../config.ts';
 import { UsageError, withMongo, type CommandOutput, type Context, type Terminal } from '../context.ts';
 import { operatorName } from '../operator.ts';
-import { rawOutput } from '../raw-output.ts';
-import { output, rows, type Json } from '../output.ts';
+import { asJson, output, rows, type Json } from '../output.ts';
+import { kinds } from '../../../shared/documents/document.ts';
+import { topicOf } from '../../projector/events/topics.ts';
 
 type Deps = RedriveSelectedDeps & { by: string };
 type Verb<O> = (deps: Deps, options: O, terminal: Terminal) => Promise<CommandOutput>;
@@ -47,13 +47,16 @@ export const withServers =
     });
   };
 
-function requireSelection(selection: Selection, { TOPIC_PREFIX }: RedriveSelectedDeps['config']): void {
-  if ('filter' in selection) requireTopic('--topic', selection.filter.topic, TOPIC_PREFIX);
+/** Only the settings tell which topics exist. */
+function requireTopic({ topic }: DeadLetterFilter, { TOPIC_PREFIX }: RedriveSelectedDeps['config']): void {
+  const topics = kinds.map((kind) => topicOf(kind, TOPIC_PREFIX));
+  if (topic !== undefined && !topics.includes(topic))
+    throw new UsageError(`--topic: unknown topic ${topic}; use one of ${topics.join(', ')}`);
 }
 
 export const list: Verb<Json & { filter: DeadLetterFilter; limit: number }> = async (deps, options) => {
   const { filter, limit } = options;
-  requireTopic('--topic', filter.topic, deps.config.TOPIC_PREFIX);
+  requireTopic(filter, deps.config);
   const found = await listDeadLetters(deps, filter, { limit });
   return output(options, found, renderList(found));
 };
@@ -87,17 +90,25 @@ export const show: Verb<Json & { id: string; raw?: true | undefined }> = async (
   return output(options, details, rows([...deadLetterRows(details), ['bytes', '--raw prints them']]));
 };
 
-function showRaw(terminal: Terminal, deadLetter: DeadLetter, json: boolean): CommandOutput {
+/**
+ * The original bytes of a record: of its value or, as JSON, of key, headers and value in base64. Warnings go to standard
+ * error, so that standard output has only the bytes.
+ */
+function showRaw({ report }: Terminal, deadLetter: DeadLetter, json: boolean): CommandOutput {
   const { _id: id, topic, partition, offset, timestampMs, truncated } = deadLetter;
   const value = buffer(deadLetter.value);
-  const headers = deadLetter.headers.map((header) => ({ name: header.name, value: buffer(header.value) }));
-  const place = { id, topic, partition, offset, timestampMs, truncated };
-  const output = rawOutput(terminal, place, { key: buffer(deadLetter.key), headers, value }, json);
+  report('These are the original bytes of the record. They may contain personal data and secrets.');
+  if (!json && value === null) report('The record has no value (null).');
   if (truncated)
-    terminal.report(
+    report(
       `Only the first ${digits(value?.length ?? 0)} of ${counted(truncated.valueBytes, 'byte')} are kept.`,
     );
-  return output;
+  if (!json) return { text: value ?? '', exitCode: 0 };
+  const base64 = (bytes: DeadLetter['value']) => buffer(bytes)?.toString('base64') ?? null;
+  const place = { id, topic, partition, offset, timestampMs, truncated, encoding: 'base64' };
+  const headers = deadLetter.headers.map((header) => ({ name: header.name, value: base64(header.value) }));
+  const record = { key: base64(deadLetter.key), headers, value: base64(deadLetter.value) };
+  return { text: asJson({ ...place, ...record }), exitCode: 0 };
 }
 
 export const redrive: Verb<Json & { selection: Selection; dryRun?: true | undefined }> = async (
@@ -105,8 +116,8 @@ export const redrive: Verb<Json & { selection: Selection; dryRun?: true | undefi
   options,
   { progress },
 ) => {
-  requireSelection(options.selection, deps.config);
   const { dryRun = false, selection } = options;
+  if ('filter' in selection) requireTopic(selection.filter, deps.config);
   const summary = await redriveSelected(deps, selection, { dryRun, onProgress: progress });
   const exitCode = summary.refused > 0 || summary.notFound.length > 0 ? 1 : 0;
   return output(options, summary, renderSummary(summary), exitCode);
@@ -131,7 +142,7 @@ export const purge: Verb<
   Json & { selection: Selection; yes?: true | undefined; dryRun?: true | undefined }
 > = async ({ control, config, by, now }, options, { confirm }) => {
   const { selection, yes, dryRun } = options;
-  requireSelection(selection, config);
+  if ('filter' in selection) requireTopic(selection.filter, config);
   const count = yes && !dryRun ? 0 : await countSelected(control, selection);
   if (!yes && !dryRun) {
     if (!confirm)

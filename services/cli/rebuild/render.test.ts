@@ -4,7 +4,7 @@ import { renderStarted, renderSwitched } from './render.ts';
 const switched = { number: 2, outcome: 'promoted' as const, findings: [], waiting: [] };
 
 it('names the next commands of the deployment after the start of a rebuild', () => {
-  const lines = renderStarted(commandsIn.compose, { number: 2, checks: [] }).split('\n');
+  const lines = renderStarted(commandsIn.compose, 2).split('\n');
   expect(lines.slice(1, 4)).toEqual([
     '  docker compose run --detach --env GENERATION=2 projector',
     'Then wait until it is ready, compare it, and promote it:',

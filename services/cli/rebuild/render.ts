@@ -1,27 +1,19 @@
 import { digits } from '../../../shared/runtime/counted.ts';
 import type { Transition } from '../../../shared/control/generations.ts';
 import type { Commands } from '../../operations/deployment.ts';
-import type { Check } from '../../operations/rebuild/start.ts';
 import type { Switched } from '../../operations/rebuild/switch.ts';
 import { resultText, type ComparisonResult } from '../../operations/rebuild/compare.ts';
 import { changeText } from '../../operations/rebuild/transitions.ts';
 import { renderFinding } from '../render-report.ts';
 
-export const renderStarted = (
-  { cli, projector }: Commands,
-  { number, checks }: { number: number; checks: Check[] },
-): string =>
+export const renderStarted = ({ cli, projector }: Commands, number: number): string =>
   [
-    ...checks.map(renderCheck),
     `Generation ${number} is registered. Run its projectors next to the ones of the active generation:`,
     `  ${projector(number)}`,
     'Then wait until it is ready, compare it, and promote it:',
     ...['await', 'compare', 'promote'].map((verb) => `  ${cli} rebuild ${verb} ${number}`),
     '',
   ].join('\n');
-
-export const renderCheck = ({ name, isMet, detail }: Check): string =>
-  `${(isMet ? 'ok' : 'FAILED').padEnd(8)}  ${name.padEnd(10)}  ${detail}`;
 
 export const renderHistory = (history: Transition[]): string =>
   history

@@ -19,9 +19,8 @@ type Flag = true | undefined;
 type Numbered = Json & { generation: number };
 export const start: OperatorVerb<Json & { acceptTruncated?: Flag; why: string }> = async (deps, options) => {
   const { acceptTruncated = false, why } = options;
-  const started = await startRebuild(deps, { acceptTruncated, why });
-  const text = renderStarted(commandsIn[deps.config.DEPLOYMENT], started);
-  return output(options, { generation: started.number, checks: started.checks }, text);
+  const generation = await startRebuild(deps, { acceptTruncated, why });
+  return output(options, { generation }, renderStarted(commandsIn[deps.config.DEPLOYMENT], generation));
 };
 
 export const status = (context: Context, options: Json & { watch?: Flag }): Promise<CommandOutput> =>

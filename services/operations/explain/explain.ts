@@ -21,7 +21,7 @@ import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
 import { servedUntil } from './retention.ts';
 
 /** The Kafka record that a stored entity comes from. */
-export type SourceRecord = { topic: string; partition: number; offset: number; time: string | null };
+type SourceRecord = { topic: string; partition: number; offset: number; time: string | null };
 
 /** An entity that a document refers to. */
 export type ExplainedReference = {

@@ -61,6 +61,6 @@ export function ingredients(document: ExplainedDocument): Ingredient[] {
   ];
 }
 
-/** The place of a record, as `explain --record` takes it. */
+/** The place of a record: `<topic>/<partition>/<offset>`. */
 export const placeText = ({ topic, partition, offset }: NonNullable<Ingredient['record']>): string =>
   `${topic}/${partition}/${offset}`;

@@ -9,15 +9,6 @@ import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-se
 import { logOffsets, type OperatorDeps } from './deps.ts';
 import { register } from './transitions.ts';
 
-/** One condition of a start. `detail` states the finding and, if the condition does not hold, a remedy. */
-export type Check = { name: string; isMet: boolean; detail: string };
-
-const check = (name: string, good: string, problem: string | null): Check => ({
-  name,
-  isMet: problem === null,
-  detail: problem ?? good,
-});
-
 type StartOptions = {
   /** Build even if the first records of a log are gone, or a topic is not compacted. */
   acceptTruncated: boolean;
@@ -27,86 +18,77 @@ type StartOptions = {
 /** A build needs this many times the space of the active generation: its own documents, and room to grow. */
 const spaceFactor = 1.5;
 
-/** Registers a new generation, if the checks hold. Returns its number and the checks. */
+/** Registers a new generation and returns its number. Throws `RebuildRefused` with each problem and its remedy. */
 export async function startRebuild(
   deps: OperatorDeps,
   { acceptTruncated, why }: StartOptions,
-): Promise<{ number: number; checks: Check[] }> {
+): Promise<number> {
   const registry = await requireRegistry(deps.control);
   const offsets = await logOffsets(deps);
-  const checks = [
-    await checkTopics(deps, acceptTruncated),
-    checkBeginnings(offsets, acceptTruncated),
-    await checkSpace(deps, registry),
-    await checkRights(deps, registry),
+  const problems = [
+    ...(await topicProblems(deps, acceptTruncated)),
+    ...(acceptTruncated ? [] : truncatedLogs(offsets)),
+    ...(await missingSpace(deps, registry)),
+    ...(await missingRights(deps, registry)),
   ];
-  const failed = checks.filter(({ isMet }) => !isMet);
-  if (failed.length > 0)
-    throw new RebuildRefused(
-      `the rebuild is not started:\n${failed.map(({ detail }) => `  ${detail}`).join('\n')}`,
-    );
+  if (problems.length > 0)
+    throw new RebuildRefused(`the rebuild is not started:\n${problems.map((one) => `  ${one}`).join('\n')}`);
   // A load does not wait for an open transaction: its records are applied while the build catches up.
   const loadTo = [...offsets].map(([key, { stable }]) => ({ ...parsePartitionKey(key), end: stable }));
-  const options = { loadTo, acceptTruncated };
   const cause = { by: deps.by, at: await deps.now(), why };
-  const { lastNumber } = await changeRegistry(deps.control, register(cause, options));
-  return { number: lastNumber, checks };
+  const { lastNumber } = await changeRegistry(deps.control, register(cause, { loadTo, acceptTruncated }));
+  return lastNumber;
 }
 
-async function checkTopics(deps: OperatorDeps, acceptTruncated: boolean): Promise<Check> {
+async function topicProblems(deps: OperatorDeps, acceptTruncated: boolean): Promise<string[]> {
   const settings = await readTopicSettings(deps.admin, deps.topics);
-  const warnings = topicWarnings(settings, deps.config.REBUILD_DAYS_MAX).filter(
-    (warning) => !(acceptTruncated && warning.includes('is not compacted')),
-  );
-  return check('topics', 'compacted, and tombstones are kept for long enough', warnings.join('\n  ') || null);
+  return topicWarnings(settings, deps.config.REBUILD_DAYS_MAX)
+    .filter(({ losesRecords }) => !(acceptTruncated && losesRecords))
+    .map(({ text }) => text);
 }
 
-function checkBeginnings(offsets: LogState['ends'], acceptTruncated: boolean): Check {
+function truncatedLogs(offsets: LogState['ends']): string[] {
   const truncated = [...offsets].filter(([, { low }]) => low > 0);
-  const [first] = truncated;
-  const detail = first
-    ? `the log of ${first[0]} begins at offset ${first[1].low} (later than 0 in ${counted(truncated.length, 'partition')}): the ` +
-      'build will lack the records before it; accept that with --accept-truncated'
-    : 'every log begins at offset 0';
-  return { name: 'beginnings', isMet: acceptTruncated || !first, detail };
+  return truncated
+    .slice(0, 1)
+    .map(
+      ([key, { low }]) =>
+        `the log of ${key} begins at offset ${low} (later than 0 in ${counted(truncated.length, 'partition')}): the ` +
+        'build will lack the records before it; accept that with --accept-truncated',
+    );
 }
 
 type SpaceStats = { storageSize: number; indexSize?: number; fsTotalSize?: number; fsUsedSize?: number };
 
-async function checkSpace(
-  { mongo, config }: OperatorDeps,
+async function missingSpace(
+  { mongo, config, report }: OperatorDeps,
   { generation }: GenerationRegistry,
-): Promise<Check> {
+): Promise<string[]> {
   const active = generationDatabase(mongo, config.DATABASE_NAME, generation);
   const stats = (await active.command({ dbStats: 1 })) as SpaceStats;
   const needed = (stats.storageSize + (stats.indexSize ?? 0)) * spaceFactor;
   const mb = (bytes: number) => `${Math.ceil(bytes / 1_048_576)} MB`;
-  if (!stats.fsTotalSize)
-    return check(
-      'space',
-      `MongoDB does not report its free space: make sure that it has ${mb(needed)}`,
-      null,
-    );
+  if (!stats.fsTotalSize) {
+    report(`MongoDB does not report its free space: make sure that it has ${mb(needed)}`);
+    return [];
+  }
   const free = stats.fsTotalSize - (stats.fsUsedSize ?? 0);
-  const problem = `MongoDB has ${mb(free)} free, but the build needs ${mb(needed)}: add space first`;
-  return check('space', `${mb(free)} are free, ${mb(needed)} are needed`, free >= needed ? null : problem);
+  if (free >= needed) return [];
+  return [`MongoDB has ${mb(free)} free, but the build needs ${mb(needed)}: add space first`];
 }
 
 /** Creates and removes a collection in the database of the build. */
-async function checkRights(
+async function missingRights(
   { mongo, config }: OperatorDeps,
   { lastNumber }: GenerationRegistry,
-): Promise<Check> {
+): Promise<string[]> {
   const database = generationDatabase(mongo, config.DATABASE_NAME, lastNumber + 1);
-  const name = database.databaseName;
-  const problem = await database
-    .collection('preflight')
-    .insertOne({ at: new Date() })
-    .then(() => database.collection('preflight').drop())
-    .then(
-      () => null,
-      (error: unknown) =>
-        `cannot write to ${name}; the MongoDB user needs the role readWrite there: ${errorMessage(error)}`,
-    );
-  return check('rights', `may write to ${name}`, problem);
+  try {
+    await database.collection('preflight').insertOne({ at: new Date() });
+    await database.collection('preflight').drop();
+    return [];
+  } catch (error) {
+    const missing = 'the MongoDB user needs the role readWrite there';
+    return [`cannot write to ${database.databaseName}; ${missing}: ${errorMessage(error)}`];
+  }
 }

@@ -6,7 +6,7 @@ import type { EntityState } from '../../../shared/documents/resources.ts';
 export type Tombstone = { op: 'tombstone'; id: string; time: Date; position: Position };
 
 /** A deletion event of the source system, with its version. */
-export type Deletion = Omit<Tombstone, 'op'> & { op: 'delete'; orgId: string; version: number };
+type Deletion = Omit<Tombstone, 'op'> & { op: 'delete'; orgId: string; version: number };
 
 /** An event with the full state of an entity at a version. */
 export type Upsert<K extends Kind = Kind> = Omit<Deletion, 'op'> & { op: 'upsert'; state: EntityState[K] };

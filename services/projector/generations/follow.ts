@@ -41,7 +41,7 @@ type FollowDeps = {
 };
 
 /** A build with this lag or less is ready, in seconds. */
-export const readyWithinSeconds = 10;
+const readyWithinSeconds = 10;
 
 /** Applies a generation's load ends to this process. A loading build applies one batch at a time. */
 export function applyGenerationSettings(

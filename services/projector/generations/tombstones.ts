@@ -4,7 +4,7 @@ import type { Generation } from '../../../shared/control/generations.ts';
 import { readTopicSettings, type TopicSettings } from '../kafka/topic-settings.ts';
 
 /** The topic that keeps tombstones for the shortest time, and that time (`delete.retention.ms`). */
-export type TombstoneBound = { topic: string; keptMs: number };
+type TombstoneBound = { topic: string; keptMs: number };
 
 /** The bound of these topics; null if the brokers return none. */
 export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null =>

@@ -8,13 +8,7 @@ import {
   type ProtocolCall,
 } from './metadata.ts';
 import { createRequire } from 'node:module';
-import type { BatchMessage } from './fetch-decoder.ts';
-import type { RawBatch } from './record-batch.ts';
-import {
-  parsePartitionKey,
-  partitionKey,
-  type TopicPartition,
-} from '../../../shared/control/topic-partition.ts';
+import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 
 /**
  * The offsets of a log. `low` is the first one. `end` is the high watermark, after the last record. `stable` is the last
@@ -39,8 +33,6 @@ export type LogClient = {
   disconnect: () => Promise<void>;
   /** Reads the state of the topics' logs. Rejects if no broker answers, or if the brokers refuse this client. */
   read: (topics: string[]) => Promise<LogState>;
-  /** Reads committed batches of a partition, from the one that holds this offset, or the next one that is still there. */
-  fetch: (place: TopicPartition & { offset: number }) => Promise<RawBatch[]>;
 };
 
 /** The methods of the kafkajs 2.2.4 cluster that are used here; its types do not include the class. */
@@ -50,19 +42,9 @@ type Cluster = {
   addMultipleTargetTopics: (topics: string[]) => Promise<void>;
   refreshMetadata: () => Promise<void>;
   getNodeIds: () => string[];
-  findBroker: (named: { nodeId: string }) => Promise<Broker & { fetch: FetchBatches }>;
-  findLeaderForPartitions: (topic: string, partitions: number[]) => Record<string, number[]>;
+  findBroker: (named: { nodeId: string }) => Promise<Broker>;
 };
 
-/** `patchFetch` makes each message a whole batch. */
-type FetchBatches = (options: {
-  isolationLevel: number;
-  maxWaitTime: number;
-  topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
-}) => Promise<{ responses: { partitions: { messages: Partial<BatchMessage>[] }[] }[] }>;
-
-/** A broker returns the first batch whole, whatever its size. */
-const fetchBytes = 1_048_576;
 const [readUncommitted, readCommitted] = [0, 1];
 
 /**
@@ -105,20 +87,6 @@ export function createLogClient(kafka: Kafka): LogClient {
       });
       const unreachable = [...failed].map(([broker, error]) => ({ broker, error }));
       return { partitions: [...leaders.keys()], ends, topicIds, unreachable };
-    },
-    fetch: async ({ topic, partition, offset }) => {
-      await cluster.addMultipleTargetTopics([topic]);
-      const [nodeId = ''] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
-      const leader = await cluster.findBroker({ nodeId });
-      const partitions = [{ partition, fetchOffset: String(offset), maxBytes: fetchBytes }];
-      const { responses } = await leader.fetch({
-        isolationLevel: readCommitted,
-        maxWaitTime: 1_000,
-        topics: [{ topic, partitions }],
-      });
-      return responses
-        .flatMap((one) => one.partitions)
-        .flatMap(({ messages }) => messages.flatMap(({ batch }) => batch ?? []));
     },
   };
 }

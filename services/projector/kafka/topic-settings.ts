@@ -28,26 +28,31 @@ export async function readTopicSettings(admin: Admin, topics: string[]): Promise
   });
 }
 
+/** `losesRecords`: the topic may already lack records that a rebuild needs. */
+type TopicWarning = { text: string; losesRecords: boolean };
+
 /**
  * Warns about topics whose settings make a rebuild unsafe. A topic without compaction loses entities that have not
  * changed for long. A topic that drops tombstones before a rebuild ends lets deleted entities come back.
  */
-export function topicWarnings(settings: TopicSettings[], rebuildDaysMax: number): string[] {
+export function topicWarnings(settings: TopicSettings[], rebuildDaysMax: number): TopicWarning[] {
   const days = (ms: number) => counted(Number((ms / dayMs).toFixed(2)), 'day');
   return settings.flatMap(({ topic, cleanupPolicy, deleteRetentionMs }) => {
+    const warning = (text: string, losesRecords = false) => [{ text: `${topic}: ${text}`, losesRecords }];
     if (cleanupPolicy === null || deleteRetentionMs === null)
-      return [`${topic}: the brokers did not return its cleanup.policy and delete.retention.ms`];
+      return warning('the brokers did not return its cleanup.policy and delete.retention.ms');
     if (!cleanupPolicy.split(',').some((policy) => policy.trim() === 'compact'))
-      return [
-        `${topic}: is not compacted (cleanup.policy=${cleanupPolicy}): a rebuild misses the records that retention ` +
-          'has removed; set cleanup.policy=compact',
-      ];
+      return warning(
+        `is not compacted (cleanup.policy=${cleanupPolicy}): a rebuild misses the records that retention has removed; ` +
+          'set cleanup.policy=compact',
+        true,
+      );
     if (deleteRetentionMs < rebuildDaysMax * dayMs)
-      return [
-        `${topic}: drops tombstones after ${days(deleteRetentionMs)} (delete.retention.ms=${deleteRetentionMs}), ` +
-          `but a rebuild may take ${counted(rebuildDaysMax, 'day')} (REBUILD_DAYS_MAX) and would keep entities deleted ` +
-          `meanwhile; set delete.retention.ms to ${rebuildDaysMax * dayMs} or more`,
-      ];
+      return warning(
+        `drops tombstones after ${days(deleteRetentionMs)} (delete.retention.ms=${deleteRetentionMs}), but a rebuild may ` +
+          `take ${counted(rebuildDaysMax, 'day')} (REBUILD_DAYS_MAX) and would keep entities deleted meanwhile; set ` +
+          `delete.retention.ms to ${rebuildDaysMax * dayMs} or more`,
+      );
     return [];
   });
 }

@@ -29,7 +29,7 @@ type OwnerEdge = Fields & { type: 'owner'; parentField: string };
 type Fields = { to: Kind; fields: readonly string[] };
 
 /** The children of a document. `moreAfter` is null, or the sort key of the last of `max` children. */
-export type Children<T> = { items: T[]; moreAfter: string | null };
+type Children<T> = { items: T[]; moreAfter: string | null };
 
 /** `E` with the type of the value that the edge resolves to, which `document` receives. */
 type Resolving<T, E> = E & { readonly resolved?: T };

@@ -4,7 +4,6 @@ import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import { watermark } from '../../../shared/control/progress.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
 import { topicOf } from '../events/topics.ts';
-import type { Metrics } from '../metrics.ts';
 import { sweep, type Swept, type SweepDeps } from './sweep.ts';
 
 type SweeperDeps = Omit<SweepDeps, 'asOf' | 'signal' | 'onProgress'> & {
@@ -13,7 +12,6 @@ type SweeperDeps = Omit<SweepDeps, 'asOf' | 'signal' | 'onProgress'> & {
   generation: number;
   /** Whether this projector sweeps: it owns partition 0 of the channels. */
   isOwner: () => boolean;
-  metrics: Metrics;
   logger: Logger;
 };
 
@@ -58,7 +56,6 @@ export function startSweeper(
     // A worker takes `lastAt` before its write, which MongoDB may delay.
     deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     const swept = await sweepApplied({ ...deps, signal, onProgress: () => undefined });
-    deps.metrics.expired.inc(swept.conversations);
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
   };
   const sweeping = repeat(sweepIfOwner, {

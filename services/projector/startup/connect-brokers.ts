@@ -2,7 +2,7 @@ import type { Admin, Kafka } from 'kafkajs';
 import { createLogClient, type LogClient } from '../kafka/log-client.ts';
 import { NotReady, waitUntil, type OnWait } from './wait-until.ts';
 
-export type BrokerClients = { admin: Admin; log: LogClient };
+type BrokerClients = { admin: Admin; log: LogClient };
 
 /** Waits for the brokers, then connects the clients that the projector needs besides its consumer. */
 export async function connectBrokers(kafka: Kafka, onWait: OnWait): Promise<BrokerClients> {

@@ -13,7 +13,7 @@ export const issueCodes = [
 
 type ChannelState = (typeof channelStates)[number];
 export type IssueCode = (typeof issueCodes)[number];
-export type ChannelStatus = { state: ChannelState; since: Date | null; issues: IssueCode[] };
+type ChannelStatus = { state: ChannelState; since: Date | null; issues: IssueCode[] };
 
 /** A Microsoft 365 mailbox that could not be read for longer than this counts as stalled. */
 const stalledAfterMs = 6 * 60 * 60 * 1_000;

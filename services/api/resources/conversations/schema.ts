@@ -108,7 +108,7 @@ export const conversationSchema = z
 
 /** A conversation without its messages, which are streamed after it. */
 export type ConversationHead = Omit<ConversationResponse, 'messages'>;
-export type ConversationResponse = z.output<typeof conversationSchema>;
+type ConversationResponse = z.output<typeof conversationSchema>;
 export type EmbeddedMessage = z.output<typeof embeddedMessageSchema>;
 
 export const conversationExample: ConversationResponse = {
