@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Faker } from '@faker-js/faker';
-import { dayMs } from '../../shared/documents/retention.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
 import { cases, tagNames } from './cases.ts';
 import type { Event } from './encode.ts';
 import { change, publish, remove, type Entity } from './entity.ts';

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { instant } from '../../shared/documents/fields.ts';
 import { resources, states } from '../../shared/documents/resources.ts';
-import { dayMs } from '../../shared/documents/retention.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
 import type { SourceState } from './encode.ts';
 import { entity, type Entity } from './entity.ts';
 import type { Random } from './random.ts';

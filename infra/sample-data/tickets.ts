@@ -1,4 +1,4 @@
-import { dayMs } from '../../shared/documents/retention.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
 import { cases, followUps, systemNotes, type Case } from './cases.ts';
 import type { Event, SourceState } from './encode.ts';
 import { change, publish, remove, type Entity } from './entity.ts';

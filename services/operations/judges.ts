@@ -1,4 +1,4 @@
-import { dayMs } from '../../shared/documents/retention.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
 import { counted, digits } from '../../shared/runtime/counted.ts';
 import { isLastFailure } from '../../shared/control/failures.ts';
 import type { ComparisonReport, GenerationState } from '../../shared/control/generations.ts';

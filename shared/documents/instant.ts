@@ -1,3 +1,5 @@
+export const dayMs = 86_400_000;
+
 const shape = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 const daysIn = (year: number, month: number) =>

@@ -1,6 +1,6 @@
 import type { CommandStartedEvent } from 'mongodb';
 import { resources } from '../../shared/documents/resources.ts';
-import { dayMs } from '../../shared/documents/retention.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import * as build from './builders.ts';
 import { now, oneOfEach, urls } from './every-route.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import { ask, codeOf } from './requests.ts';
 import { liveReplicas } from '../../shared/control/replicas.ts';
-import { dayMs } from '../../shared/documents/retention.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { eventually } from '../support/eventually.ts';
 import { wrongClock } from '../support/wrong-clock.ts';

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { kinds } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
-import { dayMs } from '../../shared/documents/retention.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { factsNow } from '../../services/operations/facts.ts';

@@ -1,4 +1,4 @@
-import { dayMs } from '../../shared/documents/retention.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { readRegistry } from '../../shared/control/generations.ts';
 import { watermark } from '../../shared/control/progress.ts';

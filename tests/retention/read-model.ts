@@ -8,7 +8,7 @@ import { findById } from '../../services/api/resources/find-by-id.ts';
 import { applyChanges } from '../../services/projector/materialize/fan-out.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep, type SweepDeps } from '../../services/projector/retention/sweep.ts';
-import { dayMs } from '../../shared/documents/retention.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
 import { testReaders } from '../api/test-api.ts';
 import { changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';

@@ -1,6 +1,6 @@
 import { collectionOf } from '../../shared/store/connection.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
-import { dayMs } from '../../shared/documents/retention.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep, type SweepStore } from '../../services/projector/retention/sweep.ts';
 import { sweepApplied as sweepUpToWatermark } from '../../services/projector/retention/sweeper.ts';

@@ -1,4 +1,4 @@
-import { dayMs } from '../../shared/documents/retention.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
 import { randomHistory, type Population } from '../convergence/history.ts';
 import type { Event } from '../support/events.ts';
 

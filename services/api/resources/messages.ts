@@ -5,7 +5,7 @@ import {
   type Message,
   type MessageDocument,
 } from '../../../shared/documents/message.ts';
-import { expiredUpTo } from '../../../shared/documents/retention.ts';
+import { expiredUpTo, type Retention } from '../../../shared/documents/visibility.ts';
 import { ApiError } from '../http/api-error.ts';
 import { idParameter } from '../http/parameters.ts';
 import { defineRoute, type Clock, type Route } from '../http/route.ts';
@@ -16,7 +16,7 @@ import { listHandler } from '../paging/list-handler.ts';
 import { pageParameters } from '../paging/page-parameters.ts';
 import { readPage } from '../paging/page-query.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { findRetention, type Retention } from './conversations/query.ts';
+import { findRetention } from './conversations/query.ts';
 import type { StateAndJoined } from './find-by-id.ts';
 import { secondsSchema, toSeconds } from './fields.ts';
 
@@ -131,10 +131,10 @@ export type Thread = { orgId: string; conversationId: string; from: string | nul
 /** A message expires as many days after its own `createdAt` as its channel says. */
 export function threadOf(
   { orgId, conversationId }: Omit<Thread, 'from'>,
-  { dataRetentionDays }: Retention,
+  retention: Retention,
   now: Date,
 ): Thread {
-  const expired = expiredUpTo(dataRetentionDays, now);
+  const expired = expiredUpTo(retention, now);
   return { orgId, conversationId, from: expired && keyAbove(expired) };
 }
 

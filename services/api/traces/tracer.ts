@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Db } from 'mongodb';
 import type { Counter } from 'prom-client';
-import { dayMs } from '../../../shared/documents/retention.ts';
+import { dayMs } from '../../../shared/documents/instant.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 import type { Caller } from '../auth/caller.ts';

@@ -3,6 +3,7 @@ import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { recordTime } from '../../../shared/documents/instant.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
+import { expiry, visibilityFields, type StoredConversation } from '../../../shared/documents/visibility.ts';
 import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import {
   projectionVersion,
@@ -18,7 +19,6 @@ import type { FanOutCursor, StoredDocument } from '../../projector/materialize/s
 import { differingPairs, type PairSource } from '../rebuild/compare.ts';
 import { readTrace, recentRequests } from '../traces/read-trace.ts';
 import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
-import { servedUntil } from './retention.ts';
 
 /** The Kafka record that a stored entity comes from. */
 type SourceRecord = { topic: string; partition: number; offset: number; time: string | null };
@@ -230,4 +230,13 @@ async function explainReferences(
     }),
   );
   return explained.flat();
+}
+
+/** When the API begins to answer as if a conversation or a message did not exist; null for never, and for other kinds. */
+async function servedUntil(database: Db, kind: Kind, { _id, state }: StoredDocument): Promise<Date | null> {
+  if (!state || (kind !== 'conversation' && kind !== 'message')) return null;
+  const conversations = collectionOf<StoredConversation & { _id: string }>(database, 'conversation');
+  const filter = { _id: kind === 'message' ? String(state.conversationId) : _id };
+  const conversation = await conversations.findOne(filter, { projection: visibilityFields });
+  return conversation && expiry(conversation, kind === 'message' ? (state.createdAt as Date) : undefined);
 }

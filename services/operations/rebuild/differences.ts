@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../../../shared/documents/document.ts';
-import { isExpired, retainUntil } from '../../../shared/documents/retention.ts';
+import type { TicketJoined } from '../../../shared/documents/ticket.ts';
+import {
+  isExpired,
+  shownConversations,
+  type StoredConversation,
+} from '../../../shared/documents/visibility.ts';
 import { edgesOf, refOf } from '../../projector/materialize/edges.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 
@@ -98,20 +103,17 @@ function fieldsOf(before: object = {}, after: object = {}, path: string): string
     .map((name) => `${path}.${name}`);
 }
 
-type Retained = { retainUntil?: Date | null };
-
 /** The document as the API may serve it at `now`; null if it has expired. */
 function visible(kind: Kind, document: ComparedDocument, now: Date): ComparedDocument | null {
   if (document.state === undefined) return null;
-  if (kind === 'conversation') {
-    const { channel } = (document.joined ?? {}) as { channel?: { dataRetentionDays?: number | null } | null };
-    const until = retainUntil(document.state.updatedAt as Date, channel?.dataRetentionDays ?? null);
-    return isExpired(until, now) ? null : document;
-  }
+  if (kind === 'conversation')
+    return isExpired(document as ComparedDocument & StoredConversation, now) ? null : document;
   if (kind !== 'ticket') return document;
-  const joined = document.joined as { conversations?: Retained[] } | undefined;
-  const conversations = (joined?.conversations ?? []).filter((one) => !isExpired(one.retainUntil, now));
-  return { ...document, joined: { ...joined, conversations } };
+  const joined = document.joined as Partial<TicketJoined> | undefined;
+  return {
+    ...document,
+    joined: { ...joined, conversations: shownConversations(joined?.conversations ?? [], now) },
+  };
 }
 
 /** Whether a difference is intended. */

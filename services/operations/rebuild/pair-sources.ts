@@ -2,7 +2,13 @@ import type { Db } from 'mongodb';
 import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { resources, type EntityState } from '../../../shared/documents/resources.ts';
-import { isExpired, retainUntil } from '../../../shared/documents/retention.ts';
+import {
+  embeddedConversation,
+  embeddedFields,
+  isShown,
+  visibilityFields,
+  type StoredConversation,
+} from '../../../shared/documents/visibility.ts';
 import type { TicketJoined } from '../../../shared/documents/ticket.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { watermark } from '../../../shared/control/progress.ts';
@@ -102,18 +108,9 @@ function orderOf(expected: ComparedDocument | null, actual: ComparedDocument | n
   return Buffer.compare(Buffer.from(expected._id), Buffer.from(actual._id));
 }
 
-/** The fields of a conversation that a ticket presents. A ticket may have 100,000 conversations. */
-const presentedOfConversations = {
-  'state.id': 1,
-  'state.role': 1,
-  'state.status': 1,
-  'state.createdAt': 1,
-  'state.updatedAt': 1,
-  'joined.channel.dataRetentionDays': 1,
-};
-
 /**
- * A ticket with all its conversations. The API reads the ones that are not embedded from the collection of conversations.
+ * A ticket with all its conversations, of which there may be 100,000. The API reads those that are not embedded from their
+ * own collection.
  * Two generations embed different ones if one of them has purged some.
  */
 async function withAllConversations(database: Db, ticket: ComparedDocument): Promise<ComparedDocument> {
@@ -121,15 +118,12 @@ async function withAllConversations(database: Db, ticket: ComparedDocument): Pro
   if (typeof moreAfter !== 'string') return { ...ticket, joined };
   const range = { 'state.ticketId': ticket._id, orgId: ticket.orgId, byCreated: { $gt: moreAfter } };
   const further = await collectionOf<ConversationDocument>(database, 'conversation')
-    .find(range as object, { projection: presentedOfConversations, batchSize, hint: 'ticket' })
+    .find(range as object, { projection: embeddedFields, batchSize, hint: 'ticket' })
     .sort({ byCreated: 1 })
     .toArray();
-  const conversations = further.flatMap(({ state, joined: { channel } }) => {
-    const { id, role, status, createdAt, updatedAt } = state;
-    if (!channel) return [];
-    const until = retainUntil(updatedAt, channel.dataRetentionDays);
-    return [{ id, role, status, createdAt, updatedAt, retainUntil: until }];
-  });
+  const conversations = further.flatMap(({ state, joined: { channel } }) =>
+    embeddedConversation(state, channel),
+  );
   return {
     ...ticket,
     joined: { ...joined, conversations: [...(joined.conversations ?? []), ...conversations] },
@@ -144,21 +138,15 @@ async function readableMessages(
 ): Promise<ComparedDocument[]> {
   const idOf = ({ state }: ComparedDocument) =>
     (state as Partial<EntityState['message']>)?.conversationId ?? '';
-  const found = await documents(database, 'conversation', {
-    _id: { $in: [...new Set(messages.map(idOf))] },
-    ...living,
-  }).toArray();
-  const channels = new Map(
-    found.map(({ _id, joined }) => [
-      _id,
-      (joined as { channel: { dataRetentionDays: number | null } | null }).channel,
-    ]),
-  );
+  const filter = { _id: { $in: [...new Set(messages.map(idOf))] }, ...living };
+  const found = await collectionOf<StoredConversation & { _id: string }>(database, 'conversation')
+    .find(filter, { projection: visibilityFields })
+    .toArray();
+  const conversations = new Map(found.map((one) => [one._id, one]));
   return messages.filter((message) => {
     if (message.state === undefined) return true;
-    const channel = channels.get(idOf(message));
-    const { createdAt } = message.state as EntityState['message'];
-    return channel && !isExpired(retainUntil(createdAt, channel.dataRetentionDays), now);
+    const conversation = conversations.get(idOf(message));
+    return conversation && isShown(conversation, now, message.state.createdAt as Date);
   });
 }
 

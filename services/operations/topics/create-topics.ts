@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { kinds } from '../../../shared/documents/document.ts';
-import { dayMs } from '../../../shared/documents/retention.ts';
+import { dayMs } from '../../../shared/documents/instant.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { endOffsets } from '../../projector/consumer/progress.ts';
 import { topicOf } from '../../projector/events/topics.ts';

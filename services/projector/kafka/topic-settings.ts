@@ -1,5 +1,5 @@
 import kafkajs, { type Admin } from 'kafkajs';
-import { dayMs } from '../../../shared/documents/retention.ts';
+import { dayMs } from '../../../shared/documents/instant.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 
 /** The settings of a topic that a rebuild depends on; null if the brokers do not return them. */

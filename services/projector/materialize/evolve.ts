@@ -1,5 +1,5 @@
 import type { Position } from '../../../shared/documents/entity.ts';
-import { dayMs } from '../../../shared/documents/retention.ts';
+import { dayMs } from '../../../shared/documents/instant.ts';
 import type { Change, Tombstone } from '../events/change.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { StoredEnvelope, StoredState } from './store.ts';

@@ -1,5 +1,5 @@
 import { embeddedConversationsMax, type TicketJoined } from '../../../shared/documents/ticket.ts';
-import { retainUntil } from '../../../shared/documents/retention.ts';
+import { embeddedConversation } from '../../../shared/documents/visibility.ts';
 import { defineProjection } from './define-projection.ts';
 
 export const ticket = defineProjection(
@@ -32,12 +32,9 @@ export const ticket = defineProjection(
       tags,
       topics,
       moreAfter: conversations.moreAfter,
-      conversations: conversations.items.flatMap(({ channelId, ...conversation }) => {
-        const channel = channelById.get(channelId);
-        if (!channel) return [];
-        const until = retainUntil(conversation.updatedAt, channel.dataRetentionDays);
-        return [{ ...conversation, retainUntil: until }];
-      }),
+      conversations: conversations.items.flatMap((conversation) =>
+        embeddedConversation(conversation, channelById.get(conversation.channelId)),
+      ),
     };
   },
 );

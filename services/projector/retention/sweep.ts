@@ -1,4 +1,5 @@
-import { dayMs, expiredUpTo } from '../../../shared/documents/retention.ts';
+import { dayMs } from '../../../shared/documents/instant.ts';
+import { expiredUpTo } from '../../../shared/documents/visibility.ts';
 import { refOf } from '../materialize/edges.ts';
 import { updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
 import { reconcile } from '../materialize/reconcile.ts';
@@ -70,7 +71,7 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Sw
 
 /** Read for each page: the retention may be raised during a long sweep, and its documents are served again then. */
 const readExpiredUpTo = async ({ sweepStore, asOf }: SweepDeps, { id }: ExpiringChannel) =>
-  expiredUpTo(await sweepStore.readRetention(id), asOf);
+  expiredUpTo({ dataRetentionDays: await sweepStore.readRetention(id) }, asOf);
 
 /**
  * Erases the expired dead letters of expired conversations, and purges the conversations that have no messages and no

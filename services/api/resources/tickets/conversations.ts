@@ -1,5 +1,10 @@
 import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
-import { isExpired, retainUntil } from '../../../../shared/documents/retention.ts';
+import {
+  embeddedFields,
+  isShown,
+  shownConversations,
+  type StoredConversation,
+} from '../../../../shared/documents/visibility.ts';
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { objectChunks } from '../../paging/json-chunks.ts';
 import type { ItemWriter } from '../../paging/list-envelope.ts';
@@ -7,12 +12,7 @@ import { oldestFirst, type RangeQuery, type SortField } from '../../paging/key-r
 import { readRange } from '../../paging/read-range.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import type { StateAndJoined } from '../find-by-id.ts';
-import {
-  presentReference,
-  presentTicketItem,
-  unexpiredConversations,
-  type ConversationSummary,
-} from './presenter.ts';
+import { presentReference, presentTicketItem, type ConversationSummary } from './presenter.ts';
 import type { TicketItem } from './schema.ts';
 
 /** Conversations in one reply of the store: 60 KB of their summaries. */
@@ -25,20 +25,8 @@ const batchSize = 200;
 const remainingMax = 20_000;
 
 type Ticket = StateAndJoined<TicketDocument>;
-type StoredSummary = {
+type StoredSummary = StoredConversation & {
   state: Pick<ConversationDocument['state'], keyof ConversationSummary>;
-  /** Absent while the channel is missing. */
-  joined?: { channel?: { dataRetentionDays: number | null } | null };
-};
-
-const projection = {
-  _id: 0,
-  'state.id': 1,
-  'state.role': 1,
-  'state.status': 1,
-  'state.createdAt': 1,
-  'state.updatedAt': 1,
-  'joined.channel.dataRetentionDays': 1,
 };
 
 /** Whether the ticket has more conversations than its document embeds. */
@@ -64,7 +52,7 @@ async function* readRemaining(
 ): AsyncGenerator<StoredSummary[], void> {
   if (moreAfter === null) return;
   const query = remainingQuery({ orgId, ticketId: state.id, moreAfter });
-  yield* readRange<StoredSummary>(store, query, { projection, batchSize });
+  yield* readRange<StoredSummary>(store, query, { projection: embeddedFields, batchSize });
 }
 
 /** Yields the visible conversations of a ticket: first the embedded ones, then those of `remaining`. */
@@ -73,18 +61,13 @@ async function* visibleConversations(
   remaining: AsyncIterable<StoredSummary[]>,
   now: Date,
 ): AsyncGenerator<ConversationSummary[], void> {
-  yield unexpiredConversations(joined, now);
+  yield shownConversations(joined.conversations, now);
   // If a correction changes a conversation's `createdAt`, it may be in the range before the ticket is refreshed.
   const embedded = new Set(joined.conversations.map(({ id }) => id));
   for await (const batch of remaining) {
-    const visible = batch.filter((summary) => !embedded.has(summary.state.id) && isVisible(summary, now));
+    const visible = batch.filter((summary) => !embedded.has(summary.state.id) && isShown(summary, now));
     yield visible.map(({ state }) => state);
   }
-}
-
-function isVisible({ state, joined }: StoredSummary, now: Date): boolean {
-  const channel = joined?.channel;
-  return !!channel && !isExpired(retainUntil(state.updatedAt, channel.dataRetentionDays), now);
 }
 
 /** Reads every visible conversation of a ticket, in batches. */

@@ -1,5 +1,5 @@
 import { ticketUpdatedAt, type TicketDocument } from '../../../../shared/documents/ticket.ts';
-import { isExpired } from '../../../../shared/documents/retention.ts';
+import { shownConversations } from '../../../../shared/documents/visibility.ts';
 import type { StateAndJoined } from '../find-by-id.ts';
 import { toSeconds } from '../fields.ts';
 import type { ConversationReference, TicketConversation, TicketItem, TicketResponse } from './schema.ts';
@@ -21,7 +21,7 @@ export const presentTicketItem = ({ state, joined }: Ticket, now: Date): TicketI
   tags: joined.tags.map(({ id, name }) => ({ id, name })),
   topics: joined.topics.map(({ id, name }) => ({ id, name })),
   estimatedScore: state.estimatedScore,
-  conversations: unexpiredConversations(joined, now).map(presentReference),
+  conversations: shownConversations(joined.conversations, now).map(presentReference),
   createdAt: toSeconds(state.createdAt),
   updatedAt: toSeconds(ticketUpdatedAt(state)),
 });
@@ -29,7 +29,7 @@ export const presentTicketItem = ({ state, joined }: Ticket, now: Date): TicketI
 /** A retrieved ticket, with the embedded conversations in full. */
 export const presentTicket = ({ state, joined }: Ticket, now: Date): TicketResponse => ({
   ...presentTicketItem({ state, joined }, now),
-  conversations: unexpiredConversations(joined, now).map(presentTicketConversation(state.id)),
+  conversations: shownConversations(joined.conversations, now).map(presentTicketConversation(state.id)),
 });
 
 export const presentReference = ({ id, role }: ConversationSummary): ConversationReference => ({ id, role });
@@ -45,12 +45,6 @@ export const presentTicketConversation =
     createdAt: toSeconds(createdAt),
     updatedAt: toSeconds(updatedAt),
   });
-
-/** The embedded conversations that have not expired. */
-export const unexpiredConversations = (
-  { conversations }: Ticket['joined'],
-  now: Date,
-): ConversationSummary[] => conversations.filter(({ retainUntil }) => !isExpired(retainUntil, now));
 
 function presentRequester({ state, joined: { requester } }: Ticket): TicketItem['requester'] {
   const email = requester?.email;

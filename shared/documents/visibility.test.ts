@@ -1,4 +1,5 @@
-import { dayMs, expiredUpTo, isExpired, retainUntil } from './retention.ts';
+import { dayMs } from './instant.ts';
+import { expiredUpTo, isExpired, isShown } from './visibility.ts';
 
 const now = new Date('2026-01-31T12:00:00.500Z');
 
@@ -12,9 +13,17 @@ describe('data with a retention in days', () => {
     ['never expires for null days', null, -1_000 * dayMs, false],
   ])('%s, by isExpired and expiredUpTo alike', (_, days, offsetMs, isPast) => {
     const ms = Math.max(now.getTime() - (days ?? 0) * dayMs + offsetMs, -8_640_000_000_000_000);
-    const from = new Date(ms);
-    const bound = expiredUpTo(days, now);
-    expect(isExpired(retainUntil(from, days), now)).toBe(isPast);
-    expect(bound !== null && from <= bound).toBe(isPast);
+    const channel = { dataRetentionDays: days };
+    const conversation = { state: { updatedAt: new Date(ms) }, joined: { channel } };
+    expect(isExpired(conversation, now)).toBe(isPast);
+    expect(isShown(conversation, now)).toBe(!isPast);
+    const bound = expiredUpTo(channel, now);
+    expect(bound !== null && conversation.state.updatedAt <= bound).toBe(isPast);
+  });
+
+  it('is not shown while its channel is missing', () => {
+    const state = { updatedAt: now };
+    for (const joined of [undefined, {}, { channel: null }])
+      expect(isShown({ state, joined }, now)).toBe(false);
   });
 });
