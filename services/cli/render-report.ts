@@ -1,5 +1,5 @@
 import { counted } from '../../shared/runtime/counted.ts';
-import type { Finding } from '../operations/finding.ts';
+import type { Finding } from '../operations/findings.ts';
 import type { PartitionFacts, TopicFacts } from '../operations/partitions.ts';
 import { followsWithinSeconds, progressText } from '../operations/progress-text.ts';
 import type { GenerationReport, Report } from '../operations/report.ts';

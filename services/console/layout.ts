@@ -67,9 +67,7 @@ export function staleness(...readings: Known<unknown>[]): Html | null {
     .flatMap(({ at, problem }) => (problem && at ? [at] : []))
     .filter((at) => Date.now() - at.getTime() > staleAfterSeconds * 1_000)
     .toSorted((a, b) => a.getTime() - b.getTime());
-  return oldest
-    ? html`<p class="verdict bad">It is not known: the last data was read ${ago(oldest)}.</p>`
-    : null;
+  return oldest ? html`<p class="verdict bad">Unknown: the last data was read ${ago(oldest)}.</p>` : null;
 }
 
 /** A text with ids of records, which may break after their separators. */

@@ -63,8 +63,8 @@ export type GenerationFacts = {
   /** The first dead letters that the active generation does not have, and their number. */
   rejects: Pick<DeadLetter, '_id' | 'reason' | 'detail'>[];
   rejectCount: number;
-  /** The partitions in which it has not reached the positions of the active generation in the facts before. */
-  isBehind: { key: string; position: number; active: number }[];
+  /** Partitions below the active generation's position one reading ago. */
+  laggingPartitions: { key: string; position: number; active: number }[];
 };
 
 /** Everything that an operator is told about, read once. `findings` judges it. */
@@ -207,7 +207,7 @@ async function readGeneration(
     failure,
     rejects: rejects.map(({ _id, reason, detail }) => ({ _id, reason, detail })),
     rejectCount,
-    isBehind: reached
+    laggingPartitions: reached
       .map((one) => ({
         key: partitionKey(one),
         position: positions.get(partitionKey(one)) ?? 0,

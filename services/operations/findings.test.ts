@@ -31,7 +31,7 @@ const own = (number: number, state: Generation['state'], changes: Changes = {}):
   failure: null,
   rejects: [],
   rejectCount: 0,
-  isBehind: [],
+  laggingPartitions: [],
   ...changes,
   generation: {
     number,
@@ -122,7 +122,7 @@ test.each<[string, Facts, string[], string]>([
 
 const promote = ['promote'];
 const unpinned = facts([own(1, 'active', { isUnpinned: true }), ready()]);
-const isBehind = [{ key: 'tags/0', position: 1, active: 2 }];
+const laggingPartitions = [{ key: 'tags/0', position: 1, active: 2 }];
 const switches = ['promote', 'rollback'];
 const every = ['ready', ...switches];
 const compared = (changes: Partial<typeof report>) =>
@@ -146,7 +146,13 @@ const deletedSince = beside(
 test.each<[string, Facts, string, string[], string]>([
   ['an unpinned projector', unpinned, 'pinned', promote, 'runs without GENERATION=1'],
   ['an old watermark', beside(ready({ watermark: before(60) })), 'freshness', switches, 'is 54 s older'],
-  ['lower positions', beside(ready({ isBehind })), 'offsets', switches, 'at offset 1, the active one at 2'],
+  [
+    'lower positions',
+    beside(ready({ laggingPartitions })),
+    'offsets',
+    switches,
+    'at offset 1, the active one at 2',
+  ],
   ['another release', beside(ready({ generation: later })), 'replicas', switches, 'process 1 on h: deploy'],
   ['own dead letters', beside(ready(reject)), 'rejects', ['ready', 'promote'], 'it has 1 dead letter'],
   ['a lag', beside(ready({ lagSeconds: 12 })), 'lag', ['ready'], 'it lags by 12 s'],

@@ -2,17 +2,37 @@ import { digits } from '../../shared/runtime/counted.ts';
 import type { GenerationState } from '../../shared/control/generations.ts';
 import { commandsIn } from './deployment.ts';
 import type { Facts, GenerationFacts } from './facts.ts';
-import type { Finding, Rule, Step } from './finding.ts';
-import { staleAfterSeconds } from './judges.ts';
 import { followsWithinSeconds } from './progress-text.ts';
 import { isBuild } from './rebuild/transitions.ts';
-import { generationRules, systemRules } from './rules.ts';
+import { generationRules, staleAfterSeconds } from './rules/generation.ts';
+import type { Rule, Severity, Step } from './rules/rule.ts';
+import { systemRules } from './rules/system.ts';
+
+/** Something that an operator should know, or do. */
+export type Finding = {
+  name: keyof typeof systemRules | keyof typeof generationRules;
+  /** The generation that it is about; null for the whole system. */
+  generation: number | null;
+  severity: Severity;
+  /** The steps that it prevents. */
+  blocks: readonly Step[];
+  /** The option that accepts it. `isWaived`: it fails, but the operator waived it. */
+  waiver: string | null;
+  isWaived: boolean;
+  /** No projector can ever continue the generation: to wait does not help. */
+  isFinal: boolean;
+  text: string;
+  /** The command that helps; null if there is none. */
+  remedy: string | null;
+};
 
 type Options = {
   /** The options that the operator has given. */
   waivers?: readonly string[];
   maxLagSeconds?: number;
 };
+
+type Rules<About> = Readonly<Record<string, Rule<About>>>;
 
 const severities = ['bad', 'attention', 'progress'] as const;
 
@@ -22,12 +42,12 @@ export function findings(
   { waivers = [], maxLagSeconds = followsWithinSeconds }: Options = {},
 ): Finding[] {
   const context = { ...commandsIn[facts.deployment], maxLagSeconds };
-  const judge = <About>(rules: Rule<About>[], about: About, generation: number | null): Finding[] =>
-    rules.flatMap((rule) =>
+  const judge = <About>(rules: Rules<About>, about: About, generation: number | null): Finding[] =>
+    Object.entries<Rule<About>>(rules).flatMap(([name, rule]) =>
       [rule.judge(facts, about, context) ?? []]
         .flat()
         .map((judged) => ({
-          name: rule.name,
+          name: name as Finding['name'],
           generation,
           severity: judged.severity ?? rule.severity,
           blocks: judged.blocks ?? rule.blocks,
@@ -41,7 +61,9 @@ export function findings(
   const all = [
     ...judge(systemRules, null, null),
     ...facts.generations.flatMap((one) =>
-      judgeGeneration(facts, one, (rules) => judge(rules, one, one.generation.number)),
+      judgeGeneration(facts, one, (rules: Rules<GenerationFacts>) =>
+        judge(rules, one, one.generation.number),
+      ),
     ),
   ];
   return severities.flatMap((severity) => all.filter((one) => one.severity === severity));
@@ -51,7 +73,7 @@ export function findings(
 function judgeGeneration(
   { registry }: Facts,
   { generation: { number, state } }: GenerationFacts,
-  judge: (rules: Rule<GenerationFacts>[]) => Finding[],
+  judge: (rules: Rules<GenerationFacts>) => Finding[],
 ): Finding[] {
   const found = judge(generationRules).map((one) =>
     number !== registry?.generation && one.severity === 'bad'
@@ -75,9 +97,9 @@ export const blocking = (all: Finding[], number: number, step: Step): Finding[] 
 
 /** The rules of a step, each with its finding, or with the condition that holds. */
 export const checklist = (all: Finding[], number: number, step: Step) =>
-  generationRules
-    .filter(({ blocks }) => blocks.includes(step))
-    .map(({ name, holds = name }) => {
+  Object.entries<Rule<GenerationFacts>>(generationRules)
+    .filter(([, { blocks }]) => blocks.includes(step))
+    .map(([name, { holds = name }]) => {
       const found = all.find(
         (one) => one.name === name && one.generation === number && one.blocks.includes(step),
       );
@@ -125,7 +147,7 @@ export function condition(
   own: GenerationFacts,
 ): GenerationState | 'lagging' | 'failing' | 'stopped' {
   const { state } = own.generation;
-  const has = (name: string) => findingsOf(all, own).some((one) => one.name === name);
+  const has = (name: Finding['name']) => findingsOf(all, own).some((one) => one.name === name);
   if (has('projectors') && own.savedAt) return 'stopped';
   if (has('rejects') && isBuild(own.generation)) return 'failing';
   return has('lag') && (own.lagSeconds ?? Infinity) > staleAfterSeconds ? 'lagging' : state;

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Facts, GenerationFacts } from './facts.ts';
-import type { Finding } from './finding.ts';
-import { condition, findings, findingsOf, verdict, type Verdict } from './findings.ts';
+import { condition, findings, findingsOf, verdict, type Verdict, type Finding } from './findings.ts';
 
 /** The output of `status`, `rebuild status` and the console: the facts with their findings. */
 export type Report = Verdict & {

@@ -19,7 +19,7 @@ describe('while MongoDB does not answer', () => {
       await untilShown(() => console, '/', /No newer data: MongoDB .* Read \d+ s ago/, 'Data-As-Of');
       // The last verdict says nothing of the present any more.
       for (const path of ['/', '/lag'])
-        await untilShown(() => console, path, 'It is not known: the last data was read');
+        await untilShown(() => console, path, 'Unknown: the last data was read');
       expect(textOf(await console.read('/'))).not.toContain('All is well');
       for (const path of pages) await untilShown(() => console, path, 'MongoDB (MONGODB_URL)');
       await proxy.listen(port);

@@ -17,15 +17,14 @@ export function errorPages(site: Site): Page[] {
   );
   return [
     { path: '/docs/errors', title: 'Errors', body: renderMarkdown(site, tokens.slice(0, starts[0])) },
-    ...errorCodes.map((code) => errorPage(site, code, sections.get(code))),
+    ...errorCodes.map((code) => errorPage(site, code, sections.get(code) ?? [])),
   ];
 }
 
 const isSection = (token: Token) => token.type === 'heading' && (token as Tokens.Heading).depth === 2;
 const codeAt = (token: Token | undefined) => (token as Tokens.Heading).text.replaceAll('`', '');
 
-function errorPage(site: Site, code: ErrorCode, section: Token[] | undefined): Page {
-  if (!section) throw new Error(`docs/errors.md has no section ${code}`);
+function errorPage(site: Site, code: ErrorCode, section: Token[]): Page {
   const { status, type, message } = errorCatalogue[code];
   return {
     path: `/docs/errors/${code}`,

@@ -1,4 +1,5 @@
 import { Marked } from 'marked';
+import { errorCodes } from '../http/error-envelope.ts';
 import { specFor } from '../openapi/write.ts';
 import { createPages } from './pages.ts';
 import { createSite } from './layout.ts';
@@ -30,6 +31,11 @@ test('examples show the configured address, key prefix and client', () => {
   expect(pages.get('/docs/errors/invalid_cursor')).toContain(
     'https://acme.test/support/docs/errors/invalid_cursor',
   );
+});
+
+test('docs/errors.md has a section for each error, with its causes and a remedy', () => {
+  const lacking = errorCodes.filter((code) => !pages.get(`/docs/errors/${code}`)?.includes('Remedy'));
+  expect(lacking).toEqual([]);
 });
 
 test('HTML in Markdown is text, and a link to a page that is not served is refused', () => {

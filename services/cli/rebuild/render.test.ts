@@ -1,4 +1,5 @@
 import { commandsIn } from '../../operations/deployment.ts';
+import type { Finding } from '../../operations/findings.ts';
 import { renderStarted, renderSwitched } from './render.ts';
 
 const switched = { number: 2, outcome: 'promoted' as const, findings: [], waiting: [] };
@@ -37,7 +38,12 @@ describe('the outcome of a promotion', () => {
   });
 
   it('tells a finding that the operator waived from one that prevents it', () => {
-    const finding = (name: string, text: string, isWaived: boolean, waiver: string | null = null) => ({
+    const finding = (
+      name: Finding['name'],
+      text: string,
+      isWaived: boolean,
+      waiver: string | null = null,
+    ) => ({
       name,
       generation: 2,
       severity: 'progress' as const,

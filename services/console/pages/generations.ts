@@ -1,8 +1,8 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import type { ComparisonReport, Generation, Transition } from '../../../shared/control/generations.ts';
-import type { Finding, Step } from '../../operations/finding.ts';
-import { checklist } from '../../operations/findings.ts';
+import type { Step } from '../../operations/rules/rule.ts';
+import { checklist, type Finding } from '../../operations/findings.ts';
 import type { TopicFacts } from '../../operations/partitions.ts';
 import { progressText } from '../../operations/progress-text.ts';
 import type { GenerationReport } from '../../operations/report.ts';

@@ -1,6 +1,6 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import type { Facts } from '../../operations/facts.ts';
-import type { Finding } from '../../operations/finding.ts';
+import type { Finding } from '../../operations/findings.ts';
 import { deadLettersMax } from '../../operations/facts.ts';
 import { charts } from './charts.ts';
 import {
@@ -23,7 +23,7 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
   regions: async () => {
     const [now, saved] = await Promise.all([overview.get(), samples.get()]);
     const fresh = freshness(now);
-    if (!now.value) return { verdict: html`<p class="verdict bad">It is not known.</p>`, fresh };
+    if (!now.value) return { verdict: html`<p class="verdict bad">Unknown.</p>`, fresh };
     const { facts, findings, report } = now.value;
     return {
       verdict: staleness(now) ?? html`<p class="verdict ${classes[report.verdict]}">${report.sentence}</p>`,

@@ -3,8 +3,7 @@ import { generationOf } from '../../../shared/control/generations.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { commandsIn } from '../deployment.ts';
 import { factsNow, type Facts } from '../facts.ts';
-import type { Finding } from '../finding.ts';
-import { blocking, findings } from '../findings.ts';
+import { blocking, findings, type Finding } from '../findings.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import type { OperatorDeps } from './deps.ts';
 

@@ -5,8 +5,7 @@ import { changeRegistry, requireRegistry } from '../../../shared/control/registr
 import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { factsNow } from '../facts.ts';
-import type { Finding } from '../finding.ts';
-import { against, blocking, findings } from '../findings.ts';
+import { against, blocking, findings, type Finding } from '../findings.ts';
 import { logOffsets, type OperatorDeps } from './deps.ts';
 import { activate } from './transitions.ts';
 

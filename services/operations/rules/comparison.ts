@@ -1,0 +1,50 @@
+import { dayMs } from '../../../shared/documents/instant.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
+import type { ComparisonReport, GenerationState } from '../../../shared/control/generations.ts';
+import type { Facts, GenerationFacts } from '../facts.ts';
+import { expectationText } from '../rebuild/differences.ts';
+import type { Context, Judged } from './rule.ts';
+
+/** A comparison expires after this time, because both generations change, and the release of the CLI may change too. */
+const reportValidMs = dayMs;
+
+export const isPromotable = (state: GenerationState) => state === 'ready' || state === 'standby';
+
+/** A generation is promoted only with a comparison that is still valid and has no unintended difference. */
+export function comparison(facts: Facts, { generation }: GenerationFacts, { cli }: Context): Judged | null {
+  const { number, report, state } = generation;
+  if (!isPromotable(state)) return null;
+  const remedy = `${cli} rebuild compare ${number}`;
+  if (!report) return { text: `generation ${number} was not compared with the active one`, remedy };
+  const reason = whyExpired(facts, generation.projectionVersion, report);
+  if (reason) return { text: `the comparison is no longer valid, because ${reason}`, remedy };
+  const { differences, differing, compared, expected, by, expectations } = report;
+  const waived = expectations.map(expectationText).join(', ');
+  const intended =
+    expected > 0 ? `, ${counted(expected, 'intended difference')} waived by ${by} (${waived})` : '';
+  if (differences > 0)
+    return {
+      text:
+        `differences in ${differing} of ${counted(compared, 'document')}${intended}: fix the projection, or name the ` +
+        'intended differences with --expect',
+      remedy,
+    };
+  return expected > 0
+    ? { text: `${compared} compared: 0 unintended differences${intended}`, isWaived: true }
+    : null;
+}
+
+function whyExpired(
+  { registry, generations, kafka: { log }, now }: Facts,
+  version: number,
+  { against, versions, lows, at }: ComparisonReport,
+): string | null {
+  const active = generations.find((one) => one.generation.number === registry?.generation)?.generation;
+  if (against !== active?.number)
+    return `it was made with generation ${against}, and ${active?.number} is active now`;
+  if (versions.generation !== version || versions.against !== active.projectionVersion)
+    return 'a projection version has changed since';
+  const moved = lows.find(({ partition, low }) => (log?.ends.get(partition)?.low ?? low) !== low);
+  if (moved) return `the log of ${moved.partition} now begins at another offset`;
+  return now.getTime() - at.getTime() > reportValidMs ? 'it is older than a day' : null;
+}

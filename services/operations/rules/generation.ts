@@ -1,0 +1,248 @@
+import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { isLastFailure } from '../../../shared/control/failures.ts';
+import type { GenerationState } from '../../../shared/control/generations.ts';
+import { isSilent } from '../../../shared/control/progress.ts';
+import { loadEnds } from '../../../shared/control/registry.ts';
+import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
+import { describeStrays } from '../../projector/kafka/group-members.ts';
+import type { Facts, GenerationFacts } from '../facts.ts';
+import { byLag } from '../partitions.ts';
+import { followsWithinSeconds, lagText } from '../progress-text.ts';
+import { isBuild } from '../rebuild/transitions.ts';
+import { comparison, isPromotable } from './comparison.ts';
+import { everyStep, switches, type Context, type Judged, type Rule } from './rule.ts';
+
+/** The rules for one generation. */
+export const generationRules = {
+  dropping: {
+    severity: 'attention',
+    blocks: [],
+    judge: (_, { generation }, { cli }) =>
+      generation.state === 'dropping'
+        ? { text: 'it is being dropped', remedy: `${cli} rebuild drop ${generation.number}` }
+        : null,
+  },
+  group: { severity: 'bad', blocks: [], judge: occupied },
+  projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', judge: whyStopped },
+  rejects: {
+    severity: 'attention',
+    blocks: ['ready', 'promote'],
+    holds: 'it has no dead letters of its own',
+    judge: (_, { generation, rejects: [first], rejectCount }, { cli }) =>
+      first
+        ? {
+            text:
+              `it has ${counted(rejectCount, 'dead letter')} that the active generation does not have; the first is ` +
+              `${first._id} (${first.reason}: ${first.detail}): fix the cause and re-drive them, or purge them`,
+            remedy: `${cli} dead-letters list`,
+            isFinal: isBuild(generation),
+          }
+        : null,
+  },
+  load: { severity: 'attention', blocks: [], judge: unreachableLoadEnds },
+  tombstones: {
+    severity: 'bad',
+    blocks: switches,
+    holds: 'its lag was never longer than Kafka keeps tombstones',
+    judge: ({ kafka, now, registry }, own, commands) => {
+      const bound = kafka.settings && tombstoneBound(kafka.settings);
+      const text = tombstoneWarning(own.generation, own.watermark, bound, now);
+      return text === null ? null : { text, remedy: replacement(own, commands, registry?.generations ?? []) };
+    },
+  },
+  lag: { severity: 'bad', blocks: ['ready'], judge: lagging },
+  state: {
+    severity: 'progress',
+    blocks: everyStep,
+    holds: 'it is ready, or was served before',
+    judge: (_, own, { cli }) => {
+      const { number, state } = own.generation;
+      if (state !== 'building' && state !== 'catching-up') return null;
+      const then =
+        state === 'building'
+          ? ` to load, then ${own.recordsAfterLoad} that have come since`
+          : ` to apply${heldBy(own)}`;
+      return {
+        text: `it is ${state}: ${counted(own.lag, 'record')}${then}`,
+        remedy: `${cli} rebuild await ${number}`,
+      };
+    },
+  },
+  offsets: {
+    severity: 'progress',
+    blocks: switches,
+    waiver: '--accept-older',
+    holds: 'it has applied every record that the active generation has applied',
+    judge: (_, { generation, laggingPartitions }, { cli }) => {
+      const [first] = isPromotable(generation.state) ? laggingPartitions : [];
+      return first
+        ? {
+            text:
+              `partition ${first.key}: this generation is at offset ${first.position}, the active one at ` +
+              `${first.active} (lagging: ${counted(laggingPartitions.length, 'partition')})`,
+            remedy: `${cli} rebuild await ${generation.number}`,
+          }
+        : null;
+    },
+  },
+  freshness: {
+    severity: 'progress',
+    blocks: switches,
+    waiver: '--accept-older',
+    holds: 'its data is as new as that of the active generation',
+    judge: staleness,
+  },
+  replicas: {
+    severity: 'attention',
+    blocks: switches,
+    holds: 'every live API replica can serve it',
+    judge: ({ replicas }, { generation: { state, projectionVersion } }) => {
+      const unable = replicas.filter(({ versions }) => !versions.includes(projectionVersion));
+      const [first] = isPromotable(state) ? unable : [];
+      return first
+        ? {
+            text:
+              `${unable.length} of ${counted(replicas.length, 'API replica')} cannot serve projection version ` +
+              `${projectionVersion}, among them process ${first.pid} on ${first.host}: deploy the API's new release first`,
+          }
+        : null;
+    },
+  },
+  pinned: {
+    severity: 'progress',
+    blocks: ['promote'],
+    holds: 'the projectors of the active generation are pinned to its number',
+    judge: ({ registry, generations }, { generation: { state } }, { projector }) => {
+      const active = registry?.generation ?? 1;
+      const isUnpinned = generations.some((one) => one.generation.number === active && one.isUnpinned);
+      return isUnpinned && state === 'ready'
+        ? {
+            text:
+              `a projector of generation ${active} runs without GENERATION=${active}: restarted after the promotion, it ` +
+              'would leave that generation, and a rollback would be lost; restart it with the number first',
+            remedy: projector(active),
+          }
+        : null;
+    },
+  },
+  compared: {
+    severity: 'progress',
+    blocks: ['promote'],
+    holds: 'it was compared with the active generation, without a difference',
+    judge: comparison,
+  },
+  next: {
+    severity: 'progress',
+    blocks: [],
+    judge: (_, { generation: { number, state } }, { cli }) =>
+      state === 'ready'
+        ? { text: 'every check holds', remedy: `${cli} rebuild promote ${number}` }
+        : state === 'standby'
+          ? {
+              text: 'only if the active generation is wrong: this one is served again',
+              remedy: `${cli} rebuild rollback ${number}`,
+            }
+          : null,
+  },
+} satisfies Record<string, Rule<GenerationFacts>>;
+
+/** From this lag on, in seconds, customers notice the age of the data. */
+export const staleAfterSeconds = 30;
+
+/** How to replace a generation that must not be trusted, or cannot continue. */
+function replacement(
+  { generation: { number, state } }: GenerationFacts,
+  { cli }: Context,
+  generations: { number: number; state: GenerationState }[],
+): string {
+  if (state !== 'active') return `${cli} rebuild drop ${number}`;
+  const build = generations.find(isBuild);
+  return build ? `${cli} rebuild await ${build.number}` : `${cli} rebuild start`;
+}
+
+/** Why no projector follows a generation. The documents of a generation without projectors would never change again. */
+function whyStopped(facts: Facts, own: GenerationFacts, commands: Context): Judged | null {
+  const { generation, recreated, failure, savedAt } = own;
+  if (generation.state === 'dropping') return null;
+  const restart = commands.projector(generation.number);
+  const replace = replacement(own, commands, facts.registry?.generations ?? []);
+  if (recreated.length > 0)
+    return {
+      text: `${recreated.join(', ')}: deleted and created again since its records were applied, so no projector can continue`,
+      remedy: replace,
+      isFinal: true,
+    };
+  const isStopped = savedAt !== null && isSilent(savedAt, facts.now);
+  if (failure && isLastFailure(failure, savedAt) && (failure.isFinal || isStopped)) {
+    const { at, reason, isFinal } = failure;
+    return {
+      text: `its projectors ended at ${at.toISOString()}: ${reason}`,
+      remedy: isFinal ? replace : restart,
+      isFinal,
+    };
+  }
+  if (isStopped) return { text: `no projector has run since ${savedAt.toISOString()}`, remedy: restart };
+  return savedAt ? null : { text: 'no projector has run on it yet', remedy: restart };
+}
+
+/** A group that another client occupies. */
+function occupied({ kafka }: Facts, { generation: { number } }: GenerationFacts): Judged | null {
+  const text = describeStrays(kafka.members.get(number) ?? []);
+  return text === null ? null : { text };
+}
+
+/** A load cannot end if its topic was created again since, because the new log is shorter. */
+function unreachableLoadEnds(
+  { kafka: { log }, registry }: Facts,
+  own: GenerationFacts,
+  commands: Context,
+): Judged[] {
+  return [...(loadEnds(own.generation) ?? [])].flatMap(([key, loadEnd]) => {
+    const end = log?.ends.get(key)?.end ?? (log && !log.partitions.includes(key) ? 0 : Infinity);
+    return end >= loadEnd
+      ? []
+      : [
+          {
+            text:
+              `the load of ${key} ends at offset ${loadEnd}, but its log ends at ${end}: if the topic was deleted and ` +
+              'created again, the load cannot end',
+            remedy: replacement(own, commands, registry?.generations ?? []),
+          },
+        ];
+  });
+}
+
+/** A generation that was loaded and does not follow, with the partition that holds it. */
+function lagging(_: Facts, own: GenerationFacts, { maxLagSeconds }: Context): Judged | null {
+  const { generation, lagSeconds } = own;
+  const isFollowing = ['ready', 'active', 'standby'].includes(generation.state);
+  if (!isFollowing || (lagSeconds ?? Infinity) <= maxLagSeconds) return null;
+  const severity = (lagSeconds ?? Infinity) > staleAfterSeconds ? 'bad' : 'attention';
+  return lagSeconds === null
+    ? { text: `some partitions were never applied to the end of their log${heldBy(own)}`, severity }
+    : { text: `it lags by ${digits(lagSeconds)} s${heldBy(own)}`, severity };
+}
+
+/** The partition that holds the watermark of a generation that does not follow, and its cause. */
+function heldBy({ partitions, topics }: GenerationFacts): string {
+  const [slowest] = partitions
+    .filter(({ lag, lagSeconds }) => lag !== 0 || (lagSeconds ?? Infinity) > followsWithinSeconds)
+    .toSorted(byLag);
+  return slowest ? `, held by ${lagText(slowest, topics)}` : '';
+}
+
+function staleness({ registry, generations }: Facts, own: GenerationFacts, { cli }: Context): Judged | null {
+  const { generation, watermark } = own;
+  const active = generations.find((one) => one.generation.number === registry?.generation)?.watermark;
+  const staleMs = (active?.getTime() ?? 0) - (watermark?.getTime() ?? 0);
+  if (!isPromotable(generation.state) || staleMs <= followsWithinSeconds * 1_000) return null;
+  const remedy = `${cli} rebuild await ${generation.number}`;
+  return watermark && watermark.getTime() > 0
+    ? {
+        text:
+          `its watermark ${watermark.toISOString()} is ${digits(staleMs / 1_000)} s older than that of the active ` +
+          'generation (keys archived since then work again)',
+        remedy,
+      }
+    : { text: 'it has no watermark yet: some partitions were never applied to the end of their log', remedy };
+}

@@ -1,0 +1,34 @@
+import type { Commands } from '../deployment.ts';
+import type { Facts } from '../facts.ts';
+
+/** A step that an operator takes with a generation: `rebuild await`, `rebuild promote` and `rebuild rollback`. */
+export type Step = 'ready' | 'promote' | 'rollback';
+
+export const everyStep: readonly Step[] = ['ready', 'promote', 'rollback'];
+/** The steps that change which generation is served. */
+export const switches: readonly Step[] = ['promote', 'rollback'];
+
+/** `bad`: customers get old data, or none. `attention`: they do not, yet. `progress`: as it should be at this stage. */
+export type Severity = 'bad' | 'attention' | 'progress';
+
+export type Judged = {
+  text: string;
+  remedy?: string | null;
+  severity?: Severity;
+  blocks?: readonly Step[];
+  isFinal?: boolean;
+  isWaived?: boolean;
+};
+
+/** The commands that a remedy names, and the lag that counts as ready, in seconds. */
+export type Context = Commands & { maxLagSeconds: number };
+
+/** How a rule judges the system, or one generation: null if there is nothing to say. */
+export type Rule<About> = {
+  severity: Severity;
+  blocks: readonly Step[];
+  waiver?: string;
+  /** The condition that holds without a finding, for a list of checks. */
+  holds?: string;
+  judge: (facts: Facts, about: About, context: Context) => Judged | Judged[] | null;
+};
