@@ -1,5 +1,10 @@
 import type { Kind } from '../../shared/documents/document.ts';
+import { resources } from '../../shared/documents/resources.ts';
 import type { SourceState, Event } from './encode.ts';
+
+/** The prefix of the ids of a kind; that of channels is a convention, which the events do not enforce. */
+export const idPrefixOf = (kind: Kind): string =>
+  kind === 'channel' ? 'chan_' : resources[kind].idPrefix || `${kind}_`;
 
 /** An entity with its current state and version. `version` 0 means that it has not been published. */
 export type Entity<K extends Kind = Kind> = {

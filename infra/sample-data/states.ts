@@ -2,10 +2,10 @@ import { Faker, base, en } from '@faker-js/faker';
 import type { z } from 'zod';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { instant } from '../../shared/documents/fields.ts';
-import { resources, states } from '../../shared/documents/resources.ts';
+import { states } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import type { SourceState } from './encode.ts';
-import { entity, type Entity } from './entity.ts';
+import { entity, idPrefixOf, type Entity } from './entity.ts';
 import type { Random } from './random.ts';
 
 type Schema = z.core.$ZodType;
@@ -130,7 +130,7 @@ export function createMaker({ random, orgId, now }: { random: Random; orgId: str
     }
   };
   return <K extends Kind>(kind: K, given: Given = {}) => {
-    const id = random.id(resources[kind].idPrefix || `${kind}_`);
+    const id = random.id(idPrefixOf(kind));
     const state = valueOf(states[kind], kind, { id, ...given }) as SourceState<K>;
     const ids = made.get(kind) ?? [];
     made.set(kind, ids);

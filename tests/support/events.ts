@@ -1,7 +1,7 @@
 import type { KafkaMessage } from 'kafkajs';
 import type { Event } from '../../infra/sample-data/encode.ts';
+import { idPrefixOf } from '../../infra/sample-data/entity.ts';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
-import { resources } from '../../shared/documents/resources.ts';
 
 export { encode, type Event, type Produced } from '../../infra/sample-data/encode.ts';
 
@@ -28,9 +28,6 @@ export function decode(
 }
 
 /** The prefix of each kind's ids. */
-export const idPrefixes = {
-  ...(Object.fromEntries(kinds.map((kind) => [kind, resources[kind].idPrefix || `${kind}_`])) as {
-    [K in Kind]: string;
-  }),
-  channel: 'chan_',
+export const idPrefixes = Object.fromEntries(kinds.map((kind) => [kind, idPrefixOf(kind)])) as {
+  [K in Kind]: string;
 };
