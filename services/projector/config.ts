@@ -28,7 +28,7 @@ export const projectorSettings = {
     .max(1_024)
     .default(32)
     .describe(
-      'Megabytes (8 to 1,024) of fetched batches that are not applied yet, and as many of decompressed records; a partition pauses above its equal share',
+      'Megabytes (8 to 1,024) of fetched batches that wait, as they were sent; their decompressed records may take as much again. A partition pauses above its equal share',
     ),
   TOMBSTONE_DAYS: z.coerce
     .number()

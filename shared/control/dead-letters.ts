@@ -104,16 +104,14 @@ export async function purgeDeadLetters(
   return removeDeadLetters(control, ids);
 }
 
-/** Removes the dead letters that an operator has purged before, after they were stored again. */
-export async function removePurged(control: Db, ids: string[]): Promise<void> {
+/** Removes the dead letters that an operator has purged before, after they were stored again. Returns their ids. */
+export async function removePurged(control: Db, ids: string[]): Promise<string[]> {
   const marks = await purgeMarksOf(control)
     .find({ _id: { $in: ids } }, { projection: { _id: 1 } })
     .toArray();
-  if (marks.length === 0) return;
-  await removeDeadLetters(
-    control,
-    marks.map(({ _id }) => _id),
-  );
+  const purged = marks.map(({ _id }) => _id);
+  if (purged.length > 0) await removeDeadLetters(control, purged);
+  return purged;
 }
 
 /** Closes dead letters for one generation, and removes those that no generation lacks any more. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { deadLettersOf } from '../../shared/control/dead-letters.ts';
+import { deadLettersOf, purgeDeadLetters } from '../../shared/control/dead-letters.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
-import { buffer } from '../../services/projector/dead-letters/dead-letter.ts';
+import { buffer, deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../services/projector/kafka/record-format.ts';
 import { rawHeaders } from '../support/example-records.ts';
@@ -47,6 +47,15 @@ describe('storing dead letters', () => {
       lastAt: new Date('2026-01-02T00:00:00Z'),
     });
     expect(await stored(2)).toMatchObject({ count: 1, reason: 'not_json' });
+  });
+
+  test('one that an operator has purged stays purged, and is not among those that are counted', async () => {
+    const [purged, kept] = [record(50, Buffer.from('{')), record(51, Buffer.from('{'))];
+    await store([purged]);
+    const ids = [deadLetterId(topic, purged.position)];
+    await purgeDeadLetters(opened.control, ids, { at: new Date(), by: 'ann' });
+    expect((await store([purged, kept])).map((one) => one.record)).toEqual([kept]);
+    expect(await stored(50)).toBeNull();
   });
 
   test('a record of a topic that was created again is stored beside the one that was at its offset', async () => {

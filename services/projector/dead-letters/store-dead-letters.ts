@@ -7,14 +7,15 @@ export type StoreDeadLettersDeps = { control: Db; prefix: string; generation: nu
 
 /**
  * Stores rejected records of one topic: Invariant 13 in docs/internals/consistency.md. A record that is delivered again
- * is counted, not stored twice, and stays purged after an operator has purged it. Throws while MongoDB does not answer, and may then be repeated.
+ * is counted, not stored twice, and stays purged after an operator has purged it. Throws while MongoDB does not answer, and
+ * may then be repeated. Returns those that are stored.
  */
 export async function storeDeadLetters(
   deps: StoreDeadLettersDeps,
   topic: string,
   rejected: Rejected[],
-): Promise<void> {
-  if (rejected.length === 0) return;
+): Promise<Rejected[]> {
+  if (rejected.length === 0) return [];
   const operations = rejected.map(({ record, rejection }) => {
     const fields = recordFields(topic, deps.prefix, record);
     const filter = { _id: deadLetterId(topic, record.position) };
@@ -23,7 +24,8 @@ export async function storeDeadLetters(
   });
   await deadLettersOf(deps.control).bulkWrite(operations, { ordered: false });
   const ids = operations.map(({ updateOne }) => updateOne.filter._id);
-  await removePurged(deps.control, ids);
+  const purged = await removePurged(deps.control, ids);
+  return rejected.filter((_, index) => !purged.includes(ids[index] ?? ''));
 }
 
 /** The update of a dead letter whose record was rejected again. */

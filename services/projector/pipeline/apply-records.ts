@@ -23,11 +23,11 @@ export async function applyRecords(
   context: ApplyContext,
 ): Promise<Applied> {
   const { changes, rejected } = await applyParsed(deps, kind, records, context);
-  await storeDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
+  const stored = await storeDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
   await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
   return {
     events: changes.length,
-    rejected: rejected.map(({ rejection }) => rejection.reason),
+    rejected: stored.map(({ rejection }) => rejection.reason),
     times: changes.map(({ time }) => time.getTime()),
   };
 }
