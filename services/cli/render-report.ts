@@ -1,23 +1,39 @@
 import { counted } from '../../shared/runtime/counted.ts';
 import type { Finding } from '../operations/findings.ts';
-import type { PartitionFacts, TopicFacts } from '../operations/partitions.ts';
+import { byLag, type PartitionFacts, type TopicFacts } from '../operations/partitions.ts';
 import { followsWithinSeconds, progressText } from '../operations/progress-text.ts';
 import type { GenerationReport, Report } from '../operations/report.ts';
 import { table } from './output.ts';
+
+/** The partitions that lag most are listed, up to this number. */
+const laggingMax = 5;
 
 type Options = {
   /** Lists all partitions instead of those that lag. */
   partitions: boolean;
 };
 
-/** The verdict, the findings with their remedies, and each generation with its topics. */
-export const renderReport = (report: Report, options: Options): string =>
-  [
-    `${report.sentence}\n`,
-    ...report.findings.map((one) => renderFinding(one)),
+const isBad = ({ severity }: Finding) => severity === 'bad';
+
+/**
+ * The verdict, the findings with their remedies, and each generation with its topics: first all that is bad, of any
+ * generation, and the served generation before the others.
+ */
+export function renderReport({ sentence, active, findings, generations }: Report, options: Options): string {
+  const bad = generations.flatMap(({ number, findings: own }) =>
+    own.filter(isBad).map((one) => ({ ...one, text: `generation ${number}: ${one.text}` })),
+  );
+  const first = [...findings.filter(isBad), ...bad, ...findings.filter((one) => !isBad(one))];
+  const servedFirst = generations.toSorted(
+    (a, b) => Number(b.number === active) - Number(a.number === active),
+  );
+  return [
+    `${sentence}\n`,
+    ...first.map((one) => renderFinding(one)),
     '\n',
-    report.generations.map((one) => renderGeneration(one, options)).join('\n'),
+    servedFirst.map((one) => renderGeneration(one, options)).join('\n'),
   ].join('');
+}
 
 /** `attention  dead letters: 3`, and below it the command that helps. */
 export const renderFinding = ({ severity, text, remedy }: Finding, label: string = severity): string => {
@@ -28,15 +44,19 @@ export const renderFinding = ({ severity, text, remedy }: Finding, label: string
 function renderGeneration(one: GenerationReport, { partitions }: Options): string {
   const { number, state, condition, topics } = one;
   const shown = condition === state ? state : `${condition} (${state})`;
-  const lagging = one.partitions.filter(
-    ({ lag, lagSeconds }) => lag !== 0 && (lagSeconds ?? Infinity) >= followsWithinSeconds,
-  );
-  const listed = partitions ? one.partitions : lagging;
+  const lagging = one.partitions
+    .filter(({ lag, lagSeconds }) => lag !== 0 && (lagSeconds ?? Infinity) >= followsWithinSeconds)
+    .toSorted(byLag);
+  const listed = partitions ? one.partitions : lagging.slice(0, laggingMax);
+  const others = lagging.length - laggingMax;
   return [
     `generation ${number}  ${shown}, lag ${seconds(one.lagSeconds)}, ${recordsLeft(one)}\n`,
-    ...one.findings.map((finding) => renderFinding(finding)),
+    ...one.findings.filter((finding) => !isBad(finding)).map((finding) => renderFinding(finding)),
     topics.length > 0 ? progressTable('topic', topics, topics) : '',
     listed.length > 0 ? `\n${progressTable('partition', listed, topics)}` : '',
+    !partitions && others > 0
+      ? `… and ${counted(others, 'further partition')} that ${others === 1 ? 'lags' : 'lag'}: --partitions\n`
+      : '',
   ].join('');
 }
 

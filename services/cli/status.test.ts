@@ -1,4 +1,5 @@
 import type { Counts } from '../operations/counts.ts';
+import type { Finding } from '../operations/findings.ts';
 import type { Report } from '../operations/report.ts';
 import { renderStatus } from './status.ts';
 
@@ -73,6 +74,41 @@ it('begins with the verdict, and has a remedy below each finding', () => {
       '',
     ].join('\n'),
   );
+});
+
+it('begins with all that is bad, and with the served generation', () => {
+  const given = status();
+  const [finding] = given.findings.map((one) => ({ ...one, remedy: null })) as [Finding];
+  const bad = { ...finding, severity: 'bad' as const, text: 'a: created again' };
+  const [generation] = given.generations as [Report['generations'][0]];
+  const lines = renderStatus(
+    {
+      ...given,
+      findings: [finding],
+      active: 2,
+      generations: [generation, { ...generation, number: 2, findings: [finding, bad] }],
+    },
+    counts,
+  ).split('\n');
+  expect(lines.slice(1, 8)).toEqual([
+    '  bad        generation 2: a: created again',
+    '  attention  dead letters: 7',
+    '',
+    'generation 2  active, lag 1 s, 0 records to apply',
+    '  attention  dead letters: 7',
+    '',
+    'generation 1  active, lag 1 s, 0 records to apply',
+  ]);
+});
+
+it('lists the five partitions that lag most', () => {
+  const partitions = [31, 32, 33, 34, 35, 36].map((lagSeconds, number) => ({
+    ...partition(2, lagSeconds),
+    partition: number,
+  }));
+  const text = renderStatus(status({ partitions }), counts);
+  expect(text.match(/tags\/\d/g)).toEqual(['tags/5', 'tags/4', 'tags/3', 'tags/2', 'tags/1']);
+  expect(text).toContain('… and 1 further partition that lags: --partitions');
 });
 
 it('says which figures are incomplete', () => {

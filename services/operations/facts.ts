@@ -21,6 +21,7 @@ import {
 } from '../../shared/control/progress.ts';
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
+import { prefixesOf } from '../projector/events/topics.ts';
 import type { LogClient, LogState } from '../projector/kafka/log-client.ts';
 import { readTopicSettings, type TopicSettings } from '../projector/kafka/topic-settings.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts, type TopicFacts } from './partitions.ts';
@@ -33,6 +34,8 @@ type KafkaFacts = {
   problem: string | null;
   /** The topics that do not exist. */
   missing: string[];
+  /** If none exists: the prefixes under which all of them do. */
+  otherPrefixes: string[];
   log: LogState | null;
   settings: TopicSettings[] | null;
   /** Why the settings are missing although Kafka answers. */
@@ -119,6 +122,7 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
   const facts: KafkaFacts = {
     problem: null,
     missing: [],
+    otherPrefixes: [],
     log: null,
     settings: null,
     settingsProblem: null,
@@ -129,6 +133,7 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
     const present = new Set(await admin.listTopics());
     const topics = deps.topics.filter((topic) => present.has(topic));
     facts.missing = deps.topics.filter((topic) => !present.has(topic));
+    if (topics.length === 0) facts.otherPrefixes = prefixesOf(present);
     await Promise.all([
       log.read(topics).then((state) => (facts.log = state), fail),
       readTopicSettings(admin, topics).then(

@@ -56,7 +56,15 @@ const facts = (generations: GenerationFacts[], changes: Partial<Facts> = {}): Fa
     history: [],
   },
   generations,
-  kafka: { problem: null, missing: [], log: null, settings: [], settingsProblem: null, members: new Map() },
+  kafka: {
+    problem: null,
+    missing: [],
+    otherPrefixes: [],
+    log: null,
+    settings: [],
+    settingsProblem: null,
+    members: new Map(),
+  },
   replicas: [
     { _id: 'a', host: 'h', pid: 1, release: '1', generation: 1, versions: [1], inProgress: [], at: now },
   ],
@@ -82,6 +90,16 @@ const silent = { savedAt: before(31) };
 const kafka = (changes: Partial<Facts['kafka']>) => ({ kafka: { ...facts([]).kafka, ...changes } });
 const keptFor = (hours: number, cleanupPolicy: string | null = 'compact') =>
   kafka({ settings: [{ topic: 'tags', cleanupPolicy, deleteRetentionMs: hours * 3_600_000 }] });
+const away = kafka({ problem: 'no' });
+const misnamed = kafka({ missing: ['tags'], otherPrefixes: ['s.'] });
+const living = kafka({
+  members: new Map([[1, [{ memberId: 'm', clientId: 'c', host: 'h', partitions: [], otherProtocol: null }]]]),
+});
+const partition: GenerationFacts['partitions'][0] = {
+  ...{ topic: 'tags', partition: 0, applied: 0, position: 0, end: 0, lag: null, lagSeconds: null },
+  ...{ recordsPerSecond: 0, secondsLeft: null, cause: null, waitingSince: null, owner: null, release: null },
+};
+const unread = own(2, 'building', { savedAt: null });
 /** An active generation, and others beside it. */
 const alone = (changes: Changes, more: Partial<Facts> = {}) => facts([own(1, 'active', changes)], more);
 const beside = (other: GenerationFacts, more: Partial<Facts> = {}) => facts([active, other], more);
@@ -96,21 +114,25 @@ test.each<[string, Facts, string[], string]>([
   ['a topic that is not compacted', alone({}, keptFor(72, 'delete')), ['topics attention'], attention],
   ['unknown settings of a topic', alone({}, keptFor(72, null)), ['topics attention'], attention],
   ['a missing topic', alone({}, kafka({ missing: ['tags'] })), ['topics attention'], attention],
+  [
+    'a topic that is gone with applied records',
+    alone({ partitions: [{ ...partition, applied: 1 }] }, kafka({ missing: ['tags'] })),
+    ['topics bad'],
+    'Not well: topics are gone, and their applied records with them: tags. Do not create',
+  ],
+  ['a wrong TOPIC_PREFIX', alone({}, misnamed), ['topics attention'], attention],
   ['no replica', alone({}, { replicas: [] }), ['api bad'], 'Not well: no API replica is live.'],
-  ['Kafka away', alone({}, kafka({ problem: 'no' })), ['kafka bad'], 'Not well: Kafka (KAFKA_BROKERS): no.'],
+  ['Kafka away', alone({}, away), ['kafka bad'], 'Not well: Kafka (KAFKA_BROKERS): no.'],
   ['a lag of 9 s', alone({ lagSeconds: 9 }), [], well],
   ['a lag of 15 s', alone({ lagSeconds: 15 }), ['lag attention'], attention],
   ['a lag of 40 s', alone({ lagSeconds: 40 }), ['lag bad'], 'Stale: Data-As-Of lags by 40 s.'],
   ['no watermark', alone({ lagSeconds: null }), ['lag bad'], 'Unknown: some partitions'],
   ['a silent projector', alone(silent), ['projectors bad'], 'Not well: no projector has run since 2026-'],
+  ['Kafka away for long', alone(silent, away), ['kafka bad', 'projectors bad'], 'Not well: Kafka'],
+  ['a projector that saves nothing', alone(silent, living), ['projectors bad'], 'Not well: its projectors'],
   ['an ended projector', alone({ failure }), ['projectors bad'], 'Not well: its projectors ended at 2026-'],
   ['a build that loads', beside(own(2, 'building', { lag: 5 })), ['state progress'], well],
-  [
-    'a build alone',
-    beside(own(2, 'building', { savedAt: null })),
-    ['projectors attention', 'state progress'],
-    attention,
-  ],
+  ['a build alone', beside(unread), ['projectors attention', 'state progress'], attention],
   ['a build to be compared', beside(own(2, 'ready')), ['compared progress'], well],
   ['a build to be promoted', beside(ready()), ['next progress'], well],
   ['a drop in progress', beside(own(2, 'dropping')), ['dropping attention'], attention],
@@ -127,7 +149,9 @@ const switches = ['promote', 'rollback'];
 const every = ['ready', ...switches];
 const compared = (changes: Partial<typeof report>) =>
   beside(ready({ generation: { report: { ...report, ...changes } } }));
+const versions = (generation: number, against: number) => compared({ versions: { generation, against } });
 const lag = (hours: number) => ({ longestBehindSeconds: hours * 3_600 });
+const aWeekBehind = beside(ready({ generation: lag(168) }), keptFor(168));
 const later = { projectionVersion: 2, report: { ...report, versions: { generation: 2, against: 1 } } };
 const beginsAt = (low: number) => {
   const log = {
@@ -158,29 +182,11 @@ test.each<[string, Facts, string, string[], string]>([
   ['a lag', beside(ready({ lagSeconds: 12 })), 'lag', ['ready'], 'it lags by 12 s'],
   ['no projector', beside(ready(silent)), 'projectors', every, 'no projector has run'],
   ['a new topic', beside(ready({ recreated: ['a'] })), 'projectors', every, 'a: deleted and'],
-  [
-    'a long lag',
-    beside(ready({ generation: lag(168) }), keptFor(168)),
-    'tombstones',
-    switches,
-    'of 168 hours',
-  ],
+  ['a long lag', aWeekBehind, 'tombstones', switches, 'of 168 hours'],
   ['no comparison', beside(own(2, 'ready')), 'compared', promote, 'was not compared'],
   ['another comparison', compared({ against: 9 }), 'compared', promote, 'with generation 9, and 1 is'],
-  [
-    'another version',
-    compared({ versions: { generation: 2, against: 1 } }),
-    'compared',
-    promote,
-    'has changed since',
-  ],
-  [
-    'another one there',
-    compared({ versions: { generation: 1, against: 2 } }),
-    'compared',
-    promote,
-    'has changed since',
-  ],
+  ['another version', versions(2, 1), 'compared', promote, 'has changed since'],
+  ['another one there', versions(1, 2), 'compared', promote, 'has changed since'],
   ['an old comparison', compared({ at: before(90_000) }), 'compared', promote, 'older than a day'],
   ['differences', compared({ differing: 2, differences: 8 }), 'compared', promote, 'in 2 of 3 documents'],
   ['deleted records', deletedSince, 'compared', promote, 't/0 now begins at another'],
@@ -241,9 +247,10 @@ test('the next step of a generation is the remedy of its first finding', () => {
 });
 
 test('the condition of a generation tells more than its state', () => {
-  const of = (one: GenerationFacts) => condition(findings(facts([active, one])), one);
+  const of = (one: GenerationFacts, more = {}) => condition(findings(facts([active, one], more)), one);
   expect(of(ready())).toBe('ready');
   expect(of(ready(reject))).toBe('failing');
   expect(of(ready({ lagSeconds: 31 }))).toBe('lagging');
-  expect(of(ready({ savedAt: before(31) }))).toBe('stopped');
+  expect(of(ready(silent))).toBe('stopped');
+  expect(of(ready(silent), away)).toBe('stalled');
 });

@@ -141,14 +141,15 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
   return { state: 'attention', sentence: `The data is current, but ${need} attention.` };
 }
 
-/** The state of a generation, unless it lags, fails (a build with dead letters of its own) or is stopped. */
+/** The state of a generation, unless it lags, fails (a build with dead letters of its own), is stopped or stalled. */
 export function condition(
   all: Finding[],
   own: GenerationFacts,
-): GenerationState | 'lagging' | 'failing' | 'stopped' {
+): GenerationState | 'lagging' | 'failing' | 'stopped' | 'stalled' {
   const { state } = own.generation;
-  const has = (name: Finding['name']) => findingsOf(all, own).some((one) => one.name === name);
-  if (has('projectors') && own.savedAt) return 'stopped';
-  if (has('rejects') && isBuild(own.generation)) return 'failing';
-  return has('lag') && (own.lagSeconds ?? Infinity) > staleAfterSeconds ? 'lagging' : state;
+  const found = (name: Finding['name']) => findingsOf(all, own).find((one) => one.name === name);
+  const projectors = found('projectors');
+  if (projectors && own.savedAt) return projectors.remedy === null ? 'stalled' : 'stopped';
+  if (found('rejects') && isBuild(own.generation)) return 'failing';
+  return found('lag') && (own.lagSeconds ?? Infinity) > staleAfterSeconds ? 'lagging' : state;
 }

@@ -23,7 +23,7 @@ export type TopicFacts = {
   recordsPerSecond: number;
   /** Null while the lag does not fall. */
   secondsLeft: number | null;
-  /** Why its records wait, of the partition with the longest lag; null if none waits. */
+  /** Why it does not follow, of the partition with the longest lag that has a cause; null if none has. */
   cause: HoldCause | null;
   /** When a projector first saw the next record of that partition; null if it has seen none. */
   waitingSince: Date | null;
@@ -87,7 +87,7 @@ export function measurePartitions(given: Given): { partitions: PartitionFacts[];
         lagSeconds: lagOf(own?.completeTo ?? null),
         recordsPerSecond: then ? Math.max(0, (position - then.position) / (earlier?.seconds ?? 1)) : 0,
         secondsLeft: lag === 0 ? 0 : lag !== null && fallsBy > 0 ? Math.ceil(lag / fallsBy) : null,
-        cause: lag === 0 ? null : causeOf({ ...given, owners }, key, own),
+        cause: causeOf({ ...given, owners }, key, own, lag),
         waitingSince: own?.waitingSince ?? null,
         owner: owners?.get(key) ?? null,
         release: own?.release ?? null,
@@ -110,14 +110,16 @@ function targetOffsets(generation: Generation, log: LogState | null): Map<string
   );
 }
 
-/** The saved cause, unless the log has no leader, or no projector applies the partition. */
+/** The saved cause, unless the log cannot be read, or no projector applies the partition. */
 function causeOf(
   { log, owners, progress }: Pick<Given, 'log' | 'progress'> & { owners: Map<string, Owner> | null },
   key: string,
   own: Progress | undefined,
+  lag: number | null,
 ): HoldCause | null {
-  if (log && log.partitions.includes(key) && !log.ends.has(key)) return 'unreadable';
+  if (!log || (log.partitions.includes(key) && !log.ends.has(key))) return 'unreadable';
   if (owners && !owners.has(key)) return 'unassigned';
+  if (lag === 0) return null;
   const latestMs = Math.max(0, ...progress.map(({ updatedAt }) => updatedAt.getTime()));
   const isLeft = own && isSilent(own.updatedAt, new Date(latestMs));
   return isLeft ? (owners ? 'starting' : 'unassigned') : (own?.cause ?? null);
@@ -130,7 +132,7 @@ export function sumByTopic(partitions: PartitionFacts[]): TopicFacts[] {
   const orNull = (some: (number | null)[], merge: (known: number[]) => number) =>
     some.includes(null) ? null : merge(some as number[]);
   return [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, some]) => {
-    const [slowest] = some.toSorted(byLag);
+    const [slowest] = some.filter(({ cause }) => cause !== null).toSorted(byLag);
     return {
       topic,
       position: sum(some, 'position'),

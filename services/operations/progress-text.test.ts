@@ -23,7 +23,8 @@ describe('a partition', () => {
     progressText(partition(changes), [partition(), contacts]);
 
   test.each<[string, Partial<PartitionFacts>, string]>([
-    ['without records', { lag: 0 }, 'follows'],
+    ['without records', { lag: 0, cause: null }, 'follows'],
+    ['without records or a projector', { lag: 0, cause: 'unassigned' }, 'no projector applies a partition'],
     ['with a lag of seconds', { lag: 2, lagSeconds: 3 }, 'follows'],
     ['that waits on purpose', { cause: 'prerequisites' }, 'waits for support.contacts (12 s left)'],
     ['in a fan-out', { cause: 'fan_out' }, 'the dependents of a changed entity are refreshed'],

@@ -12,7 +12,7 @@ export function progressText(one: TopicFacts, topics: TopicFacts[]): string {
   const { lag, lagSeconds, cause, waitingSince, recordsPerSecond, secondsLeft } = one;
   const isClose = lag !== null && (lagSeconds ?? Infinity) < followsWithinSeconds;
   // Most transactions are short: those of a busy producer are no news.
-  if (lag === 0 || (isClose && cause === 'open_transaction')) return 'follows';
+  if ((lag === 0 && cause === null) || (isClose && cause === 'open_transaction')) return 'follows';
   if (cause === 'prerequisites')
     return `waits for ${waitedFor(one, topics) ?? 'the topics that it refers to'}`;
   if (cause === 'open_transaction' && waitingSince)

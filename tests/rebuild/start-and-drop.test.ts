@@ -57,6 +57,30 @@ describe('a start is refused, and registers nothing,', () => {
     });
   });
 
+  test('if a log ends before the applied records, unless the operator accepts it', async () => {
+    const { topics } = await rebuild.topicWith({
+      'cleanup.policy': 'compact',
+      'delete.retention.ms': '864000000',
+    });
+    const [topic = ''] = topics;
+    await progressOf(rebuild.control).updateOne(
+      { generation: 1 },
+      { $set: { topic, partition: 0, position: 9 } },
+    );
+    await expectRefused(
+      () => start({ topics }),
+      `${topic}/0 ends at offset 0, but generation 1 has applied offset 8`,
+      '--accept-truncated',
+    );
+    expect(await start({ topics }, { acceptTruncated: true })).toBe(2);
+  });
+
+  test('if a partition has no leader', async () => {
+    const { log } = rebuild.deps();
+    const unled = { read: async (topics: string[]) => ({ ...(await log.read(topics)), ends: new Map() }) };
+    await expectRefused(() => start({ log: unled }, { acceptTruncated: true }), 'because no leader answers');
+  });
+
   test('if a topic is not compacted, unless the operator accepts it', async () => {
     const deps = await rebuild.topicWith({ 'cleanup.policy': 'delete', 'delete.retention.ms': '864000000' });
     await expectRefused(() => start(deps), 'is not compacted', 'set cleanup.policy=compact');

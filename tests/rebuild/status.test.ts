@@ -127,7 +127,7 @@ describe('an operator is told', () => {
     expect(generations[0]?.condition).toBe('lagging');
     expect(texts(generations[0]?.findings)).toEqual([
       expect.stringContaining('it may hold erased entities'),
-      `it lags by 60 s, held by ${topic}/0: 0 records to apply, follows`,
+      `it lags by 60 s, held by ${topic}/0: 0 records to apply, no projector applies a partition`,
     ]);
   });
 

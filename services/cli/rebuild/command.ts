@@ -39,10 +39,7 @@ function addBuilding(group: Command, accept: Accept): void {
   group
     .command('start')
     .description('check that a rebuild is safe, and register a new generation')
-    .option(
-      '--accept-truncated',
-      'build even if the first records of a log are gone, or a topic is not compacted',
-    )
+    .option('--accept-truncated', 'build even if records of a log are gone, or a topic is not compacted')
     .addOption(why('a rebuild'))
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild start', 'rebuild start --why "tickets show their severity"'))

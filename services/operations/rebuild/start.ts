@@ -2,15 +2,16 @@ import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import type { GenerationRegistry } from '../../../shared/control/generations.ts';
+import { progressOf } from '../../../shared/control/progress.ts';
 import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
-import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
+import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogState } from '../../projector/kafka/log-client.ts';
 import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
-import { logOffsets, type OperatorDeps } from './deps.ts';
+import type { OperatorDeps } from './deps.ts';
 import { register } from './transitions.ts';
 
 type StartOptions = {
-  /** Build even if the first records of a log are gone, or a topic is not compacted. */
+  /** Build even if records of a log are gone, or a topic is not compacted. */
   acceptTruncated: boolean;
   why: string;
 };
@@ -24,10 +25,15 @@ export async function startRebuild(
   { acceptTruncated, why }: StartOptions,
 ): Promise<number> {
   const registry = await requireRegistry(deps.control);
-  const offsets = await logOffsets(deps);
+  const { partitions, ends: offsets } = await deps.log.read(deps.topics);
   const problems = [
     ...(await topicProblems(deps, acceptTruncated)),
-    ...(acceptTruncated ? [] : truncatedLogs(offsets)),
+    ...partitions
+      .filter((key) => !offsets.has(key))
+      .map((key) => `the log of ${key} cannot be read, because no leader answers: mend the brokers first`),
+    ...(acceptTruncated
+      ? []
+      : [...truncatedLogs(offsets), ...(await shortenedLogs(deps, registry, offsets))]),
     ...(await missingSpace(deps, registry)),
     ...(await missingRights(deps, registry)),
   ];
@@ -55,6 +61,24 @@ function truncatedLogs(offsets: LogState['ends']): string[] {
       ([key, { low }]) =>
         `the log of ${key} begins at offset ${low} (later than 0 in ${counted(truncated.length, 'partition')}): the ` +
         'build will lack the records before it; accept that with --accept-truncated',
+    );
+}
+
+/** A log that ends before the records that the active generation has applied was deleted or lost: so are its records. */
+async function shortenedLogs(
+  { control }: OperatorDeps,
+  { generation }: GenerationRegistry,
+  offsets: LogState['ends'],
+): Promise<string[]> {
+  const applied = await progressOf(control).find({ generation }).sort({ topic: 1, partition: 1 }).toArray();
+  const shortened = applied.filter((one) => one.position > (offsets.get(partitionKey(one))?.end ?? Infinity));
+  return shortened
+    .slice(0, 1)
+    .map(
+      (one) =>
+        `the log of ${partitionKey(one)} ends at offset ${offsets.get(partitionKey(one))?.end}, but generation ${generation} has ` +
+        `applied offset ${one.position - 1} (such logs: ${shortened.length}): the build will lack the records that are gone; restore ` +
+        'them, or accept that with --accept-truncated',
     );
 }
 

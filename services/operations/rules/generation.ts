@@ -1,6 +1,7 @@
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { isLastFailure } from '../../../shared/control/failures.ts';
 import type { GenerationState } from '../../../shared/control/generations.ts';
+import { holdCauses } from '../../../shared/control/hold-causes.ts';
 import { isSilent } from '../../../shared/control/progress.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
@@ -160,7 +161,10 @@ function replacement(
   return build ? `${cli} rebuild await ${build.number}` : `${cli} rebuild start`;
 }
 
-/** Why no projector follows a generation. The documents of a generation without projectors would never change again. */
+/**
+ * Why no projector follows a generation, with a remedy unless projectors still run. The documents of a generation without
+ * projectors would never change again.
+ */
 function whyStopped(facts: Facts, own: GenerationFacts, commands: Context): Judged | null {
   const { generation, recreated, failure, savedAt } = own;
   if (generation.state === 'dropping') return null;
@@ -181,8 +185,20 @@ function whyStopped(facts: Facts, own: GenerationFacts, commands: Context): Judg
       isFinal,
     };
   }
-  if (isStopped) return { text: `no projector has run since ${savedAt.toISOString()}`, remedy: restart };
+  if (isStopped) return whySilent(facts, own, savedAt, restart);
   return savedAt ? null : { text: 'no projector has run on it yet', remedy: restart };
+}
+
+/** Projectors that save nothing still run if their group has members. Without an answer of Kafka, that is unknown. */
+function whySilent({ kafka }: Facts, own: GenerationFacts, savedAt: Date, restart: string): Judged {
+  const since = savedAt.toISOString();
+  const members = kafka.members.get(own.generation.number);
+  if (kafka.problem !== null && !members)
+    return { text: `no progress has been saved since ${since}, because Kafka does not answer` };
+  if (!members?.length) return { text: `no projector has run since ${since}`, remedy: restart };
+  const cause = own.partitions.find((one) => one.cause !== null)?.cause ?? null;
+  const last = cause === null ? '' : ` (the last known cause: ${holdCauses[cause]})`;
+  return { text: `its projectors run, but have saved no progress since ${since}${last}: see their logs` };
 }
 
 /** A group that another client occupies. */

@@ -1,8 +1,8 @@
 import { digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { topicWarnings } from '../../projector/kafka/topic-settings.ts';
-import { deadLettersMax } from '../facts.ts';
-import { everyStep, switches, type Rule } from './rule.ts';
+import { deadLettersMax, type Facts } from '../facts.ts';
+import { everyStep, switches, type Context, type Judged, type Rule } from './rule.ts';
 
 /** The rules for the whole system. */
 export const systemRules = {
@@ -57,11 +57,9 @@ export const systemRules = {
   topics: {
     severity: 'attention',
     blocks: [],
-    judge: ({ kafka: { settings, missing }, rebuildDaysMax }, _, { cli }) => [
-      ...(missing.length > 0
-        ? [{ text: `missing topics: ${missing.join(', ')}`, remedy: `${cli} topics create` }]
-        : []),
-      ...topicWarnings(settings ?? [], rebuildDaysMax).map(({ text }) => ({ text })),
+    judge: (facts, _, context) => [
+      ...missingTopics(facts, context),
+      ...topicWarnings(facts.kafka.settings ?? [], facts.rebuildDaysMax).map(({ text }) => ({ text })),
     ],
   },
   'dead-letters': {
@@ -76,3 +74,27 @@ export const systemRules = {
           },
   },
 } satisfies Record<string, Rule<null>>;
+
+/** A topic whose records were applied cannot be replaced by an empty one: its log, and every rebuild, would lack them. */
+function missingTopics({ kafka, generations }: Facts, { cli }: Context): Judged[] {
+  const { missing, otherPrefixes } = kafka;
+  if (otherPrefixes.length > 0)
+    return [{ text: `TOPIC_PREFIX: no topic has it; all topics exist with ${otherPrefixes.join(', ')}` }];
+  const applied = new Set(
+    generations
+      .flatMap(({ partitions }) => partitions.filter((one) => one.applied > 0))
+      .map((one) => one.topic),
+  );
+  const found: Judged[] = [];
+  const lost = missing.filter((topic) => applied.has(topic));
+  if (lost.length > 0)
+    found.push({
+      text: `topics are gone, and their applied records with them: ${lost.join(', ')}. Do not create them again: restore them from a backup of Kafka`,
+      severity: 'bad',
+      blocks: everyStep,
+    });
+  const never = missing.filter((topic) => !applied.has(topic));
+  if (never.length > 0)
+    found.push({ text: `missing topics: ${never.join(', ')}`, remedy: `${cli} topics create` });
+  return found;
+}

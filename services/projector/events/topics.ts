@@ -9,6 +9,13 @@ export const topicOf = (kind: Kind, prefix: string): string => prefix + resource
 export const kindOfTopic = (topic: string, prefix: string): Kind | null =>
   kinds.find((kind) => topicOf(kind, prefix) === topic) ?? null;
 
+/** The prefixes under which the topics of all kinds exist. */
+export const prefixesOf = (topics: Set<string>): string[] =>
+  [...topics]
+    .filter((topic) => topic.endsWith(resources.ticket.topic))
+    .map((topic) => topic.slice(0, -resources.ticket.topic.length))
+    .filter((prefix) => kinds.every((kind) => topics.has(topicOf(kind, prefix))));
+
 /** The zod schema of the ids of a kind. */
 export const idSchema = (kind: Kind) => {
   const { idPrefix } = resources[kind];
