@@ -45,9 +45,10 @@ function given(apply: AssignmentDeps['apply'] = async () => nothing) {
     },
     consumer,
   );
-  /** The only worker of a new assignment of partition 0 of the topic. */
-  const assign = (topic = 't'): PartitionWorker => {
-    const [worker] = assignment.replace({ [topic]: [0] });
+  let members = 0;
+  /** The only worker of a new assignment of partition 0 of the topic; by default, the process is a new member. */
+  const assign = (member = `member ${(members += 1)}`): PartitionWorker => {
+    const [worker] = assignment.replace({ t: [0] }, member);
     if (!worker) throw new Error('nothing is assigned');
     return worker;
   };
@@ -178,7 +179,8 @@ it('stuck partitions do not keep another partition from being resumed', async ()
   const { assignment, paused, start, fetched } = given((topic) =>
     topic === 'stuck' ? stuck.promise : Promise.resolve(nothing),
   );
-  const workers = assignment.replace({ stuck: Array.from({ length: 31 }, (_, index) => index), free: [0] });
+  const partitions = { stuck: Array.from({ length: 31 }, (_, index) => index), free: [0] };
+  const workers = assignment.replace(partitions, 'member');
   workers.forEach(start);
   expect(paused.size).toBe(0);
   // when all of them are fetched until they pause
@@ -242,4 +244,28 @@ it('a partition that is assigned again is not fetched before its start offset is
   start(second);
   expect([...paused]).toEqual([]);
   await second.stop(0);
+});
+
+it('a worker goes on if the same member has its partition again', async () => {
+  const stuck = Promise.withResolvers<typeof nothing>();
+  const signals: AbortSignal[] = [];
+  const { assignment, assign, paused, start, fetched } = given((_, __, { signal }) => {
+    signals.push(signal);
+    return stuck.promise;
+  });
+  // a worker without a start offset has nothing to go on with
+  const unstarted = assign('member');
+  const worker = assign('member');
+  expect(worker).not.toBe(unstarted);
+  start(worker);
+  fetched(worker);
+  while (signals.length === 0) await idle();
+  expect(assign('member')).toBe(worker);
+  expect([signals[0]?.aborted, [...paused]]).toEqual([false, ['t/0']]);
+  assignment.updateFetching(worker);
+  expect([...paused]).toEqual([]);
+  // but another member begins at the recorded position: meanwhile others may have got further
+  expect(assign('other')).not.toBe(worker);
+  while (!signals[0]?.aborted) await idle();
+  stuck.resolve(nothing);
 });

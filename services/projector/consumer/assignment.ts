@@ -1,7 +1,7 @@
 import type { Consumer } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { KafkaRecord } from '../kafka/record-format.ts';
-import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import {
   createPartitionWorker,
   type Applied,
@@ -22,8 +22,11 @@ export type Assignment = {
   /** The offsets last committed, by `<topic>/<partition>`. */
   committedOffsets: Map<string, number>;
   positions: Positions;
-  /** Replaces the assigned partitions. The workers of the previous assignment are stopped; the new ones are paused. */
-  replace: (memberAssignment: Record<string, number[]>) => PartitionWorker[];
+  /**
+   * Replaces the assigned partitions, and pauses them. A started worker goes on if the same member has its partition again;
+   * the other workers are stopped.
+   */
+  replace: (memberAssignment: Record<string, number[]>, memberId: string) => PartitionWorker[];
   /** Pauses the partition of a worker or resumes it: it is fetched below its share of the memory, up to its load end. */
   updateFetching: (worker: PartitionWorker) => void;
 };
@@ -64,8 +67,8 @@ export function createAssignment(
   // One half holds queued batches, the other the next fetch. The budget of decompressed batches is as large as one half.
   const halfBytes = deps.queuedBytesMax / 2;
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
-  const budget = createBudget(halfBytes);
   const paused = new Set<string>();
+  let ownId = '';
   const updateFetching = (worker: PartitionWorker) => {
     const { topic, partition, nextFetchOffset } = worker;
     const key = partitionKey(worker);
@@ -76,41 +79,56 @@ export function createAssignment(
     ignoreRestart(() => consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]));
   };
   positions.onLoadChange(() => [...assigned.values()].forEach(updateFetching));
-  const add = (topic: string, partition: number) => {
-    const created = createPartitionWorker({
-      topic,
-      partition,
-      logger: deps.logger,
-      retryDelayMs: 500,
-      queue: createRecordQueue({ partition, budget, chunkBytesMax: shareBytes }),
-      waitForTurn: createWaitForTurn(positions, deps.prerequisitesOf),
-      apply: deps.apply,
-      onApplied: (worker, applied) => {
-        positions.observe(partitionKey(worker), { position: worker.position ?? 0 });
-        deps.onApplied(worker, applied);
-        updateFetching(worker);
-      },
-    });
-    assigned.set(partitionKey(created), created);
-    paused.add(partitionKey(created));
-  };
-
+  const queue = { budget: createBudget(halfBytes), chunkBytesMax: shareBytes };
+  const create = (place: TopicPartition) => createWorker(deps, place, queue, updateFetching);
   return {
     workers: () => [...assigned.values()],
     worker: (key) => assigned.get(key),
     committedOffsets,
     positions,
-    replace: (memberAssignment) => {
-      // A batch that ends late does no harm: its writes are guarded, like those of a member that has lost its session.
-      for (const worker of assigned.values()) void worker.stop(0);
+    replace: (memberAssignment, memberId) => {
+      const before = new Map(assigned);
       assigned.clear();
       committedOffsets.clear();
       paused.clear();
       const topics = Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions }));
-      for (const { topic, partitions } of topics) for (const partition of partitions) add(topic, partition);
+      for (const { topic, partitions } of topics)
+        for (const partition of partitions) {
+          const key = partitionKey({ topic, partition });
+          const worker = before.get(key);
+          // After a lost session others may have got further.
+          const goesOn = memberId === ownId && worker && worker.position !== null;
+          assigned.set(key, goesOn ? worker : create({ topic, partition }));
+          paused.add(key);
+        }
+      ownId = memberId;
+      // A batch that ends late does no harm: its writes are guarded, like those of a member that has lost its session.
+      for (const [key, worker] of before) if (assigned.get(key) !== worker) void worker.stop(0);
       consumer.pause(topics);
       return [...assigned.values()];
     },
     updateFetching,
   };
+}
+
+function createWorker(
+  { positions, logger, apply, onApplied, prerequisitesOf }: AssignmentDeps,
+  { topic, partition }: TopicPartition,
+  queue: Pick<Parameters<typeof createRecordQueue>[0], 'budget' | 'chunkBytesMax'>,
+  updateFetching: (worker: PartitionWorker) => void,
+): PartitionWorker {
+  return createPartitionWorker({
+    topic,
+    partition,
+    logger,
+    retryDelayMs: 500,
+    queue: createRecordQueue({ partition, ...queue }),
+    waitForTurn: createWaitForTurn(positions, prerequisitesOf),
+    apply,
+    onApplied: (worker, applied) => {
+      positions.observe(partitionKey(worker), { position: worker.position ?? 0 });
+      onApplied(worker, applied);
+      updateFetching(worker);
+    },
+  });
 }

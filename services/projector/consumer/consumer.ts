@@ -134,10 +134,10 @@ function handleGroupEvents(
   stopping: AbortSignal,
 ): void {
   let reassigned = new AbortController();
-  const onPartitionsAssigned = ({ payload: { memberAssignment } }: ConsumerGroupJoinEvent) => {
+  const onPartitionsAssigned = ({ payload: { memberAssignment, memberId } }: ConsumerGroupJoinEvent) => {
     reassigned.abort();
     reassigned = new AbortController();
-    const workers = assignment.replace(memberAssignment);
+    const workers = assignment.replace(memberAssignment, memberId);
     deps.logger.info({ partitions: workers.length }, 'joined the group');
     const signal = AbortSignal.any([stopping, reassigned.signal]);
     void resumePartitions(deps, consumer, assignment, workers, signal);

@@ -73,7 +73,10 @@ async function committedOffsets(
 
 const retryDelayMs = 1_000;
 
-/** Finds the start offsets of newly assigned partitions and resumes them. Retries until `signal` aborts. */
+/**
+ * Resumes the partitions of workers that go on, then finds the start offsets of the others and resumes them. Retries until
+ * `signal` aborts.
+ */
 export async function resumePartitions(
   deps: StartOffsetDeps & {
     logger: Logger;
@@ -85,7 +88,13 @@ export async function resumePartitions(
   workers: PartitionWorker[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (let [gaps, left] = [0, workers]; left.length > 0 && !signal.aborted;) {
+  for (const worker of workers) {
+    if (worker.nextFetchOffset === null) continue;
+    seek(consumer, worker, worker.nextFetchOffset);
+    assignment.updateFetching(worker);
+  }
+  const unstarted = workers.filter(({ position }) => position === null);
+  for (let [gaps, left] = [0, unstarted]; left.length > 0 && !signal.aborted;) {
     try {
       const startOffsets = await findStartOffsets(deps, left);
       if (signal.aborted) return;
