@@ -30,13 +30,15 @@ export const projectorSettings = {
     .describe(
       'Megabytes (8 to 1,024) of fetched batches that wait, as they were sent; their decompressed records may take as much again. A partition pauses above its equal share',
     ),
+  // A date beyond the range of JavaScript's would be stored as 1970, and the tombstone would expire at once.
   TOMBSTONE_DAYS: z.coerce
     .number()
     .int()
     .min(1)
+    .max(36_500)
     .default(30)
     .describe(
-      'Days for which a deleted entity keeps its tombstone, which rejects late records (conversations, and channels with a retention: forever)',
+      'Days (1 to 36,500) for which a deleted entity keeps its tombstone, which rejects late records (conversations, and channels with a retention: forever)',
     ),
   LATENESS_ALLOWANCE_SECONDS: z.coerce
     .number()
