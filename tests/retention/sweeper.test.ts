@@ -70,6 +70,37 @@ describe('the sweeper of a projector', () => {
     await sweeper.stop();
   });
 
+  test('is busy for a twentieth of the time at most', async () => {
+    let [nowMs, sweeps, polls] = [0, 0, 0];
+    const deps = model.sweepDeps(new Date());
+    const readChannels: SweepStore['readChannels'] = async () => {
+      sweeps += 1;
+      nowMs += 10;
+      return [];
+    };
+    const running = { control: model.control, prefix: 'support.', generation: 1, metrics: createMetrics() };
+    await watermarksOf(model.control).insertOne({ _id: 1, completeTo: new Date() });
+    const sweeper = startSweeper(
+      {
+        ...deps,
+        ...running,
+        sweepStore: { ...deps.sweepStore, readChannels },
+        logger: pino({ level: 'silent' }),
+        isOwner: () => (polls += 1) > 0,
+      },
+      { intervalMs: 50, pollMs: 1, nowMs: () => nowMs },
+    );
+    await eventually(() => sweeps === 1);
+    // when less than 20 times as long has passed, then it does not sweep again
+    nowMs = 199;
+    const seen = polls;
+    await eventually(() => polls > seen + 2);
+    expect(sweeps).toBe(1);
+    nowMs = 200;
+    await eventually(() => sweeps === 2);
+    await sweeper.stop();
+  });
+
   test('stops within a page, however many pages its sweep has left', async () => {
     await watermarksOf(model.control).updateOne(
       { _id: 1 },

@@ -32,30 +32,35 @@ export async function sweepApplied(
 export const ownsSweep = (started: { topic: string; partition: number }[], prefix: string): boolean =>
   started.some(({ topic, partition }) => topic === topicOf('channel', prefix) && partition === 0);
 
+/** A sweep reads all conversations of the channels with a retention, expired or not: it takes at most this part of the time. */
+const busyPart = 1 / 20;
+
 /** A dead letter is stored within this time of its `lastAt`, in milliseconds. The next owner finds later ones. */
 const deadLettersOverlapMs = 600_000;
 
 /**
- * Sweeps every few minutes while this projector is the owner, and soon after it becomes the owner. The API stops serving
+ * Sweeps every few minutes while this projector is the owner, less often if that takes long, and soon after it becomes the owner. The API stops serving
  * expired data at once; the sweep purges it within minutes, or after the log is applied up to that instant. It also
  * erases the dead letters of deleted entities: Invariant 14 in docs/internals/consistency.md.
  */
 export function startSweeper(
   deps: SweeperDeps,
-  { intervalMs = 300_000, pollMs = 5_000 } = {},
+  { intervalMs = 300_000, pollMs = 5_000, nowMs = () => performance.now() } = {},
 ): Pick<Repeating, 'stop'> {
   const stopping = new AbortController();
   const { signal } = stopping;
   let deadLettersSince = new Date(0);
   let nextMs = 0;
   const sweepIfOwner = async () => {
-    if (!deps.isOwner() || performance.now() < nextMs) return;
-    nextMs = performance.now() + intervalMs;
+    const startMs = nowMs();
+    if (!deps.isOwner() || startMs < nextMs) return;
+    nextMs = startMs + intervalMs;
     const startedAt = deps.now();
     await eraseSince({ ...deps, signal }, deadLettersSince);
     // A worker takes `lastAt` before its write, which MongoDB may delay.
     deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     const swept = await sweepApplied({ ...deps, signal, onProgress: () => undefined });
+    nextMs = Math.max(nextMs, startMs + (nowMs() - startMs) / busyPart);
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
   };
   const sweeping = repeat(sweepIfOwner, {
