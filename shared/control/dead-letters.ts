@@ -62,6 +62,8 @@ export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
       { name: 'lastAt', key: { lastAt: -1, _id: -1 } },
       { name: 'subjects', key: { subjects: 1 } },
       { name: 'topicLastAt', key: { topic: 1, lastAt: -1, _id: -1 } },
+      // Holds all that the counts by topic and reason read, because a dead letter may have 8 MB.
+      { name: 'counts', key: { topic: 1, reason: 1, _id: 1, bytes: 1 } },
     ],
     builtByMajority,
   );

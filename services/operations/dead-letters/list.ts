@@ -41,19 +41,7 @@ export async function listDeadLetters(
       .sort(after === undefined ? { lastAt: -1, _id: -1 } : { _id: 1 })
       .limit(limit)
       .toArray(),
-    collection
-      .aggregate<Group>([
-        { $match: wanted },
-        {
-          $group: {
-            _id: { topic: '$topic', reason: '$reason' },
-            count: { $sum: 1 },
-            first: { $min: { _id: '$_id', bytes: '$bytes' } },
-          },
-        },
-        { $sort: { _id: 1 } },
-      ])
-      .toArray(),
+    collection.aggregate<Group>(countsPipeline(filter)).toArray(),
   ]);
   const next = await nextSteps(deps, [...groups.map(({ first }) => first), ...letters]);
   return {
@@ -65,6 +53,20 @@ export async function listDeadLetters(
     counts: groups.map(({ _id, count, first }) => ({ ..._id, count, next: next.get(first._id) ?? null })),
   };
 }
+
+/** It names every topic, and sorts, so that MongoDB reads the index `counts` alone, whatever topic and reason are wanted. */
+export const countsPipeline = (filter: DeadLetterFilter) => [
+  { $match: { topic: { $gte: '' }, ...storeFilter(filter) } },
+  { $sort: { topic: 1, reason: 1, _id: 1 } },
+  {
+    $group: {
+      _id: { topic: '$topic', reason: '$reason' },
+      count: { $sum: 1 },
+      first: { $min: { _id: '$_id', bytes: '$bytes' } },
+    },
+  },
+  { $sort: { _id: 1 } },
+];
 
 /**
  * A dead letter for display: without headers and value, which may hold secrets and personal data. Instants are ISO 8601;
