@@ -4,8 +4,12 @@ import type { Expectation } from '../../services/operations/rebuild/differences.
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
+import type { HoldCause } from '../../shared/control/hold-causes.ts';
+import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
 import type { Kind } from '../../shared/documents/document.ts';
+import { openDatabases } from '../support/databases.ts';
 import { engineDeps } from '../support/engine.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { history, useTwoBuilds } from './two-builds.ts';
 
 describe('two generations of one log', () => {
@@ -130,5 +134,27 @@ describe('two generations of one log', () => {
     await planted('tag', 'tag_1', { $set: { 'state.name': 'renamed' } }, async () => {
       expect(await verify()).toMatchObject({ exitCode: 1 });
     });
+  });
+});
+
+describe('the watermark that a comparison waits for', () => {
+  const opened = useOpened(openDatabases);
+  test('is that of the partitions that are not held by an open transaction alone', async () => {
+    const { control, database } = opened;
+    const at = (second: number) => new Date(second * 1_000);
+    const progress = (topic: string, completeTo: Date, cause: HoldCause) => ({
+      ...{ _id: `1/${topic}/0`, generation: 1, topic, partition: 0, position: 1, end: 2 },
+      ...{ completeTo, updatedAt: at(60), cause },
+    });
+    await progressOf(control).insertMany([
+      progress('tickets', at(10), 'open_transaction'),
+      progress('tags', at(30), 'backlog'),
+    ]);
+    await watermarksOf(control).insertOne({ _id: 1, completeTo: at(10) });
+    const { watermarks } = withFreshJoins({ control }, { database, number: 1 });
+    // a projector has still records of tags to apply
+    expect(await watermarks()).toEqual([at(30)]);
+    await progressOf(control).updateOne({ topic: 'tags' }, { $set: { completeTo: at(70) } });
+    expect(await watermarks()).toEqual([at(60)]);
   });
 });

@@ -74,7 +74,9 @@ describe('a comparison', () => {
     let nowMs = 0;
     let polls = 0;
     /** Ten seconds pass at each poll; the watermark moves until the poll `until`. */
-    const options = { expectations: [], now: async () => now, report: () => undefined, nowMs: () => nowMs };
+    const lines: string[] = [];
+    const report = (line: string) => void lines.push(line);
+    const options = { expectations: [], now: async () => now, report, nowMs: () => nowMs };
     const moving = (until: number, again: Pair[]): PairSource => ({
       ...comparisonOf(again),
       watermarks: async () => {
@@ -85,8 +87,10 @@ describe('a comparison', () => {
     });
     await compareDocuments(moving(4, settled), options);
     expect(polls).toBe(4);
+    expect(lines.join()).not.toContain('lag');
     polls = 0;
     await compareDocuments(moving(0, settled), options);
     expect(polls).toBe(3);
+    expect(lines.at(-1)).toContain('may be due to lag');
   });
 });

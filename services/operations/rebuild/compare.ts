@@ -21,7 +21,7 @@ export type PairSource = {
   reread: (kind: Kind, ids: string[]) => Promise<Pair[]>;
   /** The documents as the API presents them, if that depends on other documents; null if the API does not serve them. */
   asPresented: (kind: Kind, pairs: Pair[], now: Date) => Promise<Pair[]>;
-  /** The watermarks of both sides. */
+  /** The watermarks of both sides; a partition where only an open transaction holds it does not count. */
   watermarks: () => Promise<Date[]>;
 };
 
@@ -120,7 +120,10 @@ async function recheckAll(
       `differences in ${counted(sizeOf(candidates), 'document')}; comparing again once both sides have caught up`,
     );
     const at = await now();
-    await watermarksPassed(source, at, nowMs);
+    if (!(await watermarksPassed(source, at, nowMs)))
+      report(
+        `a watermark has stood still for ${stallMs / 1_000} s: the remaining differences may be due to lag`,
+      );
     const changed: Candidates = new Map();
     for (const [kind, before] of candidates)
       for (const { pair, found } of await reread(source, kind, [...before.keys()], at)) {
@@ -164,12 +167,12 @@ async function reread(source: PairSource, kind: Kind, ids: string[], now: Date):
   return found;
 }
 
-/** Waits until every watermark has passed an instant, or the ones that have not stand still. */
+/** Waits until every watermark has passed an instant, or the ones that have not stand still. Resolves to whether all have. */
 async function watermarksPassed(
   { watermarks }: PairSource,
   instant: Date,
   nowMs: () => number,
-): Promise<void> {
+): Promise<boolean> {
   let before = '';
   let movedAtMs = nowMs();
   const lagging = async () => {
@@ -181,7 +184,8 @@ async function watermarksPassed(
     before = present;
     return present;
   };
-  await pollUntil(lagging, (present) => present === '' || nowMs() - movedAtMs > stallMs, { everyMs: 500 });
+  const isDone = (present: string) => present === '' || nowMs() - movedAtMs > stallMs;
+  return (await pollUntil(lagging, isDone, { everyMs: 500 })) === '';
 }
 
 /** The result in one line. It counts documents and differences, because one document may have several. */

@@ -11,7 +11,7 @@ import {
 } from '../../../shared/documents/visibility.ts';
 import type { TicketJoined } from '../../../shared/documents/ticket.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
-import { watermark } from '../../../shared/control/progress.ts';
+import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { idsInState, join, readReferences } from '../../projector/materialize/join.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
@@ -33,7 +33,6 @@ export type Side = { database: Db; number: number };
 
 /** Pairs of a build (`actual`) and the active generation (`expected`). */
 export function betweenGenerations({ control }: { control: Db }, active: Side, built: Side): PairSource {
-  const watermarkOf = async ({ number }: Side) => (await watermark(control, number)) ?? new Date(0);
   const byId = (found: ComparedDocument[]) => new Map(found.map((document) => [document._id, document]));
   return {
     scan: (kind) => batches(merged(documents(active.database, kind), documents(built.database, kind))),
@@ -57,8 +56,23 @@ export function betweenGenerations({ control }: { control: Db }, active: Side, b
         actual: after.get(pair.actual?._id ?? '') ?? null,
       }));
     },
-    watermarks: () => Promise.all([watermarkOf(active), watermarkOf(built)]),
+    watermarks: () => Promise.all([active, built].map(({ number }) => appliedTo(control, number))),
   };
+}
+
+/**
+ * The watermark, without the partitions where it stands because a transaction is open: they count as applied up to the last
+ * time that their projector found nothing else to apply.
+ */
+async function appliedTo(control: Db, generation: number): Promise<Date> {
+  const [raised, partitions] = await Promise.all([
+    watermark(control, generation),
+    progressOf(control).find({ generation }).toArray(),
+  ]);
+  const instants = partitions.map(({ cause, completeTo, updatedAt }) =>
+    Number(cause === 'open_transaction' ? updatedAt : completeTo),
+  );
+  return new Date(Math.max(Number(raised), instants.length > 0 ? Math.min(...instants) : 0));
 }
 
 /** Documents as the API presents them, if that depends on other documents. */
@@ -190,6 +204,6 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
     reread: async (kind, ids) =>
       fresh(kind, await documents(database, kind, { _id: { $in: ids }, ...living }).toArray()),
     asPresented: async (_kind, pairs) => pairs,
-    watermarks: async () => [(await watermark(control, number)) ?? new Date(0)],
+    watermarks: async () => [await appliedTo(control, number)],
   };
 }
