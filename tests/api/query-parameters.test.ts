@@ -59,6 +59,16 @@ test.each([
 });
 
 test.each([
+  ['svc_live_aBcDeFgH9', '[redacted]'],
+  ['svc_live_aBcDeFgH9=1', '[redacted]'],
+  ['api_key=svc_live_aBcDeFgH9', 'api_key'],
+])('an API key in the URL is recognized and not repeated: ?%s', async (query, param) => {
+  const answer = await api.get(`/v1/tickets?${query}`);
+  expect(errorOf(answer)).toMatchObject({ param, message: expect.stringContaining('replace this one') });
+  expect(answer.text).not.toContain('aBcDeFgH9');
+});
+
+test.each([
   ...paths.map((list) => [list, 'limit=1&limit=2', 'limit']),
   ...paths.map((list) => [list, 'startingAfter=a&startingAfter=b', 'startingAfter']),
   ...enumerated

@@ -44,13 +44,15 @@ const keyShape = /[A-Za-z0-9]_(live|test)_[!-~]{8}/;
 /**
  * Parses a query string with a schema whose fields are the parameters. An unknown name, an invalid value or a repeated
  * parameter throws `invalid_query_parameter`. `param` names the first parameter that contains an API key, or the first
- * unknown one, in the order sent; otherwise the first invalid one in the order declared.
+ * unknown one, in the order sent; otherwise the first invalid one in the order declared. A name that is a key is not repeated.
  */
 export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.output<Q> {
   const given = new URLSearchParams(search);
   const names = Object.keys(schema.shape);
   for (const [name, value] of given) {
-    if (keyShape.test(value)) throw invalid(name, `\`${name}\` looks like an API key; ${keyRemedy}`);
+    const shown = keyShape.test(name) ? '[redacted]' : name;
+    if (shown !== name || keyShape.test(value))
+      throw invalid(shown, `\`${shown}\` looks like an API key; ${keyRemedy}`);
   }
   const values = [...new Set(given.keys())].map((name) => {
     if (!names.includes(name)) throw invalid(name, unknownParameter(name, names));
