@@ -54,7 +54,7 @@ export const apiSettings = {
   API_ANSWERS_MB_MAX: integer(64, 1_000_000)
     .default(128)
     .describe(
-      'Megabytes that responses in progress may hold in memory. A read counts as its expected size, estimated from the recent reads of its organization (at first 16 for a page and 4 for a document); then the response text counts until the client has taken it. One organization may have a quarter, and once half is in use a quarter of the rest; one key may have half as much as its organization. Further reads wait up to 10 s, then 503 `service_unavailable`',
+      'Megabytes that responses in progress may hold in memory. A read counts as its expected size, estimated from the recent reads of its organization (at first 16 for a page and 4 for a document); then the response text counts until the client has taken it. One organization may have a quarter, and once half is in use a quarter of the rest; one key may have half as much as its organization. Further reads wait up to 10 s, then 429 `too_many_requests`, or 503 `service_unavailable` if all is in use',
     ),
   API_SCAN_ENTRIES_MAX: integer(1_000, 10_000_000)
     .default(20_000)

@@ -33,7 +33,7 @@ const requestMetrics = (registers: Registry[]) => ({
   }),
   requestsRefused: new Counter({
     name: 'api_requests_refused_total',
-    help: 'Requests refused because a limit was in use; by reason: share (429: the part of `API_REQUESTS_MAX` of their organization or key), requests (503: all of it), memory (503: `API_ANSWERS_MB_MAX`, or a share of it)',
+    help: 'Requests refused because a limit was in use; by reason: share (429: the part of a limit of their organization or key), requests (503: all of `API_REQUESTS_MAX`), memory (503: all of `API_ANSWERS_MB_MAX`)',
     labelNames: ['reason'] as const,
     registers,
   }),

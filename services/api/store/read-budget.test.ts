@@ -142,13 +142,14 @@ describe('the read budget', () => {
     expect(admitted).toEqual(['a/1', 'a/2', 'b']);
   });
 
-  it('returns to zero, and rejects a read that waits too long', async () => {
+  it('returns to zero, and rejects a read that waits too long: for its own share, or for room', async () => {
     const budget = budgetOf(4, 100, 1);
     await budget.acquire(caller('a'), replyBytesMax);
-    await expect(budget.acquire(caller('a'), replyBytesMax)).rejects.toThrow('no room');
-    budget.release(caller('a'), replyBytesMax);
-    await budget.acquire(caller('a'), replyBytesMax);
-    budget.release(caller('a'), replyBytesMax);
+    await expect(budget.acquire(caller('a'), replyBytesMax)).rejects.toMatchObject({ limit: 'share' });
+    for (const name of ['b', 'c', 'd']) await budget.acquire(caller(name), replyBytesMax);
+    for (const name of ['a', 'e'])
+      await expect(budget.acquire(caller(name), replyBytesMax)).rejects.toMatchObject({ limit: 'memory' });
+    for (const name of ['a', 'b', 'c', 'd']) budget.release(caller(name), replyBytesMax);
     expect(budget.usage()).toEqual({ reads: 0, bytes: 0, waiting: 0 });
   });
 });

@@ -107,7 +107,8 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
         add(caller, 1, bytes);
         return;
       }
-      const admitted = enqueue(waiting, { caller, bytes }, waitMs);
+      const limit = () => (hasRoom(bytes) && !mayRead(caller, bytes) ? 'share' : 'memory');
+      const admitted = enqueue(waiting, { caller, bytes }, { waitMs, limit });
       admitWaiting();
       await admitted;
     },
@@ -126,8 +127,12 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
 
 const keyName = ({ orgId, keyId }: Caller) => `${orgId} ${keyId}`;
 
-/** Adds a read to the queue and resolves when it is admitted. */
-const enqueue = (waiting: Set<Waiting>, read: Omit<Waiting, 'admit'>, waitMs: number) =>
+/** Adds a read to the queue and resolves when it is admitted. `limit` names the one that it waits for. */
+const enqueue = (
+  waiting: Set<Waiting>,
+  read: Omit<Waiting, 'admit'>,
+  { waitMs, limit }: { waitMs: number; limit: () => 'memory' | 'share' },
+) =>
   new Promise<void>((resolve, reject) => {
     const finish = (complete: () => void) => {
       clearTimeout(timer);
@@ -136,7 +141,7 @@ const enqueue = (waiting: Set<Waiting>, read: Omit<Waiting, 'admit'>, waitMs: nu
     };
     const entry: Waiting = { ...read, admit: () => finish(resolve) };
     const timer = setTimeout(
-      () => finish(() => reject(new Overloaded('memory', `no room for a read within ${waitMs} ms`))),
+      () => finish(() => reject(new Overloaded(limit(), `no room for a read within ${waitMs} ms`))),
       waitMs,
     );
     timer.unref();

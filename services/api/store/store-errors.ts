@@ -9,7 +9,7 @@ export class StoreUnavailable extends Error {
 
 /**
  * A limit of this process was met: the store is well, and the client should try again soon. `share` is the part of
- * `requests` that one organization or key may use.
+ * `requests` or `memory` that one organization or key may use: its own load has used it up.
  */
 export class Overloaded extends Error {
   override readonly name = 'Overloaded';
