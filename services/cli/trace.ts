@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
-import { requestIdShape, type RequestTrace } from '../../shared/store/request-traces.ts';
-import { readTrace, traceRows } from '../operations/traces/read-trace.ts';
+import { requestIdShape } from '../../shared/store/request-traces.ts';
+import { readTrace, traceRows, type FoundTrace } from '../operations/traces/read-trace.ts';
 import { configs } from './config.ts';
 import { withMongo, type Accept, type CommandOutput, type Context } from './context.ts';
 import { example, jsonOption } from './options.ts';
@@ -31,4 +31,4 @@ async function printTrace(
   return output(options, trace, renderTrace(trace));
 }
 
-const renderTrace = (trace: RequestTrace): string => rows(traceRows(trace));
+const renderTrace = (trace: FoundTrace): string => rows(traceRows(trace));

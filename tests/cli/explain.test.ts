@@ -137,7 +137,11 @@ describe('support-cli explain', () => {
     const common = { at, status: 200, code: null, keyId: 'key_1' };
     const trace = { ...common, _id: first, pathId: 'ti_1', route: '/v1/tickets/:id' } as RequestTrace;
     const list = { ...common, _id: second, pathId: null, route: '/v1/tickets' } as RequestTrace;
-    await requestTracesOf(environment.control).insertMany([trace, list, { ...trace, _id: third }]);
+    const batch = { replica: 'api-1', expiresAt: new Date(Date.now() + 60_000) };
+    await requestTracesOf(environment.control).insertMany([
+      { ...batch, _id: first, traces: [trace, list] },
+      { ...batch, _id: third, traces: [{ ...trace, _id: third }] },
+    ]);
     const { id, requests } = await explained(first);
     const shown = { time: at.toISOString(), status: 200, code: null, key: 'key_1' };
     expect([id, requests]).toEqual([

@@ -100,7 +100,7 @@ export async function serve({ environment }: Projector): Promise<string> {
   }
   const [requestId = ''] = requestIds;
   const traced = requestTracesOf(environment.control);
-  await eventually(async () => (await traced.countDocuments({ _id: requestId })) === 1);
+  await eventually(async () => (await traced.countDocuments({ 'traces._id': requestId })) === 1);
   await api.close();
   await client.close();
   return requestId;

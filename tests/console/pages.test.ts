@@ -141,7 +141,7 @@ describe('a dead letter and a document', () => {
 
   it('are found by the Request-Id of a request, with its trace', async () => {
     const _id = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
-    await requestTracesOf(environment.control).insertOne({
+    const trace = {
       _id,
       pathId: 'ti_1',
       route: '/v1/tickets/:id',
@@ -151,12 +151,13 @@ describe('a dead letter and a document', () => {
       code: null,
       keyId: 'key_1',
       orgId: 'org_1',
-      replica: 'api-1',
       at: new Date(),
-      expiresAt: new Date(Date.now() + 60_000),
       durationMs: 1,
       aborted: false,
-    });
+    };
+    const expiresAt = new Date(Date.now() + 60_000);
+    const batch = { _id, traces: [trace], replica: 'api-1', expiresAt };
+    await requestTracesOf(environment.control).insertOne(batch);
     const text = textOf(await console.read(`/explain?id=${_id}`));
     expect(text).toContain('/v1/tickets/:id');
     expect(text).toContain('ticket ti_1');

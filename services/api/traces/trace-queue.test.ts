@@ -11,12 +11,14 @@ const trace = (index: number) => ({ _id: idOf(index) }) as RequestTrace;
 /** A queue with a store whose availability the test controls. */
 function given(limits: Parameters<typeof startTraceQueue>[1]) {
   const stored: string[] = [];
+  const batches: string[][] = [];
   const lines: string[] = [];
   const store = { isAway: false, refused: 0 };
   const { tracesWritten, tracesLost } = createMetrics();
   const queue = startTraceQueue(
     {
       write: async (batch) => {
+        batches.push(batch.map(({ _id }) => _id));
         if (store.isAway) throw new Error('away');
         stored.push(...batch.map(({ _id }) => _id));
         return store.refused;
@@ -33,7 +35,7 @@ function given(limits: Parameters<typeof startTraceQueue>[1]) {
         value > 0 ? [[labels.reason, value]] : [],
       ),
     ) as Record<string, number>;
-  return { queue, store, stored, lost, lines: () => lines.join('') };
+  return { queue, store, stored, batches, lost, lines: () => lines.join('') };
 }
 
 const until = async (holds: () => boolean) => {
@@ -75,6 +77,17 @@ describe('the queue of traces', () => {
     await away.queue.stop();
     expect(await away.lost()).toEqual({ shutdown: 1 });
     expect(away.lines()).toContain('"traces":1');
+  });
+
+  it('repeats a failed batch as it was, since it may have been stored', async () => {
+    const { queue, store, batches } = given({});
+    store.isAway = true;
+    queue.add(trace(0));
+    await until(() => batches.length > 0);
+    queue.add(trace(1));
+    store.isAway = false;
+    await queue.stop();
+    expect(batches).toEqual([[idOf(0)], [idOf(0)], [idOf(1)]]);
   });
 
   it('counts traces that the store refuses for good', async () => {

@@ -22,7 +22,7 @@ type TraceQueueDeps = {
 
 /** At about 1 KB each, this limits the memory that an unavailable store can cost; further traces are lost. */
 const queuedMax = 10_000;
-/** Small enough that encoding a batch delays requests by a few milliseconds at most. */
+/** Small enough that encoding a batch delays requests by a few milliseconds at most, and far below 16 MB. */
 const batchMax = 250;
 /** The maximum age of a trace before it is written, while the store answers. */
 const flushIntervalMs = 500;
@@ -41,29 +41,30 @@ export function startTraceQueue(
   const { write, written, lost, logger } = deps;
   const max = { queuedMax, flushIntervalMs, shutdownGraceMs, ...limits };
   const queue: RequestTrace[] = [];
+  /** The batch of a failed write, which may have been stored: it stays as it is. */
+  let failed: RequestTrace[] | null = null;
   const stopping = new AbortController();
   const losses = countLosses(lost, logger);
-  let isFailing = false;
 
   const writeBatch = async () => {
-    const batch = queue.slice(0, batchMax);
+    const batch = failed ?? queue.slice(0, batchMax);
     try {
       const refused = await write(batch);
       queue.splice(0, batch.length);
       written.inc(batch.length - refused);
       losses.add(refused, 'refused');
-      isFailing = false;
+      failed = null;
     } catch (error) {
-      if (!isFailing) logger.warn({ error }, 'request traces could not be written; trying again');
-      isFailing = true;
+      if (!failed) logger.warn({ error }, 'request traces could not be written; trying again');
+      failed = batch;
     }
   };
   const loop = async () => {
     while (!stopping.signal.aborted) {
-      const pauseMs = isFailing ? retryIntervalMs : max.flushIntervalMs;
+      const pauseMs = failed ? retryIntervalMs : max.flushIntervalMs;
       await sleep(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
       if (queue.length > 0) await writeBatch();
-      while (!isFailing && queue.length >= batchMax) await writeBatch();
+      while (!failed && queue.length >= batchMax) await writeBatch();
       losses.report();
     }
   };
@@ -71,7 +72,7 @@ export function startTraceQueue(
     await running;
     while (queue.length > 0) {
       await writeBatch();
-      if (isFailing) await sleep(100, undefined, { ref: false });
+      if (failed) await sleep(100, undefined, { ref: false });
     }
   };
   const running = loop();

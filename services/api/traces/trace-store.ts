@@ -1,9 +1,12 @@
+import { hostname } from 'node:os';
 import type { Db } from 'mongodb';
+import { dayMs } from '../../../shared/documents/instant.ts';
 import { builtByMajority } from '../../../shared/store/indexes.ts';
 import {
-  requestTraceIndex,
+  requestTraceIndexes,
   requestTracesOf,
   type RequestTrace,
+  type TraceBatch,
 } from '../../../shared/store/request-traces.ts';
 
 /** How long the store may take for a batch; then the connection is dropped. */
@@ -11,22 +14,30 @@ const writeTimeoutMs = 5_000;
 const duplicateKey = 11_000;
 
 /**
- * Writes batches of traces and returns how many of a batch were refused. The first batch creates the TTL index: the API
- * writes the traces, so the API also ensures that they expire. It sends raw commands because these take a signal, which
- * the driver's `insertMany` does not.
+ * Stores batches of traces, each in one document, and returns how many traces were refused. The first batch creates the
+ * indexes: the API writes the traces, so the API also ensures that they expire. It sends raw commands because these take
+ * a signal, which the driver's `insertOne` does not. A trace is no customer's data: `w: 1` may lose the last ones in a
+ * fail-over.
  */
-export function createTraceWriter(control: Db): (batch: RequestTrace[]) => Promise<number> {
+export function createTraceWriter(
+  control: Db,
+  keptDays: number,
+): (traces: RequestTrace[]) => Promise<number> {
   const collection = requestTracesOf(control).collectionName;
   const run = (command: Record<string, unknown>) =>
     control.command(command, { signal: AbortSignal.timeout(writeTimeoutMs) });
   let isIndexed = false;
-  return async (documents) => {
+  return async (traces) => {
+    const [first] = traces;
+    if (!first) return 0;
     if (!isIndexed)
-      await run({ createIndexes: collection, indexes: [requestTraceIndex], ...builtByMajority });
+      await run({ createIndexes: collection, indexes: requestTraceIndexes, ...builtByMajority });
     isIndexed = true;
-    const insert = { insert: collection, documents, ordered: false, writeConcern: { w: 1 } };
+    const expiresAt = new Date(Date.now() + keptDays * dayMs);
+    const batch: TraceBatch = { _id: first._id, traces, replica: hostname(), expiresAt };
+    const insert = { insert: collection, documents: [batch], writeConcern: { w: 1 } };
     const { writeErrors = [] } = (await run(insert)) as { writeErrors?: { code: number }[] };
     // A duplicate was stored by an earlier attempt whose answer was lost.
-    return writeErrors.filter(({ code }) => code !== duplicateKey).length;
+    return writeErrors.some(({ code }) => code !== duplicateKey) ? traces.length : 0;
   };
 }

@@ -1,7 +1,5 @@
-import { hostname } from 'node:os';
 import type { Db } from 'mongodb';
 import type { Counter } from 'prom-client';
-import { dayMs } from '../../../shared/documents/instant.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 import type { Caller } from '../auth/caller.ts';
@@ -50,9 +48,9 @@ export function startTracing(
   { keptDays, keylessMax }: TracingOptions,
 ): Tracing {
   const { tracesWritten: written, tracesLost: lost } = metrics;
-  const { add, stop } = startTraceQueue({ write: createTraceWriter(control), written, lost, logger });
+  const write = createTraceWriter(control, keptDays);
+  const { add, stop } = startTraceQueue({ write, written, lost, logger });
   const budget = createMemoryRateLimiter({ limit: { requests: keylessMax, windowSeconds: 60 }, nowMs });
-  const replica = hostname();
   const shapes = new Map(routes.map(({ path, query }) => [path, query.shape]));
   const trace: Trace = ({ requestId, pathId, search, caller, ...request }) => {
     const isLimited = caller !== null && request.code !== 'too_many_requests';
@@ -71,8 +69,6 @@ export function startTracing(
       durationMs: Math.round(request.durationMs * 10) / 10,
       keyId: caller?.keyId ?? null,
       orgId: caller?.orgId ?? null,
-      replica,
-      expiresAt: new Date(request.at.getTime() + keptDays * dayMs),
     });
   };
   return { trace, stop };

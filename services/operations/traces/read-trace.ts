@@ -1,11 +1,15 @@
 import type { Db } from 'mongodb';
 import { decodeTime } from 'ulid';
-import { requestTracesOf, type RequestTrace } from '../../../shared/store/request-traces.ts';
+import { requestTracesOf, type RequestTrace, type TraceBatch } from '../../../shared/store/request-traces.ts';
+
+/** A trace, and what its batch says of it. */
+export type FoundTrace = RequestTrace & Pick<TraceBatch, 'replica' | 'expiresAt'>;
 
 /** Returns the trace of a request. Throws an error with the possible reasons if there is none. */
-export async function readTrace(control: Db, requestId: string): Promise<RequestTrace> {
-  const trace = await requestTracesOf(control).findOne({ _id: requestId });
-  if (trace) return trace;
+export async function readTrace(control: Db, requestId: string): Promise<FoundTrace> {
+  const batch = await requestTracesOf(control).findOne({ 'traces._id': requestId });
+  const trace = batch?.traces.find(({ _id }) => _id === requestId);
+  if (batch && trace) return { ...trace, replica: batch.replica, expiresAt: batch.expiresAt };
   const at = new Date(decodeTime(requestId.slice('req_'.length))).toISOString();
   throw new Error(
     `there is no trace of ${requestId}, a request of ${at}. Either the trace has expired ` +
@@ -19,17 +23,21 @@ const searchedMax = 20_000;
 const recentMax = 5;
 
 /** The latest traced requests whose path names an id, the latest first. */
-export const recentRequests = (control: Db, id: string): Promise<RequestTrace[]> =>
-  requestTracesOf(control)
+export async function recentRequests(control: Db, id: string): Promise<RequestTrace[]> {
+  const found = await requestTracesOf(control)
     // A Request-Id begins with its time.
-    .aggregate<RequestTrace>([
+    .aggregate<{ traces: RequestTrace }>([
       { $sort: { _id: -1 } },
-      ...[{ $limit: searchedMax }, { $match: { pathId: id } }, { $limit: recentMax }],
+      { $unwind: '$traces' },
+      ...[{ $limit: searchedMax }, { $match: { 'traces.pathId': id } }],
+      ...[{ $sort: { 'traces._id': -1 } }, { $limit: recentMax }],
     ])
     .toArray();
+  return found.map(({ traces }) => traces);
+}
 
 /** The fields of a trace that are known, as an operator reads them. */
-export function traceRows(trace: RequestTrace): [name: string, value: string][] {
+export function traceRows(trace: FoundTrace): [name: string, value: string][] {
   const parameters = trace.parameters.map(
     ({ name, values }) => `${name}${values === null ? ' (value not kept)' : ` = ${values.join(', ')}`}`,
   );
