@@ -93,6 +93,13 @@ export default {
       from: { path: '^services/projector/main\\.ts$' },
       to: { path: '^services/projector/', pathNot: '\\.test\\.ts$', reachable: false },
     },
+    {
+      name: 'resources-are-registered',
+      comment: 'services/api/resources/routes.ts has the routes of every resource.',
+      severity: 'error',
+      from: { path: '^services/api/resources/routes\\.ts$' },
+      to: { path: '^services/api/resources/', pathNot: '\\.test\\.ts$', reachable: false },
+    },
     upward(
       'projector-knows-no-operations',
       '^services/projector/',

@@ -7,7 +7,13 @@ import { withKeyFile } from '../dev-servers/docker/containers.ts';
 import { commandsIn } from '../../services/operations/deployment.ts';
 import { images } from '../dev-servers/docker/engine.ts';
 
-type Service = { image: string; ports?: string[]; entrypoint?: string[]; volumes?: string[] };
+type Service = {
+  image: string;
+  stop_grace_period?: string;
+  ports?: string[];
+  entrypoint?: string[];
+  volumes?: string[];
+};
 const text = readFileSync('docker-compose.yml', 'utf8');
 const { services } = parse(text, { merge: true }) as { services: Record<string, Service> };
 
@@ -33,6 +39,11 @@ test('the images have exact versions, and the images and the entrypoint are thos
     if (image !== 'support-read-models') expect(image).toMatch(/:v?\d+\.\d+\.\d+(-[a-z-]+)?$/);
   // Compose treats $ as a variable unless it is doubled.
   expect(services.mongo?.entrypoint?.[2]?.replaceAll('$$', '$')).toBe(withKeyFile);
+});
+
+test('Compose waits for longer than a service needs to stop', () => {
+  for (const name of ['api', 'replica', 'projector'])
+    expect([name, parseInt(services[name]?.stop_grace_period ?? '0')]).toEqual([name, 35]);
 });
 
 test('the mounted configuration files exist', () => {

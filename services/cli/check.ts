@@ -39,7 +39,7 @@ export function addCheck(program: Command, accept: Accept): void {
     .action((role, options) => accept(check, { role, ...options }));
 }
 
-/** What was connected to. `detail` says with which setting and, if it failed, why. */
+/** One server. `detail` names the setting and, after a failure, its reason. */
 type Check = { name: string; isMet: boolean; detail: string };
 
 type Line = (name: string, work: () => Promise<string>) => Promise<boolean>;

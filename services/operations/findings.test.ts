@@ -199,6 +199,28 @@ test.each<[string, Facts, string, string[], string]>([
   expect(all.find((one) => one.name === name && one.generation === 2)?.text).toContain(text);
 });
 
+test.each([
+  ['kafka', { problem: 'no' }, every],
+  ['settings', { settingsProblem: 'no' }, switches],
+])('the finding %s of the whole system prevents its steps with each generation', (name, changes, steps) => {
+  const all = findings(beside(ready(), kafka(changes)));
+  for (const step of ['ready', 'promote', 'rollback'] as const)
+    expect([step, blocking(all, 2, step).map((one) => one.name)]).toEqual([
+      step,
+      steps.includes(step) ? [name] : [],
+    ]);
+});
+
+test('a load cannot end whose partition is gone, or shorter than it was at the start', () => {
+  const loadTo = [0, 1].map((partition) => ({ topic: 't', partition, end: 10 }));
+  const own2 = own(2, 'building', { generation: { loadTo } });
+  const texts = findings(beside(own2, beginsAt(0))).filter(({ name }) => name === 'load');
+  expect(texts.map(({ text }) => text.split(':')[0])).toEqual([
+    'the load of t/0 ends at offset 10, but its log ends at 9',
+    'the load of t/1 ends at offset 10, but its log ends at 0',
+  ]);
+});
+
 test('a generation that no projector has read the log for has missed no tombstone; since its start it counts', () => {
   const registered = { registeredAt: before(200 * 3_600) };
   const missed = (changes: Changes) =>

@@ -1,34 +1,71 @@
+import type { Generation } from '../../shared/control/generations.ts';
+import type { Progress } from '../../shared/control/progress.ts';
 import { measurePartitions, sumByTopic } from './partitions.ts';
-import { type Progress } from '../../shared/control/progress.ts';
 
-const at = new Date('2026-11-24T12:00:00Z');
-const progress = [0, 1].map((partition) => ({
-  ...{ generation: 1, topic: 'tags', partition, position: 5, end: 9, cause: 'backlog' as const },
-  ...{ completeTo: at, updatedAt: at, waitingSince: null, release: '1' },
-})) as unknown as Progress[];
-const members = [{ memberId: 'm', clientId: 'c', host: 'h', partitions: ['tags/1'], otherProtocol: null }];
-const causes = (ends: [string, number][] | null, owners: typeof members | null) => {
-  const { partitions } = measurePartitions({
-    generation: { number: 1, projectionVersion: 1, state: 'active', since: at, registeredAt: at },
-    ...{ topics: ['tags'], progress, members: owners, recreated: [], earlier: null, lagOf: () => 134 },
-    log: ends && {
-      partitions: ['tags/0', 'tags/1'],
-      ends: new Map(ends.map(([key, end]) => [key, { low: 0, end, stable: end }])),
-      ...{ topicIds: new Map(), unreachable: [] },
-    },
-  });
-  return { causes: partitions.map(({ cause }) => cause), topic: sumByTopic(partitions)[0]?.cause };
+const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
+const generation = { number: 1, state: 'active' } as Generation;
+const progress = (partition: number, position: number, updatedAt = at(60)) =>
+  ({ topic: 't', partition, position, end: 90, completeTo: at(50), updatedAt, cause: 'backlog' }) as Progress;
+const log = {
+  partitions: ['t/0', 't/1'],
+  ends: new Map(['t/0', 't/1'].map((key) => [key, { low: 0, end: 100, stable: 100 }])),
+  topicIds: new Map<string, string>(),
+  unreachable: [],
 };
-const ends = (first: number, second: number): [string, number][] => [
-  ['tags/0', first],
-  ['tags/1', second],
-];
+const member = (partitions: string[]) => ({
+  memberId: 'm',
+  clientId: 'c',
+  host: 'h',
+  partitions,
+  otherProtocol: null,
+});
+const base = { generation, topics: ['t'], log, members: null, recreated: [], lagOf: () => 5, earlier: null };
+const measure = (given: Partial<Parameters<typeof measurePartitions>[0]>) =>
+  measurePartitions({ ...base, progress: [progress(0, 40), progress(1, 70)], ...given }).partitions;
 
-test.each([
-  ['without an answer of Kafka: unknown', null, null, ['unreadable', 'unreadable'], 'unreadable'],
-  ['of an applied log without a projector', ends(5, 5), [], ['unassigned', 'unassigned'], 'unassigned'],
-  ['of the partition that has one, not of the oldest', ends(5, 9), null, [null, 'backlog'], 'backlog'],
-  ['of one partition without a projector', ends(5, 5), members, ['unassigned', null], 'unassigned'],
-])('the cause %s', (_, log, owners, expected, topic) => {
-  expect(causes(log, owners)).toEqual({ causes: expected, topic });
+test('positions, lag, rate and the time left are those between two readings', () => {
+  const earlier = { partitions: measure({ progress: [progress(0, 20), progress(1, 70)] }), seconds: 10 };
+  expect(measure({ earlier })).toMatchObject([
+    { partition: 0, position: 40, end: 100, lag: 60, recordsPerSecond: 2, secondsLeft: 30 },
+    { partition: 1, position: 70, end: 100, lag: 30, recordsPerSecond: 0, secondsLeft: null },
+  ]);
+  // A position that went back, as after a restored store, is no rate.
+  expect(measure({ earlier, progress: [progress(0, 10)] })[0]).toMatchObject({
+    recordsPerSecond: 0,
+    secondsLeft: null,
+  });
+});
+
+test('the cause is the saved one, unless nothing applies the partition or its log has no leader', () => {
+  const causes = (given: Parameters<typeof measure>[0]) => measure(given).map(({ cause }) => cause);
+  expect(causes({})).toEqual(['backlog', 'backlog']);
+  expect(causes({ members: [member(['t/0'])] })).toEqual(['backlog', 'unassigned']);
+  expect(causes({ log: { ...log, ends: new Map([['t/0', { low: 0, end: 100, stable: 100 }]]) } })).toEqual([
+    'backlog',
+    'unreadable',
+  ]);
+  expect(causes({ log: null })).toEqual(['unreadable', 'unreadable']);
+  const applied = [progress(0, 100), progress(1, 70)];
+  expect(causes({ progress: applied })).toEqual([null, 'backlog']);
+  expect(causes({ progress: applied, members: [] })).toEqual(['unassigned', 'unassigned']);
+  const left = [progress(0, 40), progress(1, 70, at(0))];
+  expect(causes({ progress: left })).toEqual(['backlog', 'unassigned']);
+  expect(causes({ progress: left, members: [member(['t/0', 't/1'])] })).toEqual(['backlog', 'starting']);
+});
+
+test('a topic has the sums of its partitions, and the longest lag and wait among them', () => {
+  const [one, other] = measure({}).map((partition, index) => ({
+    ...partition,
+    lagSeconds: 5 + index,
+    secondsLeft: 30 - index,
+  }));
+  if (!one || !other) throw new Error('two partitions were measured');
+  expect(sumByTopic([one, other])).toMatchObject([
+    { topic: 't', position: 110, end: 200, lag: 90, lagSeconds: 6, secondsLeft: 30 },
+  ]);
+  // The oldest partition may have applied everything: the cause is that of one that has not.
+  expect(sumByTopic([one, { ...other, cause: null }])[0]?.cause).toBe('backlog');
+  expect(sumByTopic([one, { ...other, lag: null, secondsLeft: null }])).toMatchObject([
+    { lag: null, secondsLeft: null },
+  ]);
 });

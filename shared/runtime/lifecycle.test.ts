@@ -1,4 +1,4 @@
-import { runClosers, type Closer } from './lifecycle.ts';
+import { onShutdown, runClosers, type Closer } from './lifecycle.ts';
 import { createLogger } from './logger.ts';
 
 const logger = createLogger('test', 'silent');
@@ -38,4 +38,17 @@ test.each<[string, Closer['close'], boolean]>([
   ['hangs', () => new Promise(() => undefined), false],
 ])('every closer runs in order if one %s', async (_, close, clean) => {
   expect(await run(close)).toEqual({ ran: all, clean });
+});
+
+test.each<[string, Closer['close'], number]>([
+  ['closes', async () => undefined, 0],
+  ['fails to close', () => Promise.reject(new Error('away')), 1],
+])('a service that %s exits with %3$i', async (_, close, code) => {
+  const exited = new Promise((resolve) => {
+    jest.spyOn(process, 'exit').mockImplementation(((given: number) => resolve(given)) as never);
+  });
+  jest.spyOn(process, 'on').mockReturnValue(process);
+  onShutdown(logger, [{ name: 'store', close, deadlineMs: 60_000 }])(0);
+  expect(await exited).toBe(code);
+  jest.restoreAllMocks();
 });

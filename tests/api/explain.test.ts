@@ -34,6 +34,9 @@ const positions = [
 
 const thread = { orgId: 'org_a', conversationId: 'conv_1', from: null };
 
+/** The indexes of lists that a query of this file has used, each after its kind. */
+const explained = new Set<string>();
+
 const store = useOpened(() => startStore());
 
 beforeAll(async () => {
@@ -60,7 +63,12 @@ beforeAll(async () => {
 }, 300_000);
 
 /** Expects one range of the hinted index for each of `ranges`, and no other stage that reads or sorts. */
-async function expectRanges(cursor: ReturnType<typeof pageCursor>, { hint }: PageQuery, ranges: number) {
+async function expectRanges(
+  cursor: ReturnType<typeof pageCursor>,
+  { kind, hint }: PageQuery,
+  ranges: number,
+) {
+  explained.add(`${kind} ${hint}`);
   const plan = planOf(await cursor.explain('executionStats'));
   expect(plan.scans).toEqual(Array.from({ length: ranges }, () => hint));
   expect(plan).toMatchObject({ sorts: false, readsAll: false });
@@ -162,4 +170,11 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
   it('of channels of a type', () =>
     expectOneRange(channelPageQuery({ orgId: 'org_a', limit, type: 'email', after }), 1));
   it('of Q&As', () => expectOneRange(qaPageQuery({ orgId: 'org_a', limit, after }), 1));
+});
+
+it('every index with a sort key has its queries here', () => {
+  const lists = Object.entries(resources).flatMap(([kind, { indexes }]) =>
+    indexes.filter(({ key }) => /"by/.test(JSON.stringify(key))).map(({ name }) => `${kind} ${name}`),
+  );
+  expect(lists.filter((index) => !explained.has(index))).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pagesWithTables, settingVariables, withTables } from '../../infra/docs-tables/tables.ts';
+import { createRoutes } from '../../services/api/resources/routes.ts';
 import { codesIn, proseOf, readPages, type Page } from './read-pages.ts';
 
 let pages: Page[] = [];
@@ -107,6 +108,16 @@ describe('the tree of the README', () => {
     const ofTests = [...folders].flatMap((folder) => folder.match(/^tests\/[a-z-]+/) ?? []);
     expect(ofTests.filter((folder) => !text.includes(folder))).toEqual([]);
   });
+});
+
+it('both pages on paging name every list', () => {
+  for (const path of ['docs/guides/paging.md', 'docs/internals/paging.md']) {
+    const { text = '' } = pages.find((page) => page.path === path) ?? {};
+    const lists = createRoutes({ now: () => new Date(), brand: '' })
+      .filter(({ query }) => 'startingAfter' in query.shape)
+      .map((route) => `\`${route.path.replace(':id', '{id}')}\``);
+    expect([path, lists.filter((list) => !text.includes(list))]).toEqual([path, []]);
+  }
 });
 
 it('commands of npm exist', async () => {

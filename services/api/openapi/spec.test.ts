@@ -45,6 +45,11 @@ test("the recommended rules of Redocly's linter report nothing, with and without
   rmSync(folder, { recursive: true });
 });
 
+test('each tag of an operation has a description, and each description a tag', () => {
+  const tags = Object.values(document.paths).flatMap(({ get }) => get.tags);
+  expect(new Set(document.tags.map(({ name }) => name))).toEqual(new Set(tags));
+});
+
 test('it has the licence of the package', () => {
   const { license } = JSON.parse(readFileSync('package.json', 'utf8')) as { license: string };
   expect(document.info.license.identifier).toBe(`LicenseRef-${license}`);

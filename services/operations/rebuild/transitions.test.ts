@@ -1,5 +1,5 @@
 import { projectionVersion, type GenerationRegistry } from '../../../shared/control/generations.ts';
-import { advance } from '../../../shared/control/registry.ts';
+import { advance, withTransition } from '../../../shared/control/registry.ts';
 import { activate, beginDrop, endDrop, register } from './transitions.ts';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour));
@@ -76,4 +76,11 @@ describe('the registry of generations', () => {
   ])('refuses %s', (_, refused, message) => {
     expect(refused).toThrow(message);
   });
+});
+
+test('the history keeps the latest 1,000 transitions', () => {
+  const transition = { generation: 1, from: null, to: 'active' as const, ...cause(1) };
+  const history = Array.from({ length: 1_000 }, (_, index) => ({ ...transition, generation: index }));
+  const kept = withTransition({ ...first, history }, { ...transition, generation: 1_000 }).history;
+  expect([kept.length, kept[0]?.generation, kept.at(-1)?.generation]).toEqual([1_000, 1, 1_000]);
 });

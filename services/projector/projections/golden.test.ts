@@ -1,16 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { resources, states } from '../../../shared/documents/resources.ts';
-import { projectionVersion } from '../../../shared/control/generations.ts';
+import { projectionVersion, servedVersions } from '../../../shared/control/generations.ts';
 import { examples } from '../../../tests/support/example-states.ts';
 import { given, living } from '../../../tests/support/example-join.ts';
 
 /** `UPDATE_GOLDEN=1` writes the file of a new version, and adds a new entity. Documents in a file never change. */
 const mayWrite = process.env.UPDATE_GOLDEN === '1';
-const path = join(__dirname, 'golden', `version-${projectionVersion}.json`);
+const folder = join(__dirname, 'golden');
+const path = join(folder, `version-${projectionVersion}.json`);
 
 /** Values for the references of the examples, so that every edge finds its entity. */
 const references: { [K in Kind]?: Record<string, unknown> } = {
@@ -71,4 +72,9 @@ test.each(kinds)(`documents of %s are those of projection version ${projectionVe
   // If this fails, stored documents change: raise `projectionVersion` in shared/control/generations.ts, then write the new
   // file with UPDATE_GOLDEN=1. docs/rebuilding.md says how such a change is deployed.
   expect(actual[kind]).toEqual(golden[kind]);
+});
+
+test('the API serves the version of each file: a file goes when `servedVersions` no longer names its version', async () => {
+  const files = servedVersions.map((version) => `version-${version}.json`);
+  expect((await readdir(folder)).toSorted()).toEqual(files.toSorted());
 });

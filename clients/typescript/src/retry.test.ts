@@ -1,0 +1,34 @@
+import { ApiError } from './errors.ts';
+import { createRetries } from './retry.ts';
+
+const error = (status: number, code: 'too_many_requests' | null, retryAfterMs: number | null = null) =>
+  new ApiError({ status, type: null, code, message: '', requestId: null, retryAfterMs });
+
+/** Runs a request that fails with these errors, one after another; returns the time that it took. */
+async function run(errors: ApiError[], retries = 2): Promise<number> {
+  let nowMs = 0;
+  const sleep = async (delayMs: number) => void (nowMs += delayMs);
+  const retry = createRetries({ sleep, random: () => 0, nowMs: () => nowMs });
+  await retry({ retries, retryForMs: 60_000, signal: undefined }, async () => {
+    const failure = errors.shift();
+    if (failure) throw failure;
+  });
+  return nowMs;
+}
+
+test('waits for the rate limit are no failed attempts, and their time does not count', async () => {
+  const limited = Array.from({ length: 4 }, () => error(429, 'too_many_requests', 50_000));
+  expect(await run([...limited, error(502, null)])).toBeGreaterThanOrEqual(200_000);
+});
+
+test.each([429, 408, 500, 502, 503])(
+  'a %i of a proxy is repeated, as often as the client may',
+  async (status) => {
+    await expect(run([error(status, null), error(status, null)])).resolves.toBeLessThan(60_000);
+    await expect(run([1, 2, 3].map(() => error(status, null)))).rejects.toMatchObject({ status });
+  },
+);
+
+test('a refusal of the request itself is not repeated', async () => {
+  await expect(run([error(404, null)])).rejects.toMatchObject({ status: 404 });
+});
