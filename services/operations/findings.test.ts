@@ -1,76 +1,7 @@
-import type { Generation } from '../../shared/control/generations.ts';
 import type { Facts, GenerationFacts } from './facts.ts';
 import { blocking, checklist, condition, findings, findingsOf, verdict } from './findings.ts';
+import { before, facts, own, report, type Changes } from './facts-for-tests.ts';
 
-const now = new Date('2026-11-24T12:00:00Z');
-const before = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
-const report: NonNullable<Generation['report']> = {
-  at: before(60),
-  against: 1,
-  versions: { generation: 1, against: 1 },
-  lows: [],
-  compared: 3,
-  differing: 0,
-  differences: 0,
-  expected: 0,
-  expectations: [],
-  by: 'ann',
-};
-
-type Changes = Partial<Omit<GenerationFacts, 'generation'>> & { generation?: Partial<Generation> };
-const own = (number: number, state: Generation['state'], changes: Changes = {}): GenerationFacts => ({
-  watermark: before(6),
-  lagSeconds: 1,
-  partitions: [],
-  topics: [],
-  lag: 0,
-  recordsAfterLoad: 0,
-  savedAt: now,
-  isUnpinned: false,
-  recreated: [],
-  failure: null,
-  rejects: [],
-  rejectCount: 0,
-  laggingPartitions: [],
-  ...changes,
-  generation: {
-    number,
-    projectionVersion: 1,
-    state,
-    since: before(9_000),
-    registeredAt: before(9_000),
-    ...changes.generation,
-  },
-});
-const facts = (generations: GenerationFacts[], changes: Partial<Facts> = {}): Facts => ({
-  now,
-  deployment: 'source',
-  rebuildDaysMax: 3,
-  registry: {
-    _id: 'active',
-    generation: 1,
-    since: before(9_000),
-    revision: 1,
-    lastNumber: 2,
-    generations: generations.map(({ generation }) => generation),
-    history: [],
-  },
-  generations,
-  kafka: {
-    problem: null,
-    missing: [],
-    otherPrefixes: [],
-    log: null,
-    settings: [],
-    settingsProblem: null,
-    members: new Map(),
-  },
-  replicas: [
-    { _id: 'a', host: 'h', pid: 1, release: '1', generation: 1, versions: [1], inProgress: [], at: now },
-  ],
-  deadLetters: 0,
-  ...changes,
-});
 const ready = (changes: Changes = {}) =>
   own(2, 'ready', { ...changes, generation: { report, ...changes.generation } });
 const judged = (given: Facts) => {

@@ -64,7 +64,9 @@ test.each([
   ['api_key=svc_live_aBcDeFgH9', 'api_key'],
 ])('an API key in the URL is recognized and not repeated: ?%s', async (query, param) => {
   const answer = await api.get(`/v1/tickets?${query}`);
-  expect(errorOf(answer)).toMatchObject({ param, message: expect.stringContaining('replace this one') });
+  const { message, ...error } = errorOf(answer);
+  expect(error).toMatchObject({ param });
+  expect(message).toContain('replace this one');
   expect(answer.text).not.toContain('aBcDeFgH9');
 });
 

@@ -78,7 +78,7 @@ describe('the sweeper of a projector', () => {
       nowMs += 10;
       return [];
     };
-    const running = { control: model.control, prefix: 'support.', generation: 1, metrics: createMetrics() };
+    const running = { control: model.control, prefix: 'support.', generation: 1 };
     await watermarksOf(model.control).insertOne({ _id: 1, completeTo: new Date() });
     const sweeper = startSweeper(
       {
