@@ -1,5 +1,6 @@
 import {
   MongoBulkWriteError,
+  MongoDriverError,
   MongoInvalidArgumentError,
   MongoNetworkError,
   MongoNetworkTimeoutError,
@@ -18,6 +19,15 @@ const bulk = (code: number, message = 'refused') =>
     getWriteConcernError: () => undefined,
   } as never);
 
+/** An error of Node's socket, which the driver passes on as it is. */
+const ofNode = (code: string, message: string) => Object.assign(new Error(message), { code });
+/** As the driver's own class, which it does not export. */
+class PoolClosed extends MongoDriverError {
+  override get name() {
+    return 'MongoPoolClosedError';
+  }
+}
+
 describe('an error of MongoDB', () => {
   it.each([
     ['no server', new MongoServerSelectionError('none', {} as never)],
@@ -33,6 +43,13 @@ describe('an error of MongoDB', () => {
     ['a store that has lost its database, in a bulk', bulk(1, 'conn.go:7: unexpected EOF')],
     ['a store whose database shuts down', answered(1, 'terminating connection due to administrator command')],
     ['a primary that steps down during a bulk', bulk(189)],
+    ['a connection that was reset under a write', ofNode('ECONNRESET', 'write ECONNRESET')],
+    ['a connection that the server has ended', ofNode('EPIPE', 'This socket has been ended')],
+    [
+      'a connection that was reset under a bulk',
+      new MongoBulkWriteError(ofNode('ECONNRESET', 'write ECONNRESET') as never, {} as never),
+    ],
+    ['a pool whose server has left the replica set', new PoolClosed('closed')],
   ])('is transient: %s', (_, error) => {
     expect(isTransientStoreError(error)).toBe(true);
   });
@@ -51,6 +68,7 @@ describe('an error of MongoDB', () => {
     ['a document that cannot be stored', bulk(1)],
     ['an internal error of MongoDB', answered(1, 'Invariant failure')],
     ['a wrong argument', new MongoInvalidArgumentError('wrong')],
+    ['a file that is missing', ofNode('ENOENT', 'no such file')],
     ['a bug', new TypeError('undefined')],
     ['a text', 'text'],
   ])('is permanent: %s', (_, error) => {

@@ -17,7 +17,11 @@ const driverErrors = new Set([
   'MongoExpiredSessionError',
   'MongoOperationTimeoutError',
   'MongoWaitQueueTimeoutError',
+  'MongoPoolClosedError',
 ]);
+
+/** Errors of Node's socket: the driver passes them on as they are if the connection is lost while it writes a command. */
+const socketCodes = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /**
  * Transient server codes: host not reachable (6, 7), time limits (50, 262), lost connections (89, 9001), shutdown and
@@ -40,7 +44,8 @@ export const causeOfBulk = (error: unknown): unknown =>
 export function isTransientStoreError(thrown: unknown): boolean {
   const error = causeOfBulk(thrown);
   if (error instanceof MongoNetworkError || error instanceof MongoSystemError) return true;
-  if (!(error instanceof MongoError)) return false;
+  if (!(error instanceof MongoError))
+    return isNativeError(error) && 'code' in error && socketCodes.has(String(error.code));
   // The write may be durable already, or become durable once a majority is back. The caller retries until it knows.
   if (error.name === 'MongoWriteConcernError' || driverErrors.has(error.name)) return true;
   if (error instanceof MongoBulkWriteError && error.result.getWriteConcernError()) return true;
