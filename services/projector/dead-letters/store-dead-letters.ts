@@ -1,5 +1,6 @@
 import type { Db } from 'mongodb';
 import type { Rejection } from '../../../shared/control/rejections.ts';
+import { bulkWrite } from '../../../shared/store/bulk-write.ts';
 import { deadLettersOf, removePurged } from '../../../shared/control/dead-letters.ts';
 import { deadLetterId, recordFields, type Rejected } from './dead-letter.ts';
 
@@ -22,7 +23,7 @@ export async function storeDeadLetters(
     const update = { ...countAgain(deps, rejection), $setOnInsert: { ...fields, firstAt: deps.now() } };
     return { updateOne: { filter, update, upsert: true } };
   });
-  await deadLettersOf(deps.control).bulkWrite(operations, { ordered: false });
+  await bulkWrite(deadLettersOf(deps.control), operations);
   const ids = operations.map(({ updateOne }) => updateOne.filter._id);
   const purged = await removePurged(deps.control, ids);
   return rejected.filter((_, index) => !purged.includes(ids[index] ?? ''));

@@ -6,6 +6,7 @@ import {
   type AnyBulkWriteOperation,
   type Collection,
 } from 'mongodb';
+import { bulkWrite } from '../../../shared/store/bulk-write.ts';
 import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
 import { causeOfBulk } from '../../../shared/store/transient-errors.ts';
 import type { StoredDocument, Write, Written } from './store.ts';
@@ -34,7 +35,7 @@ async function writeBulk(
 ): Promise<void> {
   if (writes.length === 0) return;
   try {
-    await collection.bulkWrite(writes.map(operation), { ordered: false });
+    await bulkWrite(collection, writes.map(operation));
   } catch (thrown) {
     const error = causeOfBulk(thrown);
     const isBulk = error instanceof MongoBulkWriteError;
