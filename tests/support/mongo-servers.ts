@@ -116,26 +116,24 @@ export async function startReplicaSet({
   );
   const primary = () => findPrimary(members);
   await primary();
+  const url = `mongodb://${hosts.map(({ host }) => host).join()}/?replicaSet=${setName}`;
   return {
-    url: `mongodb://${hosts.map(({ host }) => host).join()}/?replicaSet=${setName}`,
+    url,
     setName,
     members,
     /** Resolves with the primary, once there is one. */
     primary,
-    /** Lets the primary step down for at least ten seconds. */
+    /** Lets the primary step down for at least ten seconds. Every member must run: it waits until they have caught up. */
     stepDown: async () => {
+      await caughtUp(url, count);
       const member = await primary();
       await member.admin((admin) => admin.command({ replSetStepDown: 10, secondaryCatchUpPeriodSecs: 5 }));
     },
-    /** Resumes and restarts every member. Resolves when one is primary and the others follow it. */
+    /** Resumes and restarts every member. Resolves when one is primary and the others have caught up with it. */
     mend: async () => {
       for (const member of members) if (member.isPaused) member.resume();
       await Promise.all(members.filter(({ isKilled }) => isKilled).map((member) => member.restart()));
-      await primary();
-      await eventually(async () => {
-        const states = await Promise.all(members.map(helloOf));
-        return states.every((hello) => hello.isWritablePrimary || hello.secondary) || states;
-      });
+      await caughtUp(url, count);
     },
     close: async () => {
       await Promise.all(members.map((member) => member.stop()));
@@ -145,20 +143,31 @@ export async function startReplicaSet({
 
 type ReplicaSet = Awaited<ReturnType<typeof startReplicaSet>>;
 
+/**
+ * Resolves once every member has a write of the primary. Each attempt has a limit: a member that was paused copies from
+ * where it did before, maybe from a member that is primary no longer.
+ */
+const caughtUp = (url: string, members: number) =>
+  eventually(async () => {
+    await using client = new MongoClient(url, { serverSelectionTimeoutMS: 1_000 });
+    const marks = client.db('harness').collection('marks');
+    const writeConcern = { w: members, wtimeoutMS: 5_000 };
+    return await marks.insertOne({}, { writeConcern }).then(() => true, String);
+  });
+
 /** How a member describes itself; an error instead if it does not answer. */
 const helloOf = (member: Member): Promise<Hello> =>
   member
     .admin((admin) => admin.command({ hello: 1 }), 1_000)
     .then(
-      ({ isWritablePrimary, secondary, electionId }) => ({
+      ({ isWritablePrimary, electionId }) => ({
         isWritablePrimary: isWritablePrimary === true,
-        secondary: secondary === true,
         electionId: String(electionId),
       }),
-      (error: unknown) => ({ isWritablePrimary: false, secondary: false, electionId: String(error) }),
+      (error: unknown) => ({ isWritablePrimary: false, electionId: String(error) }),
     );
 
-type Hello = { isWritablePrimary: boolean; secondary: boolean; electionId: string };
+type Hello = { isWritablePrimary: boolean; electionId: string };
 
 /** A member that was paused may take itself for the primary for a moment: the one of the latest election is the primary. */
 async function findPrimary(members: Member[]): Promise<Member> {
