@@ -1,6 +1,5 @@
 import type { Producer, Transaction } from 'kafkajs';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
 import { eventually } from '../support/eventually.ts';
 import { untilStable } from '../support/progress.ts';
 import { startConsuming } from '../support/start-consuming.ts';
@@ -41,12 +40,6 @@ describe('the log of a real broker', () => {
     await first.abort();
     await untilStable(environment.admin, await publish(environment.producer, topic, 'after'));
   };
-
-  test('with transactions that were aborted out of order yields none of their records', async () => {
-    const topic = topicOf('tag', environment.config.TOPIC_PREFIX);
-    await publishOverlapping(topic);
-    expect(await readToEnd(topic)).toEqual(['committed', 'outside', 'after']);
-  });
 
   describe('that was compacted', () => {
     const topic = () => `${environment.config.TOPIC_PREFIX}compacted`;

@@ -8,8 +8,8 @@ import { useProjector } from '../support/use-projector.ts';
 
 /**
  * Known problems of kafkajs 2.2, each provoked and handled. Here: work that stalls the consumer and its heartbeats, a
- * consumer that dies while the process lives, or because a broker was restarted, one that can be neither paused nor
- * resumed while it restarts. Elsewhere: an error of a handler (partition-worker.test.ts); partitions that never commit
+ * consumer that dies while the process lives, or because a broker was restarted. Elsewhere: one that can be neither paused
+ * nor resumed while it restarts (assignment.test.ts); an error of a handler (partition-worker.test.ts); partitions that never commit
  * (watermark.test.ts); records delivered after `stop` (stop.test.ts); an offset that the log no longer has
  * (log-gap.long.test.ts); aborted transactions and compacted logs (kafkajs-patch.test.ts); codecs (codecs.test.ts); a
  * session that expired unnoticed (faults/groups.test.ts); a consumer that must be restarted (faults/brokers.test.ts).
@@ -124,37 +124,6 @@ describe('problems of kafkajs', () => {
     await consumer.run({ eachBatch: async () => undefined });
     await Promise.race([fetching, ended]);
     expect(requests).toBeGreaterThan(0);
-    await consumer.disconnect();
-  });
-
-  test('a consumer that kafkajs restarts can neither pause nor resume a partition meanwhile', async () => {
-    patchKafkajs();
-    // given connections that are reset when records are fetched, until the consumer fails
-    const fetch = 1;
-    let isCut = true;
-    const socketFactory = resettingSockets((api) => api === fetch && isCut);
-    const brokers = environment.config.KAFKA_BROKERS;
-    const retry = { retries: 0, initialRetryTime: 10 };
-    const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, socketFactory, retry });
-    const consumer = kafka.consumer({ groupId: environment.config.CONSUMER_GROUP });
-    const partitions = [{ topic: tags(), partitions: [0] }];
-    // then both throw the error that assignment.ts ignores
-    const crashed = new Promise<void>((resolve) =>
-      consumer.on(consumer.events.CRASH, ({ payload }) => {
-        isCut = false;
-        expect(payload.restart).toBe(true);
-        const refusal = 'Consumer group was not initialized';
-        expect(() => consumer.pause(partitions)).toThrow(refusal);
-        expect(() => consumer.resume(partitions)).toThrow(refusal);
-        resolve();
-      }),
-    );
-    await consumer.connect();
-    await consumer.subscribe({ topics: [tags()] });
-    await consumer.run({ eachBatch: async () => undefined });
-    await crashed;
-    // and the consumer fetches again, as a member of its group
-    await new Promise((resolve) => consumer.on(consumer.events.FETCH, resolve));
     await consumer.disconnect();
   });
 });

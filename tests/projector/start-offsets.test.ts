@@ -77,22 +77,16 @@ describe('the offset at which a partition starts', () => {
     expect(await find()).toEqual(expected);
   });
 
-  test('is a gap if offset 0 is committed, nothing is applied and the first records are deleted', async () => {
-    await publish(5);
-    await commit(0);
-    await deleteRecords('tag', 2);
-    await expect(find()).rejects.toThrow('the records from offset 0 to 1 are gone');
-  });
-
   test.each([
-    ['nothing is committed', null],
-    ['a later offset is committed', 5],
-  ])('is a gap if the record after the recorded position is deleted, and %s', async (_, committed) => {
+    ['offset 0 is committed, and nothing is applied', 0, 0, 2, '0 to 1'],
+    ['nothing is committed', null, 3, 4, '3 to 3'],
+    ['a later offset is committed', 5, 3, 4, '3 to 3'],
+  ])('is a gap if the next record is deleted, and %s', async (_, committed, recorded, low, gone) => {
     await publish(5);
     if (committed !== null) await commit(committed);
-    await record(3);
-    await deleteRecords('tag', 4);
-    await expect(find()).rejects.toThrow('the records from offset 3 to 3 are gone');
+    if (recorded > 0) await record(recorded);
+    await deleteRecords('tag', low);
+    await expect(find()).rejects.toThrow(`the records from offset ${gone} are gone`);
   });
 
   test('is the first record of the log if records were deleted before the group began', async () => {
