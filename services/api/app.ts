@@ -21,7 +21,6 @@ import { requestLimits } from './middleware/request-limits.ts';
 import { responseHeaders } from './middleware/response-headers.ts';
 import { serveDocs } from './middleware/serve-docs.ts';
 import { serveSpec } from './middleware/serve-openapi.ts';
-import { traceRequests } from './middleware/trace-requests.ts';
 import type { OpenApiDocument } from './openapi/types.ts';
 import type { RateLimit, RateLimiter } from './rate-limit/rate-limiter.ts';
 import type { GenerationsInUse } from './store/generations-in-use.ts';
@@ -64,8 +63,7 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
     return next();
   });
   app.use(requestId);
-  if (trace) app.use(traceRequests({ trace }));
-  app.use(accessLog({ logger, ...metrics }));
+  app.use(accessLog({ logger, trace, ...metrics }));
   app.use(responseHeaders(deps));
   app.use(compression);
   app.use(errorHandler({ ...deps, ...metrics }));

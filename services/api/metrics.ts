@@ -93,7 +93,7 @@ const dataMetrics = (registers: Registry[]) => ({
   }),
   tracesLost: new Counter({
     name: 'api_request_traces_lost_total',
-    help: 'Request traces that were not stored, by reason: keyless_budget, queue_full, refused (by MongoDB), shutdown',
+    help: 'Request traces that were not stored, by reason: keyless_budget, queue_full, shutdown',
     labelNames: ['reason'] as const,
     registers,
   }),
@@ -107,7 +107,7 @@ function initializeCounters({
 }: Record<'requestsRefused' | 'authFailuresCounted' | 'tracesLost', Counter<'reason'>>): void {
   for (const reason of ['requests', 'share', 'memory']) requestsRefused.inc({ reason }, 0);
   for (const reason of ['missing', 'malformed', 'unknown']) authFailuresCounted.inc({ reason }, 0);
-  for (const reason of ['keyless_budget', 'queue_full', 'refused', 'shutdown']) tracesLost.inc({ reason }, 0);
+  for (const reason of ['keyless_budget', 'queue_full', 'shutdown']) tracesLost.inc({ reason }, 0);
 }
 
 /** Adds the gauges of the read budget, which each scrape reads. */

@@ -15,7 +15,7 @@ test('a request whose client leaves is logged as aborted; an answered one is not
   };
   const app = new Koa()
     .use(requestId)
-    .use(accessLog({ logger: pino({}, { write }), ...createMetrics() }))
+    .use(accessLog({ logger: pino({}, { write }), trace: null, ...createMetrics() }))
     .use(async (context) => {
       if (context.path === '/answered') context.body = 'ok';
       else await once(context.req.socket.destroy(), 'close');

@@ -1,34 +1,43 @@
 import type { Gauge, Histogram } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Middleware } from '../http/context.ts';
+import type { Trace } from '../traces/tracer.ts';
 
-type Deps = { logger: Logger; durations: Histogram<'method' | 'route' | 'status'>; inFlight: Gauge };
+type Deps = {
+  logger: Logger;
+  durations: Histogram<'method' | 'route' | 'status'>;
+  inFlight: Gauge;
+  trace: Trace | null;
+};
 
 /**
- * Writes one log line and one metric observation per request, when its response has been sent or interrupted. Paths and
- * queries are not logged, because they contain customers' ids and cursors; headers are never logged.
+ * Writes one log line, one metric observation and one trace per request, when its response has been sent or interrupted.
+ * Paths and queries are not logged, because they contain customers' ids and cursors; headers are never logged.
  */
 export const accessLog =
-  ({ logger, durations, inFlight }: Deps): Middleware =>
+  ({ logger, durations, inFlight, trace }: Deps): Middleware =>
   (context, next) => {
+    const at = new Date();
     const startedMs = performance.now();
     inFlight.inc();
     context.res.once('close', () => {
       inFlight.dec();
-      const ms = performance.now() - startedMs;
-      const { requestId, route, caller, failure } = context.state;
-      const { method } = context;
+      const durationMs = performance.now() - startedMs;
+      const { requestId, route, pathId, errorCode: code, caller, failure } = context.state;
+      const { method, querystring: search } = context;
       const status = context.res.statusCode;
-      durations.observe({ method, route: route ?? 'none', status: String(status) }, ms / 1_000);
+      const aborted = !context.res.writableFinished;
+      durations.observe({ method, route: route ?? 'none', status: String(status) }, durationMs / 1_000);
+      trace?.({ requestId, at, method, route, pathId, search, status, code, durationMs, aborted, caller });
       const line = {
         requestId,
         method,
         route,
         status,
-        ms: Math.round(ms * 10) / 10,
+        ms: Math.round(durationMs * 10) / 10,
         keyId: caller?.keyId,
         orgId: caller?.orgId,
-        ...(context.res.writableFinished ? {} : { aborted: true }),
+        ...(aborted ? { aborted } : {}),
         ...(failure ? { error: failure } : {}),
       };
       if (status >= 500) logger.error(line, 'request');

@@ -13,7 +13,7 @@ function given(limits: Parameters<typeof startTraceQueue>[1]) {
   const stored: string[] = [];
   const batches: string[][] = [];
   const lines: string[] = [];
-  const store = { isAway: false, refused: 0 };
+  const store = { isAway: false };
   const { tracesWritten, tracesLost } = createMetrics();
   const queue = startTraceQueue(
     {
@@ -21,7 +21,6 @@ function given(limits: Parameters<typeof startTraceQueue>[1]) {
         batches.push(batch.map(({ _id }) => _id));
         if (store.isAway) throw new Error('away');
         stored.push(...batch.map(({ _id }) => _id));
-        return store.refused;
       },
       written: tracesWritten,
       lost: tracesLost,
@@ -88,13 +87,5 @@ describe('the queue of traces', () => {
     store.isAway = false;
     await queue.stop();
     expect(batches).toEqual([[idOf(0)], [idOf(0)], [idOf(1)]]);
-  });
-
-  it('counts traces that the store refuses for good', async () => {
-    const { queue, store, lost } = given({});
-    store.refused = 1;
-    queue.add(trace(1));
-    await queue.stop();
-    expect(await lost()).toEqual({ refused: 1 });
   });
 });

@@ -10,11 +10,11 @@ type TraceQueue = {
   stop: () => Promise<void>;
 };
 
-type LossReason = 'queue_full' | 'refused' | 'shutdown';
+type LossReason = 'queue_full' | 'shutdown';
 
 type TraceQueueDeps = {
-  /** Stores a batch. Returns how many traces the store refused for good; rejects if the batch may be retried. */
-  write: (batch: RequestTrace[]) => Promise<number>;
+  /** Stores a batch. A batch that has been stored already is no error. */
+  write: (batch: RequestTrace[]) => Promise<void>;
   written: Counter;
   lost: Counter<'reason'>;
   logger: Logger;
@@ -49,10 +49,9 @@ export function startTraceQueue(
   const writeBatch = async () => {
     const batch = failed ?? queue.slice(0, batchMax);
     try {
-      const refused = await write(batch);
+      await write(batch);
       queue.splice(0, batch.length);
-      written.inc(batch.length - refused);
-      losses.add(refused, 'refused');
+      written.inc(batch.length);
       failed = null;
     } catch (error) {
       if (!failed) logger.warn({ error }, 'request traces could not be written; trying again');

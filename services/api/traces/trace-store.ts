@@ -14,30 +14,25 @@ const writeTimeoutMs = 5_000;
 const duplicateKey = 11_000;
 
 /**
- * Stores batches of traces, each in one document, and returns how many traces were refused. The first batch creates the
- * indexes: the API writes the traces, so the API also ensures that they expire. It sends raw commands because these take
- * a signal, which the driver's `insertOne` does not. A trace is no customer's data: `w: 1` may lose the last ones in a
- * fail-over.
+ * Stores batches of traces, each in one document. The first batch creates the indexes: the API writes the traces, so the
+ * API also ensures that they expire. It sends raw commands because these take a signal, which the driver's `insertOne`
+ * does not. A trace is no customer's data: with `w: 1` a fail-over may lose the latest.
  */
-export function createTraceWriter(
-  control: Db,
-  keptDays: number,
-): (traces: RequestTrace[]) => Promise<number> {
+export function createTraceWriter(control: Db, keptDays: number): (traces: RequestTrace[]) => Promise<void> {
   const collection = requestTracesOf(control).collectionName;
   const run = (command: Record<string, unknown>) =>
     control.command(command, { signal: AbortSignal.timeout(writeTimeoutMs) });
+  const replica = hostname();
   let isIndexed = false;
   return async (traces) => {
-    const [first] = traces;
-    if (!first) return 0;
     if (!isIndexed)
       await run({ createIndexes: collection, indexes: requestTraceIndexes, ...builtByMajority });
     isIndexed = true;
     const expiresAt = new Date(Date.now() + keptDays * dayMs);
-    const batch: TraceBatch = { _id: first._id, traces, replica: hostname(), expiresAt };
+    const batch: TraceBatch = { _id: traces[0]?._id ?? '', traces, replica, expiresAt };
     const insert = { insert: collection, documents: [batch], writeConcern: { w: 1 } };
-    const { writeErrors = [] } = (await run(insert)) as { writeErrors?: { code: number }[] };
+    const { writeErrors = [] } = (await run(insert)) as { writeErrors?: { code: number; errmsg: string }[] };
     // A duplicate was stored by an earlier attempt whose answer was lost.
-    return writeErrors.some(({ code }) => code !== duplicateKey) ? traces.length : 0;
+    for (const { code, errmsg } of writeErrors) if (code !== duplicateKey) throw new Error(errmsg);
   };
 }

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import { decodeTime } from 'ulid';
 import { requestTracesOf, type RequestTrace, type TraceBatch } from '../../../shared/store/request-traces.ts';
 
-/** A trace, and what its batch says of it. */
+/** A trace with the fields of its batch. */
 export type FoundTrace = RequestTrace & Pick<TraceBatch, 'replica' | 'expiresAt'>;
 
 /** Returns the trace of a request. Throws an error with the possible reasons if there is none. */
