@@ -1,5 +1,6 @@
 import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { MongoClient } from 'mongodb';
 import { measure, type Usage } from './usage.ts';
 
 type Target = {
@@ -16,7 +17,12 @@ type Target = {
 export async function load(
   { port, headers, paths }: Target,
   server: { pid: number },
-  { warmMs, ms, connections }: { warmMs: number; ms: number; connections: number },
+  {
+    warmMs,
+    ms,
+    connections,
+    mongo,
+  }: { warmMs: number; ms: number; connections: number; mongo?: MongoClient },
 ): Promise<Usage & { latenciesMs: number[] }> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const request = (turn: number) =>
@@ -40,11 +46,12 @@ export async function load(
   const measuring = async () => {
     await sleep(warmMs);
     state = 'measuring';
-    const usage = await measure(server, async () => {
+    const work = async () => {
       await sleep(ms);
       // A figure needs at least one answer, even from a short slice on a busy machine.
       while (latenciesMs.length === 0 && !isOver()) await sleep(10);
-    });
+    };
+    const usage = await measure(server, work, mongo);
     state = 'over';
     return { ...usage, latenciesMs };
   };

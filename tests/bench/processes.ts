@@ -30,7 +30,7 @@ export async function startApi(environment: Environment) {
     API_PORT: '0',
     RATE_LIMIT_REQUESTS: '0',
     // One organization sends every request, and may use only a share of the requests in progress.
-    API_REQUESTS_MAX: '2000',
+    API_REQUESTS_MAX: '4000',
   });
   return serving(api, 'ready');
 }

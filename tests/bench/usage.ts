@@ -1,27 +1,58 @@
 import { readFileSync, readdirSync } from 'node:fs';
+import type { MongoClient } from 'mongodb';
 import { peakMegabytes } from '../support/memory.ts';
 
 export type Usage = {
   seconds: number;
-  /** Processor time of the process, and of every store on this machine: FerretDB and PostgreSQL, or `mongod`. */
   processorSeconds: number;
-  /** Null if no store runs on this machine. */
+  /** Of the MongoDB that is asked, else of every store on this machine; null if none runs on it. */
   storeProcessorSeconds: number | null;
+  /** The commands that MongoDB has run, and the bytes that it has read and written for them; null if it is not asked. */
+  traffic: { commands: number; bytes: number } | null;
   /** The peak resident memory of the process since it started. */
   peakMegabytes: number;
 };
 
 /** Measures a process and the store while `work` runs. */
-export async function measure({ pid }: { pid: number }, work: () => Promise<unknown>): Promise<Usage> {
-  const read = () => ({ ms: performance.now(), processor: processorSeconds(pid), store: storeSeconds() });
-  const before = read();
+export async function measure(
+  { pid }: { pid: number },
+  work: () => Promise<unknown>,
+  mongo?: MongoClient,
+): Promise<Usage> {
+  const read = async () => {
+    const asked = mongo ? await readStatus(mongo) : null;
+    const store = asked ? asked.seconds : storeSeconds();
+    return { ms: performance.now(), processor: processorSeconds(pid), store, asked };
+  };
+  const before = await read();
   await work();
-  const after = read();
+  const after = await read();
   return {
     seconds: (after.ms - before.ms) / 1_000,
     processorSeconds: after.processor - before.processor,
     storeProcessorSeconds: before.store === null || after.store === null ? null : after.store - before.store,
+    traffic: before.asked &&
+      after.asked && {
+        commands: after.asked.commands - before.asked.commands,
+        bytes: after.asked.bytes - before.asked.bytes,
+      },
     peakMegabytes: peakMegabytes({ pid }),
+  };
+}
+
+type Status = {
+  extra_info?: { user_time_us: number; system_time_us: number };
+  network?: Record<'numRequests' | 'physicalBytesIn' | 'physicalBytesOut', number>;
+};
+
+/** The counters of MongoDB; null from the stand-in, which has none. */
+async function readStatus(mongo: MongoClient) {
+  const { extra_info: used, network } = (await mongo.db('admin').command({ serverStatus: 1 })) as Status;
+  if (!used || !network) return null;
+  return {
+    seconds: (used.user_time_us + used.system_time_us) / 1_000_000,
+    commands: network.numRequests,
+    bytes: network.physicalBytesIn + network.physicalBytesOut,
   };
 }
 

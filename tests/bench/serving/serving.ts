@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { MongoClient } from 'mongodb';
 import { tokens } from '../../api/test-api.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { progress } from '../environment.ts';
@@ -17,8 +18,11 @@ type Slice = {
   contender: Contender;
   endpoint: string;
   requestsPerSecond: number;
-  /** Processor time of the contender for each request. */
+  /** For each request: processor time of the contender and of the store, commands and kilobytes of the store. */
   processorMs: number;
+  storeMs: number | null;
+  commands: number | null;
+  kilobytes: number | null;
   p99Ms: number;
 };
 /** `peaks` has the peak resident memory of each process. */
@@ -35,7 +39,7 @@ const manyConnections = 256;
 const pauseMs = 300;
 
 export const benchServing = (options: ReportOptions): Promise<void> =>
-  runBenchmark('serving', options, async ({ mongodbUrl }) => {
+  runBenchmark('serving', options, async ({ mongodbUrl, mongo }) => {
     const size = options.quick ? quickSize : fullSize;
     process.env.MONGODB_URL = mongodbUrl;
     progress(`storing ${size.tickets} tickets`);
@@ -48,7 +52,7 @@ export const benchServing = (options: ReportOptions): Promise<void> =>
           const store = { MONGODB_URL: mongodbUrl, DATABASE_NAME: name };
           const { server, port } = await contenders[contender](store);
           try {
-            await measureContender(contender, { port, pid: server.pid }, size, measured);
+            await measureContender(contender, { port, pid: server.pid }, { ...size, mongo }, measured);
           } finally {
             await server.stop();
             await sleep(pauseMs);
@@ -66,19 +70,27 @@ const headers = { Authorization: `Bearer ${tokens.a}`, 'X-Forwarded-Proto': 'htt
 async function measureContender(
   contender: Contender,
   { port, pid }: { port: number; pid: number },
-  { tickets, compileMs, warmMs, ms }: typeof fullSize,
+  { tickets, compileMs, warmMs, ms, mongo }: typeof fullSize & { mongo: MongoClient },
   { slices, peaks }: Measured,
 ): Promise<void> {
   const endpoints = Object.entries(endpointPaths(tickets));
   for (const [, paths] of endpoints)
     await load({ port, headers, paths }, { pid }, { warmMs: 0, ms: compileMs, connections });
   for (const [endpoint, paths] of endpoints) {
-    const options = { warmMs, ms, connections };
-    const { seconds, processorSeconds, latenciesMs } = await load({ port, headers, paths }, { pid }, options);
-    const requestsPerSecond = latenciesMs.length / seconds;
-    const processorMs = (processorSeconds / latenciesMs.length) * 1_000;
-    const p99Ms = percentile(latenciesMs, 0.99) ?? NaN;
-    slices.push({ contender, endpoint, requestsPerSecond, processorMs, p99Ms });
+    const options = { warmMs, ms, connections, mongo };
+    const usage = await load({ port, headers, paths }, { pid }, options);
+    const requests = usage.latenciesMs.length;
+    const each = (total: number | null | undefined) => (typeof total === 'number' ? total / requests : null);
+    slices.push({
+      contender,
+      endpoint,
+      requestsPerSecond: requests / usage.seconds,
+      processorMs: (usage.processorSeconds / requests) * 1_000,
+      storeMs: each(usage.storeProcessorSeconds && usage.storeProcessorSeconds * 1_000),
+      commands: each(usage.traffic?.commands),
+      kilobytes: each(usage.traffic && usage.traffic.bytes / 1_024),
+      p99Ms: percentile(usage.latenciesMs, 0.99) ?? NaN,
+    });
   }
   const [, paths = []] = endpoints[0] ?? [];
   await load({ port, headers, paths }, { pid }, { warmMs, ms, connections: manyConnections });
@@ -93,18 +105,20 @@ function renderParts({ slices, peaks }: Measured): string[] {
     const of = (name: Contender) => some.filter(({ contender }) => contender === name);
     return names.map((name) => {
       const runs = of(name);
+      const figures = (key: Exclude<keyof Slice, 'contender' | 'endpoint'>, digits: number) =>
+        formatted(
+          runs.map((slice) => slice[key]),
+          digits,
+        );
       return [
         `${endpoint}: \`${name}\``,
-        formatted(runs.map(requestsPerSecond)),
+        figures('requestsPerSecond', 0),
         formatted(ratios(runs, of('bare'), requestsPerSecond), 2),
-        formatted(
-          runs.map(({ processorMs }) => processorMs),
-          2,
-        ),
-        formatted(
-          runs.map(({ p99Ms }) => p99Ms),
-          1,
-        ),
+        figures('processorMs', 2),
+        figures('storeMs', 2),
+        figures('commands', 2),
+        figures('kilobytes', 1),
+        figures('p99Ms', 1),
       ];
     });
   });
@@ -114,7 +128,10 @@ function renderParts({ slices, peaks }: Measured): string[] {
   ]);
   return [
     `${connections} connections.`,
-    table(['request', 'requests/s', '÷ bare', 'processor ms', 'p99 ms'], rows),
+    table(
+      ['request', 'requests/s', '÷ bare', 'processor ms', 'of the store', 'commands', 'KB', 'p99 ms'],
+      rows,
+    ),
     table(['peak memory', 'MB'], peakRows),
   ];
 }
