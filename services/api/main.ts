@@ -4,7 +4,7 @@ import { startAdminServer } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
-import { createLogger } from '../../shared/runtime/logger.ts';
+import { bufferedStdout, createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { startApi } from './api.ts';
@@ -28,7 +28,7 @@ const nowMs = () => performance.now();
 boundHeapGrowth(60);
 const config = configOrExit(readApiConfig(process.env));
 const certificate = configOrExit(readCredentials(config));
-const logger = createLogger('api', config.LOG_LEVEL);
+const logger = createLogger('api', config.LOG_LEVEL, bufferedStdout());
 const metrics = createMetrics();
 const mongo = createMongo(config.MONGODB_URL, 'support-api', { timeouts: driverTimeouts });
 const authMongo = createMongo(config.MONGODB_URL, 'support-api-auth', {
