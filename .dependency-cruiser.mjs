@@ -27,6 +27,12 @@ export default {
       'Both services import shared/.',
     ),
     upward(
+      'runtime-is-the-lowest-room',
+      '^shared/runtime/',
+      '^shared/(?!runtime/)',
+      'runtime/ knows the process and its settings, not MongoDB.',
+    ),
+    upward(
       'store-knows-no-control',
       '^shared/store/',
       '^shared/control/',
@@ -105,6 +111,18 @@ export default {
       '^services/projector/',
       '^services/operations/',
       'A projector follows the registry of generations; operators change it.',
+    ),
+    upward(
+      'facts-know-no-operation',
+      '^services/operations/(rules/|[a-z-]+\\.ts$)',
+      '^services/operations/(rebuild|dead-letters|explain|keys|topics|traces)/',
+      'Facts are read and judged; the operations in the folders act on them.',
+    ),
+    upward(
+      'dev-servers-stand-alone',
+      '^infra/dev-servers/',
+      '^infra/(?!dev-servers/)',
+      'Demo, sample data and tests start the development servers, never the reverse.',
     ),
     upward(
       'operations-know-no-terminal',

@@ -1,5 +1,5 @@
 import { errorMessage } from '../../shared/runtime/error-message.ts';
-import { createProgram } from '../program.ts';
+import { createProgram } from './program.ts';
 import { bringDown, bringUp, recorded, stateOf } from './detached.ts';
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);

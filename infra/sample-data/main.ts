@@ -3,7 +3,7 @@ import { endOffsets } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../services/projector/events/topics.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { kinds } from '../../shared/documents/document.ts';
-import { createProgram } from '../program.ts';
+import { createProgram } from '../dev-servers/program.ts';
 import { connectKafka, publishSampleData } from './publish.ts';
 import { batchesOf, generateSampleData } from './sample-data.ts';
 

@@ -3,7 +3,7 @@ import { storeTime } from '../../shared/store/clock.ts';
 import { NoSuchGeneration } from '../../shared/control/generations.ts';
 import { RebuildRefused } from '../../shared/control/registry.ts';
 import { readFacts, type Facts, type UseKafka } from '../operations/facts.ts';
-import type { OperatorDeps } from '../operations/rebuild/deps.ts';
+import type { OperatorDeps } from '../operations/deps.ts';
 import { topicOf } from '../projector/events/topics.ts';
 import { configs } from './config.ts';
 import {

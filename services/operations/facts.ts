@@ -25,7 +25,7 @@ import { prefixesOf } from '../projector/events/topics.ts';
 import type { LogClient, LogState } from '../projector/kafka/log-client.ts';
 import { readTopicSettings, type TopicSettings } from '../projector/kafka/topic-settings.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts, type TopicFacts } from './partitions.ts';
-import type { OperatorDeps } from './rebuild/deps.ts';
+import type { OperatorDeps } from './deps.ts';
 import { readMembers, type Member } from '../projector/kafka/group-members.ts';
 
 /** The part that Kafka answers; null for each part that it did not answer in time. */

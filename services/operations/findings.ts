@@ -1,9 +1,8 @@
 import { digits } from '../../shared/runtime/counted.ts';
-import type { GenerationState } from '../../shared/control/generations.ts';
+import { isBuild, type GenerationState } from '../../shared/control/generations.ts';
 import { commandsIn } from './deployment.ts';
 import type { Facts, GenerationFacts } from './facts.ts';
 import { followsWithinSeconds } from './progress-text.ts';
-import { isBuild } from './rebuild/transitions.ts';
 import { generationRules, staleAfterSeconds } from './rules/generation.ts';
 import type { Rule, Severity, Step } from './rules/rule.ts';
 import { systemRules } from './rules/system.ts';

@@ -18,6 +18,10 @@ import { storeTime } from '../store/clock.ts';
 export type GenerationState =
   'building' | 'catching-up' | 'ready' | 'active' | 'standby' | 'dropping' | 'dropped';
 
+/** A build is a generation that has not been promoted. */
+const buildStates: readonly GenerationState[] = ['building', 'catching-up', 'ready'];
+export const isBuild = ({ state }: Pick<Generation, 'state'>) => buildStates.includes(state);
+
 /** A copy of the read model, with its own database, consumer group and progress. */
 export type Generation = {
   /** A number is never used twice. */

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
-import { connectionStringError } from '../store/connection-string.ts';
+import { connectionStringError } from './connection-string.ts';
 import { orFile, type Environment } from './config.ts';
 import { errorMessage } from './error-message.ts';
 

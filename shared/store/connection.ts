@@ -2,7 +2,7 @@ import { MongoClient, type Collection, type Db, type DbOptions, type MongoClient
 import type { Kind } from '../documents/document.ts';
 import type { Document } from '../documents/entity.ts';
 import { resources } from '../documents/resources.ts';
-import { givenOptions, poolSizeDefault } from './connection-string.ts';
+import { givenOptions, poolSizeDefault } from '../runtime/connection-string.ts';
 
 /** How long an operation waits for a reachable server before it fails, in milliseconds. */
 const serverSelectionTimeoutMs = 5_000;

@@ -1,7 +1,7 @@
 import { cliConfig } from '../../services/cli/config.ts';
 import type { CommandOutput, Terminal } from '../../services/cli/context.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
-import { logOffsets, type OperatorDeps } from '../../services/operations/rebuild/deps.ts';
+import { logOffsets, type OperatorDeps } from '../../services/operations/deps.ts';
 import { switchTo, type OnStep, type Switched } from '../../services/operations/rebuild/switch.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { report } from '../../services/operations/report.ts';

@@ -1,7 +1,7 @@
 import { Db } from 'mongodb';
 import { compareWithActive } from '../../services/operations/rebuild/compare-generations.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
-import type { OperatorDeps } from '../../services/operations/rebuild/deps.ts';
+import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
 import { openStore } from '../../services/projector/startup/open-store.ts';
 import { progressOf } from '../../shared/control/progress.ts';

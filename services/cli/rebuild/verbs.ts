@@ -6,7 +6,7 @@ import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { dropGeneration, readersOf, readersText } from '../../operations/rebuild/drop.ts';
 import { startRebuild } from '../../operations/rebuild/start.ts';
 import { watchReports } from '../../operations/report.ts';
-import type { OperatorDeps } from '../../operations/rebuild/deps.ts';
+import type { OperatorDeps } from '../../operations/deps.ts';
 import { switchTo, type SwitchOptions } from '../../operations/rebuild/switch.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import type { CommandOutput, Context } from '../context.ts';

@@ -1,12 +1,17 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
-import type { ComparisonReport, Generation, Transition } from '../../../shared/control/generations.ts';
+import {
+  isBuild,
+  type ComparisonReport,
+  type Generation,
+  type Transition,
+} from '../../../shared/control/generations.ts';
 import type { Step } from '../../operations/rules/rule.ts';
 import { checklist, type Finding } from '../../operations/findings.ts';
 import type { TopicFacts } from '../../operations/partitions.ts';
 import { progressText } from '../../operations/progress-text.ts';
 import type { GenerationReport } from '../../operations/report.ts';
-import { changeText, isBuild } from '../../operations/rebuild/transitions.ts';
+import { changeText } from '../../operations/rebuild/transitions.ts';
 import {
   ago,
   command,

@@ -5,7 +5,7 @@ import { commandsIn } from '../deployment.ts';
 import { factsNow, type Facts } from '../facts.ts';
 import { blocking, findings, type Finding } from '../findings.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
-import type { OperatorDeps } from './deps.ts';
+import type { OperatorDeps } from '../deps.ts';
 
 type Readiness = {
   outcome: 'ready' | 'stopped' | 'failing' | 'time is up';

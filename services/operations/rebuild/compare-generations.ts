@@ -9,8 +9,9 @@ import {
 } from '../../../shared/control/generations.ts';
 import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { compareDocuments, resultText, type ComparisonResult } from './compare.ts';
-import { logOffsets, type OperatorDeps } from './deps.ts';
-import { expectationText, type Expectation } from './differences.ts';
+import { logOffsets, type OperatorDeps } from '../deps.ts';
+import { expectationText } from '../rules/comparison.ts';
+import type { Expectation } from './differences.ts';
 import { betweenGenerations, withFreshJoins, type Side } from './pair-sources.ts';
 import { storeReport } from './transitions.ts';
 

@@ -42,9 +42,6 @@ export type Difference = { kind: Kind; id: string; class: DifferenceClass; field
 /** A difference that a change of a projection intends. `field` is a path or a class; `*` is any kind. */
 export type Expectation = { kind: Kind | '*'; field: string };
 
-export const expectationText = ({ kind, field }: { kind: string; field: string }): string =>
-  `--expect ${kind}:${field}`;
-
 /**
  * Compares a document with the one that it should equal; null if there is none. Ignores revisions and positions, which only
  * order the writes of one generation. Ignores data that has expired at `now`: the API does not serve it, and each

@@ -2,6 +2,7 @@ import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import {
+  isBuild,
   generationOf,
   groupIdOf,
   type Generation,
@@ -14,9 +15,9 @@ import { samplesOf } from '../../../shared/control/samples.ts';
 import { failuresOf } from '../../../shared/control/failures.ts';
 import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
-import type { OperatorDeps } from './deps.ts';
+import type { OperatorDeps } from '../deps.ts';
 import type { OnStep } from './switch.ts';
-import { beginDrop, endDrop, isBuild } from './transitions.ts';
+import { beginDrop, endDrop } from './transitions.ts';
 
 /** How long a standby is kept for a rollback, in hours. `--force` drops it earlier. */
 const standbyHours = 72;

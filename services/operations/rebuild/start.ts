@@ -7,7 +7,7 @@ import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogState } from '../../projector/kafka/log-client.ts';
 import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
-import type { OperatorDeps } from './deps.ts';
+import type { OperatorDeps } from '../deps.ts';
 import { register } from './transitions.ts';
 
 type StartOptions = {

@@ -6,7 +6,7 @@ import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { factsNow } from '../facts.ts';
 import { against, blocking, findings, type Finding } from '../findings.ts';
-import { logOffsets, type OperatorDeps } from './deps.ts';
+import { logOffsets, type OperatorDeps } from '../deps.ts';
 import { activate } from './transitions.ts';
 
 export type Switched = {

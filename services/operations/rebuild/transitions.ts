@@ -1,9 +1,9 @@
 import {
+  isBuild,
   generationOf,
   projectionVersion,
   type ComparisonReport,
   type Generation,
-  type GenerationState,
   type Transition,
 } from '../../../shared/control/generations.ts';
 import {
@@ -14,11 +14,6 @@ import {
   type Cause,
   type RegistryUpdate,
 } from '../../../shared/control/registry.ts';
-
-/** A build is a generation that has not been promoted. */
-const buildStates: readonly GenerationState[] = ['building', 'catching-up', 'ready'];
-
-export const isBuild = ({ state }: Pick<Generation, 'state'>) => buildStates.includes(state);
 
 /** The change of a transition in words; other settings of a generation may change without its state. */
 export const changeText = ({ from, to }: Pick<Transition, 'from' | 'to'>): string =>

@@ -2,13 +2,15 @@ import { dayMs } from '../../../shared/documents/instant.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { ComparisonReport, GenerationState } from '../../../shared/control/generations.ts';
 import type { Facts, GenerationFacts } from '../facts.ts';
-import { expectationText } from '../rebuild/differences.ts';
 import type { Context, Judged } from './rule.ts';
 
 /** A comparison expires after this time, because both generations change, and the release of the CLI may change too. */
 const reportValidMs = dayMs;
 
 export const isPromotable = (state: GenerationState) => state === 'ready' || state === 'standby';
+
+export const expectationText = ({ kind, field }: { kind: string; field: string }): string =>
+  `--expect ${kind}:${field}`;
 
 /** A generation is promoted only with a comparison that is still valid and has no unintended difference. */
 export function comparison(facts: Facts, { generation }: GenerationFacts, { cli }: Context): Judged | null {

@@ -1,6 +1,6 @@
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { isLastFailure } from '../../../shared/control/failures.ts';
-import type { GenerationState } from '../../../shared/control/generations.ts';
+import { isBuild, type GenerationState } from '../../../shared/control/generations.ts';
 import { holdCauses } from '../../../shared/control/hold-causes.ts';
 import { isSilent } from '../../../shared/control/progress.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
@@ -9,7 +9,6 @@ import { describeStrays } from '../../projector/kafka/group-members.ts';
 import type { Facts, GenerationFacts } from '../facts.ts';
 import { byLag } from '../partitions.ts';
 import { followsWithinSeconds, lagText } from '../progress-text.ts';
-import { isBuild } from '../rebuild/transitions.ts';
 import { comparison, isPromotable } from './comparison.ts';
 import { everyStep, switches, type Context, type Judged, type Rule } from './rule.ts';
 

@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
-import type { LogClient, LogState } from '../../projector/kafka/log-client.ts';
-import type { Deployment } from '../deployment.ts';
+import type { LogClient, LogState } from '../projector/kafka/log-client.ts';
+import type { Deployment } from './deployment.ts';
 
 export type OperatorDeps = {
   admin: Admin;

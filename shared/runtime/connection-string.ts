@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb';
-import { errorMessage } from '../runtime/error-message.ts';
-import { isReadable } from '../runtime/is-readable.ts';
+import { errorMessage } from './error-message.ts';
+import { isReadable } from './is-readable.ts';
 
 /** The pool size if the connection string has no `maxPoolSize`. */
 export const poolSizeDefault = 20;
