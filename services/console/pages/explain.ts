@@ -1,4 +1,5 @@
 import type { MongoClient } from 'mongodb';
+import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { requestIdShape } from '../../../shared/store/request-traces.ts';
 import {
@@ -36,8 +37,6 @@ export const explainPage = (deps: Deps): Page => ({
       ${id === '' ? html`` : await deps.render(() => explained(deps, id))}`;
   },
 });
-
-const idLengthMax = 200;
 
 async function explained({ mongo, config, sources }: Deps, id: string): Promise<Html> {
   const { control, commands } = sources;
