@@ -24,11 +24,19 @@ export async function pollUntil<T>(
   }
 }
 
-/** Reports a line, unless it equals the line before. */
-export function reportChanges(report: (line: string) => void): (line: string) => void {
-  let last = '';
+/** While only its numbers change, a line is reported again after this time, in milliseconds. */
+const numbersEveryMs = 15_000;
+
+/** Reports a line once its words have changed, or its numbers have changed for some seconds. */
+export function reportChanges(
+  report: (line: string) => void,
+  nowMs = () => performance.now(),
+): (line: string) => void {
+  let [last, lastMs] = ['', 0];
+  const words = (line: string) => line.replace(/\d[\d,.:]*/g, '');
   return (line) => {
-    if (line !== last) report(line);
-    last = line;
+    if (line === last || (words(line) === words(last) && nowMs() - lastMs < numbersEveryMs)) return;
+    [last, lastMs] = [line, nowMs()];
+    report(line);
   };
 }

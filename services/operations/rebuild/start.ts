@@ -70,7 +70,7 @@ async function shortenedLogs(
   { generation }: GenerationRegistry,
   offsets: LogState['ends'],
 ): Promise<string[]> {
-  const applied = await progressOf(control).find({ generation }).sort({ topic: 1, partition: 1 }).toArray();
+  const applied = await progressOf(control).find({ generation }).toArray();
   const shortened = applied.filter((one) => one.position > (offsets.get(partitionKey(one))?.end ?? Infinity));
   return shortened
     .slice(0, 1)
