@@ -66,10 +66,7 @@ export const createLogger = (
       formatters: { level: (label) => ({ level: label }) },
       serializers: { error: loggedError },
       hooks: { streamWrite: scrubbed },
-      redact: {
-        paths: [...redacted.flatMap((name) => [name, `*.${name}`]), 'headers.authorization'],
-        censor: '[redacted]',
-      },
+      redact: { paths: redacted.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' },
     },
     stdout,
   );

@@ -26,10 +26,7 @@ export type RequestTrace = {
   orgId: string | null;
 };
 
-/**
- * A stored batch of traces, in the control database: MongoDB writes one document of 250 traces in a small part of the
- * time of 250 documents.
- */
+/** A stored batch of traces, in the control database: 250 documents would cost MongoDB many times as much. */
 export type TraceBatch = {
   /** The id of the first trace: ids begin with their time. */
   _id: string;

@@ -1,14 +1,9 @@
-import type { Gauge, Histogram } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Middleware } from '../http/context.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Trace } from '../traces/tracer.ts';
 
-type Deps = {
-  logger: Logger;
-  durations: Histogram<'method' | 'route' | 'status'>;
-  inFlight: Gauge;
-  trace: Trace | null;
-};
+type Deps = { logger: Logger; trace: Trace | null } & Pick<Metrics, 'durations' | 'inFlight'>;
 
 /**
  * Writes one log line, one metric observation and one trace per request, when its response has been sent or interrupted.

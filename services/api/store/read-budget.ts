@@ -9,7 +9,8 @@ export const replyBytesMax = 16 * 1_024 * 1_024;
 export const documentBytes = 4 * 1_024 * 1_024;
 
 type Usage = { reads: number; bytes: number };
-type Waiting = { caller: Caller; bytes: number; admit: () => void };
+/** `limit` names the one that the read waits for. */
+type Waiting = { caller: Caller; bytes: number; limit: () => Overloaded['limit']; admit: () => void };
 
 export type ReadBudget = {
   /** Counts a read of `bytes` once there is room. Rejects with `Overloaded` if there is none in time. */
@@ -108,7 +109,7 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
         return;
       }
       const limit = () => (hasRoom(bytes) && !mayRead(caller, bytes) ? 'share' : 'memory');
-      const admitted = enqueue(waiting, { caller, bytes }, { waitMs, limit });
+      const admitted = enqueue(waiting, { caller, bytes, limit }, waitMs);
       admitWaiting();
       await admitted;
     },
@@ -127,12 +128,8 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
 
 const keyName = ({ orgId, keyId }: Caller) => `${orgId} ${keyId}`;
 
-/** Adds a read to the queue and resolves when it is admitted. `limit` names the one that it waits for. */
-const enqueue = (
-  waiting: Set<Waiting>,
-  read: Omit<Waiting, 'admit'>,
-  { waitMs, limit }: { waitMs: number; limit: () => 'memory' | 'share' },
-) =>
+/** Adds a read to the queue and resolves when it is admitted. */
+const enqueue = (waiting: Set<Waiting>, read: Omit<Waiting, 'admit'>, waitMs: number) =>
   new Promise<void>((resolve, reject) => {
     const finish = (complete: () => void) => {
       clearTimeout(timer);
@@ -141,7 +138,7 @@ const enqueue = (
     };
     const entry: Waiting = { ...read, admit: () => finish(resolve) };
     const timer = setTimeout(
-      () => finish(() => reject(new Overloaded(limit(), `no room for a read within ${waitMs} ms`))),
+      () => finish(() => reject(new Overloaded(read.limit(), `no room for a read within ${waitMs} ms`))),
       waitMs,
     );
     timer.unref();
