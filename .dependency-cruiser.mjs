@@ -71,7 +71,7 @@ export default {
     upward(
       'events-are-parsed-alone',
       '^services/projector/events/',
-      '^services/projector/(?!events/|kafka/record-format\\.ts)',
+      '^(services/projector/(?!events/)|shared/kafka/(?!record-format\\.ts|topics\\.ts))',
       'events/ turns a record into a change or a rejection, and nothing else.',
     ),
     upward(
@@ -83,7 +83,7 @@ export default {
     upward(
       'engine-knows-no-kafka',
       '^services/projector/materialize/',
-      '^services/projector/(consumer|kafka|pipeline|dead-letters|retention|projector)',
+      '^(services/projector/(consumer|pipeline|dead-letters|retention|projector)|shared/kafka/(?!record-format\\.ts|topics\\.ts))',
       'The engine applies changes; where they come from is above it.',
     ),
     upward(
@@ -133,14 +133,14 @@ export default {
     upward(
       'console-reads-by-operations',
       '^services/console/',
-      '^services/(api|cli|projector/(consumer|dead-letters|events/(?!topics\\.ts)|materialize|pipeline|projections|retention))/',
+      '^services/(api|cli|projector/(consumer|dead-letters|events|materialize|pipeline|projections|retention))/',
       'The console shows the values of operations, as the CLI prints them; it computes nothing of its own.',
     ),
     upward(
-      'kafka-is-the-client-only',
-      '^services/projector/kafka/',
-      '^services/projector/(?!kafka/)',
-      'kafka/ holds the client, the codecs, the format of records and the patch of kafkajs.',
+      'api-knows-no-kafka',
+      '^(services/api|shared/(store|control|documents|runtime|pages))/',
+      '^shared/kafka/',
+      'kafka/ holds the client, the codecs, the topics, the format of records and the patch of kafkajs.',
     ),
   ],
   options: {

@@ -3,8 +3,8 @@ import { zstdCompress } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import lz4 from 'lz4-napi';
 import snappy from 'snappy';
-import { batchBytesMax, decompressors } from '../../services/projector/kafka/codecs.ts';
-import { header } from '../../services/projector/kafka/snappy.ts';
+import { batchBytesMax, decompressors } from '../../shared/kafka/codecs.ts';
+import { header } from '../../shared/kafka/snappy.ts';
 
 /** Compresses by the codecs that kafkajs lacks. */
 export const compressors = {

@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { endOffsets } from '../../services/projector/consumer/progress.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { kinds } from '../../shared/documents/document.ts';
 import { createProgram } from '../dev-servers/program.ts';

@@ -10,8 +10,8 @@ import { counted } from '../../shared/runtime/counted.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import { readApiConfig, type ApiConfig } from '../api/config.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
-import { topicOf } from '../projector/events/topics.ts';
-import type { KafkaSettings } from '../projector/kafka/client.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
+import type { KafkaSettings } from '../../shared/kafka/client.ts';
 import { projectorConfig } from '../projector/config.ts';
 import { cliConfig } from './config.ts';
 import {

@@ -5,9 +5,9 @@ import type { Environment } from '../../shared/runtime/config.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
-import { createKafka, type KafkaSettings } from '../projector/kafka/client.ts';
-import { remedyFor } from '../projector/startup/wait-until.ts';
-import { createLogClient, type LogClient } from '../projector/kafka/log-client.ts';
+import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
+import { remedyFor } from '../../shared/kafka/remedies.ts';
+import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 
 /** The standard output of a verb; a verb can also set the exit code. */
 export type Output = string | CommandOutput;

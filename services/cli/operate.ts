@@ -4,7 +4,7 @@ import { NoSuchGeneration } from '../../shared/control/generations.ts';
 import { RebuildRefused } from '../../shared/control/registry.ts';
 import { readFacts, type Facts, type UseKafka } from '../operations/facts.ts';
 import type { OperatorDeps } from '../operations/deps.ts';
-import { topicOf } from '../projector/events/topics.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { configs } from './config.ts';
 import {
   connectKafka,

@@ -1,5 +1,5 @@
 import type { Admin, Kafka } from 'kafkajs';
-import type { LogClient } from '../projector/kafka/log-client.ts';
+import type { LogClient } from '../../shared/kafka/log-client.ts';
 import { reconnectingKafka } from './connections.ts';
 
 /** Clients of Kafka that note their calls. `connect` is that of the first one. */

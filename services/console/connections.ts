@@ -1,5 +1,5 @@
 import type { Admin, Kafka } from 'kafkajs';
-import { createLogClient, type LogClient } from '../projector/kafka/log-client.ts';
+import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 
 type Clients = { admin: Admin; log: LogClient };
 

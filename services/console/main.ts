@@ -3,7 +3,7 @@ import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/store/connection.ts';
-import { createKafka } from '../projector/kafka/client.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
 import { readConsoleConfig } from './config.ts';
 import { reconnectingKafka } from './connections.ts';
 import { startConsole } from './console.ts';

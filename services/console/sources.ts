@@ -9,7 +9,7 @@ import { commandsIn } from '../operations/deployment.ts';
 import { readFacts, type Facts } from '../operations/facts.ts';
 import { findings, type Finding } from '../operations/findings.ts';
 import { report, type Report } from '../operations/report.ts';
-import { topicOf } from '../projector/events/topics.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ReconnectingKafka } from './connections.ts';
 import { createReading, createReadings } from './readings.ts';

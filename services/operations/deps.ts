@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
-import type { LogClient, LogState } from '../projector/kafka/log-client.ts';
+import type { LogClient, LogState } from '../../shared/kafka/log-client.ts';
 import type { Deployment } from './deployment.ts';
 
 export type OperatorDeps = {

@@ -21,12 +21,12 @@ import {
 } from '../../shared/control/progress.ts';
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
-import { prefixesOf } from '../projector/events/topics.ts';
-import type { LogClient, LogState } from '../projector/kafka/log-client.ts';
-import { readTopicSettings, type TopicSettings } from '../projector/kafka/topic-settings.ts';
+import { prefixesOf } from '../../shared/kafka/topics.ts';
+import type { LogClient, LogState } from '../../shared/kafka/log-client.ts';
+import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts, type TopicFacts } from './partitions.ts';
 import type { OperatorDeps } from './deps.ts';
-import { readMembers, type Member } from '../projector/kafka/group-members.ts';
+import { readMembers, type Member } from '../../shared/kafka/group-members.ts';
 
 /** The part that Kafka answers; null for each part that it did not answer in time. */
 type KafkaFacts = {

@@ -1,6 +1,6 @@
 import { counted } from '../../shared/runtime/counted.ts';
 import { holdCauses } from '../../shared/control/hold-causes.ts';
-import { kindOfTopic, topicOf } from '../projector/events/topics.ts';
+import { kindOfTopic, topicOf } from '../../shared/kafka/topics.ts';
 import { prerequisites } from '../projector/materialize/edges.ts';
 import type { PartitionFacts, TopicFacts } from './partitions.ts';
 

@@ -9,7 +9,7 @@ import { startCommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
 import { LogGap } from './consumer/gap-detector.ts';
 import { createPositions } from './consumer/positions.ts';
-import { kindOfTopic, topicOf } from './events/topics.ts';
+import { kindOfTopic, topicOf } from '../../shared/kafka/topics.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { prerequisites } from './materialize/edges.ts';
 import { mongoStore } from './materialize/mongo-store.ts';

@@ -2,7 +2,7 @@ import { CompressionTypes, type Admin, type Producer } from 'kafkajs';
 import { encode, type Event } from '../../infra/sample-data/encode.ts';
 import { generateSampleData } from '../../infra/sample-data/sample-data.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { kinds } from '../../shared/documents/document.ts';
 import { logEnds, type Offsets } from '../support/progress.ts';
 

@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 

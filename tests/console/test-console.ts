@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { readConsoleConfig } from '../../services/console/config.ts';
 import { reconnectingKafka } from '../../services/console/connections.ts';
 import { startConsole } from '../../services/console/console.ts';
-import { createKafka } from '../../services/projector/kafka/client.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
 import { eventually } from '../support/eventually.ts';

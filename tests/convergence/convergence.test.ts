@@ -1,4 +1,4 @@
-import { topicOf } from '../../services/projector/events/topics.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { encode, type Event } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { size } from '../support/long.ts';

@@ -3,7 +3,7 @@ import { deadLettersOf, purgeDeadLetters } from '../../shared/control/dead-lette
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { buffer, deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
-import type { KafkaRecord } from '../../services/projector/kafka/record-format.ts';
+import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { rawHeaders } from '../support/example-records.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { openDatabases } from '../support/databases.ts';

@@ -8,7 +8,7 @@ import { startServer, type Server } from '../../infra/dev-servers/native/server.
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
-import { patchKafkajs } from '../../services/projector/kafka/kafkajs-patch.ts';
+import { patchKafkajs } from '../../shared/kafka/kafkajs-patch.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';

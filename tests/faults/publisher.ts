@@ -1,8 +1,8 @@
 import { CompressionTypes, type Producer, type ProducerRecord, type RecordMetadata } from 'kafkajs';
 import { pino } from 'pino';
 import { registerCodecs } from '../../infra/sample-data/codecs.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
-import { createKafka } from '../../services/projector/kafka/client.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { eventually } from '../support/eventually.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
 import { pino } from 'pino';
-import { kindOfTopic } from '../../services/projector/events/topics.ts';
+import { kindOfTopic } from '../../shared/kafka/topics.ts';
 import { registerCodecs } from '../../infra/sample-data/codecs.ts';
-import { createKafka } from '../../services/projector/kafka/client.ts';
-import type { BatchMessage } from '../../services/projector/kafka/fetch-decoder.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
+import type { BatchMessage } from '../../shared/kafka/fetch-decoder.ts';
 import { decode, type Event } from '../support/events.ts';
 import { logEnds } from '../support/progress.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';

@@ -4,7 +4,7 @@ import { progressOf, watermark } from '../../shared/control/progress.ts';
 import type { RunningConsumer } from '../../services/projector/consumer/consumer.ts';
 import { startCommitLoop, type CommitLoop } from '../../services/projector/consumer/commit-loop.ts';
 import type { Snapshot } from '../../services/projector/consumer/progress.ts';
-import type { LogClient } from '../../services/projector/kafka/log-client.ts';
+import type { LogClient } from '../../shared/kafka/log-client.ts';
 import type { Positions } from '../../services/projector/consumer/positions.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
 import { createLiveness } from '../../services/projector/liveness.ts';

@@ -1,7 +1,7 @@
 import kafkajs from 'kafkajs';
-import { varint } from '../../services/projector/kafka/record-format.ts';
+import { varint } from '../../shared/kafka/record-format.ts';
 import { compressors } from '../../infra/sample-data/codecs.ts';
-import { batchBytesMax } from '../../services/projector/kafka/codecs.ts';
+import { batchBytesMax } from '../../shared/kafka/codecs.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { redrive } from '../../services/operations/dead-letters/redrive.ts';
 import { engineDeps } from '../support/engine.ts';

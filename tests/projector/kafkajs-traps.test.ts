@@ -1,7 +1,7 @@
 import { connect, Socket } from 'node:net';
 import { Kafka, logLevel, PartitionAssigners, type ISocketFactory, type PartitionAssigner } from 'kafkajs';
 import { pino } from 'pino';
-import { patchKafkajs } from '../../services/projector/kafka/kafkajs-patch.ts';
+import { patchKafkajs } from '../../shared/kafka/kafkajs-patch.ts';
 import { eventually } from '../support/eventually.ts';
 import { sessionTimeoutMs, startConsuming } from '../support/start-consuming.ts';
 import { useProjector } from '../support/use-projector.ts';

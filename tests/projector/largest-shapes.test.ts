@@ -1,6 +1,6 @@
 import { recordFields } from '../../services/projector/dead-letters/dead-letter.ts';
 import { openBatch } from '../../services/projector/consumer/open-batch.ts';
-import type { KafkaRecord } from '../../services/projector/kafka/record-format.ts';
+import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { attributes, rawHeaders, type Headers } from '../support/example-records.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { rawBatch } from '../support/example-responses.ts';

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
-import { batchBytesMax } from '../../services/projector/kafka/codecs.ts';
+import { batchBytesMax } from '../../shared/kafka/codecs.ts';
 import { jsonBytesMax } from '../../services/projector/events/bytes.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';

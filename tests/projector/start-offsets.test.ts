@@ -7,8 +7,8 @@ import { createProgressRecorder } from '../../services/projector/consumer/progre
 import { findStartOffsets, resumePartitions } from '../../services/projector/consumer/start-offsets.ts';
 import { waitForGroup } from '../../services/projector/startup/connect-brokers.ts';
 import { topicIdsOf } from '../../shared/control/progress.ts';
-import { createKafka } from '../../services/projector/kafka/client.ts';
-import { createLogClient, type LogClient } from '../../services/projector/kafka/log-client.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
+import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import { anyOrder } from '../support/order.ts';
 import { useProjector } from '../support/use-projector.ts';
 

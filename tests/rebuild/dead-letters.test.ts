@@ -7,7 +7,7 @@ import { deadLettersOf, purgeMarksOf } from '../../shared/control/dead-letters.t
 import { deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { rawHeaders } from '../support/example-records.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
 import { created } from '../support/entities.ts';

@@ -7,7 +7,7 @@ import { factsNow } from '../../services/operations/facts.ts';
 import { report } from '../../services/operations/report.ts';
 import { renderReport } from '../../services/cli/render-report.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
-import { createLogClient } from '../../services/projector/kafka/log-client.ts';
+import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progressOf } from '../../shared/control/progress.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { doubled, randomHistory } from '../convergence/history.ts';
 import { encode, type Event } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';

@@ -1,5 +1,5 @@
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { logEnds } from '../support/progress.ts';
 import { startScript } from '../../infra/service.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';

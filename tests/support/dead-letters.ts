@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import { deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { recordAt } from './engine.ts';
 import type { Event } from './events.ts';
 

@@ -1,6 +1,6 @@
 import type { Kind } from '../../shared/documents/document.ts';
 import type { Change } from '../../services/projector/events/change.ts';
-import type { KafkaRecord } from '../../services/projector/kafka/record-format.ts';
+import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';

@@ -1,4 +1,4 @@
-import type { KafkaRecord } from '../../services/projector/kafka/record-format.ts';
+import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { encodeHeaders } from '../../services/projector/events/headers.ts';
 
 /** Example records for the tests of `parse`: a tag in either content mode. */

@@ -1,4 +1,4 @@
-import type { RawBatch } from '../../services/projector/kafka/record-batch.ts';
+import type { RawBatch } from '../../shared/kafka/record-batch.ts';
 
 /** A record batch as a broker stores it in its log. */
 export type ExampleBatch = {

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import type { Applied } from '../../services/projector/consumer/partition-worker.ts';
 import { startConsumer, type ConsumerDeps } from '../../services/projector/consumer/consumer.ts';
-import { createLogClient } from '../../services/projector/kafka/log-client.ts';
-import type { KafkaRecord } from '../../services/projector/kafka/record-format.ts';
-import { createKafka } from '../../services/projector/kafka/client.ts';
+import { createLogClient } from '../../shared/kafka/log-client.ts';
+import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { anyOrder } from './order.ts';
 import type { TestEnvironment } from './test-environment.ts';

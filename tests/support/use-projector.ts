@@ -2,7 +2,7 @@ import { ConfigResourceTypes, type Producer, type ProducerConfig } from 'kafkajs
 import type { Filter } from 'mongodb';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
-import { topicOf } from '../../services/projector/events/topics.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import { collectionOf } from '../../shared/store/connection.ts';

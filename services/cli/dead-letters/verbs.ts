@@ -26,7 +26,7 @@ import { UsageError, withMongo, type CommandOutput, type Context, type Terminal 
 import { operatorName } from '../operator.ts';
 import { asJson, output, rows, type Json } from '../output.ts';
 import { kinds } from '../../../shared/documents/document.ts';
-import { topicOf } from '../../projector/events/topics.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 
 type Deps = RedriveSelectedDeps & { by: string };
 type Verb<O> = (deps: Deps, options: O, terminal: Terminal) => Promise<CommandOutput>;

@@ -1,7 +1,7 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import type { Facts } from '../../operations/facts.ts';
-import type { Member, Owner } from '../../projector/kafka/group-members.ts';
+import type { Member, Owner } from '../../../shared/kafka/group-members.ts';
 import { byLag, type PartitionFacts, type TopicFacts } from '../../operations/partitions.ts';
 import { progressText } from '../../operations/progress-text.ts';
 import type { GenerationReport } from '../../operations/report.ts';

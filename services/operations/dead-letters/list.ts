@@ -4,7 +4,7 @@ import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { deadLettersOf, purgeMarksOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
-import { idSchema, kindOfTopic } from '../../projector/events/topics.ts';
+import { idSchema, kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { nextSteps, type NextStep, type RedriveSelectedDeps } from './redrive-selected.ts';
 import { storeFilter, type DeadLetterFilter } from './select.ts';
 

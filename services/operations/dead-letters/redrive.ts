@@ -4,9 +4,9 @@ import { generationOf, readRegistry } from '../../../shared/control/generations.
 import { applyParsed } from '../../projector/pipeline/apply-records.ts';
 import type { Change } from '../../projector/events/change.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
-import type { KafkaRecord } from '../../projector/kafka/record-format.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { parse } from '../../projector/events/parse.ts';
-import { kindOfTopic } from '../../projector/events/topics.ts';
+import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { evolve, type Entity } from '../../projector/materialize/evolve.ts';
 import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
 import { createReferenceCache } from '../../projector/materialize/reference-cache.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../../shared/control/generations.ts';
 import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { progressOf, watermark } from '../../../shared/control/progress.ts';
-import { topicOf } from '../../projector/events/topics.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { edgesOf, idsByEdge } from '../../projector/materialize/edges.ts';
 import type { FanOutCursor, StoredDocument } from '../../projector/materialize/store.ts';

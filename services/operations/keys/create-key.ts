@@ -4,7 +4,7 @@ import { ulid } from 'ulid';
 import type { z } from 'zod';
 import type { apiKeyState } from '../../../shared/documents/api-key.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { topicOf } from '../../projector/events/topics.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 
 export type NewKey = { orgId: string; name: string; mode: 'live' | 'test' };
 

@@ -5,8 +5,8 @@ import type { GenerationRegistry } from '../../../shared/control/generations.ts'
 import { progressOf } from '../../../shared/control/progress.ts';
 import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
-import type { LogState } from '../../projector/kafka/log-client.ts';
-import { readTopicSettings, topicWarnings } from '../../projector/kafka/topic-settings.ts';
+import type { LogState } from '../../../shared/kafka/log-client.ts';
+import { readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { register } from './transitions.ts';
 

@@ -5,7 +5,7 @@ import { holdCauses } from '../../../shared/control/hold-causes.ts';
 import { isSilent } from '../../../shared/control/progress.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
-import { describeStrays } from '../../projector/kafka/group-members.ts';
+import { describeStrays } from '../../../shared/kafka/group-members.ts';
 import type { Facts, GenerationFacts } from '../facts.ts';
 import { byLag } from '../partitions.ts';
 import { followsWithinSeconds, lagText } from '../progress-text.ts';

@@ -1,6 +1,6 @@
 import { digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { topicWarnings } from '../../projector/kafka/topic-settings.ts';
+import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { deadLettersMax, type Facts } from '../facts.ts';
 import { everyStep, switches, type Context, type Judged, type Rule } from './rule.ts';
 

@@ -4,9 +4,9 @@ import { kinds } from '../../../shared/documents/document.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { endOffsets } from '../../projector/consumer/progress.ts';
-import { topicOf } from '../../projector/events/topics.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 import { pollUntil } from '../poll-until.ts';
-import { isTransient } from '../../projector/kafka/transient-errors.ts';
+import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 
 /**
  * The time for which compaction keeps tombstones. If a rebuild takes longer, or a projector is down for longer, the

@@ -1,6 +1,6 @@
 import type { Consumer } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { KafkaRecord } from '../kafka/record-format.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import {
   createPartitionWorker,

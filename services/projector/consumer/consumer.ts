@@ -1,10 +1,10 @@
 import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
-import type { LogClient, LogState } from '../kafka/log-client.ts';
+import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
-import { describeStrays, readMembers } from '../kafka/group-members.ts';
-import { errorChain } from '../kafka/transient-errors.ts';
+import { describeStrays, readMembers } from '../../../shared/kafka/group-members.ts';
+import { errorChain } from '../../../shared/kafka/transient-errors.ts';
 import { createGapDetector } from './gap-detector.ts';
 import { handleBatch, type HandleBatchDeps } from './handle-batch.ts';
 import type { Applied } from './partition-worker.ts';

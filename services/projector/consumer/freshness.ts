@@ -1,7 +1,7 @@
 import { isSilent, type HeldBy } from '../../../shared/control/progress.ts';
-import type { LogState } from '../kafka/log-client.ts';
+import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
-import { isKafkaError } from '../kafka/transient-errors.ts';
+import { isKafkaError } from '../../../shared/kafka/transient-errors.ts';
 import type { Metrics } from '../metrics.ts';
 import type { RunningConsumer } from './consumer.ts';
 import { holdCauses, type HoldCause } from '../../../shared/control/hold-causes.ts';

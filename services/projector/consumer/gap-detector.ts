@@ -1,4 +1,4 @@
-import type { LogState } from '../kafka/log-client.ts';
+import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 

@@ -1,8 +1,8 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import { recordsIn } from '../kafka/record-batch.ts';
-import type { BatchMessage } from '../kafka/fetch-decoder.ts';
-import { fetchedOffsetOf } from '../kafka/kafkajs-patch.ts';
+import { recordsIn } from '../../../shared/kafka/record-batch.ts';
+import type { BatchMessage } from '../../../shared/kafka/fetch-decoder.ts';
+import { fetchedOffsetOf } from '../../../shared/kafka/kafkajs-patch.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { Assignment } from './assignment.ts';
 import { seek } from './start-offsets.ts';

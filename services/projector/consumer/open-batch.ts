@@ -4,8 +4,8 @@ import {
   type BatchContext,
   type Cursor,
   type KafkaRecord,
-} from '../kafka/record-format.ts';
-import { batchHeader, decompress } from '../kafka/record-batch.ts';
+} from '../../../shared/kafka/record-format.ts';
+import { batchHeader, decompress } from '../../../shared/kafka/record-batch.ts';
 
 /** How far the records of a batch have been read: the place of the next one, and the number of records before it. */
 export type Place = { at: number; count: number };

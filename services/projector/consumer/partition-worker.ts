@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
-import type { KafkaRecord } from '../kafka/record-format.ts';
-import { isTransient } from '../kafka/transient-errors.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
+import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import type { RecordQueue } from './record-queue.ts';
 import type { WaitForTurn } from './wait-for-turn.ts';

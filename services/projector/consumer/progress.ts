@@ -4,7 +4,7 @@ import { progressOf, watermark, topicIdsOf } from '../../../shared/control/progr
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { release } from '../../../shared/runtime/release.ts';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
-import type { LogOffsets } from '../kafka/log-client.ts';
+import type { LogOffsets } from '../../../shared/kafka/log-client.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 
 /** How far a partition was applied at one moment. The commit loop saves a snapshot, then commits the same snapshot. */

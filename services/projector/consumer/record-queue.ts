@@ -1,7 +1,12 @@
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import type { KafkaRecord } from '../kafka/record-format.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { noHeaders } from '../events/headers.ts';
-import { batchHeader, batchHeaderBytes, isCompressed, type RawBatch } from '../kafka/record-batch.ts';
+import {
+  batchHeader,
+  batchHeaderBytes,
+  isCompressed,
+  type RawBatch,
+} from '../../../shared/kafka/record-batch.ts';
 import { openBatch, type OpenBatch, type Place } from './open-batch.ts';
 
 /**

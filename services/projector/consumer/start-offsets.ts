@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer } from 'kafkajs';
 import type { Db } from 'mongodb';
-import type { LogClient } from '../kafka/log-client.ts';
+import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import { deletedRecords, otherTopic, shorterLog, gapConfirmationsMin, LogGap } from './gap-detector.ts';
 import type { PartitionWorker } from './partition-worker.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Binary } from 'mongodb';
-import type { KafkaRecord } from '../kafka/record-format.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import {
   binary,
   record,

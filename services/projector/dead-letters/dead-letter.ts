@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Binary } from 'mongodb';
 import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
-import type { KafkaRecord } from '../kafka/record-format.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { readContent } from '../events/content-mode.ts';
 import { entityVersion } from '../events/envelope.ts';
 import { encodeHeaders, decodeHeaders, measureHeaders } from '../events/headers.ts';
-import { kindOfTopic } from '../events/topics.ts';
+import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { subjectsOf } from './subjects.ts';
 import type { DeadLetter, RecordFields, DeadLetterHeader } from '../../../shared/control/dead-letters.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';

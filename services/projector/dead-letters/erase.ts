@@ -3,7 +3,7 @@ import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import type { Change, Upsert } from '../events/change.ts';
-import { kindOfTopic, topicOf } from '../events/topics.ts';
+import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
 import type { Store, StoredEnvelope } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';

@@ -2,7 +2,7 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { decodeText } from '../events/bytes.ts';
-import type { KafkaRecord } from '../kafka/record-format.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { readContent } from '../events/content-mode.ts';
 
 /** Subjects of a dead letter, at most. */

@@ -1,6 +1,6 @@
 import { decodeBase64, decodeJson } from './bytes.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
-import type { KafkaRecord } from '../kafka/record-format.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { describeNames, isStructured, readHeaders, type Headers } from './headers.ts';
 
 const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });

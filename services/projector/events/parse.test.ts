@@ -1,4 +1,4 @@
-import type { KafkaRecord } from '../kafka/record-format.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import {
   attributes,
   binary,

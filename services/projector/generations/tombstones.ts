@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { Generation } from '../../../shared/control/generations.ts';
-import { readTopicSettings, type TopicSettings } from '../kafka/topic-settings.ts';
+import { readTopicSettings, type TopicSettings } from '../../../shared/kafka/topic-settings.ts';
 
 /** The topic that keeps tombstones for the shortest time, and that time (`delete.retention.ms`). */
 type TombstoneBound = { topic: string; keptMs: number };

@@ -1,6 +1,6 @@
 import { MongoBulkWriteError, MongoNetworkError, MongoServerError, type Collection } from 'mongodb';
 import { storedDocument } from '../../../tests/support/engine.ts';
-import { isTransient } from '../kafka/transient-errors.ts';
+import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 import { writeGuarded } from './mongo-write.ts';
 import type { StoredDocument } from './store.ts';
 

@@ -4,9 +4,9 @@ import type { Rejected } from '../dead-letters/dead-letter.ts';
 import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
 import { storeDeadLetters, type StoreDeadLettersDeps } from '../dead-letters/store-dead-letters.ts';
 import type { Change } from '../events/change.ts';
-import type { KafkaRecord } from '../kafka/record-format.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { parse } from '../events/parse.ts';
-import { topicOf } from '../events/topics.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 import { applyChanges } from '../materialize/fan-out.ts';
 import type { ReconcileDeps } from '../materialize/reconcile.ts';
 

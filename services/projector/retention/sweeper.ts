@@ -3,7 +3,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import { watermark } from '../../../shared/control/progress.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
-import { topicOf } from '../events/topics.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 import { sweep, type Swept, type SweepDeps } from './sweep.ts';
 
 type SweeperDeps = Omit<SweepDeps, 'asOf' | 'signal' | 'onProgress'> & {

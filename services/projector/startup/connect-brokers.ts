@@ -1,5 +1,5 @@
 import type { Admin, Kafka } from 'kafkajs';
-import { createLogClient, type LogClient } from '../kafka/log-client.ts';
+import { createLogClient, type LogClient } from '../../../shared/kafka/log-client.ts';
 import { NotReady, waitUntil, type OnWait } from './wait-until.ts';
 
 type BrokerClients = { admin: Admin; log: LogClient };

@@ -3,7 +3,7 @@ import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { collectionOf, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
-import { topicOf } from '../../../services/projector/events/topics.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 
 /**
  * `node bulk-write-process.ts RECORDS`: a minimal consumer as a process. It logs `consuming` at the first record and

@@ -11,7 +11,7 @@ import { kinds } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
-import { topicOf } from '../../../services/projector/events/topics.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 import { eventually } from '../../support/eventually.ts';
 import { countAllDocuments, progress, withScratch, type BenchEnvironment } from '../environment.ts';
 import { exitErrors } from '../processes.ts';

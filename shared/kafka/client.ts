@@ -1,7 +1,7 @@
 import { Kafka, logLevel, type KafkaConfig, type LogEntry, type SASLOptions } from 'kafkajs';
 import type { z } from 'zod';
-import type { kafkaSettings } from '../../../shared/runtime/settings.ts';
-import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { kafkaSettings } from '../runtime/settings.ts';
+import type { Logger } from '../runtime/logger.ts';
 import { createAccessTokens } from './access-token.ts';
 import { patchKafkajs } from './kafkajs-patch.ts';
 

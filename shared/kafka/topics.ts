@@ -1,6 +1,6 @@
-import { kinds, type Kind } from '../../../shared/documents/document.ts';
-import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
-import { resources } from '../../../shared/documents/resources.ts';
+import { kinds, type Kind } from '../documents/document.ts';
+import { anyId, prefixedId } from '../documents/fields.ts';
+import { resources } from '../documents/resources.ts';
 
 /** The topic of a kind, such as `support.tickets`. */
 export const topicOf = (kind: Kind, prefix: string): string => prefix + resources[kind].topic;

@@ -8,7 +8,7 @@ import {
   type ProtocolCall,
 } from './metadata.ts';
 import { createRequire } from 'node:module';
-import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
+import { parsePartitionKey, partitionKey } from '../control/topic-partition.ts';
 
 /**
  * The offsets of a log. `low` is the first one. `end` is the high watermark, after the last record. `stable` is the last

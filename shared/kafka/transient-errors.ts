@@ -1,4 +1,4 @@
-import { isTransientStoreError } from '../../../shared/store/transient-errors.ts';
+import { isTransientStoreError } from '../store/transient-errors.ts';
 
 /** The errors of a client that a broker does not authenticate, by name or type. */
 export const authenticationErrors = [

@@ -1,4 +1,4 @@
-import { kinds } from '../../../shared/documents/document.ts';
+import { kinds } from '../documents/document.ts';
 import { idSchema, kindOfTopic, topicOf } from './topics.ts';
 
 test.each(kinds)('kindOfTopic inverts topicOf for %s, with any prefix', (kind) => {

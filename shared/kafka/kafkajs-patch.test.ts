@@ -6,7 +6,7 @@ import {
   oldMessageBytes,
   responseBytes,
   type ExamplePartition,
-} from '../../../tests/support/example-responses.ts';
+} from '../../tests/support/example-responses.ts';
 import { createAbortFilter, type BatchHeader, type BatchMessage } from './fetch-decoder.ts';
 import { installedKafkajs, patchKafkajs } from './kafkajs-patch.ts';
 

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import { partitionKey } from '../control/topic-partition.ts';
 
 /** The parts of a kafkajs 2.2.4 encoder and decoder that are used here; the package declares no types for them. */
 type Encoder = {

@@ -2,7 +2,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import lz4 from 'lz4-napi';
 import snappy from 'snappy';
-import { compressors, registerCodecs } from '../../../infra/sample-data/codecs.ts';
+import { compressors, registerCodecs } from '../../infra/sample-data/codecs.ts';
 import { batchBytesMax, decompressors, type Decompress } from './codecs.ts';
 
 const names = Object.keys(decompressors) as (keyof typeof decompressors)[];

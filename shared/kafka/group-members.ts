@@ -1,5 +1,5 @@
 import kafkajs, { type Admin } from 'kafkajs';
-import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import { partitionKey } from '../control/topic-partition.ts';
 
 /** The member of a consumer group that a partition is assigned to: a projector. */
 export type Owner = { memberId: string; clientId: string; host: string };

@@ -1,4 +1,4 @@
-import type { Position } from '../../../shared/documents/entity.ts';
+import type { Position } from '../documents/entity.ts';
 
 /** A Kafka record, decompressed. */
 export type KafkaRecord = {

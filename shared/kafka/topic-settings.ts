@@ -1,6 +1,6 @@
 import kafkajs, { type Admin } from 'kafkajs';
-import { dayMs } from '../../../shared/documents/instant.ts';
-import { counted } from '../../../shared/runtime/counted.ts';
+import { dayMs } from '../documents/instant.ts';
+import { counted } from '../runtime/counted.ts';
 
 /** The settings of a topic that a rebuild depends on; null if the brokers do not return them. */
 export type TopicSettings = { topic: string; cleanupPolicy: string | null; deleteRetentionMs: number | null };

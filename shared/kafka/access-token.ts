@@ -1,6 +1,6 @@
 import kafkajs, { type OauthbearerProviderResponse } from 'kafkajs';
 import { z } from 'zod';
-import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { errorMessage } from '../runtime/error-message.ts';
 
 type TokenSettings = { url: string; clientId: string; clientSecret: string; scope: string | undefined };
 

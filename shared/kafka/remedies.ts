@@ -1,0 +1,45 @@
+import { authenticationErrors, errorChain, permissionErrors } from './transient-errors.ts';
+
+const remedies: { codes: (string | number)[]; remedy: string }[] = [
+  {
+    codes: ['OtherProjectionVersion'],
+    remedy:
+      'A rebuild is due: support-cli rebuild start, then start this release with the GENERATION that it prints',
+  },
+  {
+    codes: ['NoSuchGeneration'],
+    remedy: 'Unset GENERATION to follow the active one; support-cli rebuild status lists them',
+  },
+  {
+    codes: [85, 86],
+    remedy:
+      'An existing index differs from the one that this version declares. If another version filled the database, ' +
+      'rebuild the read model into a new one (support-cli rebuild start); otherwise drop ' +
+      'the index, and the next start creates it again',
+  },
+  { codes: [18], remedy: 'Check the user and the password in MONGODB_URL' },
+  {
+    codes: [13],
+    remedy:
+      'The user in MONGODB_URL needs the role readWrite on <DATABASE_NAME> and on <DATABASE_NAME>_g1, _g2, …',
+  },
+  {
+    codes: permissionErrors,
+    remedy: 'The Kafka user needs Read and Describe on the topics and on the CONSUMER_GROUP',
+  },
+  {
+    codes: authenticationErrors,
+    remedy:
+      'Check KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD and KAFKA_SSL against the listener ' +
+      'that KAFKA_BROKERS names',
+  },
+];
+
+/** The remedy for an error of MongoDB or the brokers; null if none is known. */
+export function remedyFor(error: unknown): string | null {
+  const codes = errorChain(error).flatMap((cause) => {
+    const { name, code, type } = cause as { name: string; code?: unknown; type?: unknown };
+    return [name, code, type];
+  });
+  return remedies.find((item) => item.codes.some((code) => codes.includes(code)))?.remedy ?? null;
+}
