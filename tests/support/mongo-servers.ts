@@ -123,11 +123,16 @@ export async function startReplicaSet({
     members,
     /** Resolves with the primary, once there is one. */
     primary,
-    /** Lets the primary step down for at least ten seconds. Every member must run: it waits until they have caught up. */
+    /**
+     * Lets the primary step down, once every member has caught up with it. Resolves when another one is primary. The former
+     * one may be elected again then: after three step-downs within a minute MongoDB would have no member to elect.
+     */
     stepDown: async () => {
       await caughtUp(url, count);
-      const member = await primary();
-      await member.admin((admin) => admin.command({ replSetStepDown: 10, secondaryCatchUpPeriodSecs: 5 }));
+      const former = await primary();
+      await former.admin((admin) => admin.command({ replSetStepDown: 60, secondaryCatchUpPeriodSecs: 30 }));
+      await primary();
+      await former.admin((admin) => admin.command({ replSetFreeze: 0 }));
     },
     /** Resumes and restarts every member. Resolves when one is primary and the others have caught up with it. */
     mend: async () => {
