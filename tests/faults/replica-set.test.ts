@@ -4,7 +4,7 @@ import { startService, type Service } from '../../infra/service.ts';
 import { presentTicketItem } from '../../services/api/resources/tickets/presenter.ts';
 import type { Filter } from 'mongodb';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { readRegistry } from '../../shared/control/generations.ts';
+import { readRegistry, type Generation } from '../../shared/control/generations.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import type { TicketDocument } from '../../shared/documents/ticket.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
@@ -154,12 +154,12 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
       await Promise.all([disturbing, run().finally(() => (isDone = true))]);
     };
     /** Repeats a command until the registry shows its effect: a command may lose its primary. */
-    const command = (args: string[], isDone: (state: (number: number) => string | undefined) => boolean) =>
+    const command = (args: string[], isDone: (find: (number: number) => Generation | undefined) => boolean) =>
       eventually(
         async () => {
-          const { errors } = await cli('rebuild', ...args);
+          const { errors, text } = await cli('rebuild', ...args);
           const { generations = [] } = (await readRegistry(environment.control).catch(() => null)) ?? {};
-          return isDone((wanted) => generations.find(({ number }) => number === wanted)?.state) || errors;
+          return isDone((wanted) => generations.find(({ number }) => number === wanted)) || errors || text;
         },
         fatal,
         { limitMs: 300_000 },
@@ -206,22 +206,22 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
       const operating = async () => {
         await disturbedWhile(async () => {
           await publish(...history.slice(0, 700));
-          await command(['start', '--why', 'test'], (state) => state(2) !== undefined);
+          await command(['start', '--why', 'test'], (find) => find(2) !== undefined);
           startTwo(2);
           await publish(...history.slice(700, 1_400));
-          await command(['await', '2', '--timeout', '60'], (state) => state(2) === 'ready');
+          await command(['await', '2', '--timeout', '60'], (find) => find(2)?.state === 'ready');
           await publish(...history.slice(1_400));
         });
         await disturbedWhile(async () => {
-          await command(['compare', '2'], () => true);
-          await command(['promote', '2', '--timeout', '60'], (state) => state(2) === 'active');
+          await command(['compare', '2'], (find) => find(2)?.report?.differing === 0);
+          await command(['promote', '2', '--timeout', '60'], (find) => find(2)?.state === 'active');
         });
         for (const generation of [1, 2]) await expectDocuments(events, generation);
         for (const { generation, service } of projectors.splice(0))
           if (generation === 1) await service.stop();
           else projectors.push({ generation, service });
         await disturbedWhile(async () => {
-          await command(['drop', '1', '--force', '--timeout', '60'], (state) => state(1) === 'dropped');
+          await command(['drop', '1', '--force', '--timeout', '60'], (find) => find(1)?.state === 'dropped');
           // Each projector that was started again sweeps once it owns the channels.
           await eventually(async () => {
             const left = Object.keys(await documentsOf(2, { state: { $exists: true } })).filter(isExpired);
