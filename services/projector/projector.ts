@@ -13,9 +13,9 @@ import { kindOfTopic, topicOf } from '../../shared/kafka/topics.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { prerequisites } from './materialize/edges.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
-import { createReferenceCache } from './materialize/reference-cache.ts';
 import type { Applied } from './consumer/partition-worker.ts';
-import { applyRecords, type ApplyDeps } from './pipeline/apply-records.ts';
+import { createApplier } from './pipeline/applier.ts';
+import { applyRecords, type ApplyDeps, type RecordBatch } from './pipeline/apply-records.ts';
 import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
 import { ownsSweep, startSweeper } from './retention/sweeper.ts';
 import { connectBrokers, waitForGroup, waitForTopics } from './startup/connect-brokers.ts';
@@ -24,7 +24,6 @@ import { groupIdOf } from '../../shared/control/generations.ts';
 import { createLiveness } from './liveness.ts';
 import { initializeCounters, type Metrics } from './metrics.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
-import { createThrottle } from './generations/throttle.ts';
 import { openStore, waitingForStore } from './startup/open-store.ts';
 import { waitUntil, type OnWait } from './startup/wait-until.ts';
 
@@ -91,7 +90,7 @@ async function connect(deps: ProjectorDeps) {
   await waitForTopics(brokers.admin, topics, onWait);
   await waitForGroup(brokers.admin, groupIdOf(config, generation), topics, onWait);
   const { nowMs = () => performance.now() } = deps;
-  const controls = { positions: createPositions(nowMs), throttle: createThrottle() };
+  const controls = { positions: createPositions(nowMs), applier: createApplier() };
   // Set before the first record is read: a build must not begin with records after its load.
   applyGenerationSettings(controls, registered);
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
@@ -126,7 +125,7 @@ async function connect(deps: ProjectorDeps) {
   return { ...connected, startedAt, onFatal };
 }
 
-/** The dependencies for applying records: the store, its cache, and the dead letters. */
+/** The dependencies for applying records: the store and the dead letters. */
 function createApplyDeps(connected: Connected): ApplyDeps {
   const { config, control, database, generation, logger, metrics, now, positions } = connected;
   return {
@@ -134,7 +133,6 @@ function createApplyDeps(connected: Connected): ApplyDeps {
     generation,
     now,
     store: mongoStore(database),
-    cache: createReferenceCache(),
     prefix: config.TOPIC_PREFIX,
     tombstoneDays: config.TOMBSTONE_DAYS,
     isApplied: (kind, { partition, offset }) =>
@@ -149,8 +147,17 @@ function createApplyDeps(connected: Connected): ApplyDeps {
 
 /** Translates between the consumer, which knows topics, and the pipeline, which knows kinds. */
 function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): ConsumerDeps {
-  const { config, generation, metrics, throttle } = connected;
+  const { config, generation, metrics, applier } = connected;
   const kindOf = (topic: string) => kindOfTopic(topic, config.TOPIC_PREFIX);
+  const applySet = async (batches: RecordBatch[]) => {
+    const end = metrics.batchSeconds.startTimer();
+    const completing = await applyRecords(applyDeps, batches);
+    return completing.map((complete, index) => async () => {
+      const applied = await complete();
+      end({ topic: topicOf(batches[index]?.kind ?? 'message', config.TOPIC_PREFIX) });
+      return applied;
+    });
+  };
   return {
     ...connected,
     groupId: groupIdOf(config, generation),
@@ -163,14 +170,9 @@ function createConsumerDeps(connected: Connected, applyDeps: ApplyDeps): Consume
     apply: async (topic, records, context) => {
       const kind = kindOf(topic);
       if (!kind) throw new Error(`${topic} is not a topic of this projector`);
-      const apply = async () => {
-        const end = metrics.batchSeconds.startTimer({ topic });
-        const applied = await applyRecords(applyDeps, kind, records, context);
-        end();
-        metrics.batchRecords.observe(records.length);
-        return applied;
-      };
-      return throttle.run(context, apply);
+      const applied = await applier.run({ kind, records, context }, applySet);
+      metrics.batchRecords.observe(records.length);
+      return applied;
     },
     onForeignCommit: (topic) => metrics.foreignCommits.inc({ topic }),
     onFetched: (topic, records) => metrics.fetched.inc({ topic }, records),

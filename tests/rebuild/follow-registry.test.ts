@@ -22,14 +22,14 @@ describe('a projector that follows the registry', () => {
   ) => {
     let last: boolean | undefined;
     const fatal: Error[] = [];
-    const throttle = { set: (isOneAtATime: boolean) => void (last = isOneAtATime) };
+    const applier = { set: (isOneAtATime: boolean) => void (last = isOneAtATime) };
     const { stop } = followRegistry(
       {
         control: rebuild.control,
         generation: 2,
         allowanceMs: 5_000,
         by: 'projector',
-        throttle,
+        applier,
         positions: createPositions(() => 0),
         metrics: createMetrics(),
         logger: pino({ level: 'silent' }),

@@ -46,6 +46,20 @@ export function memoryStore(
     }
     return found;
   };
+  const readKinds = async <T>(
+    wanted: Map<Kind, Set<string>>,
+    pick: (kind: Kind, document: StoredDocument) => T,
+  ) => {
+    const read = async ([kind, ids]: [Kind, Set<string>]) => {
+      const found = await readEach(
+        kind,
+        [...ids],
+        (document) => [document._id, pick(kind, document)] as const,
+      );
+      return [kind, new Map(found)] as const;
+    };
+    return new Map(await Promise.all([...wanted].map(read)));
+  };
   /** Reads an index key by key: each time the next key after the last one, whatever was written meanwhile. */
   const scan = async (
     kind: Kind,
@@ -74,15 +88,9 @@ export function memoryStore(
       const found = await readEach(kind, ids.slice(0, readAtOnce), (document) => currentOf(kind, document));
       return { documents: found, remaining: ids.slice(readAtOnce) };
     },
-    readEntities: (kind, ids) =>
-      readEach(kind, ids, (document) => referencedOf(document, referencedFields(kind))),
-    readRevisions: async (wanted) => {
-      const read = async ([kind, ids]: [Kind, Set<string>]) => {
-        const found = await readEach(kind, [...ids], ({ _id, revision }) => [_id, revision] as const);
-        return [kind, new Map(found)] as const;
-      };
-      return new Map(await Promise.all([...wanted].map(read)));
-    },
+    readEntities: (wanted) =>
+      readKinds(wanted, (kind, document) => referencedOf(document, referencedFields(kind))),
+    readRevisions: (wanted) => readKinds(wanted, (_kind, { revision }) => revision),
     readFirstChildren: (kind, by, parents) => {
       const read: ReadChildren = async (filter, order, limit) => {
         const among = (field: string) => {

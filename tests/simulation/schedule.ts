@@ -1,7 +1,3 @@
-import {
-  createReferenceCache,
-  type ReferenceCache,
-} from '../../services/projector/materialize/reference-cache.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
 /** Thrown at the next step of a crashed worker, so that it does nothing more. */
@@ -14,24 +10,36 @@ export class NoReply extends Error {
   override name = 'NoReply';
 }
 
+/** The outcome of the work; null if the store did not reply. */
+export const replied = async <T>(work: () => Promise<T>): Promise<T | null> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof NoReply) return null;
+    throw error;
+  }
+};
+
+/** Repeats the work until the store replies. */
+export const retried = async (work: () => Promise<unknown>): Promise<void> => {
+  while ((await replied(() => work().then(() => true))) === null);
+};
+
 /** One worker on one partition, from its assignment to its end or crash. `ending` is aborted if it learns of a revocation. */
 export type Worker = {
   name: string;
   isDead: boolean;
   ending: AbortController;
-  cache: ReferenceCache;
   /** Up to which offset the worker knows a partition to be applied. */
   positions: (partition: string) => number;
 };
 
-/** So small a cache that it evicts entities. */
-const cacheBytes = 2_000;
-
-export const createWorker = (
-  name: string,
-  positions: Worker['positions'],
-  cache = createReferenceCache(cacheBytes),
-): Worker => ({ name, isDead: false, positions, cache, ending: new AbortController() });
+export const createWorker = (name: string, positions: Worker['positions']): Worker => ({
+  name,
+  isDead: false,
+  positions,
+  ending: new AbortController(),
+});
 
 type Waiting = { worker: Worker; label: string; go: () => void; fail: (error: Error) => void };
 

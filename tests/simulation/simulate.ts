@@ -1,16 +1,18 @@
-import type { ReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
-import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
-import { applyChanges, type UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
+import {
+  applyTogether,
+  completeBatch,
+  type UpdateDeps,
+} from '../../services/projector/materialize/fan-out.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
-import { engineDeps } from '../support/engine.ts';
+import { applyChanges, engineDeps } from '../support/engine.ts';
 import type { Event } from '../support/events.ts';
 import { differences, type Differences } from './differences.ts';
 import { append, type DeadLetter, type Partition } from './log.ts';
 import { emptyData, memoryStore, type Data } from './memory-store.ts';
 import { memorySweepStore } from './memory-sweep-store.ts';
 import { firstDay, lateDay, sweepDay } from './long-history.ts';
-import { createWorker, createSchedule, NoReply, type Worker, type Schedule } from './schedule.ts';
+import { createWorker, createSchedule, replied, retried, type Worker, type Schedule } from './schedule.ts';
 
 /** The documents that differ from the fold, by id, and the steps that led there. */
 export type Failure = { differing: Differences; trace: string[] };
@@ -20,8 +22,6 @@ type Simulation = {
   data: Data;
   partitions: Map<string, Partition>;
   deadLetters: Set<DeadLetter>;
-  /** The cache of the process that had a partition last. */
-  caches: Map<string, ReferenceCache>;
   /** Lets another worker take over from one that crashes or loses its partition. */
   successors: Map<Worker, () => void>;
   running: Set<Promise<void>>;
@@ -45,7 +45,6 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
     data: emptyData(),
     partitions: new Map(),
     deadLetters: new Set(),
-    caches: new Map(),
     successors: new Map(),
     running: new Set(),
     startMs: firstDay,
@@ -117,7 +116,6 @@ const depsOf = (simulation: Simulation, worker: Worker, overrides: Partial<Updat
   engineDeps(
     memoryStore(simulation.data, (label) => simulation.schedule.pause(worker, label)),
     {
-      cache: worker.cache,
       now: () => new Date(simulation.startMs + simulation.schedule.trace.length),
       signal: worker.ending.signal,
       ...overrides,
@@ -133,73 +131,98 @@ function act(simulation: Simulation, worker: Worker, work: () => Promise<void>, 
   simulation.running.add(ended);
 }
 
-const retried = async (work: () => Promise<unknown>): Promise<void> => {
-  for (;;)
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if (!(error instanceof NoReply)) throw error;
-    }
-};
-
-/** A worker for each partition. The committed offset may be set back when a partition is assigned again. */
-const workers = (simulation: Simulation): (() => void)[] =>
-  [...simulation.partitions.values()].map((partition) => () => assign(simulation, partition));
-
-function assign(simulation: Simulation, partition: Partition): void {
+/**
+ * Workers for the partitions: in every other schedule, one worker for each, else for some. The committed offset may be set
+ * back when a partition is assigned again.
+ */
+function workers(simulation: Simulation): (() => void)[] {
   const { random } = simulation.schedule;
-  partition.epoch += 1;
+  const isGathering = random.chance(0.5);
+  const groups: Partition[][] = [];
+  for (const partition of simulation.partitions.values()) {
+    const group = isGathering && random.chance(0.7) ? groups.at(-1) : undefined;
+    if (group) group.push(partition);
+    else groups.push([partition]);
+  }
+  return groups.map((partitions) => () => assign(simulation, partitions));
+}
+
+function assign(simulation: Simulation, partitions: Partition[]): void {
+  const { random } = simulation.schedule;
+  for (const partition of partitions) partition.epoch += 1;
+  const name = partitions.map((partition) => `${partition.name}#${partition.epoch}`).join(' ');
   const positions = positionsOf(simulation, () => random.chance(0.3));
-  const worker = createWorker(
-    `${partition.name}#${partition.epoch}`,
-    positions,
-    partition.epoch > 1 && random.chance(0.5) ? simulation.caches.get(partition.name) : undefined,
-  );
-  simulation.caches.set(partition.name, worker.cache);
+  const worker = createWorker(name, positions);
   act(
     simulation,
     worker,
-    () => consume(simulation, worker, partition),
+    () => consume(simulation, worker, partitions),
     () => {
-      const setBackBy = random.chance(0.2) ? random.int(3) : 0;
-      partition.committed = Math.max(partition.redeliverableFrom, partition.committed - setBackBy);
-      assign(simulation, partition);
+      for (const partition of partitions) {
+        const setBackBy = random.chance(0.2) ? random.int(3) : 0;
+        partition.committed = Math.max(partition.redeliverableFrom, partition.committed - setBackBy);
+      }
+      assign(simulation, partitions);
     },
   );
 }
 
-/** Applies the partition's records from the committed offset, and commits after each batch. */
-async function consume(simulation: Simulation, worker: Worker, partition: Partition): Promise<void> {
+/** Applies the partitions' records from the committed offsets, some together, and commits each after its own. */
+async function consume(simulation: Simulation, worker: Worker, partitions: Partition[]): Promise<void> {
   const { schedule, deadLetters } = simulation;
+  const { random } = schedule;
   const deps = depsOf(simulation, worker, {
     isApplied: (kind, { partition: number, offset }) => offset < worker.positions(`${kind}/${number}`),
   });
-  if (simulation.interruptsFanOuts) deps.store = interrupted(simulation, worker, partition, deps.store);
-  const { epoch } = partition;
-  let position = partition.committed;
-  while (position < partition.records.length) {
-    const records = partition.records.slice(position, position + 1 + schedule.random.int(batchMax));
-    const batch = records.flatMap(({ change, deadLetter }) => (deadLetter ? [] : [change]));
-    try {
-      await schedule.pause(worker, `fetch ${position} to ${position + records.length - 1}`);
-      await applyChanges(deps, partition.kind, batch);
-    } catch (error) {
-      if (error instanceof NoReply) continue;
-      throw error;
+  if (simulation.interruptsFanOuts) deps.store = interrupted(simulation, worker, partitions, deps.store);
+  let assigned = partitions.map((partition) => ({
+    partition,
+    epoch: partition.epoch,
+    position: partition.committed,
+  }));
+  for (;;) {
+    assigned = assigned.filter(({ partition, position }) => position < partition.records.length);
+    if (assigned.length === 0) return;
+    const first = random.pick(assigned);
+    const taken = assigned
+      .filter((one) => one === first || random.chance(0.7))
+      .map((one) => {
+        const { partition, position } = one;
+        const records = partition.records.slice(position, position + 1 + random.int(batchMax));
+        const changes = records.flatMap(({ change, deadLetter }) => (deadLetter ? [] : [change]));
+        return { one, records, batch: { kind: partition.kind, changes } };
+      });
+    const outcome = await replied(async () => {
+      const range = ({ one, records }: (typeof taken)[number]) =>
+        `${one.partition.name} ${one.position} to ${one.position + records.length - 1}`;
+      await schedule.pause(worker, `fetch ${taken.map(range).join(', ')}`);
+      return applyTogether(
+        deps,
+        taken.map(({ batch }) => batch),
+      );
+    });
+    if (!outcome) continue;
+    for (const { one, records, batch } of taken) {
+      const { partition, epoch } = one;
+      if (!(await replied(() => completeBatch(deps, batch, outcome).then(() => true)))) continue;
+      for (const { deadLetter } of records) if (deadLetter) deadLetters.add(deadLetter);
+      one.position += records.length;
+      partition.applied = Math.max(partition.applied, one.position);
+      // The group refuses the commit of a worker that is no longer a member.
+      await schedule.pause(worker, `commit ${partition.name} ${one.position}`);
+      if (partition.epoch === epoch) partition.committed = one.position;
+      else if (random.chance(0.5)) assigned = assigned.filter((other) => other !== one);
     }
-    for (const { deadLetter } of records) if (deadLetter) deadLetters.add(deadLetter);
-    position += records.length;
-    partition.applied = Math.max(partition.applied, position);
-    // The group refuses the commit of a worker that is no longer a member.
-    await schedule.pause(worker, `commit ${position}`);
-    if (partition.epoch === epoch) partition.committed = position;
-    else if (schedule.random.chance(0.5)) return;
   }
 }
 
 /** The worker loses its partition whenever it has saved a fan-out cursor. A fan-out that does not go on never ends. */
-const interrupted = (simulation: Simulation, worker: Worker, partition: Partition, store: Store): Store => ({
+const interrupted = (
+  simulation: Simulation,
+  worker: Worker,
+  partitions: Partition[],
+  store: Store,
+): Store => ({
   ...store,
   saveFanOutCursor: async (kind, of, cursor) => {
     await store.saveFanOutCursor(kind, of, cursor);
@@ -207,7 +230,7 @@ const interrupted = (simulation: Simulation, worker: Worker, partition: Partitio
     if (!cursor || signal.aborted) return;
     simulation.schedule.trace.push(`${worker.name} loses its partition after a page`);
     worker.ending.abort();
-    assign(simulation, partition);
+    assign(simulation, partitions);
     signal.throwIfAborted();
   },
 });
@@ -216,7 +239,7 @@ const interrupted = (simulation: Simulation, worker: Worker, partition: Partitio
 function redriver(simulation: Simulation, turns: number): () => void {
   const { schedule, deadLetters } = simulation;
   const start = () => {
-    const worker = createWorker('redrive', () => 0, createReferenceCache());
+    const worker = createWorker('redrive', () => 0);
     const deps = depsOf(simulation, worker, { isApplied: () => false, outOfOrder: true });
     const redrive = async () => {
       for (let turn = 0; turn < turns; turn += 1) {

@@ -1,6 +1,5 @@
-import { applyChanges } from '../../services/projector/materialize/fan-out.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
-import { changeOf, engineDeps } from '../support/engine.ts';
+import { applyChanges, changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';

@@ -1,8 +1,15 @@
-import { applyChanges, chunkSize } from '../../services/projector/materialize/fan-out.ts';
+import { chunkSize } from '../../services/projector/materialize/fan-out.ts';
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { appliedUpTo, changeOf, deletionOf, engineDeps, storedDocument } from '../support/engine.ts';
+import {
+  appliedUpTo,
+  applyChanges,
+  changeOf,
+  deletionOf,
+  engineDeps,
+  storedDocument,
+} from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';

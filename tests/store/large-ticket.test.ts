@@ -1,8 +1,7 @@
-import { applyChanges } from '../../services/projector/materialize/fan-out.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { embeddedConversationsMax, type TicketJoined } from '../../shared/documents/ticket.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { changeOf, deletionOf, engineDeps } from '../support/engine.ts';
+import { applyChanges, changeOf, deletionOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';

@@ -1,9 +1,8 @@
 import { applyParsed } from '../../services/projector/pipeline/apply-records.ts';
-import { applyChanges } from '../../services/projector/materialize/fan-out.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { Kind } from '../../shared/documents/document.ts';
-import { changeOf, engineDeps, recordOf, storedDocument } from '../support/engine.ts';
+import { applyChanges, changeOf, engineDeps, recordOf, storedDocument } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';
@@ -30,7 +29,8 @@ describe('a document that the store refuses', () => {
       onNotRefreshed: (kind, id, reason) => notRefreshed.push(`${kind} ${id}: ${reason.length > 0}`),
     });
     const records = events.map((event) => recordOf(event, (offset += 1)));
-    const { rejected } = await applyParsed(deps, events[0]?.kind ?? 'tag', records, deps);
+    const [complete] = await applyParsed(deps, [{ kind: events[0]?.kind ?? 'tag', records, context: deps }]);
+    const { rejected = [] } = (await complete?.()) ?? {};
     const deadLettered = rejected.map(({ record, rejection }) => [
       events[records.indexOf(record)]?.id,
       events[records.indexOf(record)]?.version,

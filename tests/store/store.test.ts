@@ -49,11 +49,16 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('return referenced entities with organization, deletion and the fields for those that name them', async () => {
-      const found = await opened.store.readEntities('conversation', ['a2', 'a1', 'a1', 'a0']);
-      expect(found.toSorted((a, b) => (a._id < b._id ? -1 : 1))).toEqual([
-        { _id: 'a1', orgId: 'org_1', revision: 1, state: { id: 'a1' } },
-        { _id: 'a2', orgId: 'org_1', revision: 1, deletedAt: new Date(0) },
+      const wanted = new Map<Kind, Set<string>>([
+        ['conversation', new Set(['a2', 'a1', 'a0'])],
+        ['tag', new Set(['a1'])],
       ]);
+      const found = await opened.store.readEntities(wanted);
+      expect(found.get('tag')?.size ?? 0).toBe(0);
+      const [a1, a2, ...others] = ['a1', 'a2', 'a0'].map((id) => found.get('conversation')?.get(id));
+      expect(a1).toMatchObject({ _id: 'a1', orgId: 'org_1', revision: 1, state: { id: 'a1' } });
+      expect(a2).toMatchObject({ _id: 'a2', orgId: 'org_1', revision: 1, deletedAt: new Date(0) });
+      expect(others).toEqual([undefined]);
     });
 
     it('return revisions, also of tombstones', async () => {

@@ -2,16 +2,19 @@ import type { Kind } from '../../shared/documents/document.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { parse } from '../../services/projector/events/parse.ts';
-import { createReferenceCache } from '../../services/projector/materialize/reference-cache.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
+import {
+  applyTogether,
+  completeBatch,
+  type UpdateDeps,
+} from '../../services/projector/materialize/fan-out.ts';
+import type { Rejected } from '../../services/projector/materialize/reconcile.ts';
 import { rawHeaders } from './example-records.ts';
 import { encode, type Event } from './events.ts';
 
 /** Dependencies of the engine for one worker: it starts at the epoch, and no position counts as applied. */
 export const engineDeps = (store: Store, overrides: Partial<UpdateDeps> = {}): UpdateDeps => ({
   store,
-  cache: createReferenceCache(),
   now: () => new Date(0),
   tombstoneDays: 30,
   isApplied: () => false,
@@ -75,3 +78,11 @@ export const appliedUpTo =
   (offset: number): UpdateDeps['isApplied'] =>
   (_kind: Kind, position) =>
     position.offset < offset;
+
+/** Applies one batch, and refreshes every document that depends on it. */
+export async function applyChanges(deps: UpdateDeps, kind: Kind, changes: Change[]): Promise<Rejected[]> {
+  const batch = { kind, changes };
+  const outcome = await applyTogether(deps, [batch]);
+  await completeBatch(deps, batch, outcome);
+  return outcome.rejections;
+}

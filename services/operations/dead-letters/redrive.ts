@@ -9,7 +9,6 @@ import { parse } from '../../projector/events/parse.ts';
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { evolve, type Entity } from '../../projector/materialize/evolve.ts';
 import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
-import { createReferenceCache } from '../../projector/materialize/reference-cache.ts';
 import { projections } from '../../projector/projections/projections.ts';
 import { closeDeadLetters, deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { eraseDeadLetters, erasuresAmong } from '../../projector/dead-letters/erase.ts';
@@ -93,19 +92,19 @@ async function apply(
   readable: Readable[],
   outcomes: Map<KafkaRecord, Redriven>,
 ): Promise<void> {
-  const { changes, rejected } = await applyParsed(
+  const records = readable.map(({ record }) => record);
+  const context = { signal: new AbortController().signal, onProgress: () => undefined };
+  const [complete] = await applyParsed(
     {
       ...deps,
-      cache: createReferenceCache(),
       // The positions of dead letters count as applied, although their records never were.
       isApplied: () => false,
       outOfOrder: true,
       onNotRefreshed: () => undefined,
     },
-    kind,
-    readable.map(({ record }) => record),
-    { signal: new AbortController().signal, onProgress: () => undefined },
+    [{ kind, records, context }],
   );
+  const { changes = [], rejected = [] } = (await complete?.()) ?? {};
   // Throws if the generation was dropped meanwhile.
   const registry = await readRegistry(deps.control);
   if (registry) generationOf(registry, deps.generation);

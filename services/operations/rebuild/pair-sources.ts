@@ -175,7 +175,7 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
         orgId: orgId ?? '',
         ids: idsInState(kind, state as EntityState[K]),
       }));
-      const { references, remaining } = await readReferences(store, kind, joinings, store.readEntities);
+      const { references, remaining } = await readReferences(store, kind, joinings);
       for (const [index, actual] of batch.entries()) {
         const joining = joinings[index];
         if (!joining || remaining.has(actual._id)) continue;

@@ -157,7 +157,7 @@ async function reportPositions(
 }
 
 /**
- * While a transaction is open, a partition has nothing to apply after the last stable offset, and while a build loads, after
+ * A partition that waits for another's batch is not observed: the other one is. While a transaction is open, a partition has nothing to apply after the last stable offset, and while a build loads, after
  * its load end. A partition without a start offset counts as
  * one with a record to apply, because finding the offset is work to be done; but without a leader it waits for a broker.
  */
@@ -167,7 +167,8 @@ export const observedPartitions = (
   { ends }: Pick<LogState, 'ends'>,
   snapshot: Snapshot[],
 ): ObservedPartition[] => [
-  ...snapshot.map((item) => {
+  ...snapshot.flatMap((item) => {
+    if (item.cause === 'one_at_a_time') return [];
     const key = partitionKey(item);
     const { position, progressCount } = item;
     const end = Math.min(ends.get(key)?.stable ?? 0, positions.loadEnd(key));

@@ -21,13 +21,13 @@ import {
   requireRegistry,
 } from '../../../shared/control/registry.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Throttle } from './throttle.ts';
+import type { Applier } from '../pipeline/applier.ts';
 import { lagStart, readTombstoneBound, recordedStep, tombstoneWarning } from './tombstones.ts';
 
 type FollowDeps = {
   control: Db;
   generation: number;
-  throttle: Pick<Throttle, 'set'>;
+  applier: Pick<Applier, 'set'>;
   positions: Pick<Positions, 'load'>;
   /** The lateness allowance, by which every watermark lags. */
   allowanceMs: number;
@@ -45,12 +45,12 @@ const readyWithinSeconds = 10;
 
 /** Applies a generation's load ends to this process. A loading build applies one batch at a time. */
 export function applyGenerationSettings(
-  { throttle, positions }: Pick<FollowDeps, 'throttle' | 'positions'>,
+  { applier, positions }: Pick<FollowDeps, 'applier' | 'positions'>,
   own: Generation,
   oneAtATime = own.state === 'building',
 ): void {
   positions.load(loadEnds(own));
-  throttle.set(oneAtATime);
+  applier.set(oneAtATime);
 }
 
 /**

@@ -91,3 +91,8 @@ const reached = new Map(kinds.map((kind) => [kind, reachedFrom(kind)]));
 /** The kinds that a kind's documents refer to, directly or not. If these are applied first, each document is written once. */
 export const prerequisites = (kind: Kind): Kind[] =>
   kinds.filter((other) => reached.get(kind)?.includes(other));
+
+/** Each kind after its prerequisites, which have fewer of their own. */
+export const kindsInOrder: readonly Kind[] = kinds.toSorted(
+  (a, b) => prerequisites(a).length - prerequisites(b).length,
+);

@@ -1,7 +1,15 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import type { Change } from '../events/change.ts';
-import { changedEdges, dependentKinds, idIn, incomingEdges, refOf, type Incoming } from './edges.ts';
-import { reconcile, type Outcome, type Reconciled, type ReconcileDeps } from './reconcile.ts';
+import {
+  changedEdges,
+  dependentKinds,
+  idIn,
+  incomingEdges,
+  kindsInOrder,
+  refOf,
+  type Incoming,
+} from './edges.ts';
+import { reconcile, type Reconciled, type ReconcileDeps, type Rejected } from './reconcile.ts';
 import type { StoredState } from './store.ts';
 
 export type UpdateDeps = ReconcileDeps & {
@@ -16,58 +24,100 @@ export type UpdateDeps = ReconcileDeps & {
 /** Documents of a fan-out that are refreshed at a time. Limits its memory. */
 export const chunkSize = 1_000;
 
+/** Changes of one kind, in log order. */
+export type Batch = { kind: Kind; changes: Change[] };
+
+/** `large` are the entities of each kind whose fan-out is still to be done: it takes more than a page, or resumes. */
+export type Outcome = { rejections: Rejected[]; large: Map<Kind, Reconciled[]> };
+
+/** Ids of documents that embed an older state than is stored, or lack an entity that they should embed, by kind. */
+type Stale = Map<Kind, Set<string>>;
+
 /**
- * Applies changes of one kind, in log order, and refreshes every document that depends on them. When it returns, their
- * effect is durable; when it throws, any part may be, and the caller applies them again. Returns the changes that the
- * rules or the store refused.
+ * Applies batches together, referenced kinds first: each document is written once, for its own changes and for those of
+ * its references. When it returns, this is durable, but for large fan-outs; when it throws, any part may be, and the caller
+ * applies the batches again. Returns the changes that the rules or the store refused, too.
  */
-export async function applyChanges<K extends Kind>(
-  deps: UpdateDeps,
-  kind: K,
-  changes: Change<K>[],
-): Promise<Outcome<K>['rejections']> {
-  deps.signal.throwIfAborted();
-  const byId = Map.groupBy(changes, ({ id }) => id);
-  const ids = [...byId.keys()];
-  const { entities, rejections } = await reconcile(deps, kind, ids, byId);
-  deps.onProgress();
-  const applied = [...entities.values()];
-  const superseded: StoredState[] = [];
-  for (const { id, state } of applied)
+export async function applyTogether(deps: UpdateDeps, batches: Batch[]): Promise<Outcome> {
+  const outcome: Outcome = { rejections: [], large: new Map() };
+  const stale: Stale = new Map();
+  for (const kind of kindsInOrder) {
+    const changes = batches.flatMap((batch) => (batch.kind === kind ? batch.changes : []));
+    const byId = Map.groupBy(changes, ({ id }) => id);
+    const { entities, rejections } = await reconcileAll(deps, kind, byId, stale.get(kind));
+    outcome.rejections.push(...rejections);
+    stale.delete(kind);
+    const applied = entities.filter(({ id }) => byId.has(id));
     // The states that are not the entity's now. Invariant 6 in docs/internals/consistency.md needs them.
-    for (const change of byId.get(id) ?? [])
-      if (change.op === 'upsert' && change.state !== state) superseded.push(change.state);
-  await updateDependents(deps, kind, applied, superseded);
-  return rejections;
+    const superseded = applied.flatMap(({ id, state }) =>
+      (byId.get(id) ?? []).flatMap((change) =>
+        change.op === 'upsert' && change.state !== state ? [change.state] : [],
+      ),
+    );
+    outcome.large.set(kind, await findStale(deps, kind, applied, superseded, stale));
+    // Documents may refer to others of their own kind.
+    await reconcileAll(deps, kind, new Map(), stale.get(kind));
+  }
+  return outcome;
+}
+
+/** Completes the large fan-outs of one of the batches. */
+export async function completeBatch(
+  deps: UpdateDeps,
+  { kind, changes }: Batch,
+  { large }: Outcome,
+): Promise<void> {
+  const ids = new Set(changes.map(({ id }) => id));
+  const entities = large.get(kind)?.filter(({ id }) => ids.has(id)) ?? [];
+  await refreshLarge(deps, kind, entities);
+}
+
+/** Refreshes every document that depends on these entities, whose writes are durable. */
+export async function updateDependents(deps: UpdateDeps, kind: Kind, entities: Reconciled[]): Promise<void> {
+  const stale: Stale = new Map();
+  const large = await findStale(deps, kind, entities, [], stale);
+  for (const [from, ids] of stale) await reconcileAll(deps, from, new Map(), ids);
+  await refreshLarge(deps, kind, large);
 }
 
 /** An entity, and the edges over which dependents still embed an older state of it. */
 type StaleEdges = { entity: Reconciled; edges: Incoming[] };
 
+const staleEdges = (kind: Kind, entities: Reconciled[]): StaleEdges[] =>
+  entities
+    .map((entity) => ({ entity, edges: changedEdges(kind, entity.before, entity.state) }))
+    .filter(({ edges }) => edges.length > 0);
+
+const isFrom = (from: Kind) => (incoming: Incoming) => incoming.from === from;
+
 /**
- * Refreshes every document that embeds one of these entities, or should: the documents that refer to it, a parent
- * that it has left among them, and the parents that its state and its superseded states name. The invariants are in
- * docs/internals/consistency.md: the entities are already written (Invariant 5), and both sides are looked for
- * (Invariant 6).
+ * Adds the documents that embed one of these entities, or should: those that refer to it, a parent that it has left among
+ * them, and the parents that its state and its superseded states name. The invariants are in docs/internals/consistency.md:
+ * the entities are already written (Invariant 5), and both sides are looked for (Invariant 6). Returns the entities whose
+ * fan-out is large.
  */
-export async function updateDependents(
-  deps: UpdateDeps,
+async function findStale(
+  { store, outOfOrder }: UpdateDeps,
   kind: Kind,
   entities: Reconciled[],
   superseded: StoredState[],
-): Promise<void> {
-  if (incomingEdges(kind).length === 0) return;
-  const stale = entities
-    .map((entity) => ({ entity, edges: changedEdges(kind, entity.before, entity.state) }))
-    .filter(({ edges }) => edges.length > 0);
+  stale: Stale,
+): Promise<Reconciled[]> {
+  const changed = staleEdges(kind, entities);
+  const large = new Set(entities.filter(({ resumeAt }) => resumeAt || outOfOrder));
+  const small = changed.filter(({ entity }) => !large.has(entity));
+  const states = changed.map(({ entity }) => entity.state).filter((state) => state !== undefined);
   for (const from of dependentKinds(kind)) {
-    const states = stale.map(({ entity }) => entity.state).filter((state) => state !== undefined);
-    const parents = parentsIn(kind, from, [...states, ...superseded]);
-    await refreshAll(deps, from, parents);
-    await refreshReferring(deps, kind, from, stale, new Set(parents));
+    const referred = small.filter(({ edges }) => edges.some(isFrom(from)));
+    const refs = referred.flatMap(({ entity, edges }) =>
+      edges.filter(isFrom(from)).map(({ edge }) => refOf(edge.name, entity.id)),
+    );
+    const found = refs.length === 0 ? [] : await store.findDependents(from, refs);
+    if (!found) for (const { entity } of referred) large.add(entity);
+    const ids = [...parentsIn(kind, from, [...states, ...superseded]), ...(found ?? [])];
+    stale.set(from, new Set([...(stale.get(from) ?? []), ...ids]));
   }
-  for (const entity of entities)
-    if (entity.resumeAt || deps.outOfOrder) await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
+  return [...large];
 }
 
 /** The parents of one kind that states name. */
@@ -75,87 +125,66 @@ const parentsIn = (kind: Kind, from: Kind, states: StoredState[]): string[] => {
   const fields = incomingEdges(kind).flatMap((incoming) =>
     incoming.from === from && incoming.edge.type === 'children' ? [incoming.edge.parentField] : [],
   );
-  return [...new Set(states.flatMap((state) => fields.map((field) => idIn(state, field))))];
+  return states.flatMap((state) => fields.map((field) => idIn(state, field)));
 };
 
-/** Refreshes the documents of one kind that refer to the entities over stale edges, but those already refreshed. */
-async function refreshReferring(
-  deps: UpdateDeps,
-  kind: Kind,
-  from: Kind,
-  stale: StaleEdges[],
-  refreshed: Set<string>,
-): Promise<void> {
-  const refsOf = ({ entity, edges }: StaleEdges) =>
-    edges.flatMap((incoming) => (incoming.from === from ? [refOf(incoming.edge.name, entity.id)] : []));
-  const refs = stale.flatMap(refsOf);
-  if (refs.length === 0) return;
-  const resumes = stale.some(({ entity }) => entity.resumeAt);
-  const ids = resumes ? null : await deps.store.findDependents(from, refs);
-  if (ids) {
-    const others = ids.filter((id) => !refreshed.has(id));
-    return refreshAll(deps, from, others);
+/**
+ * Refreshes the documents that refer to entities, edge by edge and page by page. Saves the cursor after each page, so that
+ * the fan-out resumes there after a crash: Invariant 8.
+ */
+async function refreshLarge(deps: UpdateDeps, kind: Kind, entities: Reconciled[]): Promise<void> {
+  for (const { entity, edges } of staleEdges(kind, entities)) {
+    const { resumeAt } = entity;
+    const resumed = edges.findIndex(
+      ({ from, edge }) => from === resumeAt?.from && edge.name === resumeAt.edge,
+    );
+    for (const [index, incoming] of edges.entries())
+      if (index >= resumed)
+        await refreshPages(deps, kind, entity, incoming, index === resumed ? resumeAt?.after : '');
   }
-  for (const { entity, edges } of stale)
-    for (const incoming of edges)
-      if (incoming.from === from) await refreshPages(deps, kind, entity, incoming, refreshed);
+  for (const entity of entities)
+    if (entity.resumeAt || deps.outOfOrder) await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
 }
 
-/**
- * Refreshes the documents that refer to one entity over one edge, page by page. Saves the cursor after each page, so
- * that the fan-out resumes there after a crash: Invariant 8.
- */
 async function refreshPages(
   deps: UpdateDeps,
   kind: Kind,
   entity: Reconciled,
-  incoming: Incoming,
-  refreshed: Set<string>,
-): Promise<void> {
-  const { from, edge } = incoming;
-  const ref = refOf(edge.name, entity.id);
-  let after = startOnEdge(kind, entity, incoming);
-  while (after !== null) {
-    const page = await deps.store.pageOfDependents(from, ref, after);
-    const others = page.ids.filter((id) => !refreshed.has(id));
-    await refreshAll(deps, from, others);
-    after = page.next;
-    if (after === null) return;
-    await saveCursor(deps, kind, entity, incoming, after);
-  }
-}
-
-async function saveCursor(
-  { store, onProgress }: UpdateDeps,
-  kind: Kind,
-  entity: Reconciled,
   { from, edge }: Incoming,
-  after: string,
+  after = '',
 ): Promise<void> {
-  entity.resumeAt = { from, edge: edge.name, after };
-  await store.saveFanOutCursor(kind, stateOf(entity), entity.resumeAt);
-  onProgress(true);
+  const ref = refOf(edge.name, entity.id);
+  for (;;) {
+    const page = await deps.store.pageOfDependents(from, ref, after);
+    await reconcileAll(deps, from, new Map(), new Set(page.ids));
+    if (page.next === null) return;
+    after = page.next;
+    entity.resumeAt = { from, edge: edge.name, after };
+    await deps.store.saveFanOutCursor(kind, stateOf(entity), entity.resumeAt);
+    deps.onProgress(true);
+  }
 }
 
 const stateOf = ({ id, version, state }: Reconciled) => ({ id, version, isDeleted: state === undefined });
 
-/** The id to start after: the cursor on its own edge, the first id on later edges, null on completed edges. */
-function startOnEdge(kind: Kind, { resumeAt }: Reconciled, { from, edge }: Incoming): string | null {
-  if (!resumeAt) return '';
-  const indexOf = (fromKind: Kind, name: string) =>
-    incomingEdges(kind).findIndex((incoming) => incoming.from === fromKind && incoming.edge.name === name);
-  const index = indexOf(from, edge.name);
-  const cursorIndex = indexOf(resumeAt.from, resumeAt.edge);
-  if (index === cursorIndex) return resumeAt.after;
-  return index < cursorIndex ? null : '';
-}
-
-async function refreshAll(deps: UpdateDeps, kind: Kind, ids: string[]): Promise<void> {
+/** Applies changes, and refreshes stale documents, some at a time. */
+async function reconcileAll(
+  deps: UpdateDeps,
+  kind: Kind,
+  changes: Map<string, Change[]>,
+  stale: ReadonlySet<string> = new Set(),
+): Promise<{ entities: Reconciled[]; rejections: Rejected[] }> {
+  const ids = [...new Set([...changes.keys(), ...stale])];
+  const [entities, rejections]: [Reconciled[], Rejected[]] = [[], []];
   for (let start = 0; start < ids.length; start += chunkSize) {
     deps.signal.throwIfAborted();
-    deps.onFanOut?.(ids.length - start);
-    await reconcile(deps, kind, ids.slice(start, start + chunkSize), null);
+    deps.onFanOut?.(Math.min(stale.size, ids.length - start));
+    const chunk = ids.slice(start, start + chunkSize);
+    const outcome = await reconcile(deps, kind, chunk, changes, new Set(chunk.filter((id) => stale.has(id))));
+    entities.push(...outcome.entities.values());
+    rejections.push(...outcome.rejections);
     deps.onProgress();
   }
   deps.onFanOut?.(0);
+  return { entities, rejections };
 }

@@ -23,12 +23,6 @@ export type References = {
   byParent: Map<ChildrenEdge, Map<string, Child[]>>;
 };
 
-/** The entities that some documents refer to, with the ids that were read for them. */
-export type BatchReferences = References & { ids: Map<Kind, Set<string>>; joiningCount: number };
-
-/** Reads referenced entities from the store, or from the cache. */
-export type ReadEntities = (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
-
 /** The ids that a complete state names over the edges of its kind. */
 export const idsInState = <K extends Kind>(kind: K, state: EntityState[K]): Joining['ids'] =>
   edgesOf(kind).map((edge) => {
@@ -50,10 +44,8 @@ export async function readReferences(
   store: Store,
   kind: Kind,
   joinings: Joining[],
-  readEntities: ReadEntities,
-): Promise<{ references: BatchReferences; remaining: Set<string> }> {
+): Promise<{ references: References; remaining: Set<string> }> {
   const byParent: References['byParent'] = new Map();
-  const byKind: References['byKind'] = new Map();
   const remaining = new Set<string>();
   for (const edge of edgesOf(kind)) {
     if (edge.type !== 'children') continue;
@@ -62,14 +54,9 @@ export async function readReferences(
     for (const id of read.remaining) remaining.add(id);
   }
   const ready = joinings.filter(({ id }) => !remaining.has(id));
-  const ids = idsToRead(kind, ready, { byKind, byParent });
-  await Promise.all(
-    [...ids].map(async ([to, idsOfKind]) => {
-      const found = await readEntities(to, [...idsOfKind]);
-      byKind.set(to, new Map(found.map((entity) => [entity._id, entity])));
-    }),
-  );
-  return { references: { byKind, byParent, ids, joiningCount: ready.length }, remaining };
+  const ids = idsToRead(kind, ready, { byKind: new Map(), byParent });
+  const byKind = await store.readEntities(ids);
+  return { references: { byKind, byParent }, remaining };
 }
 
 const readChildren = (store: Store, edge: ChildrenEdge, joinings: Joining[]) =>
@@ -144,18 +131,17 @@ export function join(kind: Kind, joining: Joining, references: References): Join
 }
 
 /**
- * Reads the revisions of the references of all documents, or of some, again. `outdated` are the ids of the documents that were
- * joined from entities that have changed since; `changed` are those entities.
+ * Reads the revisions of the references of documents again. Returns the ids of the documents that were
+ * joined from entities that have changed since: Invariant 3.
  */
 export async function recheckReferences(
   store: Store,
   kind: Kind,
   joinings: Joining[],
-  references: BatchReferences,
-): Promise<{ outdated: string[]; changed: Map<Kind, Set<string>> }> {
+  references: References,
+): Promise<string[]> {
   const edges = edgesOf(kind);
-  const isAll = joinings.length === references.joiningCount;
-  const wanted = isAll ? references.ids : idsToRead(kind, joinings, references);
+  const wanted = idsToRead(kind, joinings, references);
   const [revisions, children] = await Promise.all([
     store.readRevisions(wanted),
     Promise.all(
@@ -182,7 +168,7 @@ export async function recheckReferences(
           revisionsOf(now.get(joining.id)) !== revisionsOf(childrenOf(references, edge, joining)),
       ),
   );
-  return { outdated: outdated.map(({ id }) => id), changed };
+  return outdated.map(({ id }) => id);
 }
 
 const revisionsOf = (children: Child[] = []): string =>

@@ -46,8 +46,7 @@ export function mongoStore(database: Db): Store {
       const found = new Set(documents.map(({ _id }) => _id));
       return { documents, remaining: ids.filter((id) => !found.has(id)) };
     },
-    readEntities: async (kind, ids) =>
-      byIds(collection(kind), ids).project<ReferencedEntity>(referenced(kind)).toArray(),
+    readEntities: (wanted) => readEntities(database, wanted),
     readRevisions: (wanted) => readRevisions(database, wanted),
     readFirstChildren: (kind, by, parents) =>
       readFirstChildren(childrenOf(collection(kind), kind, by.parentField), by, parents),
@@ -84,26 +83,43 @@ export function mongoStore(database: Db): Store {
   };
 }
 
-/**
- * One command for all kinds, and one document of at most 8 MB for each. A `find` for each kind takes as long, and 2.5 times
- * as much of this process: the driver decodes a document for each entity. `$push` takes a single expression.
- */
-async function readRevisions(
+async function readEntities(database: Db, wanted: Wanted): ReturnType<Store['readEntities']> {
+  const stage = (kind: Kind) => ({ $project: { ...referenced(kind), kind } });
+  const found = await readKinds<ReferencedEntity & { kind: Kind }>(database, wanted, stage);
+  const byKind = Map.groupBy(found, ({ kind }) => kind);
+  return new Map([...byKind].map(([kind, some]) => [kind, new Map(some.map((one) => [one._id, one]))]));
+}
+
+/** One document of at most 8 MB for each kind: the driver would otherwise decode one for each entity. */
+async function readRevisions(database: Db, wanted: Wanted): ReturnType<Store['readRevisions']> {
+  // `$push` takes a single expression.
+  const revisions = { $push: { $concatArrays: [['$_id'], ['$revision']] } };
+  const stage = (kind: Kind) => ({ $group: { _id: kind, revisions } });
+  const found = await readKinds<{ _id: Kind; revisions: [string, number][] }>(database, wanted, stage);
+  return new Map(found.map((one) => [one._id, new Map(one.revisions)]));
+}
+
+type Wanted = Map<Kind, Set<string>>;
+
+/** Reads documents of several kinds by one command. */
+async function readKinds<T extends object>(
   database: Db,
-  wanted: Map<Kind, Set<string>>,
-): ReturnType<Store['readRevisions']> {
-  const [first, ...others] = [...wanted].map(([kind, ids]) => {
-    const group = { _id: kind, revisions: { $push: { $concatArrays: [['$_id'], ['$revision']] } } };
-    return { kind, pipeline: [{ $match: { _id: { $in: [...ids] } } }, { $group: group }] };
-  });
-  if (!first) return new Map();
+  wanted: Wanted,
+  stage: (kind: Kind) => object,
+): Promise<T[]> {
+  const [first, ...others] = [...wanted].map(([kind, ids]) => ({
+    kind,
+    pipeline: [{ $match: { _id: { $in: [...ids] } } }, stage(kind)],
+  }));
+  if (!first) return [];
   const unions = others.map(({ kind, pipeline }) => ({
     $unionWith: { coll: resources[kind].collection, pipeline },
   }));
-  const found = await collectionOf(database, first.kind)
-    .aggregate<{ _id: Kind; revisions: [string, number][] }>([...first.pipeline, ...unions])
+  // In one reply if they fit; by default MongoDB's first reply has 101 documents.
+  const batchSize = [...wanted.values()].reduce((sum, ids) => sum + ids.size, 1);
+  return collectionOf(database, first.kind)
+    .aggregate<T>([...first.pipeline, ...unions], { batchSize })
     .toArray();
-  return new Map(found.map(({ _id, revisions }) => [_id, new Map(revisions)]));
 }
 
 /** Documents by id, in one reply if they fit; by default MongoDB's first reply has 101. */

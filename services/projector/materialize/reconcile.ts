@@ -3,23 +3,13 @@ import type { Change, Upsert } from '../events/change.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { projections } from '../projections/projections.ts';
-import { edgesOf } from './edges.ts';
 import { evolve, type Entity, type EvolveRules } from './evolve.ts';
-import {
-  idsInRefs,
-  idsInState,
-  readReferences,
-  recheckReferences,
-  type BatchReferences,
-  type Joining,
-} from './join.ts';
-import type { ReferenceCache } from './reference-cache.ts';
+import { idsInRefs, idsInState, readReferences, recheckReferences, type Joining } from './join.ts';
 import type { Current, Store, StoredState, Write } from './store.ts';
 import { writeOf, type PendingWrite, type WriteDeps } from './writes.ts';
 
 export type ReconcileDeps = WriteDeps & {
   store: Store;
-  cache: ReferenceCache;
   /**
    * Whether any worker has applied the record at a position of the kind's topic completely, its fan-out included.
    * The partition's position is then after the record.
@@ -46,9 +36,9 @@ export type Reconciled = {
   resumeAt?: Current['fanOutCursor'];
 };
 
-type Rejected<K extends Kind> = { change: Change<K>; rejection: Rejection };
+export type Rejected<K extends Kind = Kind> = { change: Change<K>; rejection: Rejection };
 
-export type Outcome<K extends Kind = Kind> = { entities: Map<string, Reconciled>; rejections: Rejected<K>[] };
+type Outcome<K extends Kind = Kind> = { entities: Map<string, Reconciled>; rejections: Rejected<K>[] };
 
 /** The result of one bulk write. */
 type Round<K extends Kind> = {
@@ -65,23 +55,24 @@ type Round<K extends Kind> = {
 const referencesPerRoundMax = 10_000;
 
 /**
- * Brings documents of one kind up to date with their changes or, without changes, with their references (a refresh). A
- * document whose references changed meanwhile, or whose write lost, goes into another round. The invariants are in
- * docs/internals/consistency.md.
+ * Brings documents of one kind up to date with their changes and, those that are stale, with their references. Without
+ * changes that is a refresh. A document whose references changed meanwhile, or whose write lost, goes into another round.
+ * The invariants are in docs/internals/consistency.md.
  */
 export async function reconcile<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
   ids: string[],
-  changes: Map<string, Change<K>[]> | null,
+  changes: Map<string, Change<K>[]>,
+  stale: ReadonlySet<string>,
 ): Promise<Outcome<K>> {
   const entities = new Map<string, Reconciled>();
   // Each round judges the changes of its documents again.
   const rejected = new Map<string, Rejected<K>[]>();
   const refused = new Map<Change<K>, Rejected<K>>();
-  const outdated = new Set<string>();
+  const outdated = new Set(stale);
   let pending = ids;
-  for (let isFirst = true; pending.length > 0; isFirst = false) {
+  while (pending.length > 0) {
     const read = await deps.store.readCurrent(kind, pending);
     const stored = new Map(read.documents.map((document) => [document._id, document]));
     const notRead = new Set(read.remaining);
@@ -89,11 +80,11 @@ export async function reconcile<K extends Kind>(
     for (const id of pending) {
       const current = stored.get(id);
       if (notRead.has(id)) continue;
-      if (!changes) {
+      const given = changes.get(id);
+      if (!given) {
         if (current?.state) planned.push(pendingWrite(kind, id, current, current, []));
         continue;
       }
-      const given = changes.get(id) ?? [];
       const accepted = refused.size === 0 ? given : given.filter((change) => !refused.has(change));
       const isOutdated = outdated.has(id);
       const { write, rejections } = planWrite(deps, kind, { id, current, changes: accepted, isOutdated });
@@ -103,8 +94,7 @@ export async function reconcile<K extends Kind>(
     }
     pending = [...read.remaining];
     for (const batch of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
-      // Invariant 9: a refresh and a later round follow a change that the cache may not have.
-      const round = await writeBatch(deps, kind, batch, isFirst && changes !== null);
+      const round = await writeBatch(deps, kind, batch);
       for (const entity of round.entities) entities.set(entity.id, entity);
       for (const refusal of round.refused) refused.set(refusal.change, refusal);
       for (const id of round.outdated) outdated.add(id);
@@ -114,11 +104,15 @@ export async function reconcile<K extends Kind>(
   return { entities, rejections: [...rejected.values()].flat().concat(...refused.values()) };
 }
 
+/** Brings documents of one kind up to date with their references. */
+export const refresh = (deps: ReconcileDeps, kind: Kind, ids: string[]): Promise<Outcome> =>
+  reconcile(deps, kind, ids, new Map(), new Set(ids));
+
 type Planned<K extends Kind> = {
   id: string;
   current: Current | undefined;
   changes: Change<K>[];
-  /** Whether this call wrote the document from references that have changed since. */
+  /** Whether references have changed since the document was last written. */
   isOutdated: boolean;
 };
 
@@ -179,12 +173,10 @@ async function writeBatch<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
   pendingWrites: PendingWrite<K>[],
-  mayReadCache: boolean,
 ): Promise<Round<K>> {
-  const { store, cache } = deps;
+  const { store } = deps;
   const joinings = pendingWrites.flatMap(({ joining }) => joining ?? []);
-  const readEntities = mayReadCache ? cache.read(store) : store.readEntities;
-  const { references, remaining } = await readReferences(store, kind, joinings, readEntities);
+  const { references, remaining } = await readReferences(store, kind, joinings);
   const ready = pendingWrites.filter(({ id }) => !remaining.has(id));
   const writes = ready.map((item) => writeOf(deps, kind, item, references));
   const { conflicted, refused } = await store.write(kind, writes);
@@ -201,15 +193,13 @@ async function writeBatch<K extends Kind>(
       round.unfinished.push(item.id);
     } else if (detail !== undefined) deps.onNotRefreshed(kind, item.id, detail);
     else {
-      if (write.op === 'put') cache.put(kind, write.document);
-      else cache.forget(kind, item.id);
       round.entities.push(reconciledOf(deps, kind, item, write));
       const { refs } = write.document;
-      if (item.joining && refs && (mayReadCache || !isSame(item.current?.state && item.current.refs, refs)))
+      if (item.joining && refs && !isSame(item.current?.state && item.current.refs, refs))
         toRecheck.push(item.joining);
     }
   }
-  round.outdated = await recheck(deps, kind, toRecheck, references);
+  if (toRecheck.length > 0) round.outdated = await recheckReferences(store, kind, toRecheck, references);
   round.unfinished.push(...round.outdated);
   if (conflicted.size > 0) deps.onRepeated?.(kind, 'conflict', conflicted.size);
   if (round.outdated.length > 0) deps.onRepeated?.(kind, 'reference', round.outdated.length);
@@ -218,19 +208,6 @@ async function writeBatch<K extends Kind>(
 
 const isSame = (before: string[] | undefined, after: string[]): boolean =>
   before?.length === after.length && after.every((ref, index) => ref === before[index]);
-
-/** Returns the ids of documents that were joined from references that have changed since: Invariant 3. */
-async function recheck(
-  { store, cache }: ReconcileDeps,
-  kind: Kind,
-  joinings: Joining[],
-  references: BatchReferences,
-): Promise<string[]> {
-  if (joinings.length === 0 || edgesOf(kind).length === 0) return [];
-  const { outdated, changed } = await recheckReferences(store, kind, joinings, references);
-  for (const [changedKind, ids] of changed) for (const id of ids) cache.forget(changedKind, id);
-  return outdated;
-}
 
 function reconciledOf<K extends Kind>(
   deps: ReconcileDeps,

@@ -55,8 +55,8 @@ export type Written = { conflicted: Set<string>; refused: Map<string, string> };
 export type Store = {
   /** Documents by id, as far as bounded memory allows; `remaining` are the ids still to be read. */
   readCurrent: (kind: Kind, ids: string[]) => Promise<{ documents: Current[]; remaining: string[] }>;
-  /** The entities that others are joined from, by id, without missing ones. */
-  readEntities: (kind: Kind, ids: string[]) => Promise<ReferencedEntity[]>;
+  /** The entities that others are joined from, by kind and id, without missing ones. */
+  readEntities: (ids: Map<Kind, Set<string>>) => Promise<Map<Kind, Map<string, ReferencedEntity>>>;
   /** Revisions by kind and id, without missing documents. */
   readRevisions: (ids: Map<Kind, Set<string>>) => Promise<Map<Kind, Map<string, number>>>;
   /**

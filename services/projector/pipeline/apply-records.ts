@@ -7,49 +7,71 @@ import type { Change } from '../events/change.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { parse } from '../events/parse.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
-import { applyChanges } from '../materialize/fan-out.ts';
+import { applyTogether, completeBatch } from '../materialize/fan-out.ts';
 import type { ReconcileDeps } from '../materialize/reconcile.ts';
 
 export type ApplyDeps = ReconcileDeps & StoreDeadLettersDeps;
 
+/** Records of one partition, in log order. */
+export type RecordBatch = { kind: Kind; records: KafkaRecord[]; context: ApplyContext };
+
+type Parsed = { kind: Kind; changes: Change[]; rejected: Rejected[] };
+
 /**
- * Applies a batch of records of one topic. When it returns, the effect of each is durable, or the record is stored as a
- * dead letter: Invariants 13 and 14 in docs/internals/consistency.md.
+ * Applies batches of records together. Returns a function for each, which completes it: when that returns, the effect of
+ * each of its records is durable, or the record is stored as a dead letter: Invariants 13 and 14 in
+ * docs/internals/consistency.md.
  */
 export async function applyRecords(
   deps: ApplyDeps,
-  kind: Kind,
-  records: KafkaRecord[],
-  context: ApplyContext,
-): Promise<Applied> {
-  const { changes, rejected } = await applyParsed(deps, kind, records, context);
-  const stored = await storeDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
-  await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
-  return {
-    events: changes.length,
-    rejected: stored.map(({ rejection }) => rejection.reason),
-    times: changes.map(({ time }) => time.getTime()),
-  };
+  batches: RecordBatch[],
+): Promise<(() => Promise<Applied>)[]> {
+  const completing = await applyParsed(deps, batches);
+  return completing.map((complete) => async () => {
+    const { kind, changes, rejected } = await complete();
+    const stored = await storeDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
+    await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
+    return {
+      events: changes.length,
+      rejected: stored.map(({ rejection }) => rejection.reason),
+      times: changes.map(({ time }) => time.getTime()),
+    };
+  });
 }
 
-/** Parses the records and applies their changes. Returns the changes, and the records that were rejected. */
+const never = new AbortController().signal;
+
+/**
+ * Parses the records and applies their changes. Each returned function completes a batch, and returns its changes and the
+ * records that were rejected.
+ */
 export async function applyParsed(
   deps: ReconcileDeps,
-  kind: Kind,
-  records: KafkaRecord[],
-  context: ApplyContext,
-): Promise<{ changes: Change[]; rejected: Rejected[] }> {
-  const changes: Change[] = [];
-  const rejected: Rejected[] = [];
+  batches: RecordBatch[],
+): Promise<(() => Promise<Parsed>)[]> {
+  const parsed = batches.map((batch) => ({ ...batch, ...parseAll(batch) }));
+  const [first, ...others] = batches;
+  const onProgress = () => batches.forEach(({ context }) => context.onProgress());
+  // A batch whose partition is revoked is applied with the others: its writes are guarded.
+  const context = first && others.length === 0 ? first.context : { signal: never, onProgress };
+  const outcome = await applyTogether({ ...deps, ...context }, parsed);
+  return parsed.map((batch) => async () => {
+    const { kind, records, changes, rejected } = batch;
+    await completeBatch({ ...deps, ...batch.context }, batch, outcome);
+    for (const { change, rejection } of outcome.rejections) {
+      const record = records.find(({ position }) => position === change.position);
+      if (record) rejected.push({ record, rejection });
+    }
+    return { kind, changes, rejected };
+  });
+}
+
+function parseAll({ kind, records }: RecordBatch): Parsed {
+  const parsed: Parsed = { kind, changes: [], rejected: [] };
   for (const record of records) {
     const result = parse(kind, record);
-    if ('rejected' in result) rejected.push({ record, rejection: result.rejected });
-    else changes.push(result.change);
+    if ('rejected' in result) parsed.rejected.push({ record, rejection: result.rejected });
+    else parsed.changes.push(result.change);
   }
-  const refused = await applyChanges({ ...deps, ...context }, kind, changes);
-  for (const { change, rejection } of refused) {
-    const record = records.find(({ position }) => position === change.position);
-    if (record) rejected.push({ record, rejection });
-  }
-  return { changes, rejected };
+  return parsed;
 }

@@ -2,7 +2,7 @@ import { dayMs } from '../../../shared/documents/instant.ts';
 import { expiredUpTo } from '../../../shared/documents/visibility.ts';
 import { refOf } from '../materialize/edges.ts';
 import { updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
-import { reconcile } from '../materialize/reconcile.ts';
+import { refresh } from '../materialize/reconcile.ts';
 import type { StoredDocument, StoredEnvelope } from '../materialize/store.ts';
 
 /** Pages of a channel in one turn. Limits the time that other channels wait. */
@@ -95,7 +95,7 @@ async function sweepConversations(
   const interrupted = page.filter(({ updatedAt }) => updatedAt === undefined);
   const toRefresh = [...purged, ...interrupted];
   const changed = toRefresh.map(({ _id, version }) => ({ id: _id, version, before: null }));
-  await updateDependents(deps, 'conversation', changed, []);
+  await updateDependents(deps, 'conversation', changed);
   await purge(deps, 'conversation', toRefresh);
   return purged.length;
 }
@@ -127,7 +127,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     });
     // A refresh removes the mark of a message whose conversation is there.
     const idsOfMarked = marked.map(({ _id }) => _id);
-    await reconcile(deps, 'message', idsOfMarked, null);
+    await refresh(deps, 'message', idsOfMarked);
     // A message whose refresh the store refuses keeps its mark, and this loop would read it again at once.
     if (marked.length + waiting.length > 0)
       await sweepStore.waitAgain([...marked, ...waiting], upTo, deps.now());

@@ -1,0 +1,86 @@
+import type { Applied } from '../consumer/partition-worker.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
+import { createApplier } from './applier.ts';
+import type { RecordBatch } from './apply-records.ts';
+
+const nothing: Applied = { events: 0, rejected: [], times: [] };
+
+/** An applier, the sets that it applies, and a gate that each set waits for. */
+function given({ isOneAtATime = false, fails = (_: string[]): boolean => false } = {}) {
+  const applier = createApplier();
+  applier.set(isOneAtATime);
+  const sets: string[][] = [];
+  const names = new Map<RecordBatch, string>();
+  let gate = Promise.resolve();
+  const apply = async (batches: RecordBatch[]) => {
+    const set = batches.map((batch) => names.get(batch) ?? '');
+    sets.push(set);
+    await gate;
+    if (fails(set)) throw new Error(`refused ${set.join()}`);
+    return batches.map(() => async () => nothing);
+  };
+  const run = (name: string, count = 1, context: Partial<RecordBatch['context']> = {}) => {
+    const records = Array.from({ length: count }, () => ({}) as KafkaRecord);
+    const own = { signal: new AbortController().signal, onProgress: () => undefined, ...context };
+    const batch: RecordBatch = { kind: 'tag', records, context: own };
+    names.set(batch, name);
+    return applier.run(batch, apply);
+  };
+  /** Holds every set until the returned function is called. */
+  const hold = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    return resolve;
+  };
+  return { run, sets, hold };
+}
+
+describe('the applier', () => {
+  it('applies the small batches that wait together', async () => {
+    const { run, sets, hold } = given();
+    const release = hold();
+    const runs = ['a', 'b', 'c'].map((name) => run(name));
+    release();
+    await Promise.all(runs);
+    expect(sets).toEqual([['a'], ['b', 'c']]);
+  });
+
+  it('applies a large batch at once, beside others', async () => {
+    const { run, sets, hold } = given();
+    const release = hold();
+    const runs = [run('a'), run('b', 1_000)];
+    expect(sets).toEqual([['a'], ['b']]);
+    release();
+    await Promise.all(runs);
+  });
+
+  it('applies each batch of a set that fails by itself, so that one fails alone', async () => {
+    const { run, sets } = given({ fails: (set) => set.includes('b') });
+    const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((name) => run(name)));
+    expect(sets).toEqual([['a'], ['b', 'c'], ['b'], ['c']]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('applies one set at a time, also of large batches, while a build loads', async () => {
+    const { run, sets, hold } = given({ isOneAtATime: true });
+    const release = hold();
+    const queued: boolean[] = [];
+    const runs = ['a', 'b', 'c'].map((name) => run(name, 1_000, { onQueued: (is) => queued.push(is) }));
+    expect(sets).toEqual([['a']]);
+    release();
+    await Promise.all(runs);
+    expect(sets).toEqual([['a'], ['b'], ['c']]);
+    expect(queued).toEqual([true, false, true, true, false, false]);
+  });
+
+  it('applies no batch of a worker that is to stop', async () => {
+    const { run, sets } = given();
+    const first = run('a');
+    const stopping = new AbortController();
+    const second = run('b', 1, { stopping: stopping.signal });
+    stopping.abort();
+    await expect(second).rejects.toThrow();
+    await first;
+    expect(sets).toEqual([['a']]);
+  });
+});
