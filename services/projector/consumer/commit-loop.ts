@@ -157,9 +157,10 @@ async function reportPositions(
 }
 
 /**
- * A partition that waits for another's batch is not observed: the other one is. While a transaction is open, a partition has nothing to apply after the last stable offset, and while a build loads, after
- * its load end. A partition without a start offset counts as
- * one with a record to apply, because finding the offset is work to be done; but without a leader it waits for a broker.
+ * A partition that waits for another's batch is not observed: the other one is. While a transaction is open, a partition has
+ * nothing to apply after the last stable offset, and while a build loads, after its load end. A partition without a start
+ * offset counts as one with a record to apply, because finding the offset is work to be done; but without a leader it waits
+ * for a broker.
  */
 export const observedPartitions = (
   consumer: Pick<RunningConsumer, 'withoutStartOffset'>,
