@@ -1,4 +1,4 @@
-import { createStoreProxy } from '../support/store-proxy.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { ask, begin } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
 import { useApiProcesses } from './api-processes.ts';
@@ -26,8 +26,8 @@ afterAll(() => proxy.cut());
 
 describe.each([
   ['', 20],
-  ['&maxPoolSize=3', 3],
-])('with the pool of mongodb://…%s', (option, poolSize) => {
+  ['maxPoolSize=3', 3],
+])('with the pool of mongodb://…&%s', (option, poolSize) => {
   // Each list is a query; requests by id share queries, and start another one when the last is overdue.
   it.each([
     ['/v1/tickets?sort=createdAt&createdAt[gte]=2001-01-01', '2001-01-01', poolSize - 2],
@@ -35,8 +35,7 @@ describe.each([
   ])(
     'slow reads of %s leave connections to others, and to lookups of new keys',
     async (path, text, queriesMin) => {
-      const url = `mongodb://127.0.0.1:${port}/?directConnection=true${option}`;
-      const child = await children.startServing({ MONGODB_URL: url });
+      const child = await children.startServing({ MONGODB_URL: proxiedUrl(port, option) });
       proxy.trouble.holding = text;
       // The proxy holds the reads of these requests.
       const slow = Array.from({ length: 60 }, () => begin(child, path, { secure: false }));

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { replicasOf } from '../../shared/control/replicas.ts';
 import { readTrace } from '../../services/operations/traces/read-trace.ts';
 import { eventually } from '../support/eventually.ts';
-import { createStoreProxy } from '../support/store-proxy.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, host, metricOf, open, untilClosed } from './raw-socket.ts';
@@ -24,7 +24,7 @@ const proxy = createStoreProxy(mongoUrl());
 let proxied: Record<string, string>;
 
 beforeAll(async () => {
-  proxied = { MONGODB_URL: `mongodb://${host}:${await proxy.listen(0)}/?directConnection=true` };
+  proxied = { MONGODB_URL: proxiedUrl(await proxy.listen(0), '') };
 });
 
 afterEach(() => proxy.release());

@@ -38,7 +38,7 @@ describe('a store with outages', () => {
   });
 
   it('is served again soon after an outage of the network, although connections were begun in it', async () => {
-    const url = `mongodb://127.0.0.1:${await listen(0)}/?directConnection=true&heartbeatFrequencyMS=500`;
+    const url = proxiedUrl(await listen(0), 'heartbeatFrequencyMS=500');
     const child = await children.start({ ...children.tls, MONGODB_URL: url });
     const status = async () => (await ask(child, '/v1/tickets')).status;
     await eventually(async () => (await status()) === 200);

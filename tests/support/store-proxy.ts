@@ -92,9 +92,12 @@ export function createStoreProxy(mongodbUrl: string) {
 const isWrite = (chunk: Buffer): boolean =>
   chunk.includes('\u0002update\0') || chunk.includes('\u0002insert\0');
 
-/** The address of the proxied store, with short timeouts: the driver soon notices its absence and return. */
-export const proxiedUrl = (port: number) =>
-  `mongodb://${credentials()}127.0.0.1:${port}/?directConnection=true&serverSelectionTimeoutMS=300&heartbeatFrequencyMS=500`;
+/** The driver soon notices the store's absence and return. */
+const shortTimeouts = 'serverSelectionTimeoutMS=300&heartbeatFrequencyMS=500';
+
+/** The address of the proxied store, with the store's credentials and these options. */
+export const proxiedUrl = (port: number, options = shortTimeouts) =>
+  `mongodb://${credentials()}127.0.0.1:${port}/?directConnection=true&${options}`;
 
 /** The store's credentials, if any, with the @ after them. */
 const credentials = () => /^mongodb:\/\/([^/@]*@)?/.exec(process.env.MONGODB_URL ?? '')?.[1] ?? '';
