@@ -131,8 +131,8 @@ async function readSnapshot(
   if (missing.length > 0 && !previous) {
     throw new StoreUnavailable(`generation ${generation} lacks indexes: ${missing.join(', ')}`);
   }
-  const laggingPartitions = previous && dataAsOf < previous.dataAsOf && !acceptOlder;
-  if (previous && (laggingPartitions || missing.length > 0)) {
+  const isBehind = previous && dataAsOf < previous.dataAsOf && !acceptOlder;
+  if (previous && (isBehind || missing.length > 0)) {
     if (cache.awaited !== generation)
       sources.logger.info(
         {
