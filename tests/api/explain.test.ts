@@ -12,6 +12,7 @@ import {
   ticketSorts,
   type TicketListQuery,
 } from '../../services/api/resources/tickets/schema.ts';
+import { threadsCursor } from '../../services/api/store/find-threads.ts';
 import { startStore } from './test-api.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { planOf, type Plan } from './explain-plan.ts';
@@ -170,6 +171,16 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
   it('of channels of a type', () =>
     expectOneRange(channelPageQuery({ orgId: 'org_a', limit, type: 'email', after }), 1));
   it('of Q&As', () => expectOneRange(qaPageQuery({ orgId: 'org_a', limit, after }), 1));
+});
+
+it('the start of several threads is one range for each, in their order', async () => {
+  const wanted = ['conv_0', 'conv_1', 'conv_2'].map((conversationId) => ({ orgId: 'org_a', conversationId }));
+  const plan = planOf(await threadsCursor(store.database, wanted).explain('executionStats'));
+  expect(plan).toMatchObject({ scans: ['thread'], sorts: false, readsAll: false });
+  expectExamined([plan], ([read]) => {
+    expect(read?.documents).toBe(300);
+    expect(read?.keys).toBeLessThanOrEqual(300 + wanted.length);
+  });
 });
 
 it('every index with a sort key has its queries here', () => {

@@ -1,14 +1,22 @@
+import { readThread } from '../../services/api/resources/conversations/thread.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import * as build from './builders.ts';
 import { planOf } from './explain-plan.ts';
 import { testReaders, useApi } from './test-api.ts';
 
 const shape = { kind: 'ticket' as const, projection: { 'state.id': 1 } };
+/** Threads of org_a with the numbers of their messages: more than a shared query reads. */
+const threads = { conv_1: 3, conv_2: 250, conv_3: 700, conv_4: 3 };
 const api = useApi(
   {
     ticket: [
       ...['ti_1', 'ti_2', 'ti_3'].map((id) => build.ticket({ id })),
       build.ticket({ id: 'ti_b' }, { orgId: 'org_b' }),
+    ],
+    message: [
+      ...Object.entries(threads).flatMap(([id, length]) => build.thread(id, length)),
+      ...build.thread('conv_large', 3, 'x'.repeat(1_500_000)),
+      build.message({ id: 'msg_b', conversationId: 'conv_b' }, { orgId: 'org_b' }),
     ],
   },
   { monitored: true },
@@ -23,7 +31,8 @@ beforeAll(() => {
 });
 
 beforeEach(() => api.commands.splice(0));
-const finds = () => api.commands.flatMap(({ command }) => (command.find === 'tickets' ? [command] : []));
+const finds = (collection = 'tickets') =>
+  api.commands.flatMap(({ command }) => (command.find === collection ? [command] : []));
 
 const idOf = (found: object | null) => (found as { state: { id: string } } | null)?.state.id ?? null;
 
@@ -65,4 +74,49 @@ it('a client that leaves takes no answer away from others', async () => {
   await started;
   leaving.end();
   expect(idOf((await Promise.all(reads))[1] ?? null)).toBe('ti_b');
+});
+
+/** The ids of all messages of a thread, as a retrieved conversation shows them. */
+async function read(orgId: string, conversationId: string): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const batch of readThread(open(orgId), { orgId, conversationId, from: null }))
+    ids.push(...batch.map(({ state }) => state.id));
+  return ids;
+}
+
+it('threads that are read together share a query, and each is complete', async () => {
+  const all = { ...threads, conv_5: 0 };
+  // The budget admits few reads at once until it knows the size of an organization's messages.
+  await Promise.all([read('org_a', 'conv_1'), read('org_b', 'conv_b')]);
+  api.commands.splice(0);
+  const found = await Promise.all([
+    ...Object.keys(all).map((id) => read('org_a', id)),
+    read('org_b', 'conv_b'),
+    read('org_b', 'conv_1'),
+  ]);
+  expect(found).toEqual([
+    ...Object.entries(all).map(([id, length]) => build.thread(id, length).map(({ state }) => state?.id)),
+    ['msg_b'],
+    [],
+  ]);
+  const [, shared] = finds('messages').map(
+    ({ filter }) => (filter as Record<string, object>)['state.conversationId'],
+  );
+  expect(shared).toEqual({ $in: ['conv_2', 'conv_3', 'conv_4', 'conv_5', 'conv_b', 'conv_1'] });
+});
+
+it('the start of a thread is at most 100 messages, and of several threads 500 in all', async () => {
+  await read('org_a', 'conv_1');
+  api.commands.splice(0);
+  await Promise.all(Object.keys(threads).map((id) => open('org_a').findThread(id)));
+  expect(finds('messages').map(({ limit }) => Number(limit))).toEqual([100, 300]);
+  api.commands.splice(0);
+  await Promise.all(Array.from({ length: 9 }, () => open('org_a').findThread('conv_3')));
+  expect(finds('messages').map(({ limit }) => Number(limit))).toEqual([100, 500]);
+});
+
+it('the start of a thread ends before its messages are larger than 2 MB', async () => {
+  const { messages, isComplete } = await open('org_a').findThread('conv_large');
+  expect({ messages: messages.length, isComplete }).toEqual({ messages: 1, isComplete: false });
+  expect(await read('org_a', 'conv_large')).toHaveLength(3);
 });

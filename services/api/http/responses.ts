@@ -64,7 +64,8 @@ async function encode(content: Buffer, encoding: Encoding): Promise<Buffer> {
  * The ETag of a content. It depends on the content only, not on `Data-As-Of` or compression. It is weak, because
  * compressed bytes are not compared.
  */
-const etagOf = (content: Buffer): string => `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
+const etagOf = (content: Buffer | string): string =>
+  `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
 
 /**
  * Sets the ETag of the response, and the status 304 if `If-None-Match` contains it. `Cache-Control: no-cache` in the
@@ -126,13 +127,14 @@ export async function sendReply(
   baseUrl: string | undefined,
 ): Promise<void> {
   const sendBuffered = (text: string) => {
-    const content = Buffer.from(text);
-    context.state.responseBytes = content.length;
-    store.holdOnly(content.length);
-    if (isNotModified(context, etagOf(content))) return;
+    const bytes = Buffer.byteLength(text);
+    context.state.responseBytes = bytes;
+    store.holdOnly(bytes);
+    if (isNotModified(context, etagOf(text))) return;
     linkNext(context, reply, baseUrl);
     context.type = 'application/json';
-    context.body = content;
+    // Node sends a string and the headers in one write, a buffer in another one.
+    context.body = text;
   };
   if ('body' in reply) {
     sendBuffered(JSON.stringify(reply.body));

@@ -2,6 +2,7 @@ import type { Db, Document } from 'mongodb';
 import type { Caller } from '../auth/caller.ts';
 import { createExpectedBytes, type Reading, type Reply } from './expected-bytes.ts';
 import { createDocumentFinder, type Shape } from './find-document.ts';
+import { createThreadFinder, threadBatchSize, type ThreadStart } from './find-threads.ts';
 import { readData, type ReadDataOptions } from './read-data.ts';
 import type { ReadBudget } from './read-budget.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
@@ -18,6 +19,8 @@ export type StoreReader = {
   read: <T extends Reply>(reading: Reading, run: (options: ReadDataOptions) => Promise<T>) => Promise<T>;
   /** Finds a document of the organization by its id; null if there is none, and its generation exists. Requests share queries. */
   find: (shape: Shape, id: string) => Promise<Document | null>;
+  /** Finds the first messages of a conversation of the organization. Requests share queries. */
+  findThread: (conversationId: string) => Promise<ThreadStart>;
   /** Counts bytes that the request keeps in memory. The returned function releases them. */
   hold: (bytes: number) => () => void;
   /** Counts the bytes of the response text in place of everything that the request held. */
@@ -39,6 +42,7 @@ type ReaderDeps = {
 export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget }: ReaderDeps): OpenReader {
   const expected = createExpectedBytes(nowMs);
   const findDocument = createDocumentFinder();
+  const findThread = createThreadFinder();
   return (caller, snapshot) => {
     const { orgId } = caller;
     const held = createHoldings((bytes) => budget.count(caller, bytes));
@@ -65,6 +69,12 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
         const { found } = await admit(reading, () => findDocument(snapshot, shape, { orgId, id }));
         if (!found) await requireGeneration(snapshot.generation);
         return found;
+      },
+      findThread: async (conversationId) => {
+        const reading = { kind: 'message', items: threadBatchSize } as const;
+        const start = await admit(reading, () => findThread(snapshot, { orgId, conversationId }));
+        if (start.messages.length === 0) await requireGeneration(snapshot.generation);
+        return start;
       },
     };
   };
