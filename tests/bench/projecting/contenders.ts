@@ -1,12 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Db } from 'mongodb';
 import { startScript, startService, type Service } from '../../../infra/service.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { eventually } from '../../support/eventually.ts';
 import { reached, type Offsets } from '../../support/progress.ts';
-import type { Counts } from '../count-commands.ts';
 import { countAllDocuments, withScratch, type BenchEnvironment } from '../environment.ts';
 import { exitErrors, serviceSettings } from '../processes.ts';
 import type { Published } from '../publish.ts';
@@ -56,41 +52,15 @@ export const runBacklog = (
   name: keyof typeof contenders,
   published: Published,
 ): Promise<BacklogRun> =>
-  withContender(environment, name, published, {}, async (service, database, applied) => {
-    const usage = await measure(service, applied);
-    return { ...usage, records: published.records, documents: await countAllDocuments(database) };
-  });
-
-/** Applies the backlog once more, and counts the commands. Counting costs processor time, so this run is not measured. */
-export async function countCommands(
-  environment: BenchEnvironment,
-  name: keyof typeof contenders,
-  published: Published,
-): Promise<Counts> {
-  const file = join(environment.dataDir, `${name}.counts`);
-  const module = pathToFileURL(join(import.meta.dirname, '../count-commands.ts')).href;
-  const counting = { COUNTS_FILE: file, NODE_OPTIONS: `--import=${module}` };
-  await withContender(environment, name, published, counting, async (_service, _database, applied) => {
-    await applied();
-  });
-  return JSON.parse(await readFile(file, 'utf8')) as Counts;
-}
-
-const withContender = <T>(
-  environment: BenchEnvironment,
-  name: keyof typeof contenders,
-  published: Published,
-  more: Record<string, string>,
-  work: (service: Service, database: Db, applied: () => Promise<unknown>) => Promise<T>,
-): Promise<T> =>
   withScratch(environment, async ({ name: group, control, database }) => {
     const { prepare, start, consumes, applied } = contenders[name];
     await prepare(database);
-    const settings = { ...serviceSettings(environment, group, published.prefix), ...more };
-    const service = start(settings, published);
+    const service = start(serviceSettings(environment, group, published.prefix), published);
     try {
       await consumes(environment, service, group);
-      return await work(service, database, () => applied(control, service, published.ends));
+      const work = () => applied(control, service, published.ends);
+      const usage = await measure(service, work, environment.mongo);
+      return { ...usage, records: published.records, documents: await countAllDocuments(database) };
     } finally {
       await service.stop();
     }

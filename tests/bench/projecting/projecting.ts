@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progress, type BenchEnvironment } from '../environment.ts';
 import { formatted, grouped, ratios, rotated } from '../figures.ts';
-import type { Counts } from '../count-commands.ts';
 import { publishDataset, type Published } from '../publish.ts';
 import { runBenchmark, table, type ReportOptions } from '../report.ts';
 import { ConnectorFailed, runConnector } from './connector.ts';
-import { countCommands, runBacklog, type BacklogRun } from './contenders.ts';
+import { runBacklog, type BacklogRun } from './contenders.ts';
 
 const titles = {
   'bulk-write': 'kafkajs `eachBatch` + unguarded `bulkWrite`, no joins',
@@ -24,7 +23,6 @@ const pauseMs = 1_000;
 type Measured = {
   published: Published;
   backlog: Record<Contender, BacklogRun[]>;
-  counts: [Contender, Counts][];
   /** Why the connector was left out. */
   leftOut: string | null;
 };
@@ -36,7 +34,7 @@ export const benchProjecting = (options: ReportOptions): Promise<void> =>
     const tickets = options.quick ? quickSize : fullSize;
     const published = await publishDataset({ admin, producer }, tickets, prefix);
     const backlog: Measured['backlog'] = { 'bulk-write': [], connector: [], projector: [] };
-    const measured: Measured = { published, backlog, counts: [], leftOut: null };
+    const measured: Measured = { published, backlog, leftOut: null };
     for (let round = 0; round < options.rounds; round += 1)
       for (const turn of rotated(turns, round)) {
         progress(`round ${round + 1} of ${options.rounds}: ${turn}`);
@@ -44,10 +42,6 @@ export const benchProjecting = (options: ReportOptions): Promise<void> =>
         else backlog[turn].push(await runBacklog(environment, turn, published));
         await sleep(pauseMs);
       }
-    for (const contender of ['bulk-write', 'projector'] as const) {
-      progress(`counting the commands of ${contender}`);
-      measured.counts.push([contender, await countCommands(environment, contender, published)]);
-    }
     return renderParts(measured);
   });
 
@@ -63,10 +57,12 @@ async function tryConnector(environment: BenchEnvironment, measured: Measured): 
 
 const recordsPerSecond = ({ records, seconds }: BacklogRun) => records / seconds;
 const perMillion = (run: BacklogRun) => (run.processorSeconds / run.records) * 1e6;
+const perThousand = (key: 'commands' | 'bytes') => (run: BacklogRun) =>
+  run.traffic && (run.traffic[key] / run.records) * 1_000;
 const storePerMillion = ({ storeProcessorSeconds, records }: BacklogRun) =>
   storeProcessorSeconds === null ? null : (storeProcessorSeconds / records) * 1e6;
 
-function renderParts({ published, backlog, counts, leftOut }: Measured): string[] {
+function renderParts({ published, backlog, leftOut }: Measured): string[] {
   const measured = (Object.keys(titles) as Contender[]).filter((name) => backlog[name].length > 0);
   const rows = measured.map((name) => {
     const runs = backlog[name];
@@ -81,20 +77,17 @@ function renderParts({ published, backlog, counts, leftOut }: Measured): string[
       formatted(runs.map(perMillion)),
       against('bulk-write', perMillion),
       formatted(runs.map(storePerMillion)),
+      formatted(runs.map(perThousand('commands')), 1),
+      formatted(runs.map(perThousand('bytes')).map((bytes) => bytes && bytes / 1_024)),
       formatted(runs.map(({ peakMegabytes }) => peakMegabytes)),
     ];
   });
-  const perThousand = (count: number) => grouped((count / published.records) * 1_000, 1);
-  const countRows = counts.map(([name, { commands, read, written }]) => [
-    `\`${name}\``,
-    ...[commands, read, written].map(perThousand),
-  ]);
   const titlesOfRates = ['records/s', '÷ bulk-write', '÷ connector'];
-  const titlesOfCosts = ['processor s per million', '÷ bulk-write', 'of the store', 'peak MB'];
+  const titlesOfCosts = ['processor s per million', '÷ bulk-write', 'of the store'];
+  const titlesOfTraffic = ['commands per 1,000', 'KB per 1,000', 'peak MB'];
   return [
     `${grouped(published.records)} records.`,
-    table(['contender', 'documents', ...titlesOfRates, ...titlesOfCosts], rows),
+    table(['contender', 'documents', ...titlesOfRates, ...titlesOfCosts, ...titlesOfTraffic], rows),
     ...(leftOut === null ? [] : [`Left out: \`connector\`, because it ${leftOut}.`]),
-    table(['per 1,000 records', 'commands', 'documents read', 'written'], countRows),
   ];
 }
