@@ -76,6 +76,7 @@ export const conversation = {
   collection: 'conversations',
   indexes: [
     { name: 'ticket', key: { 'state.ticketId': 1, orgId: 1, byCreated: 1 } },
+    { name: 'channel', key: { 'state.channelId': 1, byCreated: 1 } },
     { name: 'pending', key: { pending: 1 }, partialFilterExpression: { pending: true } },
     refsIndex,
     tombstoneIndex,

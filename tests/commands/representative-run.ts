@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { collectionOf, createMongo } from '../../shared/store/connection.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { startApi } from '../api/test-api.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
@@ -74,6 +75,12 @@ export async function project({
     ['message', 'msg_orphan'],
   ] as const)
     await eventually(async () => (await find(kind, id))?.state === undefined);
+  // Only the first sweep of an owner reads all conversations.
+  const client = createMongo(environment.config.MONGODB_URL, 'projector');
+  const database = client.db(environment.database.databaseName);
+  const sweepStore = mongoSweepStore({ database, control: environment.control, prefix: 'support.' });
+  await sweepStore.readConversations({ id: 'short', orgId: 'org_1' }, '', new Date());
+  await client.close();
 }
 
 const paths = [

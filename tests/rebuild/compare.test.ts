@@ -89,6 +89,7 @@ describe('two generations of one log', () => {
         prefix: config.TOPIC_PREFIX,
       }),
       asOf: builds.now,
+      isComplete: false,
     });
     expect(swept).toEqual({ conversations: 1, messages: 1 });
     const states = { state: { $exists: true } };

@@ -70,7 +70,7 @@ async function answersAt(database: Db, name: string, now: Date) {
 }
 
 /** The signal that aborts a sweep, and the current time if it is not `asOf`. */
-type SweepOptions = { signal?: AbortSignal; now?: Date };
+type SweepOptions = { signal?: AbortSignal; now?: Date; isComplete?: boolean };
 
 async function openReadModel() {
   const { store, database, control, close } = await openEngineStore();
@@ -84,10 +84,14 @@ async function openReadModel() {
     const changes = events.map((event) => changeOf(event));
     await applyChanges(deps, events[0]?.kind ?? 'message', changes);
   };
-  const sweepDeps = (asOf: Date, { signal, now = asOf }: SweepOptions = {}): SweepDeps => ({
+  const sweepDeps = (
+    asOf: Date,
+    { signal, now = asOf, isComplete = true }: SweepOptions = {},
+  ): SweepDeps => ({
     ...engineDeps(store, { now: () => now, ...(signal && { signal }) }),
     sweepStore: mongoSweepStore({ database, control, prefix: 'support.' }),
     asOf,
+    isComplete,
   });
   return {
     store,

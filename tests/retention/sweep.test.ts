@@ -178,8 +178,8 @@ describe('conversation data that expires by the retention of its channel', () =>
     const sweepStore: SweepStore = {
       ...deps.sweepStore,
       // Pages of one conversation.
-      readConversations: async (of, after) => {
-        const page = (await deps.sweepStore.readConversations(of, after)).slice(0, 1);
+      readConversations: async (...of) => {
+        const page = (await deps.sweepStore.readConversations(...of)).slice(0, 1);
         turns.push(...page.map(({ _id }) => _id));
         return page;
       },

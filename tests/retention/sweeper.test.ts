@@ -70,34 +70,61 @@ describe('the sweeper of a projector', () => {
     await sweeper.stop();
   });
 
-  test('is busy for a twentieth of the time at most', async () => {
-    let [nowMs, sweeps, polls] = [0, 0, 0];
+  test('reads all conversations once a day, and if a sweep may have been left unfinished; else those that may have expired', async () => {
+    // given sweeps of 3 s, and a complete one of 2 hours
+    const hourMs = 3_600_000;
+    let [nowMs, polls, isOwner, fails] = [0, 0, true, false];
+    let completeTakesMs = 2 * hourMs;
+    const sweeps: string[] = [];
     const deps = model.sweepDeps(new Date());
-    const readChannels: SweepStore['readChannels'] = async () => {
-      sweeps += 1;
-      nowMs += 10;
+    await model.apply([created('channel', 'chan_1', { dataRetentionDays: 1 })]);
+    await watermarksOf(model.control).insertOne({ _id: 1, completeTo: new Date() });
+    const readConversations: SweepStore['readConversations'] = async (_channel, _after, createdUpTo) => {
+      sweeps.push(createdUpTo ? 'expired' : 'all');
+      nowMs += createdUpTo ? 3_000 : completeTakesMs;
+      if (fails) throw new Error('away');
       return [];
     };
     const running = { control: model.control, prefix: 'support.', generation: 1 };
-    await watermarksOf(model.control).insertOne({ _id: 1, completeTo: new Date() });
     const sweeper = startSweeper(
       {
         ...deps,
         ...running,
-        sweepStore: { ...deps.sweepStore, readChannels },
+        sweepStore: { ...deps.sweepStore, readConversations },
         logger: pino({ level: 'silent' }),
-        isOwner: () => (polls += 1) > 0,
+        isOwner: () => (polls += 1) > 0 && isOwner,
       },
-      { intervalMs: 50, pollMs: 1, nowMs: () => nowMs },
+      { intervalMs: 50_000, pollMs: 1, nowMs: () => nowMs },
     );
-    await eventually(() => sweeps === 1);
-    // when less than 20 times as long has passed, then it does not sweep again
-    nowMs = 199;
-    const seen = polls;
-    await eventually(() => polls > seen + 2);
-    expect(sweeps).toBe(1);
-    nowMs = 200;
-    await eventually(() => sweeps === 2);
+    const sweptAt = async (ms: number) => {
+      sweeps.length = 0;
+      nowMs = ms;
+      const seen = polls;
+      await eventually(() => polls > seen + 2);
+      return sweeps;
+    };
+    await eventually(() => polls > 2);
+    expect(sweeps).toEqual(['all', 'expired']);
+    // then both take a twentieth of the time at most
+    expect(await sweptAt(2 * hourMs + 59_999)).toEqual([]);
+    expect(await sweptAt(2 * hourMs + 60_000)).toEqual(['expired']);
+    expect(await sweptAt(40 * hourMs - 1)).toEqual(['expired']);
+    completeTakesMs = 10;
+    expect(await sweptAt(40 * hourMs + 60_000)).toEqual(['all']);
+    // and a complete one comes once a day
+    expect(await sweptAt(64 * hourMs + 59_999)).toEqual(['expired']);
+    expect(await sweptAt(64 * hourMs + 120_000)).toEqual(['all']);
+    // and after one that failed
+    fails = true;
+    expect(await sweptAt(nowMs + 60_000)).toEqual(['expired']);
+    fails = false;
+    expect(await sweptAt(nowMs + 60_000)).toEqual(['all']);
+    expect(await sweptAt(nowMs + 60_000)).toEqual(['expired']);
+    // and after another projector was the owner
+    isOwner = false;
+    expect(await sweptAt(nowMs + 60_000)).toEqual([]);
+    isOwner = true;
+    expect(await sweptAt(nowMs)).toEqual(['all']);
     await sweeper.stop();
   });
 

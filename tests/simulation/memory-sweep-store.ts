@@ -1,4 +1,5 @@
 import { refOf } from '../../services/projector/materialize/edges.ts';
+import { sortKey } from '../../shared/documents/instant.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { SweepStore } from '../../services/projector/retention/sweep.ts';
 import { envelopeOf, type Data } from './memory-store.ts';
@@ -38,16 +39,23 @@ export function memorySweepStore(
       const [found] = await find('channel', ({ _id }) => _id === id);
       return found ? retention(found) : null;
     },
-    readConversations: async ({ id, orgId }, after) => {
+    readConversations: async ({ id, orgId }, after, createdUpTo) => {
+      const keyOf = ({ _id, byCreated = '' }: StoredDocument) => (createdUpTo ? byCreated : _id);
+      const isWanted = (of: StoredDocument) =>
+        createdUpTo
+          ? field(of, 'channelId') === id && keyOf(of) < sortKey(new Date(createdUpTo.getTime() + 1), '')
+          : of.refs?.includes(refOf('channel', id));
       const found = await find(
         'conversation',
-        (of) => of._id > after && of.orgId === orgId && !!of.refs?.includes(refOf('channel', id)),
+        (of) => keyOf(of) > after && of.orgId === orgId && !!isWanted(of),
       );
       return found
+        .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
         .slice(0, pageSize)
         .map((document) => ({
           ...envelopeOf(document),
           ...(document.state && { updatedAt: document.state.updatedAt as Date }),
+          key: keyOf(document),
         }));
     },
     readExpiredMessages: async (orgId, ids, upTo) => {

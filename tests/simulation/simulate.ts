@@ -264,7 +264,7 @@ type Positioned = DeadLetter['change'];
 const byPosition = ({ position: a }: Positioned, { position: b }: Positioned) =>
   a.partition - b.partition || a.offset - b.offset;
 
-/** Sweeps twice, as of the watermark: the least time of a record that is not applied yet. */
+/** Sweeps twice, the first time completely, as of the watermark: the least time of a record that is not applied yet. */
 function sweeper(simulation: Simulation): () => void {
   const { schedule, data, deadLetters, partitions } = simulation;
   const start = () => {
@@ -272,13 +272,13 @@ function sweeper(simulation: Simulation): () => void {
     const deps = depsOf(simulation, worker, {});
     const pause = (label: string) => schedule.pause(worker, label);
     const sweepStore = memorySweepStore(data, deadLetters, pause);
-    const sweepOnce = () => {
+    const sweepOnce = (isComplete: boolean) => {
       const notApplied = [...partitions.values()].flatMap(({ records, applied }) => records.slice(applied));
       const asOfMs = Math.min(simulation.startMs, ...notApplied.map(({ time }) => time.getTime()));
-      return sweep({ ...deps, sweepStore, asOf: new Date(asOfMs) });
+      return sweep({ ...deps, sweepStore, isComplete, asOf: new Date(asOfMs) });
     };
     const sweepTwice = async () => {
-      for (let turn = 0; turn < 2; turn += 1) await retried(sweepOnce);
+      for (let turn = 0; turn < 2; turn += 1) await retried(() => sweepOnce(turn === 0));
     };
     act(simulation, worker, sweepTwice, start);
   };

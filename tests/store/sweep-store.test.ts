@@ -70,11 +70,31 @@ describe.each(Object.entries(open))('the sweep reads from %s', (_, openStore) =>
     const of = { id: 'chan_1', orgId: 'org_1' };
     const envelope = { orgId: 'org_1', version: 1, revision: 1, position: position(1) };
     const both = [
-      { _id: 'v2', ...envelope, updatedAt: at(5) },
-      { _id: 'v3', ...envelope },
+      { _id: 'v2', ...envelope, updatedAt: at(5), key: 'v2' },
+      { _id: 'v3', ...envelope, key: 'v3' },
     ];
-    expect(await opened.sweepStore.readConversations(of, '')).toEqual(both);
-    expect(await opened.sweepStore.readConversations(of, 'v2')).toEqual(both.slice(1));
+    expect(await opened.sweepStore.readConversations(of, '', null)).toEqual(both);
+    expect(await opened.sweepStore.readConversations(of, 'v2', null)).toEqual(both.slice(1));
+  });
+
+  it('those conversations alone that were created up to an instant, in the order of their creation', async () => {
+    await given('conversation', [
+      conversation('v1', 'ti_1', 3),
+      conversation('v2', 'ti_1', 2),
+      conversation('v3', 'ti_1', 4),
+      conversation('v4', 'ti_1', 2, { orgId: 'org_2' }),
+      conversation('v5', 'ti_1', 2, { state: { channelId: 'chan_2' } }),
+    ]);
+    const read = async (after: string) => {
+      const of = { id: 'chan_1', orgId: 'org_1' };
+      return (await opened.sweepStore.readConversations(of, after, at(3))).map(({ _id, key }) => [_id, key]);
+    };
+    const both = [
+      ['v2', keyOf(2, 'v2')],
+      ['v1', keyOf(3, 'v1')],
+    ];
+    expect(await read('')).toEqual(both);
+    expect(await read(keyOf(2, 'v2'))).toEqual(both.slice(1));
   });
 
   it('messages by age, by conversation, and by the time they have waited', async () => {

@@ -18,6 +18,9 @@ type DeadLetterDeps = { control: Db; prefix: string };
 type ReadsDocuments = 'readChannels' | 'readRetention' | 'readConversations';
 type ReadsDeadLetters = 'readInDeadLetters' | 'eraseDeadLetters';
 
+/** The first sort key after everything that was created up to an instant. */
+const keyAfter = (createdUpTo: Date) => sortKey(new Date(createdUpTo.getTime() + 1), '');
+
 /** The sweep's reads from one generation's database, and from the dead letters in the control database. */
 export const mongoSweepStore = ({ database, ...deps }: { database: Db } & DeadLetterDeps): SweepStore => ({
   ...expiring(database),
@@ -43,14 +46,29 @@ function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
       const found = await channels.findOne({ _id: id }, { projection });
       return ((found?.state ?? found)?.dataRetentionDays ?? null) as number | null;
     },
-    readConversations: async ({ id, orgId }, after) => {
-      const found = await conversations
-        .find({ refs: refOf('channel', id), orgId, _id: { $gt: after } }, { hint: 'references' })
-        .project<StoredEnvelope & { state?: { updatedAt: Date } }>({ ...envelope, 'state.updatedAt': 1 })
-        .sort({ _id: 1 })
+    readConversations: async ({ id, orgId }, after, createdUpTo) => {
+      type Found = StoredEnvelope & { state?: { updatedAt: Date }; byCreated?: string };
+      const found = await (
+        createdUpTo
+          ? conversations.find({
+              'state.channelId': id,
+              orgId,
+              byCreated: { $gt: after, $lt: keyAfter(createdUpTo) },
+            })
+          : conversations.find(
+              { refs: refOf('channel', id), orgId, _id: { $gt: after } },
+              { hint: 'references' },
+            )
+      )
+        .project<Found>({ ...envelope, 'state.updatedAt': 1, byCreated: 1 })
+        .sort(createdUpTo ? { byCreated: 1 } : { _id: 1 })
         .limit(pageSize)
         .toArray();
-      return found.map(({ state, ...conversation }) => ({ ...conversation, ...state }));
+      return found.map(({ state, byCreated = '', ...conversation }) => ({
+        ...conversation,
+        ...state,
+        key: createdUpTo ? byCreated : conversation._id,
+      }));
     },
   };
 }
@@ -59,10 +77,9 @@ function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | Reads
   const messages = collectionOf<StoredDocument>(database, 'message');
   return {
     readExpiredMessages: (orgId, conversationIds, upTo) => {
-      // The first sort key after the expired messages.
-      const byCreated = { $lt: sortKey(new Date(upTo.getTime() + 1), '') };
+      const byCreated = { $lt: keyAfter(upTo) };
       return messages
-        .find({ 'state.conversationId': { $in: conversationIds }, orgId, byCreated }, { hint: 'thread' })
+        .find({ 'state.conversationId': { $in: conversationIds }, orgId, byCreated })
         .project<StoredEnvelope>(envelope)
         .limit(pageSize)
         .toArray();
@@ -70,15 +87,13 @@ function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | Reads
     readWithMessages: async (orgId, conversationIds) => {
       const living = { 'state.conversationId': { $in: conversationIds }, orgId, byCreated: { $gte: '' } };
       const found = await messages
-        .aggregate<{ _id: string }>([{ $match: living }, { $group: { _id: '$state.conversationId' } }], {
-          hint: 'thread',
-        })
+        .aggregate<{ _id: string }>([{ $match: living }, { $group: { _id: '$state.conversationId' } }])
         .toArray();
       return new Set(found.map(({ _id }) => _id));
     },
     readOrphans: async (upTo) => {
       const found = await messages
-        .find({ orphanedAt: { $lte: upTo } }, { hint: 'orphaned' })
+        .find({ orphanedAt: { $lte: upTo } })
         .project<StoredEnvelope & { state: { conversationId: string } }>({
           ...envelope,
           'state.conversationId': 1,

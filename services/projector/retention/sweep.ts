@@ -12,12 +12,17 @@ export type SweepDeps = UpdateDeps & {
   sweepStore: SweepStore;
   /** The watermark, but never later than the store's time: every change up to this instant has been applied. */
   asOf: Date;
+  /**
+   * Reads all conversations of the channels with a retention. Otherwise only those that were created early enough to have
+   * expired: not those whose purge was interrupted, nor older messages of later conversations.
+   */
+  isComplete: boolean;
 };
 
 /** Numbers of purged documents. */
 export type Swept = { conversations: number; messages: number };
 
-/** A channel, and the id of the last conversation that has been swept. */
+/** A channel, and the key of the last conversation that has been swept. */
 type Turn = { channel: ExpiringChannel; after: string };
 
 /**
@@ -53,7 +58,7 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Sw
     deps.signal.throwIfAborted();
     const upTo = await readExpiredUpTo(deps, channel);
     if (upTo === null) return null;
-    const page = await deps.sweepStore.readConversations(channel, sweptTo);
+    const page = await deps.sweepStore.readConversations(channel, sweptTo, deps.isComplete ? null : upTo);
     const last = page.at(-1);
     if (!last) return null;
     const ids = page.map(({ _id }) => _id);
@@ -64,7 +69,7 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Sw
       continue;
     }
     swept.conversations += await sweepConversations(deps, channel, page, upTo);
-    sweptTo = last._id;
+    sweptTo = last.key;
   }
   return { channel, after: sweptTo };
 }
@@ -164,8 +169,11 @@ async function purge(
 /** A channel, or the tombstone of one, with a retention above 0 days. */
 type ExpiringChannel = { id: string; orgId: string };
 
-/** A conversation. Without `updatedAt`, a sweep has purged its state, but may not have refreshed its dependents. */
-type ExpiringConversation = StoredEnvelope & { updatedAt?: Date };
+/**
+ * A conversation, and its place in the order of the read. Without `updatedAt`, a sweep has purged its state, but may not
+ * have refreshed its dependents.
+ */
+type ExpiringConversation = StoredEnvelope & { updatedAt?: Date; key: string };
 
 type Orphan = StoredEnvelope & { conversationId: string };
 
@@ -178,8 +186,15 @@ export type SweepStore = {
   readChannels: (after: string) => Promise<ExpiringChannel[]>;
   /** The retention of a channel, deleted or not, in days; null if it has none. */
   readRetention: (channelId: string) => Promise<number | null>;
-  /** Conversations of a channel after an id, in the order of their ids. */
-  readConversations: (channel: ExpiringChannel, after: string) => Promise<ExpiringConversation[]>;
+  /**
+   * Conversations of a channel after a key, in the order of their keys. With an instant, only those that were created up to
+   * it and have a state.
+   */
+  readConversations: (
+    channel: ExpiringChannel,
+    after: string,
+    createdUpTo: Date | null,
+  ) => Promise<ExpiringConversation[]>;
   /** Messages of these conversations that were created up to an instant, in no order. */
   readExpiredMessages: (orgId: string, conversationIds: string[], upTo: Date) => Promise<StoredEnvelope[]>;
   /** Which of these conversations have messages. */

@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb';
+import { dayMs } from '../../../shared/documents/instant.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import { watermark } from '../../../shared/control/progress.ts';
@@ -6,7 +7,7 @@ import { eraseSince } from '../dead-letters/erase.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import { sweep, type Swept, type SweepDeps } from './sweep.ts';
 
-type SweeperDeps = Omit<SweepDeps, 'asOf' | 'signal' | 'onProgress'> & {
+type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgress'> & {
   control: Db;
   prefix: string;
   generation: number;
@@ -32,16 +33,17 @@ export async function sweepApplied(
 export const ownsSweep = (started: { topic: string; partition: number }[], prefix: string): boolean =>
   started.some(({ topic, partition }) => topic === topicOf('channel', prefix) && partition === 0);
 
-/** A sweep reads all conversations of the channels with a retention, expired or not: it takes at most this part of the time. */
+/** Complete sweeps take at most this part of the time, and so do the others. */
 const busyPart = 1 / 20;
 
 /** A dead letter is stored within this time of its `lastAt`, in milliseconds. The next owner finds later ones. */
 const deadLettersOverlapMs = 600_000;
 
 /**
- * Sweeps every few minutes while this projector is the owner, less often if that takes long, and soon after it becomes the owner. The API stops serving
- * expired data at once; the sweep purges it within minutes, or after the log is applied up to that instant. It also
- * erases the dead letters of deleted entities: Invariant 14 in docs/internals/consistency.md.
+ * Sweeps every few minutes while this projector is the owner, less often if that takes long. The API stops serving
+ * expired data at once; the sweep purges it within minutes, or after the log is applied up to that instant. The first sweep
+ * of an owner is complete, and so are those after a failure and one a day: Invariant 12 in docs/internals/consistency.md.
+ * It also erases the dead letters of deleted entities: Invariant 14.
  */
 export function startSweeper(
   deps: SweeperDeps,
@@ -50,17 +52,28 @@ export function startSweeper(
   const stopping = new AbortController();
   const { signal } = stopping;
   let deadLettersSince = new Date(0);
-  let nextMs = 0;
+  let [nextMs, nextCompleteMs] = [0, 0];
+  /** When a sweep comes again that began at an instant. */
+  const after = (startMs: number, everyMs: number) =>
+    startMs + Math.max(everyMs, (nowMs() - startMs) / busyPart);
   const sweepIfOwner = async () => {
     const startMs = nowMs();
-    if (!deps.isOwner() || startMs < nextMs) return;
+    const isOwner = deps.isOwner();
+    // Another owner may leave a sweep unfinished.
+    if (!isOwner) nextCompleteMs = 0;
+    if (!isOwner || startMs < nextMs) return;
     nextMs = startMs + intervalMs;
     const startedAt = deps.now();
     await eraseSince({ ...deps, signal }, deadLettersSince);
     // A worker takes `lastAt` before its write, which MongoDB may delay.
     deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
-    const swept = await sweepApplied({ ...deps, signal, onProgress: () => undefined });
-    nextMs = Math.max(nextMs, startMs + (nowMs() - startMs) / busyPart);
+    const dueMs = nextCompleteMs;
+    const isComplete = startMs >= dueMs;
+    // If this one fails, the next is complete.
+    nextCompleteMs = 0;
+    const swept = await sweepApplied({ ...deps, isComplete, signal, onProgress: () => undefined });
+    nextCompleteMs = isComplete ? after(startMs, dayMs) : dueMs;
+    if (!isComplete) nextMs = after(startMs, intervalMs);
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
   };
   const sweeping = repeat(sweepIfOwner, {

@@ -67,7 +67,7 @@ export const runBacklog = (
   });
 
 /** The indexes that a projector needs for itself. */
-const indexesOfProjector = new Set(['references', 'expiry', 'pending', 'orphaned']);
+const indexesOfProjector = new Set(['references', 'expiry', 'pending', 'orphaned', 'channel']);
 
 async function createListIndexes(database: Db): Promise<void> {
   for (const { collection, indexes } of Object.values(resources)) {
