@@ -7,6 +7,7 @@ import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { projectorConfig } from './config.ts';
+import { shutdownGraceMs } from './consumer/consumer.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createMetrics } from './metrics.ts';
@@ -57,7 +58,8 @@ try {
   live = projector.live;
   notReady = null;
   closers.push(
-    { name: 'projector', close: projector.stop, deadlineMs: 25_000 },
+    // Ten seconds to save progress and to leave the group, after the batches in progress.
+    { name: 'projector', close: projector.stop, deadlineMs: shutdownGraceMs + 10_000 },
     { name: 'store', close: () => mongo.close(), deadlineMs: 5_000 },
   );
   const isPinned = config.GENERATION !== undefined;

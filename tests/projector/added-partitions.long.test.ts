@@ -3,12 +3,13 @@ import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
+import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const rounds = 10;
 
 describe('a partition that is added while projectors run', () => {
-  const { environment, topic } = useProjector({ each: true, projectors: 0 });
+  const { environment, topic, start, applied, find } = useProjector({ each: true, projectors: 0 });
 
   const add = (count: number) =>
     environment.admin.createPartitions({ topicPartitions: [{ topic: topic('tag'), count }] });
@@ -35,5 +36,13 @@ describe('a partition that is added while projectors run', () => {
     }
     await log.disconnect();
     expect([...ends.values()]).toEqual(Array.from({ length: rounds }, () => 1));
+  });
+
+  test('is read by a projector that runs, sooner than kafkajs would read it by itself', async () => {
+    await start();
+    await applied();
+    await add(2);
+    await publish('tag_added', 1, new Date());
+    await eventually(async () => (await find('tag', 'tag_added')) !== null);
   });
 });

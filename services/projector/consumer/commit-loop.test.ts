@@ -1,5 +1,9 @@
+import { MongoNetworkError } from 'mongodb';
+import { pino } from 'pino';
 import { createLiveness } from '../liveness.ts';
-import { observedPartitions } from './commit-loop.ts';
+import { createMetrics } from '../metrics.ts';
+import { observedPartitions, startCommitLoop } from './commit-loop.ts';
+import type { RunningConsumer } from './consumer.ts';
 import { createPositions } from './positions.ts';
 
 const t0 = { topic: 't', partition: 0, position: 3, progressCount: 0 };
@@ -53,4 +57,25 @@ describe('a process that stands still for longer than a stuck one may', () => {
     const led = { snapshot: [], withoutStartOffset: ['t/0'], ends: { 't/0': 0 } };
     expect(afterStandingStill(led)).toMatch(stuck);
   });
+});
+
+it.each([
+  ['because MongoDB is away is an outage, in which the process is alive', new MongoNetworkError('reset'), 1],
+  ['by a bug is none', new TypeError('a bug'), 0],
+])('a run that fails %s', async (_, error, expected) => {
+  let outages = 0;
+  const liveness = { ...createLiveness(0), observeUnavailable: () => void (outages += 1) };
+  const failed = Promise.withResolvers<void>();
+  const deps = {
+    clock: () => Promise.reject(error),
+    nowMs: () => 0,
+    logger: pino({}, { write: () => failed.resolve() }),
+    metrics: createMetrics(),
+    liveness,
+  };
+  const consumer = { onApplied: () => undefined } as unknown as RunningConsumer;
+  const loop = startCommitLoop(deps as unknown as Parameters<typeof startCommitLoop>[0], consumer);
+  await failed.promise;
+  await loop.stop();
+  expect(outages).toBe(expected);
 });

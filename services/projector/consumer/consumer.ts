@@ -50,7 +50,7 @@ export type RunningConsumer = {
 };
 
 /** How long a batch may continue at shutdown before it is aborted, in milliseconds. */
-const shutdownGraceMs = 15_000;
+export const shutdownGraceMs = 15_000;
 
 /**
  * Consumes the topics as a member of the group. Each partition has a bounded queue, so that a slow partition delays

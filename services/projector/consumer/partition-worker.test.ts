@@ -1,36 +1,18 @@
-import { gzipSync } from 'node:zlib';
-import { pino } from 'pino';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
 import { emptyData, memoryStore } from '../../../tests/simulation/memory-store.ts';
 import { applyChanges, changeOf, engineDeps } from '../../../tests/support/engine.ts';
 import { created } from '../../../tests/support/entities.ts';
 import type { Event } from '../../../tests/support/events.ts';
+import { startWorker } from '../../../tests/support/start-worker.ts';
 import type { UpdateDeps } from '../materialize/fan-out.ts';
 import type { Store } from '../materialize/store.ts';
-import { createPartitionWorker, type PartitionWorkerDeps } from './partition-worker.ts';
+import type { PartitionWorkerDeps } from './partition-worker.ts';
 import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
 const batch = (lastOffset: number, ...offsets: number[]) =>
   rawBatch({ baseOffset: offsets[0] ?? 0, lastOffset, records: offsets.map((offset) => ({ offset })) });
 const nothingApplied = { events: 0, rejected: [], times: [] };
 const idle = () => new Promise((resolve) => setImmediate(resolve));
-
-const startWorker = (
-  offset: number,
-  deps: Pick<PartitionWorkerDeps, 'apply' | 'onApplied'> & Partial<PartitionWorkerDeps>,
-) => {
-  const worker = createPartitionWorker({
-    topic: 't',
-    partition: 0,
-    waitForTurn: async () => undefined,
-    queue: createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 }),
-    logger: pino({ level: 'silent' }),
-    retryDelayMs: 0,
-    ...deps,
-  });
-  worker.start(offset);
-  return worker;
-};
 
 /** A worker at offset 5. The test decides when each attempt to apply a batch fails or ends. */
 function given() {
@@ -49,42 +31,6 @@ function given() {
   worker.push([batch(8, 5, 7)], 9);
   return { worker, attempts, applied };
 }
-
-it('a worker that waits for its turn gives the memory of its batch back', async () => {
-  // given two partitions whose batches do not fit into memory together, and are taken in parts
-  const budget = createBudget(100);
-  const compressed = { codec: 1, by: (records: Buffer) => gzipSync(records) };
-  const large = rawBatch({
-    baseOffset: 0,
-    lastOffset: 1,
-    compressed,
-    records: [0, 1].map((offset) => ({ offset, value: Buffer.alloc(200) })),
-  });
-  const applied: number[] = [];
-  const stopping = new AbortController();
-  const workers = [0, 1].map((partition) =>
-    startWorker(0, {
-      partition,
-      queue: createRecordQueue({ partition, budget, chunkBytesMax: () => 100 }),
-      // The first partition waits before its second part.
-      waitForTurn: async ({ position }, _signal, onWait) => {
-        if (partition !== 0 || position === 0) return;
-        onWait();
-        await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve));
-      },
-      apply: async () => nothingApplied,
-      onApplied: () => void applied.push(partition),
-    }),
-  );
-  workers[0]?.push([large], 2);
-  while (applied.length < 1) await idle();
-  // then the second partition is applied meanwhile
-  workers[1]?.push([large], 2);
-  while (applied.length < 3) await idle();
-  expect(applied).toEqual([0, 1, 1]);
-  stopping.abort();
-  await Promise.all(workers.map((worker) => worker.stop(0)));
-});
 
 it('a worker without memory for its next batch tries again', async () => {
   const queue = createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 });

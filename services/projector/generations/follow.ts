@@ -22,7 +22,7 @@ import {
 } from '../../../shared/control/registry.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Applier } from '../pipeline/applier.ts';
-import { lagStart, readTombstoneBound, recordedStep, tombstoneWarning } from './tombstones.ts';
+import { lagStart, lagToRecord, readTombstoneBound, tombstoneWarning } from './tombstones.ts';
 
 type FollowDeps = {
   control: Db;
@@ -104,9 +104,6 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
   }
 }
 
-/** A lag of this many seconds can matter to tombstones. */
-const recordedFromSeconds = 60;
-
 /** Records and returns the longest lag of a generation. A build loads older records, so its lag begins with itself. */
 async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
   const { control, metrics } = deps;
@@ -114,10 +111,10 @@ async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
   const sinceStart = (now.getTime() - (lagStart(own, completeTo) ?? now).getTime()) / 1_000;
   const seconds = Math.round(Math.min(sinceStart, presentLag(deps, completeTo, now)));
   const recorded = own.longestBehindSeconds ?? 0;
-  const isLonger = seconds >= Math.max(recordedFromSeconds, recorded * recordedStep);
-  if (isLonger) await changeRegistry(control, recordMaxLag(own.number, seconds));
-  metrics.maxLag.set(isLonger ? seconds : recorded);
-  return isLonger ? seconds : recorded;
+  const longest = lagToRecord(seconds, recorded);
+  if (longest > recorded) await changeRegistry(control, recordMaxLag(own.number, longest));
+  metrics.maxLag.set(longest);
+  return longest;
 }
 
 /**

@@ -25,7 +25,14 @@ export const lagStart = ({ startedAt, registeredAt }: Generation, watermark: Dat
   startedAt ?? (watermark && registeredAt);
 
 /** A lag is recorded again once it has grown by this factor. */
-export const recordedStep = 1.1;
+const recordedStep = 1.1;
+
+/** A lag of this many seconds can matter to tombstones. */
+const recordedFromSeconds = 60;
+
+/** The longest lag to record, in seconds, of the present one and the recorded one: few writes, however long it grows. */
+export const lagToRecord = (seconds: number, recorded: number): number =>
+  seconds >= Math.max(recordedFromSeconds, recorded * recordedStep) ? seconds : recorded;
 
 /**
  * Warns if the lag of a generation was ever longer than Kafka keeps tombstones, because it may then hold erased entities;
