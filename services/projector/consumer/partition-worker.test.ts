@@ -1,3 +1,4 @@
+import { MongoNetworkError } from 'mongodb';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
 import { emptyData, memoryStore } from '../../../tests/simulation/memory-store.ts';
 import { applyChanges, changeOf, engineDeps } from '../../../tests/support/engine.ts';
@@ -16,14 +17,14 @@ const idle = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A worker at offset 5. The test decides when each attempt to apply a batch fails or ends. */
 function given() {
-  type Attempt = { offsets: number[]; end: () => void; fail: () => void };
+  type Attempt = { offsets: number[]; end: () => void; fail: (error?: Error) => void };
   const attempts: (Attempt & Parameters<PartitionWorkerDeps['apply']>[2])[] = [];
   const applied: (number | null)[] = [];
   const worker = startWorker(5, {
     apply: (_topic, records, context) =>
       new Promise((resolve, reject) => {
         const offsets = records.map(({ position }) => position.offset);
-        const fail = () => reject(new Error('refused by MongoDB'));
+        const fail = (error = new Error('refused by MongoDB')) => reject(error);
         attempts.push({ offsets, end: () => resolve(nothingApplied), fail, ...context });
       }),
     onApplied: (self) => applied.push(self.position),
@@ -110,6 +111,21 @@ describe('the progress count of a worker', () => {
     const [first = 0, second = 0, third, fourth] = counts;
     expect(second).toBeGreaterThan(first + 1);
     expect([third, fourth]).toEqual([second, second]);
+  });
+
+  it('grows while MongoDB is away, since a restart would not help, and not if it refuses the batch', async () => {
+    const { worker, attempts } = given();
+    const counts: number[] = [];
+    for (const error of [new MongoNetworkError('reset'), new Error('refused by MongoDB')]) {
+      while (attempts.length <= counts.length) await new Promise((resolve) => setTimeout(resolve, 1));
+      attempts.at(-1)?.fail(error);
+      await idle();
+      counts.push(worker.progressCount);
+    }
+    expect(counts).toEqual([1, 1]);
+    while (attempts.length < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+    attempts[2]?.end();
+    await idle();
   });
 
   it('grows only when an attempt gets further than every attempt before it', async () => {
@@ -208,7 +224,7 @@ it('a worker that is stopped finishes its batch, and starts no other', async () 
 it('a worker that stops tells at once that it stops, and only later that its partition is lost', async () => {
   const { worker, attempts } = given();
   await idle();
-  attempts[0]?.stopping?.addEventListener('abort', attempts[0].fail);
+  attempts[0]?.stopping?.addEventListener('abort', () => attempts[0]?.fail());
   await worker.stop(3_600_000);
   expect([attempts[0]?.stopping?.aborted, attempts[0]?.signal.aborted]).toEqual([true, false]);
   expect(worker.position).toBe(5);

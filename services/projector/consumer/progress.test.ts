@@ -46,6 +46,12 @@ describe('the watermark of a partition', () => {
     });
     expect(Math.max(...ages.slice(600))).toBeLessThanOrEqual(500 * (1 + 1 / 16) + 1);
   });
+
+  it('is one of some hundred instants after a long backlog: no more are kept in memory', () => {
+    const behind = Array.from({ length: 5_000 }, (_, run) => ({ position: 0, end: run + 1 }));
+    const catchingUp = Array.from({ length: 5_000 }, (_, run) => ({ position: run + 1 }));
+    expect(new Set(watermarks(...behind, ...catchingUp)).size).toBeLessThan(150);
+  });
 });
 
 describe('the next record of a partition', () => {

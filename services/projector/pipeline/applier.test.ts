@@ -12,10 +12,13 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
   const sets: string[][] = [];
   const names = new Map<RecordBatch, string>();
   let gate = Promise.resolve();
+  let [applying, applyingMax] = [0, 0];
   const apply = async (batches: RecordBatch[]) => {
     const set = batches.map((batch) => names.get(batch) ?? '');
     sets.push(set);
+    applyingMax = Math.max(applyingMax, (applying += 1));
     await gate;
+    applying -= 1;
     if (fails(set)) throw new Error(`refused ${set.join()}`);
     return batches.map(() => async () => nothing);
   };
@@ -32,7 +35,7 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
     gate = promise;
     return resolve;
   };
-  return { run, sets, hold };
+  return { run, sets, hold, applyingMax: () => applyingMax };
 }
 
 describe('the applier', () => {
@@ -71,6 +74,12 @@ describe('the applier', () => {
     await Promise.all(runs);
     expect(sets).toEqual([['a'], ['b'], ['c']]);
     expect(queued).toEqual([true, false, true, true, false, false]);
+  });
+
+  it('applies one at a time, too, the batches of a set that fails then', async () => {
+    const { run, applyingMax } = given({ isOneAtATime: true, fails: (set) => set.length > 1 });
+    await Promise.all(['a', 'b', 'c'].map((name) => run(name)));
+    expect(applyingMax()).toBe(1);
   });
 
   it('applies no batch of a worker that is to stop', async () => {
