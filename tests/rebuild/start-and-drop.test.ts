@@ -6,7 +6,7 @@ import { startRebuild } from '../../services/operations/rebuild/start.ts';
 import { openStore } from '../../services/projector/startup/open-store.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
-import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
+import { generation, useRebuild, secondsBefore } from './fixture.ts';
 
 const rebuild = useRebuild();
 
@@ -132,13 +132,9 @@ function statsOf(stats: object): void {
 
 describe('a drop is refused, and removes nothing,', () => {
   const drop =
-    (number: number, force = false, now = present) =>
+    (number: number, force = false, dryRun = false) =>
     () =>
-      dropGeneration(rebuild.deps({ now: async () => now }), number, {
-        force,
-        why: 'test',
-        timeoutSeconds: 0,
-      });
+      dropGeneration(rebuild.deps(), number, { force, dryRun, why: 'test', timeoutSeconds: 0 });
 
   beforeEach(async () => {
     await rebuild.given([
@@ -154,8 +150,17 @@ describe('a drop is refused, and removes nothing,', () => {
     await rebuild.databaseOf(2).dropDatabase();
   });
 
-  test('of a standby younger than 72 hours, without --force', async () => {
-    await expectRefused(drop(2), 'kept for 72 hours for a rollback', '--force');
+  test('of the active generation, also as a dry run', async () => {
+    for (const dryRun of [false, true])
+      await expectRefused(drop(1, true, dryRun), 'generation 1 is active: promote another one, or roll back');
+  });
+
+  test('of a standby younger than 72 hours, without --force; a dry run removes nothing with it', async () => {
+    for (const dryRun of [false, true])
+      await expectRefused(drop(2, false, dryRun), 'kept for 72 hours for a rollback', '--force');
+    const before = await rebuild.everything();
+    expect(await drop(2, true, true)()).toBe('dry-run');
+    expect(await rebuild.everything()).toEqual(before);
     expect(await rebuild.documents(2)).toBe(1);
     expect(await drop(2, true)()).toBe('dropped');
     expect(await rebuild.documents(2)).toBe(0);
@@ -164,9 +169,10 @@ describe('a drop is refused, and removes nothing,', () => {
 
   test('while a replica serves it', async () => {
     await rebuild.announceReplica({ generation: 2 });
-    await expect(drop(2, true)()).rejects.toThrow(
-      'generation 2 is still read by process 41 on api-1, which serves it',
-    );
+    for (const dryRun of [false, true])
+      await expect(drop(2, true, dryRun)()).rejects.toThrow(
+        'generation 2 is still read by process 41 on api-1, which serves it',
+      );
     expect(await rebuild.states()).toMatchObject({ 1: 'active', 2: 'standby' });
     expect(await rebuild.documents(2)).toBe(1);
     // A replica that has not announced itself for ten seconds has died, and its requests with it.
@@ -179,6 +185,8 @@ describe('a drop is refused, and removes nothing,', () => {
     expect(await drop(2, true)()).toBe('dropped');
     await rebuild.document(2);
     await progressOf(rebuild.control).insertOne({ _id: '2/late/0', generation: 2 } as never);
+    expect(await drop(2, false, true)()).toBe('was-dropped');
+    expect(await rebuild.documents(2)).toBe(1);
     expect(await drop(2)()).toBe('was-dropped');
     expect(await rebuild.documents(2)).toBe(0);
     expect(await progressOf(rebuild.control).countDocuments({ generation: 2 })).toBe(0);

@@ -123,7 +123,7 @@ function addSwitching(group: Command, accept: Accept): void {
     .description('remove a build or a standby: its group, progress and documents')
     .argument('<generation>', 'its number', number)
     .option('--force', 'drop a standby even if the API served it in the last 72 hours')
-    .option('--dry-run', 'print the replicas that read it, but change nothing')
+    .option('--dry-run', 'make the checks, but change nothing')
     .addOption(timeout('wait this long for its readers and projectors', 60))
     .addOption(why('a drop'))
     .addOption(jsonOption())

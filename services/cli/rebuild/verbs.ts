@@ -3,7 +3,7 @@ import { awaitReady } from '../../operations/rebuild/await-ready.ts';
 import { compareWithActive, verifyGeneration } from '../../operations/rebuild/compare-generations.ts';
 import type { ComparisonResult } from '../../operations/rebuild/compare.ts';
 import type { Expectation } from '../../operations/rebuild/differences.ts';
-import { dropGeneration, readersOf, readersText } from '../../operations/rebuild/drop.ts';
+import { dropGeneration } from '../../operations/rebuild/drop.ts';
 import { startRebuild } from '../../operations/rebuild/start.ts';
 import { watchReports } from '../../operations/report.ts';
 import type { OperatorDeps } from '../../operations/deps.ts';
@@ -105,14 +105,12 @@ async function switchGeneration(
 export const drop: OperatorVerb<
   Numbered & { force?: Flag; dryRun?: Flag; timeout: number; why: string }
 > = async (deps, options) => {
-  const { generation, force = false, dryRun, timeout: timeoutSeconds, why } = options;
-  if (dryRun) {
-    const readers = await readersOf(deps, generation);
-    const by = readersText(readers, generation) || 'no replica';
-    const text = `generation ${generation} is read by ${by}\ndry run: nothing was changed\n`;
-    return output(options, { generation, outcome: 'dry-run', readers }, text);
-  }
-  const outcome = await dropGeneration(deps, generation, { force, why, timeoutSeconds });
-  const text = `generation ${generation} ${outcome === 'dropped' ? 'is dropped' : 'was dropped before'}\n`;
-  return output(options, { generation, outcome }, text);
+  const { generation, force = false, dryRun = false, timeout: timeoutSeconds, why } = options;
+  const outcome = await dropGeneration(deps, generation, { force, dryRun, why, timeoutSeconds });
+  const text = {
+    dropped: `generation ${generation} is dropped`,
+    'was-dropped': `generation ${generation} was dropped before`,
+    'dry-run': 'dry run: every check holds; nothing was changed',
+  }[outcome];
+  return output(options, { generation, outcome }, `${text}\n`);
 };

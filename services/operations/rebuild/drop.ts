@@ -27,24 +27,26 @@ const standbyHours = 72;
  */
 const switchNoticedMs = 12_000;
 
-type DropOptions = { force: boolean; why: string; timeoutSeconds: number };
+type DropOptions = { force: boolean; why: string; timeoutSeconds: number; dryRun?: boolean };
 
 type Drop = OperatorDeps & { number: number; deadline: number };
 
 /**
  * Drops a generation: its projectors end, and its group, progress, documents and dead letters are removed. An interrupted
- * drop is finished by running it again. Invariant 16 in docs/internals/consistency.md.
+ * drop is finished by running it again. Invariant 16 in docs/internals/consistency.md. A dry run makes the checks alone, and
+ * waits for nothing.
  */
 export async function dropGeneration(
   deps: OperatorDeps,
   number: number,
-  { force, why, timeoutSeconds }: DropOptions,
+  { force, why, timeoutSeconds, dryRun = false }: DropOptions,
   onStep: OnStep = () => undefined,
-): Promise<'dropped' | 'was-dropped'> {
+): Promise<'dropped' | 'was-dropped' | 'dry-run'> {
   const { control, by, now } = deps;
-  const drop = { ...deps, number, deadline: performance.now() + timeoutSeconds * 1_000 };
+  const drop = { ...deps, number, deadline: performance.now() + (dryRun ? 0 : timeoutSeconds * 1_000) };
   const before = stateIn(await requireRegistry(control), number);
-  const begun = before === 'dropping' ? before : await beginOnceUnread(drop, { force, why }, onStep);
+  const begun = before === 'dropping' ? before : await beginOnceUnread(drop, { force, why, dryRun }, onStep);
+  if (dryRun) return begun === 'dropped' ? 'was-dropped' : 'dry-run';
   // Also if another operator has dropped it: a frozen projector may have written once more since.
   await removeEverything(drop, onStep);
   if (begun === 'dropped') return 'was-dropped';
@@ -54,12 +56,12 @@ export async function dropGeneration(
 }
 
 /** The replicas that serve a generation, or have requests in progress that read it. */
-export async function readersOf({ control, now }: OperatorDeps, number: number): Promise<Replica[]> {
+async function readersOf({ control, now }: OperatorDeps, number: number): Promise<Replica[]> {
   const replicas = await liveReplicas(control, await now());
   return replicas.filter((replica) => replica.generation === number || requestsOf(replica, number) > 0);
 }
 
-export const readersText = (readers: Replica[], number: number): string =>
+const readersText = (readers: Replica[], number: number): string =>
   readers
     .map((replica) => {
       const requests = requestsOf(replica, number);
@@ -74,10 +76,10 @@ const requestsOf = ({ inProgress }: Replica, number: number): number =>
 const stateIn = ({ generations }: GenerationRegistry, number: number) =>
   generations.find((one) => one.number === number)?.state;
 
-/** Begins the drop once no request reads the generation. Returns `dropped` if another operator has dropped it. */
+/** Begins the drop once no request reads the generation. Returns its state then. */
 async function beginOnceUnread(
   drop: Drop,
-  { force, why }: Pick<DropOptions, 'force' | 'why'>,
+  { force, why, dryRun }: Pick<DropOptions, 'force' | 'why' | 'dryRun'>,
   onStep: OnStep,
 ): Promise<Generation['state'] | undefined> {
   const { control, by, now, number } = drop;
@@ -91,6 +93,7 @@ async function beginOnceUnread(
     refuseEarlyDrop(checked, force, cause.at);
     await onStep('wait for readers');
     await waitForReaders(drop, checked);
+    if (dryRun) return checked.state;
     await onStep('begin');
     const begun = await changeRegistry(control, (read) => {
       const present = read.generations.find((one) => one.number === number);
