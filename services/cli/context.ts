@@ -24,8 +24,8 @@ export type Terminal = {
   confirm: ((question: string) => Promise<boolean>) | null;
 };
 
-/** The environment of one run of a verb. */
-export type Context = { verb: string; environment: Environment; terminal: Terminal };
+/** The environment of one run of a verb. `cli` is how an operator starts the program. */
+export type Context = { verb: string; cli: string; environment: Environment; terminal: Terminal };
 
 /** Receives the verb that the arguments select. main.ts calls `run` later, with a context and these options. */
 export type Accept = <O>(run: (context: Context, options: O) => Output | Promise<Output>, options: O) => void;

@@ -2,7 +2,7 @@ import { configOrExit, readConfig, type Environment } from '../../shared/runtime
 import { commandsIn } from '../operations/deployment.ts';
 import { deploymentSetting } from '../operations/settings.ts';
 import { parseArguments, type ParsedCommand } from './command.ts';
-import { explained, UsageError, type Terminal } from './context.ts';
+import { explained, UsageError, type Context, type Terminal } from './context.ts';
 
 /** Runs the verb that the arguments select; returns the exit code of the process. */
 export async function runCommandLine(
@@ -11,8 +11,9 @@ export async function runCommandLine(
   terminal: Terminal,
 ): Promise<number> {
   const { DEPLOYMENT } = configOrExit(readConfig(deploymentSetting, environment));
-  const parsed = parseArguments(args, commandsIn[DEPLOYMENT].cli);
-  if ('command' in parsed) return runVerb(parsed.command, environment, terminal);
+  const { cli } = commandsIn[DEPLOYMENT];
+  const parsed = parseArguments(args, cli);
+  if ('command' in parsed) return runVerb(parsed.command, { cli, environment, terminal });
   if ('help' in parsed) {
     terminal.print(parsed.help);
     return 0;
@@ -21,9 +22,10 @@ export async function runCommandLine(
   return 2;
 }
 
-async function runVerb({ verb, run }: ParsedCommand, environment: Environment, terminal: Terminal) {
+async function runVerb({ verb, run }: ParsedCommand, context: Omit<Context, 'verb'>) {
+  const { terminal } = context;
   try {
-    const output = await run({ verb, environment, terminal });
+    const output = await run({ ...context, verb });
     const { text, exitCode } = typeof output === 'string' ? { text: output, exitCode: 0 } : output;
     terminal.print(text);
     return exitCode;

@@ -101,8 +101,8 @@ describe('a dead letter and a document', () => {
 
   it('show no markup and no text of the record that a stranger wrote', async () => {
     const [{ _id: id } = { _id: '' }] = await deadLetters();
-    const purge = `npx support-cli dead-letters purge --topic ${topic('contact')} --reason`;
-    await untilShown(() => console, '/dead-letters', id, purge, '1 dead letter,');
+    const redrive = `npx support-cli dead-letters redrive --topic ${topic('contact')} --reason`;
+    await untilShown(() => console, '/dead-letters', id, redrive, '1 dead letter,');
     const pages = [
       await console.read('/dead-letters'),
       await console.read(`/dead-letters?id=${encodeURIComponent(id)}`),

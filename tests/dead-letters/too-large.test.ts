@@ -32,6 +32,7 @@ describe('a topic that allows records larger than a MongoDB document', () => {
     const size = counted(tooLarge.value?.length ?? 0, 'byte');
     const shown = await cli('show', id);
     expect(shown.text).toMatch(/^truncated +only the head of the record is kept/m);
+    expect(shown.text).toContain('(no release can apply it)');
     expect(shown.text).toContain(`${size}, SHA-256 ${sha256}`);
     expect(JSON.parse((await cli('show', id, '--json')).text)).toMatchObject({
       key: 'msg_2',

@@ -7,6 +7,7 @@ import {
   type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
 import {
+  nextSteps,
   redriveSelected,
   type RedriveSelectedDeps,
   type RedriveSummary,
@@ -24,17 +25,17 @@ import { requireRegistry } from '../../../shared/control/registry.ts';
 import { configs } from '../config.ts';
 import { UsageError, withMongo, type CommandOutput, type Context, type Terminal } from '../context.ts';
 import { operatorName } from '../operator.ts';
-import { asJson, output, rows, type Json } from '../output.ts';
+import { asJson, output, rows, type Json, type Row } from '../output.ts';
 import { kinds } from '../../../shared/documents/document.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 
-type Deps = RedriveSelectedDeps & { by: string };
+type Deps = RedriveSelectedDeps & { by: string; cli: string };
 type Verb<O> = (deps: Deps, options: O, terminal: Terminal) => Promise<CommandOutput>;
 
 /** Connects a verb to MongoDB. */
 export const withServers =
   <O>(run: Verb<O>) =>
-  ({ environment, terminal }: Context, options: O): Promise<CommandOutput> => {
+  ({ environment, terminal, cli }: Context, options: O): Promise<CommandOutput> => {
     const config = configs.deadLetters(environment);
     return withMongo(config, async (clients) => {
       const { read, now } = createStoreClock(
@@ -43,7 +44,7 @@ export const withServers =
       );
       await requireRegistry(clients.control);
       await read();
-      return run({ ...clients, config, by: operatorName(config.OPERATOR), now }, options, terminal);
+      return run({ ...clients, config, cli, by: operatorName(config.OPERATOR), now }, options, terminal);
     });
   };
 
@@ -58,26 +59,40 @@ export const list: Verb<Json & { filter: DeadLetterFilter; limit: number }> = as
   const { filter, limit } = options;
   requireTopic(filter, deps.config);
   const found = await listDeadLetters(deps, filter, { limit });
-  return output(options, found, renderList(found));
+  return output(options, found, renderList(found, deps.cli));
 };
 
-const detailLengthMax = 80;
+const detailLengthMax = 76;
 
-function renderList({ deadLetters, total, counts }: DeadLetterList): string {
+/** A line without half a word at its end. */
+const shortened = (text: string): string =>
+  text.length <= detailLengthMax ? text : `${text.slice(0, detailLengthMax).replace(/\s+\S*$/, '')}…`;
+
+/** Lines for a terminal of 80 columns, except for long ids. */
+function renderList({ deadLetters, total, counts }: DeadLetterList, cli: string): string {
   if (total === 0) return 'no dead letters\n';
-  const lines = deadLetters.map(({ lastAt, id, key, orgId, count, reason, detail, next }) => {
-    const short = detail.length > detailLengthMax ? `${detail.slice(0, detailLengthMax)}…` : detail;
-    return `${lastAt}  ${id}  key ${key}  ${orgId ?? 'no org'}  ${digits(count)}×  ${reason}: ${short}${next ? `  → ${next}` : ''}`;
-  });
-  const isRefused = deadLetters.some(({ next }) => next === 'purge');
-  const advice = isRefused ? ['→ purge: a redrive by this release would be refused again', ''] : [];
+  const letters = deadLetters.map(({ lastAt, id, key, orgId, count, reason, detail, next }) =>
+    [
+      id,
+      `  ${lastAt}  ${digits(count)}×  ${reason}${next ? `  → ${next}` : ''}`,
+      `  key ${key}  ${orgId ?? 'no org'}`,
+      `  ${shortened(detail)}`,
+    ].join('\n'),
+  );
+  const refused = deadLetters.some(({ next }) => next === null);
+  const advice = [
+    ...(deadLetters.some(({ next }) => next === 'purge') ? ['→ purge: no release can apply it'] : []),
+    ...(refused ? ['no →: this release refuses it. Re-drive it with one that accepts it'] : []),
+  ];
   const sums = counts.map(({ topic, reason, count }) => `${digits(count).padStart(8)}  ${topic}  ${reason}`);
   return [
-    ...lines,
+    ...letters,
     '',
-    ...advice,
+    ...(advice.length > 0 ? [...advice, ''] : []),
     `${digits(deadLetters.length)} shown of ${digits(total)}:`,
     ...sums,
+    'once their cause is mended:',
+    `  ${cli} dead-letters redrive --topic <topic> --reason <reason>`,
     '',
   ].join('\n');
 }
@@ -87,7 +102,15 @@ export const show: Verb<Json & { id: string; raw?: true | undefined }> = async (
   const deadLetter = await readDeadLetter(deps.control, id);
   if (raw) return showRaw(terminal, deadLetter, json ?? false);
   const details = deadLetterDetails(deadLetter, deps.config.TOPIC_PREFIX);
-  return output(options, details, rows([...deadLetterRows(details), ['bytes', '--raw prints them']]));
+  const next = (await nextSteps(deps, [deadLetter])).get(id) ?? null;
+  const release = {
+    redrive: '',
+    purge: ' (no release can apply it)',
+    later: ' (by a release that accepts it)',
+  };
+  const command = `${deps.cli} dead-letters ${next ?? 'redrive'} ${id}${release[next ?? 'later']}`;
+  const all: Row[] = [...deadLetterRows(details), ['next', command], ['bytes', '--raw prints them']];
+  return output(options, { ...details, next }, rows(all));
 };
 
 /**
@@ -117,13 +140,14 @@ export const redrive: Verb<Json & { selection: Selection; dryRun?: true | undefi
   { progress },
 ) => {
   const { dryRun = false, selection } = options;
-  if ('filter' in selection) requireTopic(selection.filter, deps.config);
+  const { cli, config } = deps;
+  if ('filter' in selection) requireTopic(selection.filter, config);
   const summary = await redriveSelected(deps, selection, { dryRun, onProgress: progress });
   const exitCode = summary.refused > 0 || summary.notFound.length > 0 ? 1 : 0;
-  return output(options, summary, renderSummary(summary), exitCode);
+  return output(options, summary, renderSummary(summary, cli), exitCode);
 };
 
-function renderSummary(summary: RedriveSummary): string {
+function renderSummary(summary: RedriveSummary, cli: string): string {
   const { dryRun, deadLetters, applied, superseded, refused, refusals, notFound } = summary;
   const would = dryRun ? 'would be ' : '';
   const more = refused - refusals.length;
@@ -132,7 +156,7 @@ function renderSummary(summary: RedriveSummary): string {
       `already has that version or a later one), ${refused} ${would}refused`,
     ...(dryRun ? ['Dry run: nothing was changed.'] : []),
     ...refusals.map(({ id, reason, detail }) => `  ${id}  ${reason}: ${detail}`),
-    ...(more > 0 ? [`  and ${more} more: dead-letters list shows them`] : []),
+    ...(more > 0 ? [`  and ${more} more: ${cli} dead-letters list`] : []),
     ...notFound.map((id) => `  ${id}  there is no such dead letter`),
     '',
   ].join('\n');

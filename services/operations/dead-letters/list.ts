@@ -10,21 +10,17 @@ import { storeFilter, type DeadLetterFilter } from './select.ts';
 
 export type DeadLetterDetails = ReturnType<typeof deadLetterDetails>;
 
-/** The next step: `purge` if this release would refuse a redrive again; null if that is not known. */
-type Advised = { next: NextStep | null };
-
-/** Some dead letters of a filter, and the counts of all that it matches; `next` of a count is that of its first one. */
+/**
+ * Some dead letters of a filter, and the counts of all that it matches. `next` of a dead letter is null if this release
+ * would refuse it, and another may apply it. A group is never to be purged: a later release may apply some of it.
+ */
 export type DeadLetterList = {
-  deadLetters: (DeadLetterDetails & Advised)[];
+  deadLetters: (DeadLetterDetails & { next: NextStep | null })[];
   total: number;
-  counts: ({ topic: string; reason: string; count: number } & Advised)[];
+  counts: { topic: string; reason: string; count: number; next: 'redrive' }[];
 };
 
-type Group = {
-  _id: { topic: string; reason: string };
-  count: number;
-  first: Pick<DeadLetter, '_id' | 'bytes'>;
-};
+type Group = { _id: { topic: string; reason: string }; count: number };
 
 /** Lists the latest dead letters, the latest first; with `after`, those after that id, in the order of the ids. */
 export async function listDeadLetters(
@@ -43,14 +39,14 @@ export async function listDeadLetters(
       .toArray(),
     collection.aggregate<Group>(countsPipeline(filter)).toArray(),
   ]);
-  const next = await nextSteps(deps, [...groups.map(({ first }) => first), ...letters]);
+  const next = await nextSteps(deps, letters);
   return {
     deadLetters: letters.map((one) => ({
       ...deadLetterDetails(one, deps.config.TOPIC_PREFIX),
       next: next.get(one._id) ?? null,
     })),
     total: groups.reduce((sum, { count }) => sum + count, 0),
-    counts: groups.map(({ _id, count, first }) => ({ ..._id, count, next: next.get(first._id) ?? null })),
+    counts: groups.map(({ _id, count }) => ({ ..._id, count, next: 'redrive' })),
   };
 }
 
@@ -58,13 +54,7 @@ export async function listDeadLetters(
 export const countsPipeline = (filter: DeadLetterFilter) => [
   { $match: { topic: { $gte: '' }, ...storeFilter(filter) } },
   { $sort: { topic: 1, reason: 1, _id: 1 } },
-  {
-    $group: {
-      _id: { topic: '$topic', reason: '$reason' },
-      count: { $sum: 1 },
-      first: { $min: { _id: '$_id', bytes: '$bytes' } },
-    },
-  },
+  { $group: { _id: { topic: '$topic', reason: '$reason' }, count: { $sum: 1 } } },
   { $sort: { _id: 1 } },
 ];
 

@@ -5,6 +5,7 @@ import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { projectionVersion } from '../../../shared/control/generations.ts';
 import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import { redrive, type Redriven, type RedriveDeps } from './redrive.ts';
@@ -62,9 +63,12 @@ export async function redriveSelected(
 
 export type NextStep = 'redrive' | 'purge';
 
+/** No release can apply a record that is refused for one of these reasons. A later one may accept what this one refuses otherwise. */
+const hopelessReasons: ReadonlySet<string> = new Set<Rejection['reason']>(['not_json', 'key_mismatch']);
+
 /**
- * Whether each dead letter can be re-driven, or would be refused again by this release, and is to be purged once its source
- * has corrected the entity. Leaves out those that only another release can re-drive, and all beyond the first 4 MB.
+ * The next step of each dead letter: `redrive` if this release applies it, `purge` if none can: its bytes are lost by that.
+ * Leaves out those that only another release may apply, and all beyond the first 4 MB.
  */
 export async function nextSteps(
   deps: RedriveSelectedDeps,
@@ -75,11 +79,15 @@ export async function nextSteps(
   const stored = await deadLettersOf(deps.control)
     .find({ _id: { $in: chunk.map(({ _id }) => _id) } })
     .toArray();
+  const truncated = new Set(stored.flatMap((one) => (one.truncated ? [one._id] : [])));
   const outcomes = await redriveOnEach(await redriveTargets(deps), stored, true);
   return new Map(
-    outcomes
-      .filter((one) => one.outcome !== 'refused' || one.reason !== 'other_version')
-      .map(({ id, outcome }) => [id, outcome === 'refused' ? 'purge' : 'redrive']),
+    outcomes.flatMap((one): [string, NextStep][] => {
+      if (one.outcome !== 'refused') return [[one.id, 'redrive']];
+      const isHopeless =
+        one.reason !== 'other_version' && (truncated.has(one.id) || hopelessReasons.has(one.reason));
+      return isHopeless ? [[one.id, 'purge']] : [];
+    }),
   );
 }
 

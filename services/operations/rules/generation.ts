@@ -33,7 +33,7 @@ export const generationRules = {
         ? {
             text:
               `it has ${counted(rejectCount, 'dead letter')} that the active generation does not have; the first is ` +
-              `${first._id} (${first.reason}: ${first.detail}): fix the cause and re-drive them, or purge them`,
+              `${first._id} (${first.reason}: ${first.detail}): fix the cause, and re-drive them`,
             remedy: `${cli} dead-letters list`,
             isFinal: isBuild(generation),
           }
