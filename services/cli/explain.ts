@@ -29,7 +29,7 @@ export function addExplain(program: Command, accept: Accept): void {
 }
 
 async function printExplanation(
-  { environment }: Context,
+  { environment, cli }: Context,
   options: Json & { id: string },
 ): Promise<CommandOutput> {
   const config = configs.topicsInMongo(environment);
@@ -40,11 +40,11 @@ async function printExplanation(
     ),
   );
   const isUnknown = explanation.documents.length + explanation.refused.length === 0;
-  return output(options, explanation, renderExplanation(explanation), isUnknown ? 1 : 0);
+  return output(options, explanation, renderExplanation(explanation, cli), isUnknown ? 1 : 0);
 }
 
 /** Renders an explanation as text. */
-function renderExplanation(explanation: Explanation): string {
+function renderExplanation(explanation: Explanation, cli: string): string {
   const { documents, now } = explanation;
   const explained = documents.map((document) => {
     const facts = [...documentRows(document, now), ...ingredients(document).map(ingredientRow)];
@@ -52,7 +52,10 @@ function renderExplanation(explanation: Explanation): string {
   });
   const refused = explanation.refused.map(({ id, version, reason, detail }): Row => {
     const versionText = version === null ? '' : `version ${version}, `;
-    return ['refused', `${id.split('@')[0]}, ${versionText}${reason}: ${detail} → dead-letters show ${id}`];
+    return [
+      'refused',
+      `${id.split('@')[0]}, ${versionText}${reason}: ${detail} → ${cli} dead-letters show ${id}`,
+    ];
   });
   const requests = explanation.requests.map(({ id, time, status, code, key }): Row => [
     id,

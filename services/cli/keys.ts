@@ -76,12 +76,12 @@ type Deps = KeysDeps & { operator: string };
 /** Runs a verb on the keys of the active generation. */
 const onActive =
   <O>(run: (deps: Deps, options: O) => Promise<Output>) =>
-  ({ environment }: Context, options: O): Promise<Output> => {
+  ({ environment, cli }: Context, options: O): Promise<Output> => {
     const config = configs.keys(environment);
     return withMongo(config, async ({ mongo, control }) => {
       const { generation } = await requireRegistry(control);
       const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
-      return run({ control, database, operator: operatorName(config.OPERATOR) }, options);
+      return run({ control, database, cli, operator: operatorName(config.OPERATOR) }, options);
     });
   };
 

@@ -27,7 +27,7 @@ const terminal: Terminal = {
 enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/node'));
 const { runCommandLine } = await import('./run.ts');
 // The reader has closed the pipe, as `head` does.
-process.stdout.on('error', () => process.exit(0));
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(0));
 const exitCode = await runCommandLine(process.argv.slice(2), process.env, terminal);
 // kafkajs can keep a socket for minutes after `disconnect`. The callback waits for all output before it.
 process.stdout.write('', () => process.exit(exitCode));

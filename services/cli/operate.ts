@@ -1,7 +1,6 @@
 import { kinds } from '../../shared/documents/document.ts';
 import { storeTime } from '../../shared/store/clock.ts';
-import { NoSuchGeneration } from '../../shared/control/generations.ts';
-import { RebuildRefused } from '../../shared/control/registry.ts';
+import { RebuildRefused } from '../../shared/control/generations.ts';
 import { readFacts, type Facts, type UseKafka } from '../operations/facts.ts';
 import type { OperatorDeps } from '../operations/deps.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
@@ -45,9 +44,10 @@ export const withServers =
     return withKafka(context, config, (kafka) =>
       withOperator(context, config, (deps) =>
         run({ ...deps, ...kafka }, options, context.terminal).catch((error: unknown) => {
-          if (!(error instanceof RebuildRefused) && !(error instanceof NoSuchGeneration)) throw error;
-          const { message } = error;
-          return output(options, { refused: message }, `${context.verb} refused: ${message}\n`, 1);
+          if (!(error instanceof RebuildRefused)) throw error;
+          const { message, verb } = error;
+          const refused = verb === null ? message : `${message}: ${context.cli} ${verb}`;
+          return output(options, { refused }, `${context.verb} refused: ${refused}\n`, 1);
         }),
       ),
     );

@@ -207,7 +207,7 @@ async function readGeneration(
       (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
       null,
     ),
-    isUnpinned: progress.some((one) => one.isPinned === false && !isSilent(one.updatedAt, now)),
+    isUnpinned: isUnpinned(progress, now),
     recreated,
     failure,
     rejects: rejects.map(({ _id, reason, detail }) => ({ _id, reason, detail })),
@@ -233,6 +233,10 @@ function recreatedTopics(progress: Progress[], topicIds: TopicIdentity[], log: L
     .map(({ topic }) => topic)
     .toSorted();
 }
+
+/** Whether a running projector of a generation follows the active one instead of its number. */
+export const isUnpinned = (progress: Progress[], now: Date): boolean =>
+  progress.some((one) => one.isPinned === false && !isSilent(one.updatedAt, now));
 
 const secondsBetween = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1_000;
 

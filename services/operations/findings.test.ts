@@ -185,6 +185,7 @@ test('the next step of a generation is the remedy of its first finding', () => {
     const [one] = given.generations.filter(({ generation }) => generation.number === number);
     return one && findingsOf(findings(given), one)[0]?.remedy;
   };
+  const names = (given: Facts) => judged(given).names;
   const dead = { failure: { ...failure, _id: 2 } };
   expect(remedy(facts([active, ready()]), 2)).toBe('npx support-cli rebuild promote 2');
   expect(remedy(facts([active, own(2, 'ready')]), 2)).toBe('npx support-cli rebuild compare 2');
@@ -195,6 +196,11 @@ test('the next step of a generation is the remedy of its first finding', () => {
   expect(remedy(facts([active, ready(dead)]), 2)).toBe('npx support-cli rebuild drop 2');
   expect(remedy(facts([own(1, 'active', silent)]), 1)).toBe('GENERATION=1 npm run projector');
   expect(remedy(facts([own(1, 'active', { failure })]), 1)).toBe('npx support-cli rebuild start');
+  // No wait ends for a standby that no projector can continue.
+  expect(remedy(beside(own(2, 'standby', { ...dead, laggingPartitions, watermark: before(60) })), 2)).toBe(
+    'npx support-cli rebuild drop 2',
+  );
+  expect(names(beside(own(2, 'standby', { ...dead, laggingPartitions })))).toEqual(['projectors attention']);
   // A build in progress replaces an active generation that cannot continue: another start would be refused.
   expect(remedy(facts([own(1, 'active', { failure }), ready()]), 1)).toBe('npx support-cli rebuild await 2');
 });

@@ -81,7 +81,11 @@ function judgeGeneration(
   );
   const step = state === 'standby' ? 'rollback' : 'promote';
   const isBlocked = found.some((one) => one.blocks.includes(step) && !one.isWaived);
-  return found.filter(({ name }) => name !== 'next' || !isBlocked);
+  // To wait for a generation that no projector can continue does not help.
+  const isOver = found.some((one) => one.name === 'projectors' && one.isFinal);
+  return found.filter(
+    ({ name, severity }) => !(isOver && severity === 'progress') && (name !== 'next' || !isBlocked),
+  );
 }
 
 /** The findings against a step with a generation, waived ones included. */

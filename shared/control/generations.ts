@@ -110,8 +110,18 @@ export class OtherProjectionVersion extends Error {
   override name = 'OtherProjectionVersion';
 }
 
+/** An operation on generations is not possible now, for the reason in the message. `verb` of the CLI helps. */
+export class RebuildRefused extends Error {
+  override name = 'RebuildRefused';
+  readonly verb: string | null;
+  constructor(message: string, verb: string | null = null) {
+    super(message);
+    this.verb = verb;
+  }
+}
+
 /** The generation does not exist, or no longer exists. */
-export class NoSuchGeneration extends Error {
+export class NoSuchGeneration extends RebuildRefused {
   override name = 'NoSuchGeneration';
 }
 
@@ -139,13 +149,15 @@ export async function replaceRegistry(
 export function generationOf({ generations }: GenerationRegistry, number: number): Generation {
   const found = generations.find((generation) => generation.number === number);
   if (!found) {
-    const known = generations.map((generation) => generation.number).join(', ');
-    throw new NoSuchGeneration(`there is no generation ${number}; there are ${known}`);
+    const known = new Intl.ListFormat('en').format(generations.map((one) => `${one.number}`));
+    const are = generations.length === 1 ? 'the only generation is' : 'the generations are';
+    throw new NoSuchGeneration(`there is no generation ${number}; ${are} ${known}`);
   }
   if (found.state === 'dropped') throw new NoSuchGeneration(`generation ${number} was dropped`);
   if (found.state === 'dropping')
     throw new NoSuchGeneration(
-      `generation ${number} is being dropped; if the drop was interrupted, finish it with: rebuild drop ${number}`,
+      `generation ${number} is being dropped; an interrupted drop is finished by running it again`,
+      `rebuild drop ${number}`,
     );
   return found;
 }

@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
 import {
   readRegistry,
+  RebuildRefused,
   replaceRegistry,
   type Generation,
   type GenerationRegistry,
@@ -94,11 +95,6 @@ export const withTransition = (
   registry: GenerationRegistry,
   transition: GenerationRegistry['history'][number],
 ): GenerationRegistry => ({ ...registry, history: [...registry.history, transition].slice(-historyMax) });
-
-/** An operation on generations is not possible now. The message gives the reason and a remedy. */
-export class RebuildRefused extends Error {
-  override name = 'RebuildRefused';
-}
 
 /** The offset at which the load of each partition ends, by `<topic>/<partition>`; null once the build is loaded. */
 export const loadEnds = ({ state, loadTo = [] }: Generation): Map<string, number> | null =>

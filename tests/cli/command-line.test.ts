@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseArguments } from '../../services/cli/command.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
-import { eventually } from '../support/eventually.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startService } from '../../infra/service.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
@@ -25,14 +24,25 @@ test('an example of the help runs as pasted into a shell, and a pipe gets JSON a
   expect((await promisify(execFile)('bash', shell, { env })).stdout).toBe('0\n');
 });
 
-test('rebuild status --watch --json prints one JSON value on each line', async () => {
+/** Runs a pipe with a verb of the CLI. Rejects if the verb fails. */
+const pipe = (verb: string, reader: string) => {
+  const line = `set -o pipefail; ${process.execPath} services/cli/main.ts ${verb} | ${reader}`;
+  const env = { PATH: process.env.PATH, ...testEnvironment.environment };
+  return promisify(execFile)('bash', ['--norc', '-c', line], { env });
+};
+
+test('rebuild status --watch --json prints one JSON value on each line, and ends quietly with its reader', async () => {
   await ensureRegistry(testEnvironment.control);
-  const environment = { ...testEnvironment.environment, LOG_LEVEL: 'error' };
-  const watching = startService('cli', environment, ['rebuild', 'status', '--watch', '--json']);
-  const lines = () => watching.stdout().split('\n').filter(Boolean);
-  await eventually(async () => lines().length >= 2);
-  await watching.stop();
-  for (const line of lines()) expect(JSON.parse(line)).toMatchObject({ active: 1 });
+  const { stdout, stderr } = await pipe('rebuild status --watch --json', 'head -n 2');
+  expect(stderr).toBe('');
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines).toHaveLength(2);
+  for (const line of lines) expect(JSON.parse(line)).toMatchObject({ active: 1 });
+});
+
+test('a verb ends without an error if the reader of its progress has ended', async () => {
+  await ensureRegistry(testEnvironment.control);
+  await pipe('verify 2>&1 >/dev/null', 'true');
 });
 
 /** Runs a verb with these changes of the environment; undefined unsets a variable. */
@@ -66,11 +76,13 @@ test('a status without Kafka shows everything that MongoDB holds, and with --che
 
 test('a refused verb exits 1 with the reason, with --json as JSON', async () => {
   await ensureRegistry(testEnvironment.control);
-  const refused = 'there is no generation 7; there are 1';
+  const refused = 'there is no generation 7; the only generation is 1';
   expect(await run({}, 'rebuild', 'drop', '7')).toMatchObject({
     code: 1,
     text: expect.stringContaining(`rebuild drop refused: ${refused}`) as string,
   });
+  const { text: verify } = await run({ DEPLOYMENT: 'compose' }, 'rebuild', 'compare', '1');
+  expect(verify).toMatch(/its own entities: docker compose run --rm cli verify$/);
   const { code, text } = await run({}, 'rebuild', 'drop', '7', '--json');
   expect([code, JSON.parse(text)]).toEqual([1, { refused }]);
 });

@@ -74,12 +74,9 @@ describe('keys', () => {
   test.each([
     [
       ['block', 'key_x', '--why', 'leaked'],
-      'keys block failed: there is no key key_x; "keys list" prints the ids',
+      'keys block failed: there is no key key_x; see: npx support-cli keys list',
     ],
-    [
-      ['unblock', 'key_c'],
-      'keys unblock failed: key key_c is not blocked; "keys list" prints the blocked ones',
-    ],
+    [['unblock', 'key_c'], 'keys unblock failed: key key_c is not blocked; see: npx support-cli keys list'],
   ])('%j exits 1 and says why', async (args, error) => {
     expect(await keys(...args)).toMatchObject({ code: 1, text: '', errors: `${error}\n` });
   });

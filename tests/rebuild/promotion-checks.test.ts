@@ -138,7 +138,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
 
   test('a rollback for no missing comparison', async () => {
     await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
-    expect(await rebuild.switchOnce(1, { step: 'rollback' })).toMatchObject({ outcome: 'promoted' });
+    expect(await rebuild.switchOnce(1, { step: 'rollback' })).toMatchObject({ outcome: 'rolled-back' });
   });
 
   test('no dead letter that both generations have, or that one of them may not have reached yet', async () => {

@@ -75,6 +75,17 @@ describe('a start is refused, and registers nothing,', () => {
     expect(await start({ topics }, { acceptTruncated: true })).toBe(2);
   });
 
+  test('but says at once that a projector of the active generation runs without its number', async () => {
+    const report = jest.fn();
+    await progressOf(rebuild.control).updateOne({ generation: 1 }, { $set: { isPinned: false } });
+    expect(await start({ report })).toBe(2);
+    expect(report).toHaveBeenLastCalledWith(
+      expect.stringMatching(
+        /^before the promotion: .* without GENERATION=1: .*: GENERATION=1 npm run projector$/,
+      ),
+    );
+  });
+
   test('if a partition has no leader', async () => {
     const { log } = rebuild.deps();
     const unled = { read: async (topics: string[]) => ({ ...(await log.read(topics)), ends: new Map() }) };
@@ -196,8 +207,8 @@ describe('a drop is refused, and removes nothing,', () => {
 test('a comparison of a loading build or of the active generation is refused, and changes nothing', async () => {
   await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
   const compare = (number: number) => () => compareWithActive(rebuild.deps(), number, []);
-  await expectRefused(compare(2), 'generation 2 is still loading', 'rebuild await 2');
-  await expectRefused(compare(1), 'generation 1 is the active one', 'with: verify');
+  await expectRefused(compare(2), 'generation 2 is still loading');
+  await expectRefused(compare(1), 'generation 1 is the active one');
 });
 
 test('a projector refuses a generation that is unknown, dropped, or of another projection version', async () => {
@@ -213,6 +224,8 @@ test('a projector refuses a generation that is unknown, dropped, or of another p
     /^StartRefused: generation 1 holds documents of projection version 7.* rebuild start/s,
   );
   expect(dropped).toMatch(/^StartRefused: generation 2 was dropped.*Unset GENERATION.*rebuild status/s);
-  expect(unknown).toMatch(/^StartRefused: there is no generation 7; there are 1, 2.*Unset GENERATION/s);
+  expect(unknown).toMatch(
+    /^StartRefused: there is no generation 7; the generations are 1 and 2.*Unset GENERATION/s,
+  );
   expect(await rebuild.everything()).toEqual(before);
 });

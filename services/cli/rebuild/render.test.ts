@@ -31,7 +31,7 @@ describe('the outcome of a promotion', () => {
       at: new Date(0),
     };
     const text = renderSwitched({ ...switched, waiting: [replica] });
-    expect(text).toContain('generation 2 is promoted; some replicas do not serve it yet\n');
+    expect(text).toContain('generation 2 is active; some replicas do not serve it yet\n');
     expect(text).toContain(
       'the API replica on api-1, process 41, release 1.4.0, still serves generation 1: ',
     );
@@ -66,7 +66,7 @@ describe('the outcome of a promotion', () => {
       '  FAILED     its data is older',
       '             cli rebuild compare 2',
       '             or accept it with --accept-older',
-      'generation 2 is not promoted',
+      'generation 2 is not served: nothing was changed',
       '',
     ]);
   });

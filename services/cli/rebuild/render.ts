@@ -45,16 +45,16 @@ export function renderSwitched({ number, outcome, findings, waiting }: Switched)
         ],
   );
   const lines: string[] = [];
-  if (outcome === 'refused') lines.push(`generation ${number} is not promoted`);
+  if (outcome === 'refused') lines.push(`generation ${number} is not served: nothing was changed`);
   if (outcome === 'dry-run')
     lines.push(
       `dry run: ${findings.every(({ isWaived }) => isWaived) ? 'every check holds; ' : ''}nothing was changed`,
     );
-  if (outcome === 'promoted' || outcome === 'was-active')
+  if (outcome !== 'refused' && outcome !== 'dry-run')
     lines.push(
       waiting.length === 0
         ? `generation ${number} is served`
-        : `generation ${number} is promoted; some replicas do not serve it yet`,
+        : `generation ${number} is active; some replicas do not serve it yet`,
     );
   for (const { host, pid, release, generation } of waiting)
     lines.push(

@@ -4,8 +4,8 @@ import { blockedKeys, type BlockedKey } from '../../../shared/control/blocked-ke
 import { storeTime } from '../../../shared/store/clock.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
-/** `database` holds the documents of the served generation. */
-export type KeysDeps = { control: Db; database: Db };
+/** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
+export type KeysDeps = { control: Db; database: Db; cli: string };
 
 /** A key without its hash. `name` and `mode` are null if the served generation lacks the key. Instants are ISO 8601. */
 export type ListedKey = {
@@ -18,7 +18,10 @@ export type ListedKey = {
 };
 
 /** All keys, or the keys of one organization, by organization and id. Includes blocked keys that the generation lacks. */
-export async function listKeys({ control, database }: KeysDeps, orgId?: string): Promise<ListedKey[]> {
+export async function listKeys(
+  { control, database }: Omit<KeysDeps, 'cli'>,
+  orgId?: string,
+): Promise<ListedKey[]> {
   const [keys, blocks] = await Promise.all([
     collectionOf<ApiKeyDocument>(database, 'apiKey')
       .find({ ...(orgId !== undefined && { orgId }), deletedAt: { $exists: false } })
@@ -59,7 +62,7 @@ const present = (block: BlockedKey | undefined): ListedKey['blocked'] =>
  * a misspelt id would leave the leaked key working.
  */
 export async function blockKey(
-  { control, database }: KeysDeps,
+  { control, database, cli }: KeysDeps,
   id: string,
   { by, why }: Pick<BlockedKey, 'by' | 'why'>,
 ): Promise<BlockedKey> {
@@ -67,14 +70,14 @@ export async function blockKey(
     { _id: id },
     { projection: { orgId: 1 } },
   );
-  if (!key?.orgId) throw new Error(`there is no key ${id}; "keys list" prints the ids`);
+  if (!key?.orgId) throw new Error(`there is no key ${id}; see: ${cli} keys list`);
   const block = { orgId: key.orgId, at: await storeTime(control), by, why };
   await blockedKeys(control).updateOne({ _id: id }, { $setOnInsert: block }, { upsert: true });
   return (await blockedKeys(control).findOne({ _id: id })) ?? { _id: id, ...block };
 }
 
 /** Removes a block. Throws if the key is not blocked. */
-export async function unblockKey({ control }: Pick<KeysDeps, 'control'>, id: string): Promise<void> {
+export async function unblockKey({ control, cli }: Omit<KeysDeps, 'database'>, id: string): Promise<void> {
   const { deletedCount } = await blockedKeys(control).deleteOne({ _id: id });
-  if (deletedCount === 0) throw new Error(`key ${id} is not blocked; "keys list" prints the blocked ones`);
+  if (deletedCount === 0) throw new Error(`key ${id} is not blocked; see: ${cli} keys list`);
 }

@@ -47,15 +47,15 @@ export async function awaitReady(
 
 function readinessText({ deployment, generations }: Facts, number: number, blocked: Finding[]): string {
   const [first] = blocked;
+  const { cli } = commandsIn[deployment];
   if (first) {
     const more =
-      blocked.length > 1 ? `; ${counted(blocked.length - 1, 'further finding')}: rebuild status` : '';
+      blocked.length > 1 ? `; ${counted(blocked.length - 1, 'further finding')}: ${cli} rebuild status` : '';
     // The remedy of a build that is on its way is to wait.
     const remedy = first.name === 'state' || first.remedy === null ? '' : `: ${first.remedy}`;
     return `generation ${number}: ${first.text}${remedy}${more}`;
   }
   const state = generations.find((one) => one.generation.number === number)?.generation.state ?? 'ready';
-  const next =
-    state === 'ready' ? `: compare it with: ${commandsIn[deployment].cli} rebuild compare ${number}` : '';
+  const next = state === 'ready' ? `: compare it with: ${cli} rebuild compare ${number}` : '';
   return `generation ${number} is ${state}, and follows the log${next}`;
 }

@@ -2,12 +2,13 @@ import type { Db } from 'mongodb';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import {
+  RebuildRefused,
   generationOf,
   replaceRegistry,
   requireVersion,
   type GenerationRegistry,
 } from '../../../shared/control/generations.ts';
-import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { compareDocuments, resultText, type ComparisonResult } from './compare.ts';
 import { logOffsets, type OperatorDeps } from '../deps.ts';
 import { expectationText } from '../rules/comparison.ts';
@@ -31,10 +32,11 @@ export async function compareWithActive(
   const target = generationOf(registry, number);
   const active = generationOf(registry, registry.generation);
   if (target.state === 'building')
-    throw new RebuildRefused(`generation ${number} is still loading: wait with: rebuild await ${number}`);
+    throw new RebuildRefused(`generation ${number} is still loading`, `rebuild await ${number}`);
   if (number === active.number)
     throw new RebuildRefused(
-      `generation ${number} is the active one: compare it with its own entities with: verify`,
+      `generation ${number} is the active one, which is compared with its own entities`,
+      'verify',
     );
   await requireWritable(control, registry);
   const source = betweenGenerations(deps, toSide(deps, active.number), toSide(deps, number));

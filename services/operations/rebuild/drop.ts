@@ -3,6 +3,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import {
   isBuild,
+  RebuildRefused,
   generationOf,
   groupIdOf,
   type Generation,
@@ -13,7 +14,7 @@ import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts'
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { samplesOf } from '../../../shared/control/samples.ts';
 import { failuresOf } from '../../../shared/control/failures.ts';
-import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { OnStep } from './switch.ts';

@@ -1,13 +1,17 @@
 import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
-import type { GenerationRegistry } from '../../../shared/control/generations.ts';
-import { progressOf } from '../../../shared/control/progress.ts';
-import { RebuildRefused, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { RebuildRefused, type GenerationRegistry } from '../../../shared/control/generations.ts';
+import { progressOf, type Progress } from '../../../shared/control/progress.ts';
+import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
+import { commandsIn } from '../deployment.ts';
 import type { OperatorDeps } from '../deps.ts';
+import { isUnpinned } from '../facts.ts';
+import { unpinned } from '../rules/generation.ts';
+import { leaderless } from '../rules/system.ts';
 import { register } from './transitions.ts';
 
 type StartOptions = {
@@ -25,15 +29,13 @@ export async function startRebuild(
   { acceptTruncated, why }: StartOptions,
 ): Promise<number> {
   const registry = await requireRegistry(deps.control);
-  const { partitions, ends: offsets } = await deps.log.read(deps.topics);
+  const log = await deps.log.read(deps.topics);
+  const { ends: offsets } = log;
+  const applied = await progressOf(deps.control).find({ generation: registry.generation }).toArray();
   const problems = [
     ...(await topicProblems(deps, acceptTruncated)),
-    ...partitions
-      .filter((key) => !offsets.has(key))
-      .map((key) => `the log of ${key} cannot be read, because no leader answers: mend the brokers first`),
-    ...(acceptTruncated
-      ? []
-      : [...truncatedLogs(offsets), ...(await shortenedLogs(deps, registry, offsets))]),
+    ...[leaderless(log) ?? []].flat().map(({ text }) => `${text}: mend the brokers first`),
+    ...(acceptTruncated ? [] : [...truncatedLogs(offsets), ...shortenedLogs(registry, applied, offsets)]),
     ...(await missingSpace(deps, registry)),
     ...(await missingRights(deps, registry)),
   ];
@@ -43,6 +45,10 @@ export async function startRebuild(
   const loadTo = [...offsets].map(([key, { stable }]) => ({ ...parsePartitionKey(key), end: stable }));
   const cause = { by: deps.by, at: await deps.now(), why };
   const { lastNumber } = await changeRegistry(deps.control, register(cause, { loadTo, acceptTruncated }));
+  if (isUnpinned(applied, cause.at)) {
+    const { text, remedy } = unpinned(registry.generation, commandsIn[deps.config.DEPLOYMENT]);
+    deps.report(`before the promotion: ${text}: ${remedy}`);
+  }
   return lastNumber;
 }
 
@@ -65,12 +71,11 @@ function truncatedLogs(offsets: LogState['ends']): string[] {
 }
 
 /** A log that ends before the records that the active generation has applied was deleted or lost: so are its records. */
-async function shortenedLogs(
-  { control }: OperatorDeps,
+function shortenedLogs(
   { generation }: GenerationRegistry,
+  applied: Progress[],
   offsets: LogState['ends'],
-): Promise<string[]> {
-  const applied = await progressOf(control).find({ generation }).toArray();
+): string[] {
   const shortened = applied.filter((one) => one.position > (offsets.get(partitionKey(one))?.end ?? Infinity));
   return shortened
     .slice(0, 1)

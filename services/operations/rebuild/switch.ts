@@ -11,7 +11,7 @@ import { activate } from './transitions.ts';
 
 export type Switched = {
   number: number;
-  outcome: 'promoted' | 'was-active' | 'refused' | 'dry-run';
+  outcome: 'promoted' | 'rolled-back' | 'was-active' | 'refused' | 'dry-run';
   /** Those that prevent the switch, and those that the operator waived. */
   findings: Finding[];
   /** Live replicas that still served another generation when the time was up. */
@@ -66,7 +66,8 @@ export async function switchTo(
     deps.report(`generation ${number} is active; waiting for the API replicas`);
     await onStep('wait for replicas');
     const waiting = await replicasElsewhere(deps, number, options.timeoutSeconds);
-    return { number, outcome: 'promoted', findings: found, waiting };
+    const outcome = options.step === 'promote' ? 'promoted' : 'rolled-back';
+    return { number, outcome, findings: found, waiting };
   }
 }
 

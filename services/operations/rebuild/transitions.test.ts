@@ -64,14 +64,18 @@ describe('the registry of generations', () => {
     [
       'promotion while it loads',
       () => apply(first, register(cause(1), {}), promote(2, 2)),
-      'rebuild await 2',
+      'generation 2 is building, not ready',
     ],
     ['a drop of the active one', () => beginDrop(1, cause(1))(first), '1 is active: promote another one'],
-    ['promotion of an unknown one', () => promote(7, 1)(first), 'there is no generation 7; there are 1'],
+    [
+      'promotion of an unknown one',
+      () => promote(7, 1)(first),
+      'there is no generation 7; the only generation is 1',
+    ],
     [
       'promotion of a dropped one',
       () => apply(first, ...ready, beginDrop(2, cause(4)), promote(2, 5)),
-      'generation 2 is being dropped; if the drop was interrupted, finish it with: rebuild drop 2',
+      'generation 2 is being dropped; an interrupted drop',
     ],
   ])('refuses %s', (_, refused, message) => {
     expect(refused).toThrow(message);

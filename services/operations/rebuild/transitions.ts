@@ -1,4 +1,5 @@
 import {
+  RebuildRefused,
   isBuild,
   generationOf,
   projectionVersion,
@@ -7,7 +8,6 @@ import {
   type Transition,
 } from '../../../shared/control/generations.ts';
 import {
-  RebuildRefused,
   withGeneration,
   withState,
   withTransition,
@@ -26,7 +26,8 @@ export const register =
     const open = registry.generations.find(isBuild);
     if (open)
       throw new RebuildRefused(
-        `generation ${open.number} is being built already: continue it, or drop it with: rebuild drop ${open.number}`,
+        `generation ${open.number} is being built already; continue it, or drop it`,
+        `rebuild drop ${open.number}`,
       );
     const number = registry.lastNumber + 1;
     const built: Generation = {
@@ -51,7 +52,8 @@ export const activate =
     if (target.state === 'active') return registry;
     if (target.state !== 'ready' && target.state !== 'standby')
       throw new RebuildRefused(
-        `generation ${number} is ${target.state}, not ready: wait with: rebuild await ${number}`,
+        `generation ${number} is ${target.state}, not ready`,
+        `rebuild await ${number}`,
       );
     const before = generationOf(registry, registry.generation);
     const stepped = withState(withState(registry, before, 'standby', cause), target, 'active', cause);

@@ -6,6 +6,7 @@ import { isSilent } from '../../../shared/control/progress.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import { describeStrays } from '../../../shared/kafka/group-members.ts';
+import type { Commands } from '../deployment.ts';
 import type { Facts, GenerationFacts } from '../facts.ts';
 import { byLag } from '../partitions.ts';
 import { followsWithinSeconds, lagText } from '../progress-text.ts';
@@ -112,17 +113,10 @@ export const generationRules = {
     severity: 'progress',
     blocks: ['promote'],
     holds: 'the projectors of the active generation are pinned to its number',
-    judge: ({ registry, generations }, { generation: { state } }, { projector }) => {
+    judge: ({ registry, generations }, { generation: { state } }, commands) => {
       const active = registry?.generation ?? 1;
       const isUnpinned = generations.some((one) => one.generation.number === active && one.isUnpinned);
-      return isUnpinned && state === 'ready'
-        ? {
-            text:
-              `a projector of generation ${active} runs without GENERATION=${active}: restarted after the promotion, it ` +
-              'would leave that generation, and a rollback would be lost; restart it with the number first',
-            remedy: projector(active),
-          }
-        : null;
+      return isUnpinned && state === 'ready' ? unpinned(active, commands) : null;
     },
   },
   compared: {
@@ -145,6 +139,17 @@ export const generationRules = {
           : null,
   },
 } satisfies Record<string, Rule<GenerationFacts>>;
+
+/** What an operator has to do before a promotion if a projector of the active generation has no number. */
+export const unpinned = (
+  active: number,
+  { projector }: Commands,
+): Required<Pick<Judged, 'text' | 'remedy'>> => ({
+  text:
+    `a projector of generation ${active} runs without GENERATION=${active}: restarted after the promotion, it ` +
+    'would leave that generation, and a rollback would be lost; restart it with the number first',
+  remedy: projector(active),
+});
 
 /** From this lag on, in seconds, customers notice the age of the data. */
 export const staleAfterSeconds = 30;

@@ -1,5 +1,6 @@
 import { digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { deadLettersMax, type Facts } from '../facts.ts';
 import { everyStep, switches, type Context, type Judged, type Rule } from './rule.ts';
@@ -30,17 +31,7 @@ export const systemRules = {
             text: `cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${settingsProblem}`,
           },
   },
-  leaders: {
-    severity: 'bad',
-    blocks: [],
-    judge: ({ kafka: { log } }) => {
-      const unread = (log?.partitions ?? []).filter((key) => !log?.ends.has(key)).toSorted();
-      const others = unread.length > 1 ? ` (${unread.length} partitions have none)` : '';
-      return unread[0]
-        ? { text: `${unread[0]}: its log cannot be read, because no leader answers${others}` }
-        : null;
-    },
-  },
+  leaders: { severity: 'bad', blocks: [], judge: ({ kafka: { log } }) => log && leaderless(log) },
   brokers: {
     severity: 'attention',
     blocks: [],
@@ -74,6 +65,13 @@ export const systemRules = {
           },
   },
 } satisfies Record<string, Rule<null>>;
+
+/** Null if each partition has a leader that answers. */
+export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | 'ends'>): Judged | null {
+  const [first, ...others] = partitions.filter((key) => !ends.has(key)).toSorted();
+  const more = others.length > 0 ? ` (${others.length + 1} partitions have none)` : '';
+  return first ? { text: `${first}: its log cannot be read, because no leader answers${more}` } : null;
+}
 
 /** A topic whose records were applied cannot be replaced by an empty one: its log, and every rebuild, would lack them. */
 function missingTopics({ kafka, generations }: Facts, { cli }: Context): Judged[] {

@@ -73,15 +73,21 @@ const ledWithinMs = 30_000;
  * Waits until each partition has a leader that knows it. Rejects with the last error of the brokers after 30 seconds, after 60
  * even if a request is never answered.
  */
-export async function untilLed(admin: Pick<Admin, 'fetchTopicOffsets'>, topics: string[]): Promise<void> {
-  const leaderless = () =>
-    endOffsets(admin, topics).then(
-      () => null,
-      (error: unknown) => {
-        if (isTransient(error)) return { error };
-        throw error;
-      },
-    );
+export async function untilLed(
+  admin: Pick<Admin, 'fetchTopicMetadata' | 'fetchTopicOffsets'>,
+  topics: string[],
+): Promise<void> {
+  const leaderless = async () => {
+    try {
+      // While a broker does not know a topic, kafkajs's request for offsets reads the metadata of all topics.
+      await admin.fetchTopicMetadata({ topics });
+      await endOffsets(admin, topics);
+      return null;
+    } catch (error) {
+      if (isTransient(error)) return { error };
+      throw error;
+    }
+  };
   const polled = pollUntil(leaderless, (one) => one === null, { everyMs: 100, timeoutMs: ledWithinMs });
   const unanswered = new Error('the topics exist, but no broker says in time who leads their partitions');
   // The last poll may begin just before the time is up, and kafkajs repeats its requests.
