@@ -60,7 +60,7 @@ function missingVerb(program: Command, [first]: string[]): string {
 }
 
 const environmentAndExitCodes = `
-Environment: topics and keys create need KAFKA_BROKERS; trace, explain, dead-letters and the other keys verbs need MONGODB_URL; status, check, rebuild and verify need both.
+Environment: topics and keys create need KAFKA_BROKERS; trace, explain, dead-letters and the other keys verbs need MONGODB_URL; status, check, rebuild, verify and keys archive need both.
 Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 waiting for a generation cannot help.
 `;
 
@@ -82,7 +82,7 @@ function createProgram(
       writeErr: (text) => (output.error += text),
     })
     .description(
-      'Creates the Kafka topics, shows the state of the read model, rebuilds it, explains a document, re-drives or deletes dead letters, and creates and blocks API keys.',
+      'Creates the Kafka topics, shows the state of the read model, rebuilds it, explains a document, re-drives or deletes dead letters, and creates, archives and blocks API keys.',
     )
     .version(release)
     .helpCommand(false);

@@ -1,15 +1,24 @@
 import { Option, type Command } from '@commander-js/extra-typings';
 import { generationDatabase } from '../../shared/store/connection.ts';
-import { createKey, type NewKey } from '../operations/keys/create-key.ts';
+import { archiveKey, readArchivable } from '../operations/keys/archive-key.ts';
+import { createKey, type NewKey, type PublishDeps } from '../operations/keys/create-key.ts';
 import { blockKey, listKeys, unblockKey, type KeysDeps, type ListedKey } from '../operations/keys/keys.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { configs } from './config.ts';
-import { closeWithin, withKafka, withMongo, type Accept, type Context, type Output } from './context.ts';
+import {
+  UsageError,
+  closeWithin,
+  withKafka,
+  withMongo,
+  type Accept,
+  type Context,
+  type Output,
+} from './context.ts';
 import { operatorName } from './operator.ts';
 import { example, jsonOption, nameOf, orgIdOf } from './options.ts';
 import { output, type Json } from './output.ts';
 
-/** Adds the verbs that create, list and block API keys. */
+/** Adds the verbs that create, list, archive and block API keys. */
 export function addKeys(program: Command, accept: Accept): void {
   const group = program
     .command('keys')
@@ -36,6 +45,20 @@ export function addKeys(program: Command, accept: Accept): void {
     .addHelpText('after', example('keys create --org org_1 --name Export'))
     .action(({ org, ...options }) => accept(create, { orgId: org, ...options }));
   group
+    .command('archive')
+    .description('publish that a key made by "keys create" is archived; asks for confirmation on a terminal')
+    .argument('<id>', 'as "keys list" prints it')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--dry-run', 'make the checks, but change nothing')
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      '\nIt stops working once a projector has applied the event; "keys block" stops it at once. A key of the source system\n' +
+        'is archived there. Needs KAFKA_BROKERS, and Write on the topic of the keys.',
+    )
+    .addHelpText('after', example('keys archive key_01K3QZ8M4T'))
+    .action((id, options) => accept(archive, { id, ...options }));
+  group
     .command('block')
     .description('block a key: every API replica refuses it within 6 seconds, without Kafka or a projector')
     .argument('<id>', 'as "keys list" prints it')
@@ -57,19 +80,59 @@ const orgOption = (description: string) => new Option('--org <id>', description)
 
 function create(context: Context, { json, ...key }: NewKey & Json): Promise<Output> {
   const config = configs.newKeys(context.environment);
-  return withKafka(context, config, async ({ kafka }) => {
+  return withProducer(context, config, async (deps) => {
+    const created = await createKey({ ...deps, keyPrefix: config.KEY_PREFIX }, key);
+    return output({ json }, created, `${created.id} of ${created.orgId}: ${created.token}\n`);
+  });
+}
+
+/** Connects a producer for the topic of the keys, and disconnects it after `use`. */
+const withProducer = (
+  context: Context,
+  config: Parameters<typeof withKafka>[1],
+  use: (deps: PublishDeps) => Promise<Output>,
+): Promise<Output> =>
+  withKafka(context, config, async ({ kafka }) => {
     const producer = kafka.producer({ allowAutoTopicCreation: false });
     await producer.connect();
     try {
-      const deps = { producer, topicPrefix: config.TOPIC_PREFIX, keyPrefix: config.KEY_PREFIX };
-      const created = await createKey(deps, key);
-      return output({ json }, created, `${created.id} of ${created.orgId}: ${created.token}\n`);
+      return await use({ producer, topicPrefix: config.TOPIC_PREFIX });
     } finally {
       // The key works whether or not the connection closes, and its token must be printed.
       await closeWithin(producer.disconnect());
     }
   });
-}
+
+type ArchiveOptions = Json & { id: string; yes?: true | undefined; dryRun?: true | undefined };
+
+const archive = (context: Context, options: ArchiveOptions): Promise<Output> => {
+  const config = configs.everything(context.environment);
+  return onActive(async (deps: Deps, { id, yes, dryRun }: ArchiveOptions) => {
+    const key = await readArchivable(deps, id);
+    const archived = (archivedAt: string | null, text: string, exitCode: 0 | 1 = 0) =>
+      output(options, { id, orgId: key.orgId, archivedAt }, `${id} of ${key.orgId} ${text}\n`, exitCode);
+    if (key.state.archivedAt) {
+      const since = key.state.archivedAt.toISOString();
+      return archived(since, `is archived since ${since}`);
+    }
+    if (dryRun) return archived(null, 'would be archived. Dry run: nothing was changed');
+    const { confirm } = context.terminal;
+    if (!yes) {
+      if (!confirm)
+        throw new UsageError(
+          'there is no terminal to ask for confirmation: add --yes to archive without asking',
+        );
+      const question = `Archive the key ${id} (${key.state.name}) of ${key.orgId} for good? [y/N] `;
+      if (!(await confirm(question))) return archived(null, 'was not archived', 1);
+    }
+    return withProducer(context, config, async (publish) =>
+      archived(
+        await archiveKey({ ...publish, ...deps }, key),
+        'is archived; every replica refuses it within 6 seconds after a projector has applied the event',
+      ),
+    );
+  })(context, options);
+};
 
 type Deps = KeysDeps & { operator: string };
 

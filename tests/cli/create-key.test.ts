@@ -1,10 +1,11 @@
 import type { CreatedKey } from '../../services/operations/keys/create-key.ts';
 import { startApi } from '../api/test-api.ts';
+import { created } from '../support/entities.ts';
 import { runCli } from '../support/run-cli.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 describe('keys create', () => {
-  const { environment, applied, cli, find, deadLetters } = useProjector();
+  const { environment, applied, cli, find, deadLetters, publish } = useProjector();
 
   test('prints a token that the API accepts, for the data of its organization only, and that is stored nowhere', async () => {
     const command = 'keys create --org org_new --name Export --json'.split(' ');
@@ -25,6 +26,48 @@ describe('keys create', () => {
     } finally {
       await api.close();
     }
+  });
+
+  test('makes keys that keys archive ends, but only with --yes, and no key of the source system', async () => {
+    const archive = async (...args: string[]) => cli('keys', 'archive', ...args);
+    const { text } = await cli('keys', 'create', '--org', 'org_new', '--json');
+    const { id, token } = JSON.parse(text) as CreatedKey;
+    await publish(created('apiKey', 'key_source', {}, 2));
+    await applied();
+    const status = async () => {
+      const api = await startApi({ client: environment.mongo, name: environment.name });
+      const { status: found } = await api.get('/v1/tickets', { token });
+      await api.close();
+      return found;
+    };
+    const before = await find('apiKey', id);
+    expect(await archive(id)).toMatchObject({ code: 2, errors: expect.stringContaining('--yes') as string });
+    expect(await archive(id, '--dry-run')).toMatchObject({
+      code: 0,
+      text: `${id} of org_new would be archived. Dry run: nothing was changed`,
+    });
+    await applied();
+    expect([await find('apiKey', id), await status()]).toEqual([before, 200]);
+    expect(await archive(id, '--yes')).toMatchObject({ code: 0 });
+    await applied();
+    expect(await find('apiKey', id)).toMatchObject({
+      version: 2,
+      state: { ...before?.state, archivedAt: expect.any(Date) as Date },
+    });
+    expect(await status()).toBe(401);
+    // and a second time it says since when
+    expect((await archive(id, '--yes')).text).toMatch(/^key_\w+ of org_new is archived since 20\S+Z$/);
+    expect(await archive('key_source', '--yes')).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(
+        /version 2, so "keys create" did not make it: .* keys block key_source\n$/,
+      ) as string,
+    });
+    expect(await archive('key_x')).toMatchObject({
+      code: 1,
+      errors: 'keys archive failed: there is no key key_x; see: npx support-cli keys list\n',
+    });
+    expect(await deadLetters()).toEqual([]);
   });
 
   test('begins the token as KEY_PREFIX and --mode say', async () => {

@@ -14,34 +14,41 @@ export type CreatedKey = { id: string; orgId: string; token: string };
 /** Bytes of randomness in a token. */
 const tokenBytes = 24;
 
+export type PublishDeps = { producer: Producer; topicPrefix: string };
+
 /**
- * Publishes the event of a new key, as the source system would. The key works once a projector has applied the event, and
- * a rebuild keeps it. Rejects with the topic and the id if the brokers do not confirm the event; it may be stored all the same.
+ * Publishes a new key, as the source system would. The key works once a projector has applied the event, and a rebuild keeps
+ * it. Rejects with the topic and the id if the brokers do not confirm the event; it may be stored all the same.
  */
 export async function createKey(
-  { producer, topicPrefix, keyPrefix }: { producer: Producer; topicPrefix: string; keyPrefix: string },
+  { keyPrefix, ...deps }: PublishDeps & { keyPrefix: string },
   { orgId, name, mode }: NewKey,
 ): Promise<CreatedKey> {
   const id = `key_${ulid()}`;
   const token = `${keyPrefix}_${mode}_${randomBytes(tokenBytes).toString('hex')}`;
-  const time = new Date().toISOString();
-  const data: z.input<typeof apiKeyState> = {
-    id,
-    name,
-    mode,
-    access: 'read',
-    createdAt: time,
-    tokenSha256: hash('sha256', token),
-  };
+  const createdAt = new Date().toISOString();
+  const tokenSha256 = hash('sha256', token);
+  await publishKey(deps, orgId, { id, name, mode, access: 'read', createdAt, tokenSha256 });
+  return { id, orgId, token };
+}
+
+/** Publishes the state of a key: its first version or, once it is archived, its second and last one. */
+export async function publishKey(
+  { producer, topicPrefix }: PublishDeps,
+  orgId: string,
+  data: z.input<typeof apiKeyState>,
+): Promise<void> {
+  const { id, createdAt, archivedAt } = data;
+  const version = archivedAt ? 2 : 1;
   const event = {
     specversion: '1.0',
-    id: `${id}:1`,
+    id: `${id}:${version}`,
     source: '/support-cli',
-    type: 'support.apiKey.created.v1',
+    type: `support.apiKey.${archivedAt ? 'updated' : 'created'}.v1`,
     subject: id,
-    time,
+    time: archivedAt ?? createdAt,
     orgid: orgId,
-    entityversion: 1,
+    entityversion: version,
     datacontenttype: 'application/json',
     data,
   };
@@ -57,5 +64,4 @@ export async function createKey(
     const reason = errorMessage(error);
     throw new Error(`${topic} did not confirm the key ${id}: ${reason}`, { cause: error });
   }
-  return { id, orgId, token };
 }

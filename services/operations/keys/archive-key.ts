@@ -1,0 +1,34 @@
+import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
+import { storeTime } from '../../../shared/store/clock.ts';
+import { collectionOf } from '../../../shared/store/connection.ts';
+import { publishKey, type PublishDeps } from './create-key.ts';
+import type { KeysDeps } from './keys.ts';
+
+export type ArchivableKey = Pick<ApiKeyDocument, '_id' | 'state'> & { orgId: string };
+
+/**
+ * The key of the served generation, if `archiveKey` may archive it. `keys create` publishes one version. A key with others
+ * is the source system's: its next version would take back the archiving, or lose against it.
+ */
+export async function readArchivable({ database, cli }: KeysDeps, id: string): Promise<ArchivableKey> {
+  const key = await collectionOf<ApiKeyDocument>(database, 'apiKey').findOne({ _id: id });
+  if (!key?.orgId || key.deletedAt) throw new Error(`there is no key ${id}; see: ${cli} keys list`);
+  const { _id, orgId, state, version } = key;
+  if (version > 1 && !state.archivedAt)
+    throw new Error(
+      `key ${id} has version ${version}, so "keys create" did not make it: archive it in the source system, or block it ` +
+        `with: ${cli} keys block ${id}`,
+    );
+  return { _id, orgId, state };
+}
+
+/** Publishes that a key is archived, as the source system would. Returns the instant; of an archived key, the earlier one. */
+export async function archiveKey(
+  { control, ...deps }: PublishDeps & Pick<KeysDeps, 'control'>,
+  { orgId, state }: ArchivableKey,
+): Promise<string> {
+  if (state.archivedAt) return state.archivedAt.toISOString();
+  const archivedAt = (await storeTime(control)).toISOString();
+  await publishKey(deps, orgId, { ...state, createdAt: state.createdAt.toISOString(), archivedAt });
+  return archivedAt;
+}
