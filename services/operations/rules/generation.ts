@@ -140,7 +140,7 @@ export const generationRules = {
   },
 } satisfies Record<string, Rule<GenerationFacts>>;
 
-/** What an operator has to do before a promotion if a projector of the active generation has no number. */
+/** Tells that a projector of the active generation has no number, and how to give it one. */
 export const unpinned = (
   active: number,
   { projector }: Commands,
