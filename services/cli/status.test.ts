@@ -21,7 +21,6 @@ const partition = (lag: number | null, lagSeconds: number) => ({
 
 const status = (changes: Partial<Report['generations'][0]> = {}): Report => ({
   verdict: 'attention',
-  state: 'attention',
   sentence: 'The data is current, but one finding needs attention.',
   active: 1,
   deadLetters: 7,

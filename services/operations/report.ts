@@ -3,8 +3,9 @@ import type { Facts, GenerationFacts } from './facts.ts';
 import { condition, findings, findingsOf, verdict, type Verdict, type Finding } from './findings.ts';
 
 /** The output of `status`, `rebuild status` and the console: the facts with their findings. */
-export type Report = Verdict & {
+export type Report = {
   verdict: Verdict['state'];
+  sentence: string;
   /** The number of the active generation; null before a projector has first started. */
   active: number | null;
   /** Those of the whole system; a generation has its own. */
@@ -33,10 +34,10 @@ const reportGeneration = (all: Finding[], own: GenerationFacts) => ({
 
 export function report(facts: Facts): Report {
   const all = findings(facts);
-  const judged = verdict(facts, all);
+  const { state, sentence } = verdict(facts, all);
   return {
-    verdict: judged.state,
-    ...judged,
+    verdict: state,
+    sentence,
     active: facts.registry?.generation ?? null,
     findings: all.filter(({ generation }) => generation === null),
     generations: facts.generations.map((one) => reportGeneration(all, one)),
