@@ -24,7 +24,7 @@ export function useFaultServers({ transactional = false } = {}) {
     servers = await startServers();
   });
   afterAll(() => servers.stop());
-  const { environment, applied, startProcess } = useProjector({
+  const { environment, applied, startProcess, ...projector } = useProjector({
     partitions: 2,
     each: true,
     projectors: 0,
@@ -36,6 +36,7 @@ export function useFaultServers({ transactional = false } = {}) {
   });
   afterEach(() => publisher.close());
   return {
+    ...projector,
     environment,
     applied,
     publish: (events: Event[]) => publisher.publish(events),

@@ -137,7 +137,9 @@ describe('an operator is told', () => {
     const silent = () => new Promise<never>(() => undefined);
     const status = report(await readFacts(rebuild.deps(), silent, null));
     expect(status).toMatchObject({ active: 1, deadLetters: 1, verdict: 'bad' });
-    expect(texts(status.findings)).toContain('Kafka (KAFKA_BROKERS): no answer for 3 s');
+    expect(texts(status.findings)).toContain(
+      'Kafka (KAFKA_BROKERS): no answer for 3 s. Restore the brokers: the projectors then continue by themselves',
+    );
     const [own] = status.generations;
     expect(own).toMatchObject({ watermark: secondsBefore(6), lagSeconds: 1 });
     expect(own?.topics).toHaveLength(rebuild.topics.length);

@@ -176,7 +176,9 @@ function whyStopped(facts: Facts, own: GenerationFacts, commands: Context): Judg
   const replace = replacement(own, commands, facts.registry?.generations ?? []);
   if (recreated.length > 0)
     return {
-      text: `${recreated.join(', ')}: deleted and created again since its records were applied, so no projector can continue`,
+      text:
+        `${recreated.join(', ')}: deleted and created again since its records were applied, so no projector can continue: ` +
+        'restore its records, or rebuild the read model (docs/rebuilding.md, After a gap)',
       remedy: replace,
       isFinal: true,
     };

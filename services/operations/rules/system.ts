@@ -16,10 +16,14 @@ export const systemRules = {
   kafka: {
     severity: 'bad',
     blocks: everyStep,
-    judge: ({ kafka }) =>
-      kafka.problem
-        ? { text: /^Kafka /.test(kafka.problem) ? kafka.problem : `Kafka (KAFKA_BROKERS): ${kafka.problem}` }
-        : null,
+    judge: ({ kafka: { problem } }) => {
+      if (!problem) return null;
+      const text = /^Kafka /.test(problem) ? problem : `Kafka (KAFKA_BROKERS): ${problem}`;
+      const isAway = /cannot be reached|no answer/.test(problem);
+      return {
+        text: isAway ? `${text}. Restore the brokers: the projectors then continue by themselves` : text,
+      };
+    },
   },
   settings: {
     severity: 'attention',

@@ -1,0 +1,115 @@
+import { createLogClient } from '../../shared/kafka/log-client.ts';
+import { replicasOf } from '../../shared/control/replicas.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { useFaultServers } from './use-fault-servers.ts';
+
+/** An operator reads no further at three in the morning. */
+const firstLines = 12;
+
+describe('the first 12 lines of support-cli status hold the cause and the remedy', () => {
+  const faults = useFaultServers();
+  const { environment, applied, start, publish, topic } = faults;
+
+  const tags = (from: number) =>
+    Array.from({ length: 20 }, (_, index) => created('tag', `tag_${from + index}`));
+  /** A projector that has applied some tags, and an API replica. */
+  const given = async () => {
+    const projector = start();
+    await publish(tags(0));
+    await applied();
+    const at = new Date(Date.now() + 3_600_000);
+    const replica = { host: 'api-1', pid: 1, release: '1', generation: 1, inProgress: [], versions: [1], at };
+    await replicasOf(environment.control).insertOne({ _id: 'replica', ...replica });
+    return projector;
+  };
+  const shown = async () => (await faults.cli('status')).text.split('\n').slice(0, firstLines).join('\n');
+  const untilShown = (...patterns: RegExp[]) =>
+    eventually(
+      async () => {
+        const text = await shown();
+        return patterns.every((pattern) => pattern.test(text)) || text;
+      },
+      undefined,
+      { limitMs: 60_000, pollMs: 1_000 },
+    );
+
+  test('if a topic was created again', async () => {
+    await given();
+    await faults.recreateTopic('tag');
+    await untilShown(
+      /tags: deleted and created again since its records were applied, so no projector can continue: restore its records, or rebuild/,
+      /^ +npx support-cli rebuild start$/m,
+    );
+  });
+
+  test('if the log was truncated', async () => {
+    const projector = await given();
+    projector.child.kill('SIGSTOP');
+    // The first records answer the fetch that is in progress.
+    await publish(tags(20));
+    await publish(tags(40));
+    const log = createLogClient(environment.kafka);
+    await log.connect();
+    const end = (await log.read([topic('tag')])).ends.get(`${topic('tag')}/0`)?.end ?? 0;
+    await log.disconnect();
+    await faults.deleteRecords('tag', end);
+    projector.child.kill('SIGCONT');
+    await untilShown(
+      /its projectors ended at \S+: \S+tags\/0: the records from offset \d+ to \d+ are gone .* restore the records, or rebuild/,
+      /^ +npx support-cli rebuild start$/m,
+    );
+  });
+
+  test('if a topic was deleted', async () => {
+    await given();
+    await environment.admin.deleteTopics({ topics: [topic('tag')] });
+    await untilShown(
+      /topics are gone, and their applied records with them: \S+tags/,
+      /Do not create them again: restore them from a backup of Kafka/,
+    );
+  });
+
+  test('if the projectors were killed', async () => {
+    await (await given()).stop('SIGKILL');
+    await untilShown(/generation 1: no projector has run since \S+Z/, /^ +GENERATION=1 npm run projector$/m);
+  });
+
+  test('if MongoDB was restored from a backup', async () => {
+    const projector = await given();
+    const { mongo, name } = environment;
+    // In the order that docs/recover.md tells: the control database first.
+    const databases = [mongo.db(name), mongo.db(`${name}_g1`)];
+    const backup = await Promise.all(
+      databases.map(async (database) => {
+        const collections = await database.collections();
+        return Promise.all(collections.map(async (one) => ({ one, all: await one.find().toArray() })));
+      }),
+    );
+    await publish(tags(20));
+    await applied();
+    await projector.stop();
+    for (const { one, all } of backup.flat()) {
+      await one.deleteMany({});
+      if (all.length > 0) await one.insertMany(all);
+    }
+    // The projectors continue from the restored positions: a rebuild is not needed.
+    await untilShown(/generation 1: no projector has run since \S+Z/, /^ +GENERATION=1 npm run projector$/m);
+    start();
+    await untilShown(/^(All is well|The data is current)/);
+    await faults.expectConverged();
+  });
+
+  test('if Kafka is away', async () => {
+    await given();
+    await faults.killServer('kafka');
+    try {
+      await untilShown(
+        /^ {2}bad +Kafka \(KAFKA_BROKERS\)/m,
+        /Restore the brokers: the projectors then continue/,
+      );
+    } finally {
+      await faults.restartServer('kafka');
+    }
+  });
+});
