@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { Environment } from '../../shared/runtime/config.ts';
@@ -8,6 +7,7 @@ import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
 import { remedyFor } from '../../shared/kafka/remedies.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
+import { within } from '../operations/poll-until.ts';
 
 /** The standard output of a verb; a verb can also set the exit code. */
 export type Output = string | CommandOutput;
@@ -37,6 +37,11 @@ export class UsageError extends Error {
 
 /** After this time an operator learns which brokers do not answer, in milliseconds. A busy machine connects within it. */
 const patienceMs = 5_000;
+/**
+ * Kafka has this long to connect, in milliseconds. kafkajs repeats refused connections for about 20 seconds. It takes a
+ * silent broker for a connected one after 30, and fails later without naming it.
+ */
+const connectWithinMs = 25_000;
 
 type KafkaClients = { kafka: Kafka; admin: Admin; log: LogClient };
 
@@ -52,10 +57,9 @@ export function connectKafka(
   const [admin, log] = [kafka.admin(), createLogClient(kafka)];
   const clients = (async () => {
     // One after the other: if one fails, the other must not connect after the disconnect, and keep the process alive.
-    await explainFailure(
-      'Kafka (KAFKA_BROKERS)',
-      admin.connect().then(() => log.connect()),
-    );
+    const connecting = admin.connect().then(() => log.connect());
+    const silent = () => Promise.reject(new Error(`no answer for ${connectWithinMs / 1_000} s`));
+    await explainFailure('Kafka (KAFKA_BROKERS)', within(connectWithinMs, connecting, silent));
     return { kafka, admin, log };
   })();
   clients.catch(() => undefined);
@@ -103,9 +107,11 @@ const closeWithinMs = 3_000;
 
 /** Waits for a close, but no longer than 3 seconds: the process ends afterwards. Never rejects. */
 export async function closeWithin(closing: Promise<unknown>): Promise<void> {
-  const done = new AbortController();
-  const closed = closing.catch(() => undefined).finally(() => done.abort());
-  await Promise.race([closed, sleep(closeWithinMs, undefined, done).catch(() => undefined)]);
+  await within(
+    closeWithinMs,
+    closing.catch(() => undefined),
+    () => undefined,
+  );
 }
 
 async function explainFailure(server: string, connecting: Promise<unknown>): Promise<void> {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import type { Filter } from 'mongodb';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
@@ -26,6 +25,7 @@ import type { LogClient, LogState } from '../../shared/kafka/log-client.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts, type TopicFacts } from './partitions.ts';
 import type { OperatorDeps } from './deps.ts';
+import { within } from './poll-until.ts';
 import { readMembers, type Member } from '../../shared/kafka/group-members.ts';
 
 /** The part that Kafka answers; null for each part that it did not answer in time. */
@@ -149,10 +149,11 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
       ),
     ]);
   }).catch(fail);
-  const timer = new AbortController();
-  const late = sleep(kafkaDeadlineMs, true, { signal: timer.signal }).catch(() => false);
-  const isLate = await Promise.race([reading.then(() => false), late]);
-  timer.abort();
+  const isLate = await within(
+    kafkaDeadlineMs,
+    reading.then(() => false),
+    () => true,
+  );
   // A copy: what comes later belongs to no reading.
   const read = { ...facts, members: new Map(facts.members) };
   return isLate ? { ...read, problem: read.problem ?? `no answer for ${kafkaDeadlineMs / 1_000} s` } : read;

@@ -1,4 +1,4 @@
-import { Db } from 'mongodb';
+import { Collection, Db } from 'mongodb';
 import { compareWithActive } from '../../services/operations/rebuild/compare-generations.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
@@ -209,6 +209,16 @@ test('a comparison of a loading build or of the active generation is refused, an
   const compare = (number: number) => () => compareWithActive(rebuild.deps(), number, []);
   await expectRefused(compare(2), 'generation 2 is still loading');
   await expectRefused(compare(1), 'generation 1 is the active one');
+});
+
+test('a comparison by a user who may not write is refused before it compares', async () => {
+  await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
+  const report = jest.fn();
+  jest.spyOn(Collection.prototype, 'replaceOne').mockRejectedValue(new Error('not authorized'));
+  const says = [`cannot write to ${rebuild.name}`, 'the role readWrite there'];
+  await expectRefused(() => compareWithActive(rebuild.deps({ report }), 2, []), ...says);
+  expect(report).not.toHaveBeenCalled();
+  jest.restoreAllMocks();
 });
 
 test('a projector refuses a generation that is unknown, dropped, or of another projection version', async () => {

@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { kinds } from '../../../shared/documents/document.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { endOffsets } from '../../projector/consumer/progress.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
-import { pollUntil } from '../poll-until.ts';
+import { pollUntil, within } from '../poll-until.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 
 /**
@@ -91,8 +90,6 @@ export async function untilLed(
   const polled = pollUntil(leaderless, (one) => one === null, { everyMs: 100, timeoutMs: ledWithinMs });
   const unanswered = new Error('the topics exist, but no broker says in time who leads their partitions');
   // The last poll may begin just before the time is up, and kafkajs repeats its requests.
-  const timer = new AbortController();
-  const late = sleep(2 * ledWithinMs, { error: unanswered }, { signal: timer.signal });
-  const last = await Promise.race([polled, late]).finally(() => timer.abort());
+  const last = await within(2 * ledWithinMs, polled, () => ({ error: unanswered }));
   if (last) throw last.error;
 }
