@@ -1,10 +1,10 @@
 import { deadLettersOf, ensureDeadLetterIndexes } from '../../shared/control/dead-letters.ts';
 import type { Rejected } from '../../services/projector/dead-letters/dead-letter.ts';
-import { eraseDeadLetters, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
+import { eraseDeadLetters, eraseSince, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import { created } from '../support/entities.ts';
-import { recordOf } from '../support/engine.ts';
+import { recordOf, storedDocument } from '../support/engine.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { openDatabases } from '../support/databases.ts';
 
@@ -16,10 +16,10 @@ describe('the dead letters about a deleted entity', () => {
     record: recordOf(created('contact', id, {}, version), version),
     rejection: { reason: 'bad_data', detail: 'data.email: must be an object' },
   });
-  const store = (rejected: Rejected[]) =>
+  const store = (rejected: Rejected[], topic = 'support.contacts') =>
     storeDeadLetters(
       { control: opened.control, prefix: 'support.', generation: 1, now: () => new Date() },
-      'support.contacts',
+      topic,
       rejected,
     );
 
@@ -34,6 +34,20 @@ describe('the dead letters about a deleted entity', () => {
     ).toBe(1_199);
     const left = await deadLettersOf(opened.control).find().sort({ offset: 1 }).toArray();
     expect(left.map(({ offset }) => offset)).toEqual([1_200, 2_000]);
+  });
+
+  test('are erased by a later look, also between those of a topic that is no longer read', async () => {
+    await deadLettersOf(opened.control).deleteMany({});
+    await store([rejectedVersion('con_former', 1)], 'support.former');
+    await store([rejectedVersion('con_gone', 1)]);
+    await store([rejectedVersion('con_former', 3)], 'support.former');
+    const readEnvelopes = async (_: string, ids: string[]) =>
+      ids.map((_id) => ({ ...storedDocument({ id: _id }), deletedAt: new Date(0) }));
+    const { signal } = new AbortController();
+    const deps = { store: { readEnvelopes }, control: opened.control, prefix: 'support.', signal };
+    await eraseSince(deps, new Date(0));
+    const left = await deadLettersOf(opened.control).find().toArray();
+    expect(left.map(({ topic }) => topic)).toEqual(['support.former', 'support.former']);
   });
 
   test.each(['deleted', 'tombstone'] as const)(

@@ -88,8 +88,7 @@ export async function reconcile<K extends Kind>(
       const accepted = refused.size === 0 ? given : given.filter((change) => !refused.has(change));
       const isOutdated = outdated.has(id);
       const { write, rejections } = planWrite(deps, kind, { id, current, changes: accepted, isOutdated });
-      if (rejections.length > 0) rejected.set(id, rejections);
-      else rejected.delete(id);
+      rejected.set(id, rejections);
       if (write) planned.push(write);
     }
     pending = [...read.remaining];
