@@ -1,7 +1,7 @@
 import type { Counts } from '../operations/counts.ts';
 import type { Finding } from '../operations/findings.ts';
 import type { Report } from '../operations/report.ts';
-import { renderStatus } from './status.ts';
+import { checkExitCode, renderStatus } from './status.ts';
 
 const partition = (lag: number | null, lagSeconds: number) => ({
   topic: 'support.tags',
@@ -73,6 +73,11 @@ it('begins with the verdict, and has a remedy below each finding', () => {
       '',
     ].join('\n'),
   );
+});
+
+it('has exit code 1 with --check if anything needs attention', () => {
+  const codes = (['well', 'attention', 'bad'] as const).map((verdict) => checkExitCode({ verdict }));
+  expect(codes).toEqual([0, 1, 1]);
 });
 
 it('begins with all that is bad, and with the served generation', () => {

@@ -28,13 +28,10 @@ const printStatus = (context: Context, options: StatusOptions): Promise<CommandO
     const { value: report } = await watchReports(read).next();
     const counts = await readCounts(generationDatabase(mongo, config.DATABASE_NAME, report.active ?? 1));
     const text = renderStatus(report, counts, options.partitions ?? false);
-    return output(
-      options,
-      { ...report, ...counts },
-      text,
-      options.check && report.verdict !== 'well' ? 1 : 0,
-    );
+    return output(options, { ...report, ...counts }, text, options.check ? checkExitCode(report) : 0);
   });
+
+export const checkExitCode = ({ verdict }: Pick<Report, 'verdict'>) => (verdict === 'well' ? 0 : 1);
 
 export const renderStatus = (report: Report, counts: Counts, partitions = false): string =>
   [

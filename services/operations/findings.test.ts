@@ -73,6 +73,16 @@ test.each<[string, Facts, string[], string]>([
   expect(said.sentence.startsWith(sentence)).toBe(true);
 });
 
+test('a number that was counted to its limit says so, and the first partition without a leader is named', () => {
+  const texts = (more: Partial<Facts>) => findings(alone({}, more)).map(({ text }) => text);
+  expect(texts({ deadLetters: 9_999 })).toEqual(['dead letters: 9,999']);
+  expect(texts({ deadLetters: 10_000 })).toEqual(['dead letters: 10,000 or more']);
+  const log = { partitions: ['t/1', 't/0'], ends: new Map(), topicIds: new Map(), unreachable: [] };
+  expect(texts(kafka({ log }))).toEqual([
+    't/0: its log cannot be read, because no leader answers (2 partitions have none)',
+  ]);
+});
+
 const promote = ['promote'];
 const unpinned = facts([own(1, 'active', { isUnpinned: true }), ready()]);
 const laggingPartitions = [{ key: 'tags/0', position: 1, active: 2 }];

@@ -53,6 +53,26 @@ test('the cause is the saved one, unless nothing applies the partition or its lo
   expect(causes({ progress: left, members: [member(['t/0', 't/1'])] })).toEqual(['backlog', 'starting']);
 });
 
+test('partitions are in the order of topics and numbers', () => {
+  const log2 = { ...log, partitions: ['u/0', 't/10', 't/9'] };
+  const order = measure({ topics: ['t', 'u'], log: log2, progress: [] });
+  expect(order.map(({ topic, partition }) => `${topic}/${partition}`)).toEqual(['t/9', 't/10', 'u/0']);
+});
+
+test('while a build loads, its partitions end where the load ends, and later records are counted apart', () => {
+  const loadTo = [
+    { topic: 't', partition: 0, end: 50 },
+    { topic: 't', partition: 1, end: 500 },
+  ];
+  const building = { ...generation, state: 'building', loadTo } as Generation;
+  const measured = measurePartitions({ ...base, generation: building, progress: [progress(0, 40)] });
+  expect(measured.partitions).toMatchObject([
+    { end: 50, lag: 10 },
+    { end: 100, lag: 100 },
+  ]);
+  expect(measured.recordsAfterLoad).toBe(50);
+});
+
 test('a topic has the sums of its partitions, and the longest lag and wait among them', () => {
   const [one, other] = measure({}).map((partition, index) => ({
     ...partition,

@@ -1,3 +1,4 @@
+import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import type { Switched } from '../../services/operations/rebuild/switch.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
@@ -199,4 +200,16 @@ describe('a promotion is refused, and changes nothing, for', () => {
     await rebuild.set(2, { report: comparisonReport() });
     expect(await rebuild.everything()).toEqual(before);
   });
+});
+
+test('the exit code of a promotion is 1 if it is refused, and while a replica serves another generation', async () => {
+  await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
+  const options = { generation: 2, timeout: 0, why: 'test' };
+  const run = () => rebuild.runJson(verbs.promote, options);
+  expect(await run()).toMatchObject({ exitCode: 1, output: { outcome: 'refused' } });
+  await rebuild.given(activeAndReady());
+  await rebuild.announceReplica();
+  expect(await run()).toMatchObject({ exitCode: 1, output: { outcome: 'promoted', waiting: [{ pid: 41 }] } });
+  await rebuild.control.collection('replicas').updateOne({}, { $set: { generation: 2 } });
+  expect(await run()).toMatchObject({ exitCode: 0, output: { outcome: 'was-active', waiting: [] } });
 });

@@ -1,7 +1,7 @@
 import { projectionVersion } from '../../shared/control/generations.ts';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
-import { progressOf } from '../../shared/control/progress.ts';
+import { progressOf, topicIdsOf } from '../../shared/control/progress.ts';
 import { readFacts } from '../../services/operations/facts.ts';
 import { report } from '../../services/operations/report.ts';
 import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
@@ -87,8 +87,11 @@ describe('an operator is told', () => {
 
   test('that a topic of the active generation was created again, so that its lag is unknown', async () => {
     await rebuild.given([generation(1, 'active')]);
-    const [topic = ''] = rebuild.topics.toSorted();
+    const [topic = '', unread = ''] = rebuild.topics.toSorted();
     await rebuild.recreateTopic(1, topic);
+    // Of this one no record was applied.
+    const identity = { generation: 1, topic: unread, topicId: '2'.repeat(32) };
+    await topicIdsOf(rebuild.control).insertOne({ _id: `1/${unread}`, ...identity });
     const { generations, printed } = await rebuild.status();
     expect(generations[0]).toMatchObject({ condition: 'stopped', findings: [{ isFinal: true }] });
     expect(generations[0]?.topics[0]).toMatchObject({ topic, position: 31, end: 0, lag: null });
@@ -129,6 +132,14 @@ describe('an operator is told', () => {
       expect.stringContaining('it may hold erased entities'),
       `it lags by 60 s, held by ${topic}/0: 0 records to apply, no projector applies a partition`,
     ]);
+  });
+
+  test('that the lag is unknown while a partition has applied nothing', async () => {
+    await rebuild.given([generation(1, 'active')]);
+    await rebuild.setWatermark(1, new Date(0));
+    const { generations, sentence } = await rebuild.status();
+    expect(generations[0]?.lagSeconds).toBeNull();
+    expect(sentence).toMatch(/^Unknown: some partitions were never applied/);
   });
 
   test('everything that lies in MongoDB while Kafka is away', async () => {
