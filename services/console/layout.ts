@@ -78,7 +78,7 @@ export const breakable = (text: string): Html =>
 export const command = (text: string): Html =>
   html`<span class="copied"
     ><code class="command">${breakable(text)}</code
-    ><button type="button" data-copy="${text}" aria-label="Copy: ${text}"></button
+    ><button type="button" class="secondary outline" data-copy="${text}" aria-label="Copy: ${text}"></button
   ></span>`;
 
 /** Names with their values. */

@@ -71,9 +71,8 @@ function groups(cli: string, { topic, reason }: LetterQuery, { counts, total }: 
     </p>`;
   return html`${chosen ? html`<p>Only those of ${chosen}.${all}</p>` : html``}
     <p>
-      A record that a redrive would refuse again is to be purged, once its source has corrected the entity.
-      Add
-      <code>--dry-run</code> to a command to see its outcome first.
+      Re-drive them once their cause is mended: a deploy, or a correction at the source. A record that is
+      refused again stays here. Add <code>--dry-run</code> to see the outcome first.
     </p>
     ${table(
       `${counted(total, 'dead letter')}, by topic and reason`,
@@ -82,7 +81,7 @@ function groups(cli: string, { topic, reason }: LetterQuery, { counts, total }: 
         link({ topic: one.topic }, one.topic),
         link({ reason: one.reason }, one.reason),
         link({ topic: one.topic, reason: one.reason }, number(one.count)),
-        command(`${cli} dead-letters ${one.next ?? 'redrive'} --topic ${one.topic} --reason ${one.reason}`),
+        command(`${cli} dead-letters redrive --topic ${one.topic} --reason ${one.reason}`),
       ]),
     )}`;
 }
@@ -101,7 +100,7 @@ function letters(query: LetterQuery, { deadLetters, total }: DeadLetterList): Ht
         html`${one.reason}: ${one.detail}`,
         timeOf(one.recordAt),
         html`${ago(new Date(one.lastAt))}`,
-        html`${one.next ?? 'unknown'}`,
+        html`${one.next ?? 'redrive by another release'}`,
       ]),
     )}
     <p>
@@ -118,7 +117,7 @@ async function letterInFull({ control, redriveDeps, commands }: Sources, id: str
   const deps = await redriveDeps();
   const letter = await readDeadLetter(control, id);
   const shown = deadLetterDetails(letter, deps.config.TOPIC_PREFIX);
-  const next = (await nextSteps(deps, [letter])).get(id) ?? 'redrive';
+  const next = (await nextSteps(deps, [letter])).get(id);
   const run = `${commands.cli} dead-letters`;
   return html`<p>${link({}, 'All dead letters')}</p>
     <h2>${breakable(shown.id)}</h2>
@@ -130,8 +129,9 @@ async function letterInFull({ control, redriveDeps, commands }: Sources, id: str
       [
         'next',
         next === 'purge'
-          ? html`a redrive would be refused again ${command(`${run} purge ${shown.id}`)}`
-          : command(`${run} redrive ${shown.id}`),
+          ? html`a redrive is refused. Once the source has corrected the entity:
+            ${command(`${run} purge ${shown.id}`)}`
+          : html`${next ? '' : 'by a release that accepts it:'} ${command(`${run} redrive ${shown.id}`)}`,
       ],
       ['bytes', command(`${run} show ${shown.id} --raw`)],
     ])}`;
