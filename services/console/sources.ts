@@ -1,5 +1,4 @@
 import type { MongoClient } from 'mongodb';
-import { readRegistry } from '../../shared/control/generations.ts';
 import { readSamples, sampleEveryMs } from '../../shared/control/samples.ts';
 import { kinds } from '../../shared/documents/document.ts';
 import { storeTime } from '../../shared/store/clock.ts';
@@ -45,14 +44,9 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
   };
   const readings = {
     overview,
-    samples: createReading(
-      async () => {
-        const now = await storeTime(control);
-        const registry = await readRegistry(control, { projection: { history: 0 } });
-        return { now, samples: registry ? await readSamples(control, registry.generation, now) : [] };
-      },
-      { everyMs: sampleEveryMs / 2 },
-    ),
+    samples: createReading(async () => readSamples(control, await storeTime(control)), {
+      everyMs: sampleEveryMs / 2,
+    }),
     deadLetters: createReadings(
       async ({ after, ...filter }: LetterQuery) =>
         // One more tells whether there is another page.

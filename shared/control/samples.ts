@@ -22,10 +22,10 @@ const slots = hourMs / sampleEveryMs;
 
 export const samplesOf = (control: Db): Collection<Sample> => control.collection('samples');
 
-/** The samples of the last hour, the earliest first. */
-export const readSamples = (control: Db, generation: number, now: Date): Promise<Sample[]> =>
+/** The samples of the last hour of all generations, the earliest first. */
+export const readSamples = (control: Db, now: Date): Promise<Sample[]> =>
   samplesOf(control)
-    .find({ generation, at: { $gt: new Date(now.getTime() - hourMs) } })
+    .find({ at: { $gt: new Date(now.getTime() - hourMs) } })
     .sort({ at: 1 })
     .toArray();
 

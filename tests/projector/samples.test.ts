@@ -23,7 +23,7 @@ test('two projectors save one sample in each interval, and one of an hour before
     for (const sample of projectors) await sample(new Date(ms), new Date(ms - 3_000));
   }
   expect(await samplesOf(control).countDocuments()).toBe(2);
-  const samples = await readSamples(control, 1, new Date(3_660_000));
+  const samples = await readSamples(control, new Date(3_660_000));
   expect(samples.map(({ at, applied, lagSeconds }) => [at.getTime(), applied, lagSeconds])).toEqual([
     [80_000, 9, 2],
     [3_660_000, 9, 2],
@@ -33,7 +33,10 @@ test('two projectors save one sample in each interval, and one of an hour before
 test('without a watermark the lag of a sample is unknown', async () => {
   const { control } = opened;
   await createSampler({ control, generation: 2, allowanceMs: 1_000, logger })(new Date(60_000), new Date(0));
-  expect(await readSamples(control, 2, new Date(60_000))).toMatchObject([{ lagSeconds: null, applied: 0 }]);
+  const samples = await readSamples(control, new Date(60_000));
+  expect(samples.filter(({ generation }) => generation === 2)).toMatchObject([
+    { lagSeconds: null, applied: 0 },
+  ]);
 });
 
 test('a sample that cannot be saved fails no run of the commit loop', async () => {

@@ -1,18 +1,55 @@
+import { before, facts, now, own } from '../../operations/facts-for-tests.ts';
 import { chartPoints } from './charts.ts';
 
-const sample = (seconds: number, applied: number) => {
-  const at = new Date(seconds * 1_000);
-  return { _id: `1/${seconds}`, generation: 1, at, lagSeconds: 2, applied };
-};
+const sample = (generation: number, secondsAgo: number, applied: number, lagSeconds = 2) => ({
+  _id: `${generation}/${secondsAgo}`,
+  generation,
+  at: before(secondsAgo),
+  lagSeconds,
+  applied,
+});
+
+/** The points as seconds before now, lag and rate. */
+const points = (...[of, samples]: Parameters<typeof chartPoints>) =>
+  chartPoints(of, samples).map(({ at, lag, rate }) => [(now.getTime() - at.getTime()) / 1_000, lag, rate]);
+
+const served = facts([own(1, 'active')]);
 
 test('the rate is that since the sample before, and the line ends where no projector ran', () => {
-  const points = chartPoints([sample(0, 10), sample(20, 50), sample(200, 60), sample(220, 0)]);
-  expect(points.map(({ at, lag, rate }) => [at.getTime() / 1_000, lag, rate])).toEqual([
-    [0, 2, null],
-    [20, 2, 2],
-    [40, null, null],
-    [200, 2, null],
+  expect(
+    points(served, [sample(1, 230, 10), sample(1, 210, 50), sample(1, 30, 60), sample(1, 10, 0)]),
+  ).toEqual([
+    [230, 2, null],
+    [210, 2, 2],
+    [190, null, null],
+    [30, 2, null],
     // A topic that was created again begins at its first record.
-    [220, 2, 0],
+    [10, 2, 0],
+    [0, 1, null],
+  ]);
+});
+
+test('while no projector saves samples, the lag rises to the present one, and nothing is applied', () => {
+  const stopped = facts([own(1, 'active', { lagSeconds: 302 })]);
+  expect(points(stopped, [sample(1, 320, 0), sample(1, 300, 0)])).toEqual([
+    [320, 2, null],
+    [300, 2, 0],
+    [280, 22, 0],
+    [0, 302, 0],
+  ]);
+});
+
+test('the hour is that of the generation that was served then, across a promotion', () => {
+  const became = (generation: number, secondsAgo: number) =>
+    ({ generation, from: null, to: 'active', at: before(secondsAgo), by: 'ann', why: '' }) as const;
+  const generations = [own(1, 'standby'), own(2, 'active')];
+  const { registry } = facts(generations);
+  const history = [became(1, 9_000), became(2, 50)];
+  const promoted = facts(generations, { registry: registry && { ...registry, generation: 2, history } });
+  const both = [60, 40].flatMap((ago) => [sample(1, ago, 5, 1), sample(2, ago, 500, 900)]);
+  expect(points(promoted, both)).toEqual([
+    [60, 1, null],
+    [40, 900, null],
+    [0, 1, null],
   ]);
 });

@@ -1,30 +1,55 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { sampleEveryMs, type Sample } from '../../../shared/control/samples.ts';
+import type { Facts } from '../../operations/facts.ts';
 import { ago, number, seconds } from '../layout.ts';
 
-/** Without a sample for this long, the line has a gap. */
+/** Without a sample for this long, no projector ran. */
 const gapMs = 3 * sampleEveryMs;
 
 /** A moment of the charts. A null ends the line: no projector ran, or its rate is not known yet. */
 type Point = { at: Date; lag: number | null; rate: number | null };
 
-/** The points of samples in the order of time. */
-export function chartPoints(samples: Sample[]): Point[] {
-  return samples.flatMap(({ at, lagSeconds: lag, applied }, index): Point[] => {
-    const before = samples[index - 1];
-    const elapsedMs = before ? at.getTime() - before.at.getTime() : Infinity;
-    if (!before || elapsedMs > gapMs)
+/** The generation that was served at an instant. */
+const servedAt = ({ registry }: Facts, at: Date) =>
+  (registry?.history.findLast((one) => one.to === 'active' && one.at <= at) ?? registry)?.generation;
+
+/** The points of what was served, from samples in the order of time. They end at the facts, also while no projector runs. */
+export function chartPoints(facts: Facts, samples: Sample[]): Point[] {
+  const active = facts.generations.find((one) => one.generation.number === facts.registry?.generation);
+  if (!active) return [];
+  const present = {
+    generation: active.generation.number,
+    at: facts.now,
+    lagSeconds: active.lagSeconds,
+    applied: active.partitions.reduce((sum, one) => sum + one.applied, 0),
+  };
+  const served = samples.filter(({ at, generation }) => at < facts.now && generation === servedAt(facts, at));
+  return [...served, present].flatMap((one, index, all): Point[] => {
+    const { at, lagSeconds: lag, applied } = one;
+    const before = all[index - 1];
+    if (before?.generation !== one.generation) return [{ at, lag, rate: null }];
+    const elapsedMs = at.getTime() - before.at.getTime();
+    const rate = Math.max(0, applied - before.applied) / (elapsedMs / 1_000);
+    if (elapsedMs <= gapMs) return [{ at, lag, rate: one === present ? null : rate }];
+    const end = new Date(before.at.getTime() + sampleEveryMs);
+    // Only of the outage that is going on it is known that the lag rose all the time.
+    if (one !== present)
       return [
-        ...(before ? [{ at: new Date(before.at.getTime() + sampleEveryMs), lag: null, rate: null }] : []),
+        { at: end, lag: null, rate: null },
         { at, lag, rate: null },
       ];
-    return [{ at, lag, rate: Math.max(0, applied - before.applied) / (elapsedMs / 1_000) }];
+    const then = before.lagSeconds === null ? null : before.lagSeconds + sampleEveryMs / 1_000;
+    return [
+      { at: end, lag: then, rate },
+      { at, lag, rate },
+    ];
   });
 }
 
 /** Lag and throughput of the last hour. The script draws them; the table beneath has them without it. */
-export function charts(samples: Sample[], now: Date): Html {
-  const points = chartPoints(samples);
+export function charts(facts: Facts, samples: Sample[]): Html {
+  const { now } = facts;
+  const points = chartPoints(facts, samples);
   if (!points.some(({ rate }) => rate !== null)) return html``;
   return html`<div class="charts">
       ${chart('Lag in the last hour', ' s', now, points, ({ lag }) => lag)}

@@ -29,7 +29,7 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
       verdict: staleness(now) ?? html`<p class="verdict ${classes[report.verdict]}">${report.sentence}</p>`,
       findings: cards(findings.filter(({ severity }) => severity !== 'progress')),
       tiles: tiles(now.value),
-      charts: saved.value ? charts(saved.value.samples, saved.value.now) : html``,
+      charts: saved.value ? charts(facts, saved.value) : html``,
       replicas: replicasTable(facts),
       fresh,
     };
