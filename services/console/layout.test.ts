@@ -24,6 +24,9 @@ test('instants in a text are ages, with the instant as title', () => {
   const shown = withAges(`expired at ${at}: <gone>; complete up to ${at} (7199 s ago), 0 left`);
   expect(text(shown)).toBe('expired 2 h ago: &#60;gone&#62;; complete up to 2 h ago, 0 left');
   expect(shown.html).toContain(`<time title="${at}">`);
+  expect(text(withAges(`no projector has run since ${at}, or since ${at} or before`))).toBe(
+    'no projector has run for 2 h, or for 2 h or longer',
+  );
 });
 
 test('an id may break after its separators', () => {

@@ -14,14 +14,14 @@ export type Page = {
   title: string;
   /** Content that does not change by itself, such as a form; `query` is that of the URL. */
   fixed?: (query: URLSearchParams) => Promise<Html> | Html;
-  /** The content that changes, read again while a client watches. */
+  /** The content that changes, read again while a client watches; `fresh` says how old it is. */
   regions?: (query: URLSearchParams) => Promise<Regions>;
 };
 
 /** The complete HTML of a page. Without JavaScript the browser loads it again every ten seconds. */
 export async function renderPage(pages: Page[], page: Page, query: URLSearchParams): Promise<string> {
-  const regions = Object.entries((await page.regions?.(query)) ?? {});
-  const isLive = regions.length > 0;
+  const { fresh, ...regions } = (await page.regions?.(query)) ?? {};
+  const isLive = fresh !== undefined;
   return pageDocument({
     title: page.title,
     site: 'Read model console',
@@ -39,11 +39,14 @@ export async function renderPage(pages: Page[], page: Page, query: URLSearchPara
       ${isLive ? html`<noscript><meta http-equiv="refresh" content="10" /></noscript>` : html``}`,
     body: html`<h1>${page.title}</h1>
       ${isLive ? html`<p id="lost" class="finding bad" role="alert" hidden></p>` : html``}
-      ${(await page.fixed?.(query)) ?? html``}
-      ${regions.map(([id, content]) => html`<div id="${id}" data-live ${role(id)}>${content}</div>`)}`,
+      ${fresh ? region('fresh', fresh) : html``} ${(await page.fixed?.(query)) ?? html``}
+      ${Object.entries(regions).map(([id, content]) => region(id, content))}`,
     footer: html`The console changes nothing. To change something, run the commands that it shows.`,
   });
 }
+
+const region = (id: string, content: Html): Html =>
+  html`<div id="${id}" data-live ${role(id)}>${content}</div>`;
 
 /** A screen reader reads a changed verdict aloud. The other regions change too often for that. */
 const role = (id: string): Html => (id === 'verdict' ? html` role="status"` : html``);
@@ -81,12 +84,12 @@ export const command = (text: string): Html =>
     ><button type="button" class="secondary outline" data-copy="${text}" aria-label="Copy: ${text}"></button
   ></span>`;
 
-/** Names with their values. */
-export const definitions = (rows: [string, Html | string][], style = ''): Html =>
+/** Names with their values; `state` is a class. */
+export const definitions = (rows: [name: string, value: Html | string, state?: string][], style = ''): Html =>
   html`<dl class="${style}">
     ${rows.map(
-      ([name, value]) =>
-        html`<div>
+      ([name, value, state = '']) =>
+        html`<div class="${state}">
           <dt>${name}</dt>
           <dd>${value}</dd>
         </div>`,
@@ -114,22 +117,33 @@ export function duration(inSeconds: number): string {
   return `${Math.round(inSeconds / size)} ${unit}`;
 }
 
-/** How long ago an instant was, or in how long it will be: `6 s ago`, with the instant as its title. */
+/** A time relative to now, with the instant as its title. */
+const relative = (at: Date, text: string): Html => html`<time title="${at.toISOString()}">${text}</time>`;
+
+const secondsSince = (at: Date, now: Date) => Math.round((now.getTime() - at.getTime()) / 1_000);
+
+/** How long ago an instant was, or in how long it will be: `6 s ago`. */
 export function ago(at: Date, now = new Date()): Html {
-  const age = Math.round((now.getTime() - at.getTime()) / 1_000);
+  const age = secondsSince(at, now);
   // The clocks of two machines may differ by some seconds.
-  const isFuture = age < -60;
-  const apart = isFuture ? -age : Math.max(0, age);
-  const text = duration(apart);
-  return html`<time title="${at.toISOString()}">${isFuture ? `in ${text}` : `${text} ago`}</time>`;
+  return relative(at, age < -60 ? `in ${duration(-age)}` : `${duration(Math.max(0, age))} ago`);
 }
 
 /** The time of a record, as by `ago`. */
 export const timeOf = (time: string | null): Html =>
   time === null ? html`${recordTimeText(time)}` : ago(new Date(time));
 
-/** A text with its instants shown as by `ago`, without `at` before and without an age behind. */
-export const withAges = (text: string): Html =>
-  html`${text
-    .split(/(?:\bat )?(\d{4}-\d\d-\d\dT[\d:.]+Z)(?: \(-?\d+ s ago\))?/)
-    .map((part, index) => (index % 2 === 1 ? ago(new Date(part)) : html`${part}`))}`;
+const instants = /(?:\b(at|since) )?(\d{4}-\d\d-\d\dT[\d:.]+Z)(?: \(-?\d+ s ago\))?( or before)?/;
+
+/** A text with its instants as by `ago`, without `at` before and without an age behind; `since` an instant is `for 6 s`. */
+export function withAges(text: string): Html {
+  const parts = text.split(instants);
+  return html`${parts.map((part = '', index) => {
+    if (index % 4 === 0) return html`${part}`;
+    if (index % 4 !== 2) return html``;
+    const at = new Date(part);
+    if (parts[index - 1] !== 'since') return ago(at);
+    const past = duration(Math.max(0, secondsSince(at, new Date())));
+    return html`for ${relative(at, past)}${parts[index + 1] ? ' or longer' : ''}`;
+  })}`;
+}

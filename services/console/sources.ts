@@ -64,4 +64,4 @@ export type Sources = ReturnType<typeof createSources>;
 export type LetterQuery = { topic: string | undefined; reason: string | undefined; after: string };
 
 /** Dead letters on one page. */
-export const lettersMax = 50;
+export const lettersMax = 20;

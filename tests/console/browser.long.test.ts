@@ -35,7 +35,7 @@ const withOperator = (
 test('a page follows the projectors while it is open, and keeps the focus', async () => {
   await withOperator({}, async ({ page, open }) => {
     await open('/lag');
-    await page.locator('summary', { hasText: topic('contact') }).click();
+    await page.getByRole('link', { name: topic('contact') }).click();
     await page.getByText(`${topic('contact')}/0`).waitFor();
     await open('/dead-letters');
     const link = page.getByRole('link', { name: `${topic('tag')}/0/1` });

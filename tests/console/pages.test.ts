@@ -19,6 +19,8 @@ describe('the pages of the console', () => {
 
   const shows = (path: string, ...texts: (string | RegExp)[]) => untilShown(() => console, path, ...texts);
 
+  const contacts = () => `/lag?topic=${topic('contact')}`;
+
   it('say so before a projector has started', async () => {
     await shows('/', 'Unknown: no projector has started on this database', 'GENERATION=1 npm run projector');
     await shows('/lag', 'No topic is known yet');
@@ -31,16 +33,17 @@ describe('the pages of the console', () => {
     await shows(
       '/lag',
       '11 topics and 11 partitions of generation 1',
-      `${topic('contact')}/0 1 1 0 0 s follows`,
+      `${topic('contact')} 1 1 0 0 s follows`,
     );
+    await shows(contacts(), `${topic('contact')}/0 1 1 0 0 s follows`);
     await stop();
     await publish(created('contact', 'con_2'), created('contact', 'con_3'));
     // As if the projector had stopped an hour ago.
     const anHourAgo = new Date(Date.now() - 3_600_000);
-    const contacts = { _id: `1/${topic('contact')}/0` };
-    await progressOf(environment.control).updateOne(contacts, { $set: { completeTo: anHourAgo } });
+    const contact = { _id: `1/${topic('contact')}/0` };
+    await progressOf(environment.control).updateOne(contact, { $set: { completeTo: anHourAgo } });
     await shows(
-      '/lag',
+      contacts(),
       new RegExp(`${topic('contact')}/0 1 3 0 3,[56]\\d\\d s 2 left: no projector applies a partition none`),
     );
     await shows('/', 'Records to apply 2', 'Projectors 0');
@@ -51,14 +54,14 @@ describe('the pages of the console', () => {
     await start({ through: (kafka) => waitingKafka(kafka, () => held.promise) });
     const member = `${environment.config.KAFKA_CLIENT_ID}-[0-9a-f-]{36}`;
     await shows(
-      '/lag',
+      contacts(),
       new RegExp(
         `${topic('contact')}/0 1 3 .* 2 left: [a-z ]+ projector 1 .* projector 1 1 ${release} 11 [0-9a-f.:]+ ${member}`,
       ),
     );
     held.resolve();
     await applied();
-    await shows('/lag', `${topic('contact')}/0 3 3`);
+    await shows(contacts(), `${topic('contact')}/0 3 3`);
   });
 });
 
@@ -129,6 +132,9 @@ describe('a dead letter and a document', () => {
     expect(text).toMatch(new RegExp(`state ticket ti_1 living 1 ${topic('ticket')}/0/0 \\d+ s ago`));
     expect(text).toContain('fresh join no difference');
     expect(page).toContain('tag <a href="/explain?id=tag_missing">tag_missing</a>');
+    expect(page).toContain(
+      `<a href="/lag?generation=1&#38;topic=${topic('ticket')}">${topic('ticket')}/0/0</a>`,
+    );
     expect(page).toMatch(/<time title="\d{4}-[^"]*">\d+ s ago/);
   });
 
@@ -203,7 +209,7 @@ describe('more dead letters than a page shows', () => {
     const first = await console.read('/dead-letters');
     expect(first).toContain('<a href="/explain?id=tag_100">');
     expect(first).toContain('<time title="2023-11-14T22:13:20.000Z">');
-    expect(textOf(first)).toMatch(/tag_100 bad_data: data: must be another \d+ days ago \d+ s ago redrive/);
+    expect(textOf(first)).toMatch(/tag_100 bad_data: data: must be another \d+ days ago redrive/);
   });
 
   it('are filtered by topic and by reason', async () => {
@@ -245,15 +251,17 @@ describe('a rebuild in a cluster', () => {
     );
     await start({ settings: { GENERATION: 2 } });
     const notCompared = 'generation 2 was not compared with the active one support-cli rebuild compare 2';
-    await shows('Generation 2: ready', `Next ${notCompared}`, `✗ failed ${notCompared}`, 'Catch up done');
+    await shows('Generation 2: ready', `✗ failed ${notCompared}`, 'Catch up done');
     await run('compare', '2');
     await shows(
       /2 documents compared with generation 1: 0 unintended differences, .* \d+ s ago/,
       '✓ it was compared with the active generation, without a difference',
-      'Next every check holds support-cli rebuild promote 2',
+      'every check holds support-cli rebuild promote 2',
     );
     await run('promote', '2');
     await shows('Generation 2: active', 'Generation 1: standby', 'support-cli rebuild rollback 1');
-    await shows(/\d+ s ago 2 ready → active .* 2 building → catching-up .* 1 nothing → active projector/);
+    await shows(
+      /\d+ s ago 1: active → standby 2: ready → active .* 2: building → catching-up .* 1: nothing → active projector/,
+    );
   }, 120_000);
 });

@@ -89,7 +89,7 @@ test('an idle system', async () => {
     appliedThen -= rate(back) * 20;
   }
   paths.explain = `/explain?id=${await ticketId()}`;
-  await untilShown(() => console, '/', 'All is well', 'Records a second 0', /ago [67] s \d\d/);
+  await untilShown(() => console, '/', 'All is well', 'Records to apply 0', /ago [67] s \d\d/);
   await pictured('idle');
 }, 240_000);
 

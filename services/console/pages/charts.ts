@@ -13,7 +13,7 @@ type Point = { at: Date; lag: number | null; rate: number | null };
 const servedAt = ({ registry }: Facts, at: Date) =>
   (registry?.history.findLast((one) => one.to === 'active' && one.at <= at) ?? registry)?.generation;
 
-/** The points of what was served, from samples in the order of time. They end at the facts, also while no projector runs. */
+/** The points of the served generations, from samples in the order of time. They end at the facts, also while no projector runs. */
 export function chartPoints(facts: Facts, samples: Sample[]): Point[] {
   const active = facts.generations.find((one) => one.generation.number === facts.registry?.generation);
   if (!active) return [];
@@ -50,7 +50,8 @@ export function chartPoints(facts: Facts, samples: Sample[]): Point[] {
 export function charts(facts: Facts, samples: Sample[]): Html {
   const { now } = facts;
   const points = chartPoints(facts, samples);
-  if (!points.some(({ rate }) => rate !== null)) return html``;
+  const isDrawn = (field: 'lag' | 'rate') => points.filter((point) => point[field] !== null).length > 1;
+  if (!isDrawn('lag') || !isDrawn('rate')) return html``;
   return html`<div class="charts">
       ${chart('Lag in the last hour', ' s', now, points, ({ lag }) => lag)}
       ${chart('Records applied a second in the last hour', '', now, points, ({ rate }) => rate)}

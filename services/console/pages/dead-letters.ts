@@ -9,7 +9,6 @@ import {
 } from '../../operations/dead-letters/list.ts';
 import { nextSteps } from '../../operations/dead-letters/redrive-selected.ts';
 import {
-  ago,
   breakable,
   command,
   definitions,
@@ -93,13 +92,12 @@ function letters(query: LetterQuery, { deadLetters, total }: DeadLetterList): Ht
   const last = shown.at(-1);
   return html`${table(
       `${counted(shown.length, 'dead letter')}${query.after && ` after ${query.after}`}, in the order of their ids`,
-      ['Dead letter', 'Key', 'Detail', "Kafka's time", 'Last stored', 'Next'],
+      ['Dead letter', 'Key', 'Detail', "Kafka's time", 'Next'],
       shown.map((one) => [
         link({ id: one.id }, one.id),
         keyLink(one),
         html`${one.reason}: ${one.detail}`,
         timeOf(one.recordAt),
-        html`${ago(new Date(one.lastAt))}`,
         html`${one.next ?? 'redrive by another release'}`,
       ]),
     )}

@@ -13,6 +13,7 @@ import {
   ingredients,
   notFoundText,
   placeText,
+  type Ingredient,
   type Row,
 } from '../../operations/explain/rows.ts';
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
@@ -20,6 +21,7 @@ import type { ConsoleConfig } from '../config.ts';
 import { ago, command, definitions, number, timeOf, withAges, type Page } from '../layout.ts';
 import type { RenderWithDeadline } from '../readings.ts';
 import type { Sources } from '../sources.ts';
+import { topicPath } from './topics.ts';
 
 type Deps = { mongo: MongoClient; config: ConsoleConfig; sources: Sources; render: RenderWithDeadline };
 
@@ -72,10 +74,14 @@ const ingredientsTable = (document: ExplainedDocument): Html =>
       html`${kind} ${id === document.id ? id : explainLink(id)}`,
       html`${status}`,
       version === null ? html`` : number(version),
-      html`${record ? placeText(record) : ''}`,
+      record ? recordLink(document, record) : html``,
       record ? timeOf(record.time) : html``,
     ]),
   );
+
+/** To the progress of its topic. */
+const recordLink = ({ generation }: ExplainedDocument, record: NonNullable<Ingredient['record']>): Html =>
+  html`<a href="${topicPath(generation, record.topic)}">${placeText(record)}</a>`;
 
 const refusedTable = (refused: Explanation['refused']): Html =>
   table(

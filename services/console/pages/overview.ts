@@ -1,9 +1,10 @@
+import { isBuild } from '../../../shared/control/generations.ts';
 import { html, table, type Html } from '../../../shared/pages/html.ts';
-import type { Facts } from '../../operations/facts.ts';
+import { deadLettersMax, type Facts } from '../../operations/facts.ts';
 import type { Finding } from '../../operations/findings.ts';
-import { deadLettersMax } from '../../operations/facts.ts';
-import { charts } from './charts.ts';
+import type { GenerationReport } from '../../operations/report.ts';
 import {
+  withAges,
   ago,
   command,
   definitions,
@@ -11,10 +12,12 @@ import {
   number,
   seconds,
   staleness,
-  withAges,
   type Page,
 } from '../layout.ts';
 import type { Overview, Sources } from '../sources.ts';
+import { buildSteps, firstLoad, paceText } from './build-steps.ts';
+import { cards, causes, classes } from './cards.ts';
+import { charts } from './charts.ts';
 
 /** Whether customers get current data, and if not, the reason and the command that helps. */
 export const overviewPage = ({ overview, samples }: Sources): Page => ({
@@ -24,11 +27,13 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
     const [now, saved] = await Promise.all([overview.get(), samples.get()]);
     const fresh = freshness(now);
     if (!now.value) return { verdict: html`<p class="verdict bad">Unknown.</p>`, fresh };
-    const { facts, findings, report } = now.value;
+    const { facts, report } = now.value;
+    const active = report.generations.find((one) => one.number === report.active);
     return {
-      verdict: staleness(now) ?? html`<p class="verdict ${classes[report.verdict]}">${report.sentence}</p>`,
-      findings: cards(findings.filter(({ severity }) => severity !== 'progress')),
-      tiles: tiles(now.value),
+      ...judgement(now.value, active, staleness(now)),
+      load: isFirstLoad(active) ? firstLoad(active) : html``,
+      tiles: tiles(now.value, active),
+      builds: html`${report.generations.filter(isBuild).map((build) => buildLink(facts, build))}`,
       charts: saved.value ? charts(facts, saved.value) : html``,
       replicas: replicasTable(facts),
       fresh,
@@ -36,23 +41,48 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
   },
 });
 
-const classes = { well: 'good', progress: 'good', attention: 'warn', bad: 'bad' } as const;
+type Active = GenerationReport | undefined;
 
-/** Findings, each with the command that helps. */
-export const cards = (findings: Finding[]): Html =>
-  html`<ul class="cards">
-    ${findings.map(
-      ({ generation, severity, text, remedy }) =>
-        html`<li class="finding ${classes[severity]}">
-          ${generation === null ? '' : `generation ${generation}: `}${withAges(text)}
-          ${remedy === null ? html`` : command(remedy)}
-        </li>`,
-    )}
-  </ul>`;
+/** Whether the served generation was never complete. */
+const isFirstLoad = (active: Active): active is GenerationReport =>
+  active?.lagSeconds === null && active.lag > 0;
 
-function tiles({ facts, report }: Overview): Html {
-  const active = report.generations.find((one) => one.number === report.active);
-  const perSecond = active?.topics.reduce((sum, one) => sum + one.recordsPerSecond, 0) ?? 0;
+/** The verdict, with the command of the finding that it names, and the other findings. */
+function judgement({ findings, report }: Overview, active: Active, stale: Html | null) {
+  const told = causes(findings).filter(({ severity }) => severity !== 'progress');
+  const isNamed = ({ text }: Finding) => report.sentence.includes(text);
+  // The progress of a first load is shown instead of its lag.
+  const isLoad = ({ name, generation }: Finding) =>
+    name === 'lag' && generation === active?.number && isFirstLoad(active);
+  const rest = told.filter((one) => !isNamed(one) && !isLoad(one));
+  const isLoading = isFirstLoad(active) && rest.every(({ severity }) => severity !== 'bad');
+  const remedy = told.find(isNamed)?.remedy;
+  return {
+    verdict:
+      stale ??
+      html`<p class="verdict ${isLoading ? 'warn' : classes[report.verdict]}">
+        ${withAges(report.sentence)} ${remedy ? command(remedy) : html``}
+      </p>`,
+    findings: cards(rest),
+  };
+}
+
+const buildLink = (facts: Facts, build: GenerationReport): Html => {
+  const { generation } = facts.generations.find((one) => one.generation.number === build.number) ?? {};
+  return html`<h2><a href="/generations">Generation ${build.number}: ${build.condition}</a></h2>
+    ${buildSteps(build, generation?.report?.differences)}`;
+};
+
+function tiles({ facts, findings, report }: Overview, active: Active): Html {
+  /** The class of the worst of these findings, of the system and of the served generation. */
+  const state = (...names: Finding['name'][]): string => {
+    const [worst] = findings.filter(
+      ({ name, generation }) => names.includes(name) && [null, report.active].includes(generation),
+    );
+    return worst ? classes[worst.severity] : '';
+  };
+  const isLagKnown = active?.topics.every(({ lag }) => lag !== null);
+  const members = facts.kafka.members.get(report.active ?? 0);
   const more = report.deadLetters >= deadLettersMax ? ' or more' : '';
   return definitions(
     [
@@ -60,14 +90,24 @@ function tiles({ facts, report }: Overview): Html {
         'Data-As-Of',
         html`${active?.watermark && active.lagSeconds !== null ? ago(active.watermark, facts.now) : 'none yet'}
           <small>lag ${seconds(active?.lagSeconds ?? null)}</small>`,
+        active?.lagSeconds === null ? '' : state('lag'),
       ],
-      ['Records to apply', html`<a href="/lag">${number(active?.lag ?? null)}</a>`],
-      ['Records a second', number(perSecond)],
-      ['Dead letters', html`<a href="/dead-letters">${number(report.deadLetters)}${more}</a>`],
-      ['API replicas', number(facts.replicas.length)],
+      [
+        'Records to apply',
+        html`<a href="/lag">${number(active && isLagKnown ? active.lag : null)}</a>
+          <small>${active && isLagKnown && !isFirstLoad(active) ? paceText(active) : ''}</small>`,
+        state('kafka', 'leaders'),
+      ],
+      [
+        'Dead letters',
+        html`<a href="/dead-letters">${number(report.deadLetters)}${more}</a>`,
+        state('dead-letters'),
+      ],
+      ['API replicas', number(facts.replicas.length), state('api')],
       [
         'Projectors',
-        html`<a href="/lag">${number(facts.kafka.members.get(report.active ?? 0)?.length ?? null)}</a>`,
+        html`<a href="/lag">${number(members?.length ?? null)}</a>`,
+        state('projectors', 'group'),
       ],
       ['Generation', html`<a href="/generations">${report.active ?? 'none yet'}</a>`],
     ],

@@ -1,81 +1,95 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { isBuild } from '../../../shared/control/generations.ts';
 import type { Facts } from '../../operations/facts.ts';
 import type { Member, Owner } from '../../../shared/kafka/group-members.ts';
-import { byLag, type PartitionFacts, type TopicFacts } from '../../operations/partitions.ts';
-import { progressText } from '../../operations/progress-text.ts';
+import { byLag, type TopicFacts } from '../../operations/partitions.ts';
+import { followsWithinSeconds, progressText } from '../../operations/progress-text.ts';
 import type { GenerationReport } from '../../operations/report.ts';
-import { freshness, number, seconds, staleness, type Page } from '../layout.ts';
+import { staleAfterSeconds } from '../../operations/rules/generation.ts';
+import { freshness, number, seconds, staleness, withAges, type Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 
 /** Of a topic with more partitions, these with the longest lag are listed. */
 const partitionsMax = 200;
 
-/** The topics of the active generation, each with its partitions, and the projectors that apply them. */
+/** The topics of a generation, or the partitions of one of them, and the projectors that apply them. */
 export const topicsPage = ({ overview }: Sources): Page => ({
   path: '/lag',
   title: 'Topics',
-  regions: async () => {
+  regions: async (query) => {
     const now = await overview.get();
     const fresh = freshness(now);
     const { facts, report } = now.value ?? {};
-    const active = report?.generations.find((one) => one.number === report.active);
-    if (!facts || !active) return { topics: html`<p>No topic is known yet.</p>`, fresh };
+    const number = Number(query.get('generation') ?? report?.active);
+    const shown = report?.generations.find((one) => one.number === number);
+    if (!facts || !shown) return { topics: html`<p>No topic is known yet.</p>`, fresh };
+    const members = facts.kafka.members.get(number) ?? [];
+    const topic = shown.topics.find((one) => one.topic === query.get('topic'))?.topic;
     return {
       stale: staleness(now) ?? html``,
-      topics: topicRows(active, facts.kafka.members.get(active.number) ?? []),
+      topics: topic ? partitionsTable(shown, topic, members) : topicsTable(shown),
       projectors: membersTable(facts),
       fresh,
     };
   },
 });
 
-const titles = ['Topic', 'Position', 'End', 'Records/s', 'Lag', 'Progress'] as const;
+const titles = ['Position', 'End', 'Records/s', 'Lag', 'Progress'];
 
-/** A row for each topic, which opens into a table of its partitions. */
-const topicRows = ({ number: generation, topics, partitions }: GenerationReport, members: Member[]): Html =>
+/** The page of the topics of a generation, or of one of them. */
+export const topicPath = (generation: number, topic?: string): string =>
+  `/lag?${new URLSearchParams({ generation: `${generation}`, ...(topic && { topic }) }).toString()}`;
+
+const topicsTable = (shown: GenerationReport): Html =>
   html`<p class="muted">
-      ${counted(topics.length, 'topic')} and ${counted(partitions.length, 'partition')} of generation
-      ${generation}. The lag is the age of the oldest record that may be missing, less the lateness allowance.
+      The lag is the age of the oldest record that may be missing, less the lateness allowance.
     </p>
-    <div class="row titles" aria-hidden="true">${titles.map((title) => html`<span>${title}</span>`)}</div>
-    ${topics.map((one) => {
-      const [name, ...cells] = measures(one, one.topic, topics);
-      return html`<details id="topic-${one.topic}">
-        <summary class="row" id="open-${one.topic}">
-          <strong>${name}</strong>
-          ${cells.map((cell, index) => html`<span data-label="${titles[index + 1] ?? ''}">${cell}</span>`)}
-        </summary>
-        ${partitionsTable(
-          partitions.filter(({ topic }) => topic === one.topic),
-          topics,
-          members,
-        )}
-      </details>`;
-    })}`;
+    ${table(
+      `${counted(shown.topics.length, 'topic')} and ${counted(shown.partitions.length, 'partition')} of generation ${shown.number}`,
+      ['Topic', ...titles],
+      shown.topics.map((one) => [
+        html`<a href="${topicPath(shown.number, one.topic)}">${one.topic}</a>`,
+        ...measures(one, shown),
+      ]),
+    )}`;
 
-const measures = (one: TopicFacts, name: string, topics: TopicFacts[]): [Html, ...Html[]] => [
-  html`${name}`,
+function partitionsTable(shown: GenerationReport, topic: string, members: Member[]): Html {
+  const partitions = shown.partitions.filter((one) => one.topic === topic).toSorted(byLag);
+  const more = partitions.length > partitionsMax ? `, the first ${partitionsMax}` : '';
+  return html`<p><a href="${topicPath(shown.number)}">All topics of generation ${shown.number}</a></p>
+    ${table(
+      `${counted(partitions.length, 'partition')} of ${topic}, the longest lag first${more}`,
+      ['Partition', ...titles, 'Projector'],
+      partitions
+        .slice(0, partitionsMax)
+        .map((one) => [
+          html`${one.topic}/${one.partition}`,
+          ...measures(one, shown),
+          html`${one.owner ? nameOf(one.owner, members) : 'none'}`,
+        ]),
+    )}`;
+}
+
+const measures = (one: TopicFacts, shown: GenerationReport): Html[] => [
   number(one.position),
   number(one.end),
   number(one.recordsPerSecond),
   seconds(one.lagSeconds),
-  html`${one.lag === 0 ? '' : `${one.lag === null ? 'unknown' : digits(one.lag)} left: `}${progressText(one, topics)}`,
+  html`<span class="finding ${severity(one, shown)}"
+    >${one.lag === 0 ? '' : `${one.lag === null ? 'unknown' : digits(one.lag)} left: `}${withAges(progressText(one, shown.topics))}</span
+  >`,
 ];
 
-function partitionsTable(partitions: PartitionFacts[], topics: TopicFacts[], members: Member[]): Html {
-  const more = partitions.length > partitionsMax ? `, the first ${partitionsMax}` : '';
-  return table(
-    `${counted(partitions.length, 'partition')}, the longest lag first${more}`,
-    ['Partition', ...titles.slice(1), 'Projector'],
-    partitions
-      .toSorted(byLag)
-      .slice(0, partitionsMax)
-      .map((one) => [
-        ...measures(one, `${one.topic}/${one.partition}`, topics),
-        html`${one.owner ? nameOf(one.owner, members) : 'none'}`,
-      ]),
-  );
+/** A build lags until it has caught up, and so does a first load, which has no lag yet. */
+function severity({ lagSeconds, cause }: TopicFacts, shown: GenerationReport): string {
+  if (isBuild(shown)) return '';
+  if (cause === 'unassigned' || cause === 'unreadable') return 'bad';
+  return (lagSeconds ?? 0) > staleAfterSeconds
+    ? 'bad'
+    : (lagSeconds ?? 0) > followsWithinSeconds
+      ? 'warn'
+      : '';
 }
 
 const nameOf = ({ memberId }: Owner, members: Member[]): string =>

@@ -1,0 +1,75 @@
+import { html, type Html } from '../../../shared/pages/html.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
+import type { GenerationReport } from '../../operations/report.ts';
+import { duration } from '../layout.ts';
+
+type Progress = Pick<GenerationReport, 'topics' | 'lag'>;
+
+/** A step; `done` is from 0 to 1. */
+type BuildStep = { name: string; done: number; text: string };
+
+const sum = ({ topics }: Progress, field: 'position' | 'end' | 'recordsPerSecond') =>
+  topics.reduce((total, topic) => total + topic[field], 0);
+
+/** `2 a second, 28 min left`: as long as all records take at this rate, and no shorter than a topic takes; empty without a rate. */
+export function paceText(of: Progress): string {
+  const rate = sum(of, 'recordsPerSecond');
+  const longest = Math.max(of.lag / rate, ...of.topics.map(({ secondsLeft }) => secondsLeft ?? 0));
+  return rate > 0 ? `${digits(Math.max(1, rate))} a second, ${duration(longest)} left` : '';
+}
+
+/** The load of everything up to the end of the log. */
+function loadStep(of: Progress, name: string): BuildStep {
+  const [position, end] = [sum(of, 'position'), sum(of, 'end')];
+  const text = [`${digits(position)} of ${counted(end, 'record')}`, paceText(of)].filter(Boolean).join(', ');
+  return { name, done: end === 0 ? 1 : Math.min(position / end, 0.999), text };
+}
+
+/** The steps of a build up to its promotion. The first that is not done is the current one. */
+function stepsOf(build: GenerationReport, differences: number | undefined): BuildStep[] {
+  const { state, afterLoad } = build;
+  const done = { done: 1, text: 'done' };
+  const [load, catchUp] = [loadStep(build, 'Load'), loadStep(build, 'Catch up')];
+  return [
+    state === 'building' ? load : { name: 'Load', ...done },
+    state === 'building'
+      ? { name: 'Catch up', done: 0, text: `${counted(afterLoad, 'record')} so far` }
+      : state === 'ready'
+        ? { name: 'Catch up', ...done }
+        : catchUp,
+    {
+      name: 'Compare',
+      done: differences === 0 ? 1 : 0,
+      text: differences === undefined ? 'not yet' : counted(differences, 'unintended difference'),
+    },
+    { name: 'Promote', done: 0, text: 'not yet' },
+  ];
+}
+
+/** The steps of a build. `differences` are those that a comparison has found. */
+export const buildSteps = (build: GenerationReport, differences: number | undefined): Html =>
+  stepper(build, stepsOf(build, differences));
+
+/** How far a generation is with its first load. */
+export const firstLoad = (of: GenerationReport): Html => stepper(of, [loadStep(of, 'First load')]);
+
+function stepper({ number }: GenerationReport, steps: BuildStep[]): Html {
+  const current = steps.find(({ done }) => done < 1);
+  return html`<ol class="stepper">
+    ${steps.map(
+      (step) =>
+        html`<li
+          class="${step.done === 1 ? 'done' : ''}"
+          ${step === current ? html`aria-current="step"` : html``}
+        >
+          <strong>${step.name}</strong>
+          <progress
+            max="1"
+            value="${step.done.toFixed(3)}"
+            aria-label="Generation ${number}: ${step.name}"
+          ></progress>
+          <small>${step.text}</small>
+        </li>`,
+    )}
+  </ol>`;
+}

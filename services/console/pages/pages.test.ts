@@ -1,0 +1,163 @@
+import type { HoldCause } from '../../../shared/control/hold-causes.ts';
+import { commandsIn } from '../../operations/deployment.ts';
+import { before, facts, now, own } from '../../operations/facts-for-tests.ts';
+import type { Facts } from '../../operations/facts.ts';
+import { findings } from '../../operations/findings.ts';
+import type { TopicFacts } from '../../operations/partitions.ts';
+import { report } from '../../operations/report.ts';
+import type { Page } from '../layout.ts';
+import type { Sources } from '../sources.ts';
+import { generationsPage } from './generations.ts';
+import { overviewPage } from './overview.ts';
+import { topicsPage } from './topics.ts';
+
+beforeAll(() => void jest.useFakeTimers({ now }));
+
+/** The regions of a page over facts, as one text. */
+async function shown(page: (sources: Sources) => Page, about: Facts, query = ''): Promise<string> {
+  const known = <T>(value: T) => ({ get: async () => ({ value, at: new Date(), problem: null }) });
+  const overview = known({ facts: about, findings: findings(about), report: report(about) });
+  const sources = { overview, samples: known([]), commands: commandsIn.source } as unknown as Sources;
+  const regions = await page(sources).regions?.(new URLSearchParams(query));
+  return Object.values(regions ?? {})
+    .map(({ html }) => html)
+    .join('\n')
+    .replace(/\s+/g, ' ');
+}
+
+const text = (page: string) => page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+const cards = (page: string) =>
+  [...page.matchAll(/<li class="finding (\w+)">(.*?)<\/li>/g)].map(
+    ([, state = '', card = '']) => `${state}: ${text(card).trim()}`,
+  );
+const tile = (page: string, name: string) =>
+  new RegExp(`<div class="(\\w*)"> <dt>${name}</dt> <dd>(.*?)</dd>`).exec(page)?.[1];
+
+const topic = (changes: Partial<TopicFacts> & { cause?: HoldCause | null } = {}): TopicFacts => ({
+  topic: 'support.contacts',
+  position: 25,
+  end: 125,
+  lag: 100,
+  lagSeconds: null,
+  recordsPerSecond: 5,
+  secondsLeft: 60,
+  cause: 'backlog',
+  waitingSince: null,
+  ...changes,
+});
+const stopped = { savedAt: before(480), lagSeconds: 475, watermark: before(480), lag: 40 };
+const kafkaAway = { ...facts([]).kafka, problem: 'connect ECONNREFUSED' };
+
+test('one cause is one card: without projectors, or without Kafka, no card says that the data lags', async () => {
+  const killed = await shown(overviewPage, facts([own(1, 'active', stopped)], { replicas: [] }));
+  expect(cards(killed)).toEqual([
+    'bad: no API replica is live',
+    'bad: generation 1: no projector has run for 8 min GENERATION=1 npm run projector',
+  ]);
+  const away = await shown(overviewPage, facts([own(1, 'active', stopped)], { kafka: kafkaAway }));
+  expect(cards(away)).toEqual(['bad: Kafka (KAFKA_BROKERS): connect ECONNREFUSED']);
+  const failing = own(1, 'active', { lagSeconds: 475 });
+  expect(cards(await shown(overviewPage, facts([failing])))).toEqual(['bad: generation 1: it lags by 475 s']);
+});
+
+test('a verdict that names a finding has its command, and no card repeats it', async () => {
+  const page = await shown(overviewPage, facts([own(1, 'active', { savedAt: before(60) })]));
+  expect(text(page)).toMatch(/Not well: no projector has run for 60 s ?. GENERATION=1 npm run projector/);
+  expect(cards(page)).toEqual([]);
+});
+
+test('a tile has the colour of its finding, and a number that Kafka alone knows is unknown without it', async () => {
+  const about = facts([own(1, 'active', { ...stopped, topics: [topic({ lag: null })] })], {
+    replicas: [],
+    deadLetters: 3,
+    kafka: kafkaAway,
+  });
+  const page = await shown(overviewPage, about);
+  const names = [
+    'Data-As-Of',
+    'Records to apply',
+    'Dead letters',
+    'API replicas',
+    'Projectors',
+    'Generation',
+  ];
+  expect(names.map((name) => tile(page, name))).toEqual(['bad', 'bad', 'warn', 'bad', 'bad', '']);
+  expect(text(page)).toMatch(/Records to apply unknown .* Projectors unknown/);
+});
+
+test('a first load is no failure: it shows its progress and the time left, which no topic exceeds', async () => {
+  const loading = { lagSeconds: null, watermark: null, lag: 100, topics: [topic({ secondsLeft: 240 })] };
+  const page = await shown(overviewPage, facts([own(1, 'active', loading)]));
+  expect(page).toContain('<p class="verdict warn">');
+  expect(page).toContain('<progress max="1" value="0.200" aria-label="Generation 1: First load"');
+  expect(text(page)).toContain('25 of 125 records, 5 a second, 4 min left');
+  expect(cards(page)).toEqual([]);
+  const dead = await shown(overviewPage, facts([own(1, 'active', { ...loading, savedAt: before(60) })]));
+  expect(dead).toContain('<p class="verdict bad">');
+});
+
+test('a rebuild stands on the overview', async () => {
+  const build = own(2, 'building', { lag: 100, topics: [topic()] });
+  const page = text(await shown(overviewPage, facts([own(1, 'active'), build])));
+  expect(page).toContain('Generation 2: building Load 25 of 125 records, 5 a second, 60 s left Catch up');
+});
+
+test('the served generation is the first, and named so even if it is stopped', async () => {
+  const about = facts([own(1, 'standby'), own(2, 'active', stopped)]);
+  const page = await shown(generationsPage, {
+    ...about,
+    registry: about.registry && { ...about.registry, generation: 2 },
+  });
+  expect([...page.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, title]) => title)).toEqual([
+    'Generation 2: active, stopped',
+    'Generation 1: standby',
+  ]);
+});
+
+test('a command stands once in a section, and a failed check names it', async () => {
+  const page = await shown(generationsPage, facts([own(1, 'active'), own(2, 'ready')]));
+  const copied = [...page.matchAll(/data-copy="([^"]*)"/g)].map(([, one]) => one);
+  expect(copied).toEqual(['npx support-cli rebuild compare 2']);
+  expect(text(page)).toContain('✗ failed generation 2 was not compared with the active one');
+  expect(text(page)).toContain('Checks before a promotion: 8 of 9 hold');
+});
+
+test('a switch is not offered while Kafka is away', async () => {
+  const page = await shown(
+    generationsPage,
+    facts([own(1, 'active'), own(2, 'standby')], { kafka: kafkaAway }),
+  );
+  expect(text(page)).toContain('✗ failed Kafka (KAFKA_BROKERS): connect ECONNREFUSED');
+  expect(page).not.toContain('rebuild rollback');
+});
+
+test('a promotion is one row of the history', async () => {
+  const about = facts([own(1, 'standby'), own(2, 'active')]);
+  const change = { at: now, by: 'ann', why: 'a promotion' };
+  const history = [
+    { ...change, generation: 1, from: 'active', to: 'standby' } as const,
+    { ...change, generation: 2, from: 'ready', to: 'active' } as const,
+  ];
+  const page = await shown(generationsPage, {
+    ...about,
+    registry: about.registry && { ...about.registry, history },
+  });
+  expect(page.match(/<tr>/g)).toHaveLength(2);
+  expect(text(page)).toContain('1: active → standby 2: ready → active ann a promotion');
+});
+
+test('the row of a topic that lags has a colour, except in a build', async () => {
+  const topics = [
+    topic({ lag: 0, cause: null, lagSeconds: 0 }),
+    topic({ lagSeconds: 20 }),
+    topic({ lagSeconds: 60 }),
+    topic({ cause: 'unassigned', lagSeconds: 0 }),
+  ];
+  const about = facts([own(1, 'active', { topics }), own(2, 'building', { topics })]);
+  const states = async (query: string) =>
+    [...(await shown(topicsPage, about, query)).matchAll(/<span class="finding (\w*)"/g)].map(
+      ([, state]) => state,
+    );
+  expect(await states('')).toEqual(['', 'warn', 'bad', 'bad']);
+  expect(await states('generation=2')).toEqual(['', '', '', '']);
+});
