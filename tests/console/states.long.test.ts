@@ -61,6 +61,8 @@ const pictured = (state: string, names = Object.keys(paths)) =>
     prefix: `${pictures}/${state}-`,
     ready: 'html[data-console=ready]',
     fullPage: true,
+    // Four screens of a phone.
+    heightMax: 4 * 844,
   });
 
 test('a loading system', async () => {
@@ -89,7 +91,7 @@ test('an idle system', async () => {
     appliedThen -= rate(back) * 20;
   }
   paths.explain = `/explain?id=${await ticketId()}`;
-  await untilShown(() => console, '/', 'All is well', 'Records to apply 0', /ago [67] s \d\d/);
+  await untilShown(() => console, '/', 'All is well', 'Records to apply 0 Dead letters', /ago [67] s \d\d/);
   await pictured('idle');
 }, 240_000);
 

@@ -67,7 +67,7 @@ const violations = `axe.run().then(({ violations }) => violations.map(({ id, nod
 /** How much wider than the screen the page is. */
 export const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
 
-/** Takes a picture of each path in both schemes at two widths, and holds it to the rules of axe and to its width. */
+/** Takes a picture of each path in both schemes at two widths, and holds it to the rules of axe, to its width and to a height. */
 export async function picture(
   browser: Browser,
   url: string,
@@ -77,7 +77,8 @@ export async function picture(
     ready = 'html',
     fullPage = false,
     axeWidths = [1280, 390],
-  }: { prefix: string; ready?: string; fullPage?: boolean; axeWidths?: number[] },
+    heightMax = Infinity,
+  }: { prefix: string; ready?: string; fullPage?: boolean; axeWidths?: number[]; heightMax?: number },
 ): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const)
     for (const width of [1280, 390]) {
@@ -91,6 +92,10 @@ export async function picture(
         const found = axeWidths.includes(width) ? await page.evaluate(violations) : [];
         expect([...at, found]).toEqual([...at, []]);
         expect([...at, await page.evaluate(overflow)]).toEqual([...at, 0]);
+        expect([...at, Number(await page.evaluate('document.body.scrollHeight')) > heightMax]).toEqual([
+          ...at,
+          false,
+        ]);
         await page.screenshot({ path: `${prefix}${name}-${width}-${colorScheme}.png`, fullPage });
       }
       await reader.leave();

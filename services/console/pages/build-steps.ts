@@ -14,8 +14,11 @@ const sum = ({ topics }: Progress, field: 'position' | 'end' | 'recordsPerSecond
 /** `2 a second, 28 min left`: as long as all records take at this rate, and no shorter than a topic takes; empty without a rate. */
 export function paceText(of: Progress): string {
   const rate = sum(of, 'recordsPerSecond');
+  if (rate === 0) return '';
+  const perSecond = `${digits(Math.max(1, rate))} a second`;
+  if (of.lag === 0) return perSecond;
   const longest = Math.max(of.lag / rate, ...of.topics.map(({ secondsLeft }) => secondsLeft ?? 0));
-  return rate > 0 ? `${digits(Math.max(1, rate))} a second, ${duration(longest)} left` : '';
+  return `${perSecond}, ${duration(longest)} left`;
 }
 
 /** The load of everything up to the end of the log. */
