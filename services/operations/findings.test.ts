@@ -219,6 +219,7 @@ test('the condition of a generation tells more than its state', () => {
   const of = (one: GenerationFacts, more = {}) => condition(findings(facts([active, one], more)), one);
   expect(of(ready())).toBe('ready');
   expect(of(ready(reject))).toBe('failing');
+  expect(of(own(2, 'standby', reject))).toBe('standby');
   expect(of(ready({ lagSeconds: 31 }))).toBe('lagging');
   expect(of(ready(silent))).toBe('stopped');
   expect(of(ready(silent), away)).toBe('stalled');
