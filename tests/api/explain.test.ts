@@ -7,6 +7,7 @@ import { threadQuery } from '../../services/api/resources/messages.ts';
 import { qaPageQuery } from '../../services/api/resources/qas.ts';
 import { remainingQuery } from '../../services/api/resources/tickets/conversations.ts';
 import { ticketFilters, ticketPageQuery } from '../../services/api/resources/tickets/query.ts';
+import { createdCursor } from '../../services/projector/retention/mongo-sweep-store.ts';
 import {
   ticketListQuery,
   ticketSorts,
@@ -53,6 +54,7 @@ beforeAll(async () => {
           type: types[index % types.length],
           conversationId: 'conv_1',
           ticketId: 'ti_1',
+          channelId: 'chan_1',
         };
         // Any order of updates works, as long as no update precedes the creation.
         const byUpdated = keyOf(index + ((index * 7_919) % (size - index)));
@@ -181,6 +183,15 @@ it('the start of several threads is one range for each, in their order', async (
     expect(read?.documents).toBe(300);
     expect(read?.keys).toBeLessThanOrEqual(300 + wanted.length);
   });
+});
+
+it('a sweep reads the conversations that may have expired, and no others', async () => {
+  const channel = { id: 'chan_1', orgId: 'org_a' };
+  const upTo = new Date(epochMs + 99 * stepMs);
+  const plan = planOf(await createdCursor(store.database, channel, '', upTo).explain('executionStats'));
+  explained.add('conversation channel');
+  expect(plan).toMatchObject({ scans: ['channel'], sorts: false, readsAll: false });
+  expectExamined([plan], ([read]) => expect(read).toEqual({ keys: 100, documents: 100 }));
 });
 
 it('every index with a sort key has its queries here', () => {

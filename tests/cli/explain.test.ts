@@ -118,14 +118,14 @@ describe('support-cli explain', () => {
     expect(code).toBe(0);
     expect(text).toMatch(/^ {2}status +living/m);
     expect(text).toContain(
-      `refused      ${topic('contact')}/0/1, version 99, wrong_organization: orgid: the entity is known under another organization → dead-letters show ${refused}`,
+      `refused      ${topic('contact')}/0/1, version 99, wrong_organization: orgid: the entity is known under another organization → npx support-cli dead-letters show ${refused}`,
     );
     // and also if no document has the id
     const unknown = await cli('explain', 'con_bad');
     expect(unknown.code).toBe(0);
     expect(unknown.text).toMatch(/^con_bad: no living generation has a document with this id\. Complete/);
     expect(unknown.text).toMatch(
-      /refused +\S+\/0\/2, not_json: value: must be JSON.* → dead-letters show \S+\/0\/2@\d+/,
+      /refused +\S+\/0\/2, not_json: value: must be JSON.* → npx support-cli dead-letters show \S+\/0\/2@\d+/,
     );
   });
 

@@ -21,6 +21,17 @@ type ReadsDeadLetters = 'readInDeadLetters' | 'eraseDeadLetters';
 /** The first sort key after everything that was created up to an instant. */
 const keyAfter = (createdUpTo: Date) => sortKey(new Date(createdUpTo.getTime() + 1), '');
 
+/** The conversations of a channel after a sort key that were created up to an instant. */
+export const createdCursor = (
+  database: Db,
+  { id, orgId }: { id: string; orgId: string },
+  after: string,
+  createdUpTo: Date,
+) =>
+  collectionOf<StoredDocument>(database, 'conversation')
+    .find({ 'state.channelId': id, orgId, byCreated: { $gt: after, $lt: keyAfter(createdUpTo) } })
+    .sort({ byCreated: 1 });
+
 /** The sweep's reads from one generation's database, and from the dead letters in the control database. */
 export const mongoSweepStore = ({ database, ...deps }: { database: Db } & DeadLetterDeps): SweepStore => ({
   ...expiring(database),
@@ -30,7 +41,6 @@ export const mongoSweepStore = ({ database, ...deps }: { database: Db } & DeadLe
 
 function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
   const channels = collectionOf<StoredDocument>(database, 'channel');
-  const conversations = collectionOf<StoredDocument>(database, 'conversation');
   return {
     readChannels: async (after) => {
       const found = await channels
@@ -46,22 +56,16 @@ function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
       const found = await channels.findOne({ _id: id }, { projection });
       return ((found?.state ?? found)?.dataRetentionDays ?? null) as number | null;
     },
-    readConversations: async ({ id, orgId }, after, createdUpTo) => {
+    readConversations: async (channel, after, createdUpTo) => {
       type Found = StoredEnvelope & { state?: { updatedAt: Date }; byCreated?: string };
-      const found = await (
-        createdUpTo
-          ? conversations.find({
-              'state.channelId': id,
-              orgId,
-              byCreated: { $gt: after, $lt: keyAfter(createdUpTo) },
-            })
-          : conversations.find(
-              { refs: refOf('channel', id), orgId, _id: { $gt: after } },
-              { hint: 'references' },
-            )
-      )
+      const { id, orgId } = channel;
+      const cursor = createdUpTo
+        ? createdCursor(database, channel, after, createdUpTo)
+        : collectionOf<StoredDocument>(database, 'conversation')
+            .find({ refs: refOf('channel', id), orgId, _id: { $gt: after } }, { hint: 'references' })
+            .sort({ _id: 1 });
+      const found = await cursor
         .project<Found>({ ...envelope, 'state.updatedAt': 1, byCreated: 1 })
-        .sort(createdUpTo ? { byCreated: 1 } : { _id: 1 })
         .limit(pageSize)
         .toArray();
       return found.map(({ state, byCreated = '', ...conversation }) => ({
