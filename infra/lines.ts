@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 /** `npm run lines`: the lines of the tracked files by area, and the lines of test to a line of production. */
 const areas: [name: string, files: RegExp][] = [
   ['docs', /\.md$/],
-  ['unit tests', /^(clients|infra|services|shared)\/.*\.test\.ts$/],
+  ['unit tests', /^(clients|infra|services|shared)\/.*(\.test|-for-tests)\.ts$/],
   ['tests', /^tests\//],
   ['production', /^(clients|services|shared)\//],
   ['tooling', /^(infra\/|[^/]+\.(mjs|yml)$)/],

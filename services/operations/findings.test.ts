@@ -57,7 +57,7 @@ test.each<[string, Facts, string[], string]>([
   ['a lag of 9 s', alone({ lagSeconds: 9 }), [], well],
   ['a lag of 15 s', alone({ lagSeconds: 15 }), ['lag attention'], attention],
   ['a lag of 40 s', alone({ lagSeconds: 40 }), ['lag bad'], 'Stale: Data-As-Of lags by 40 s.'],
-  ['no watermark', alone({ lagSeconds: null }), ['lag bad'], 'Unknown: some partitions'],
+  ['no watermark', alone({ lagSeconds: null }), ['lag bad'], 'First load: '],
   ['a silent projector', alone(silent), ['projectors bad'], 'Not well: no projector has run since 2026-'],
   ['Kafka away for long', alone(silent, away), ['kafka bad', 'projectors bad'], 'Not well: Kafka'],
   ['a projector that saves nothing', alone(silent, living), ['projectors bad'], 'Not well: its projectors'],

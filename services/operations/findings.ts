@@ -1,4 +1,4 @@
-import { digits } from '../../shared/runtime/counted.ts';
+import { counted, digits } from '../../shared/runtime/counted.ts';
 import { isBuild, type GenerationState } from '../../shared/control/generations.ts';
 import { commandsIn } from './deployment.ts';
 import type { Facts, GenerationFacts } from './facts.ts';
@@ -128,12 +128,7 @@ export type Verdict = { state: 'well' | 'attention' | 'bad'; sentence: string };
 export function verdict(facts: Facts, all: Finding[]): Verdict {
   const active = facts.generations.find(({ generation }) => generation.state === 'active');
   if (!active) return { state: 'bad', sentence: 'Unknown: no projector has started on this database.' };
-  if (active.lagSeconds === null)
-    return {
-      state: 'bad',
-      sentence:
-        'Unknown: some partitions were never applied to the end of their log, so there is no Data-As-Of.',
-    };
+  if (active.lagSeconds === null) return { state: 'bad', sentence: firstLoad(active) };
   if (active.lagSeconds > staleAfterSeconds)
     return { state: 'bad', sentence: `Stale: Data-As-Of lags by ${digits(active.lagSeconds)} s.` };
   const [worst] = all;
@@ -142,6 +137,13 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
   if (count === 0) return { state: 'well', sentence: 'All is well.' };
   const need = count === 1 ? 'one finding needs' : `${count} findings need`;
   return { state: 'attention', sentence: `The data is current, but ${need} attention.` };
+}
+
+/** A generation has a watermark once every partition was applied to the end of its log. */
+function firstLoad({ partitions }: GenerationFacts): string {
+  const sum = (field: 'position' | 'end') => partitions.reduce((total, one) => total + one[field], 0);
+  const applied = `${digits(sum('position'))} of ${counted(sum('end'), 'record')}`;
+  return `First load: ${applied} applied, so there is no Data-As-Of yet.`;
 }
 
 /** The state of a generation, unless it lags, fails (a build with dead letters of its own), is stopped or stalled. */

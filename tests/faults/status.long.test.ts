@@ -106,7 +106,7 @@ describe('the first 12 lines of support-cli status hold the cause and the remedy
     try {
       await untilShown(
         /^ {2}bad +Kafka \(KAFKA_BROKERS\)/m,
-        /Restore the brokers: the projectors then continue/,
+        /If the brokers are down, restore them: the projectors continue/,
       );
     } finally {
       await faults.restartServer('kafka');

@@ -19,9 +19,8 @@ export const systemRules = {
     judge: ({ kafka: { problem } }) => {
       if (!problem) return null;
       const text = /^Kafka /.test(problem) ? problem : `Kafka (KAFKA_BROKERS): ${problem}`;
-      const isAway = /cannot be reached|no answer/.test(problem);
       return {
-        text: isAway ? `${text}. Restore the brokers: the projectors then continue by themselves` : text,
+        text: `${text}. If the brokers are down, restore them: the projectors continue by themselves`,
       };
     },
   },
