@@ -1,9 +1,18 @@
 import { X509Certificate } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { writeCertificate } from '../../infra/certificate.ts';
+import { eventually } from '../support/eventually.ts';
 import { useApiProcesses } from './api-processes.ts';
 import { metricOf } from './raw-socket.ts';
 import { begin, textOf } from './requests.ts';
@@ -55,4 +64,12 @@ it('a replaced certificate is used for new connections, unless it does not match
   expect(await showsExpiryOf('second')).toBe(true);
   expect(await certificate(kept)).toBe(first);
   kept.destroy();
+  // and also one that keeps its key
+  mkdirSync(join(folder, 'renewed'));
+  copyFileSync(join(folder, 'second', 'key.pem'), join(folder, 'renewed', 'key.pem'));
+  const renewed = readFileSync(join(folder, 'second', 'cert.pem'), 'utf8');
+  writeFileSync(join(folder, 'renewed', 'cert.pem'), `renewed\n${renewed}`);
+  switchTo('renewed');
+  const used = () => child.log.filter(({ msg }) => msg === 'new certificate in use').length;
+  await eventually(() => used() === 2);
 });

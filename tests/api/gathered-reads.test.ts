@@ -58,6 +58,18 @@ it('requests that come during a query share the next one, and each sees its own 
   });
 });
 
+it('requests that read other fields of the same document share no query', async () => {
+  const [one, other] = [open('org_a'), open('org_a')];
+  const titles = { kind: 'ticket' as const, projection: { 'state.title': 1 } };
+  const found = await Promise.all([
+    one.find(shape, 'ti_3'),
+    one.find(shape, 'ti_1'),
+    other.find(titles, 'ti_1'),
+  ]);
+  const { title } = build.ticket({ id: 'ti_1' }).state;
+  expect(found.slice(1).map((document) => document?.state as unknown)).toEqual([{ id: 'ti_1' }, { title }]);
+});
+
 it('a shared query is a range of the index of ids', async () => {
   const reader = open('org_a');
   await Promise.all(['ti_1', 'ti_2', 'ti_3'].map((id) => reader.find(shape, id)));
