@@ -1,11 +1,11 @@
-import { ApiError } from './errors.ts';
+import { ApiError, ConnectionError } from './errors.ts';
 import { createRetries } from './retry.ts';
 
 const error = (status: number, code: 'too_many_requests' | null, retryAfterMs: number | null = null) =>
   new ApiError({ status, type: null, code, message: '', requestId: null, retryAfterMs });
 
 /** Runs a request that fails with these errors, one after another; returns the time that it took. */
-async function run(errors: ApiError[], retries = 2): Promise<number> {
+async function run(errors: Error[], retries = 2): Promise<number> {
   let nowMs = 0;
   const sleep = async (delayMs: number) => void (nowMs += delayMs);
   const retry = createRetries({ sleep, random: () => 0, nowMs: () => nowMs });
@@ -31,4 +31,10 @@ test.each([429, 408, 500, 502, 503])(
 
 test('a refusal of the request itself is not repeated', async () => {
   await expect(run([error(404, null)])).rejects.toMatchObject({ status: 404 });
+});
+
+test('a refused connection is a wrong address until the API has answered, an error of its own included', async () => {
+  const refused = () => new ConnectionError('http://127.0.0.1:1', { code: 'ECONNREFUSED' });
+  await expect(run([error(502, null), refused()])).rejects.toThrow('check baseUrl');
+  await expect(run([error(429, 'too_many_requests', 1_000), refused()])).resolves.toBe(1_000);
 });

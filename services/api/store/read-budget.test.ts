@@ -152,4 +152,12 @@ describe('the read budget', () => {
     for (const name of ['a', 'b', 'c', 'd']) budget.release(caller(name), replyBytesMax);
     expect(budget.usage()).toEqual({ reads: 0, bytes: 0, waiting: 0 });
   });
+
+  it('is half used above half of the bytes: from then on slow clients are disconnected', () => {
+    const budget = createReadBudget({ bytesMax: 100, connectionsMax: 1 });
+    budget.count(caller('a'), 50);
+    expect(budget.isHalfUsed()).toBe(false);
+    budget.count(caller('a'), 1);
+    expect(budget.isHalfUsed()).toBe(true);
+  });
 });
