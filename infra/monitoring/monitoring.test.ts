@@ -51,7 +51,6 @@ test('the dashboard shows every metric except these', () => {
   const missing = knownMetrics().filter((name) => !shown.includes(name));
   expect([...new Set(missing)].toSorted()).toEqual([
     'api_log_gap_timestamp_seconds',
-    'api_request_traces_written_total',
     'projector_applied_offset',
     'projector_max_lag_seconds',
     'support_build_info',

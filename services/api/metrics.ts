@@ -86,11 +86,6 @@ const dataMetrics = (registers: Registry[]) => ({
     help: 'Unix time at which a projector found a gap in the log of the served generation, so that no projector can continue it; 0 without a gap',
     registers,
   }),
-  tracesWritten: new Counter({
-    name: 'api_request_traces_written_total',
-    help: 'Request traces stored',
-    registers,
-  }),
   tracesLost: new Counter({
     name: 'api_request_traces_lost_total',
     help: 'Request traces that were not stored, by reason: keyless_budget, queue_full, shutdown',

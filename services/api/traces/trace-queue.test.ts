@@ -14,7 +14,7 @@ function given(limits: Parameters<typeof startTraceQueue>[1]) {
   const batches: string[][] = [];
   const lines: string[] = [];
   const store = { isAway: false };
-  const { tracesWritten, tracesLost } = createMetrics();
+  const { tracesLost } = createMetrics();
   const queue = startTraceQueue(
     {
       write: async (batch) => {
@@ -22,7 +22,6 @@ function given(limits: Parameters<typeof startTraceQueue>[1]) {
         if (store.isAway) throw new Error('away');
         stored.push(...batch.map(({ _id }) => _id));
       },
-      written: tracesWritten,
       lost: tracesLost,
       logger: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }),
     },

@@ -15,7 +15,6 @@ type LossReason = 'queue_full' | 'shutdown';
 type TraceQueueDeps = {
   /** Stores a batch. A batch that has been stored already is no error. */
   write: (batch: RequestTrace[]) => Promise<void>;
-  written: Counter;
   lost: Counter<'reason'>;
   logger: Logger;
 };
@@ -38,7 +37,7 @@ export function startTraceQueue(
   deps: TraceQueueDeps,
   limits: { queuedMax?: number; flushIntervalMs?: number; shutdownGraceMs?: number } = {},
 ): TraceQueue {
-  const { write, written, lost, logger } = deps;
+  const { write, lost, logger } = deps;
   const max = { queuedMax, flushIntervalMs, shutdownGraceMs, ...limits };
   const queue: RequestTrace[] = [];
   /** The batch of a failed write, which may have been stored: it stays as it is. */
@@ -51,7 +50,6 @@ export function startTraceQueue(
     try {
       await write(batch);
       queue.splice(0, batch.length);
-      written.inc(batch.length);
       failed = null;
     } catch (error) {
       if (!failed) logger.warn({ error }, 'request traces could not be written; trying again');

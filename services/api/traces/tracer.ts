@@ -26,7 +26,7 @@ type Tracing = { trace: Trace; stop: () => Promise<void> };
 type TracingDeps = {
   control: Db;
   routes: Route[];
-  metrics: { tracesWritten: Counter; tracesLost: Counter<'reason'> };
+  metrics: { tracesLost: Counter<'reason'> };
   logger: Logger;
   /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
@@ -47,9 +47,9 @@ export function startTracing(
   { control, routes, metrics, logger, nowMs }: TracingDeps,
   { keptDays, keylessMax }: TracingOptions,
 ): Tracing {
-  const { tracesWritten: written, tracesLost: lost } = metrics;
+  const { tracesLost: lost } = metrics;
   const write = createTraceWriter(control, keptDays);
-  const { add, stop } = startTraceQueue({ write, written, lost, logger });
+  const { add, stop } = startTraceQueue({ write, lost, logger });
   const budget = createMemoryRateLimiter({ limit: { requests: keylessMax, windowSeconds: 60 }, nowMs });
   const shapes = new Map(routes.map(({ path, query }) => [path, query.shape]));
   const trace: Trace = ({ requestId, pathId, search, caller, ...request }) => {
