@@ -11,6 +11,15 @@ import type { Applied } from './partition-worker.ts';
 import { resumePartitions } from './start-offsets.ts';
 import { takeSnapshot, type Snapshot } from './progress.ts';
 
+/*
+ * The order, from a record to its committed offset:
+ *   poll     kafkajs fetches, and hands over each batch           handle-batch.ts
+ *   queue    of the partition, within the bytes of all queues     record-queue.ts
+ *   apply    the worker of the partition, small batches together  partition-worker.ts, ../pipeline/applier.ts
+ *   save     once a second the progress, then the watermark       commit-loop.ts, progress.ts
+ *   commit   the positions that were saved                        below
+ */
+
 export type ConsumerDeps = Omit<AssignmentDeps, 'onApplied'> &
   HandleBatchDeps & {
     kafka: Kafka;
