@@ -110,7 +110,7 @@ async function connect(deps: ProjectorDeps) {
     allowanceMs,
     by,
     clock: storeClock.read,
-    /** The time of `clock` without a command: Invariant 12 in docs/internals/consistency.md. */
+    /** The time of `clock` without a command: Invariant 12 in docs/internals/retention.md. */
     now: storeClock.now,
     nowMs,
   };

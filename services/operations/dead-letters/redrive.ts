@@ -33,7 +33,7 @@ type Readable = { deadLetter: DeadLetter; record: KafkaRecord };
 
 /**
  * Applies dead letters with the parser and the guards of the pipeline, on one generation. It commits no offset
- * and may run beside any number of projectors: Invariant 13 in docs/internals/consistency.md. Dead letters whose effect
+ * and may run beside any number of projectors: Invariant 13 in docs/internals/retention.md. Dead letters whose effect
  * is durable are closed for this generation; the others stay, with a higher count. A dry run changes nothing and returns the likely
  * outcomes.
  */

@@ -61,7 +61,7 @@ type Differing = { pair: Pair; found: Difference[] };
 /** Documents that differed when they were last compared: a hash of each pair, by kind and id. */
 type Candidates = Map<Kind, Map<string, string>>;
 
-/** Compares every document. Counts the differences that are not only due to lag: Invariant 18 in consistency.md. */
+/** Compares every document. Counts the differences that are not only due to lag: Invariant 18 in generations.md. */
 export async function compareDocuments(
   source: PairSource,
   options: CompareOptions,

@@ -37,7 +37,7 @@ export type OnStep = (step: string) => Promise<void> | void;
 
 /**
  * Makes a generation active, if the checks hold, and waits until every live replica serves it. An interrupted switch is
- * finished by running it again. Invariant 15 in docs/internals/consistency.md.
+ * finished by running it again. Invariant 15 in docs/internals/generations.md.
  */
 export async function switchTo(
   deps: OperatorDeps,

@@ -31,7 +31,7 @@ const idsPerRead = 1_000;
 /**
  * Removes the dead letters of deleted entities: a redrive could restore nothing of them, and they may hold personal data.
  * Callers call it after the deletion and their own dead letters are durable: Invariant 14 in
- * docs/internals/consistency.md.
+ * docs/internals/retention.md.
  */
 export async function eraseDeadLetters(
   { control, prefix }: { control: Db; prefix: string },

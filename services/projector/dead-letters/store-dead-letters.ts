@@ -7,7 +7,7 @@ import { deadLetterId, recordFields, type Rejected } from './dead-letter.ts';
 export type StoreDeadLettersDeps = { control: Db; prefix: string; generation: number; now: () => Date };
 
 /**
- * Stores rejected records of one topic: Invariant 13 in docs/internals/consistency.md. A record that is delivered again
+ * Stores rejected records of one topic: Invariant 13 in docs/internals/retention.md. A record that is delivered again
  * is counted, not stored twice, and stays purged after an operator has purged it. Throws while MongoDB does not answer, and
  * may then be repeated. Returns those that are stored.
  */

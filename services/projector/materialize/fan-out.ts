@@ -48,7 +48,7 @@ export async function applyTogether(deps: UpdateDeps, batches: Batch[]): Promise
     outcome.rejections.push(...rejections);
     stale.delete(kind);
     const applied = entities.filter(({ id }) => byId.has(id));
-    // The states that are not the entity's now. Invariant 6 in docs/internals/consistency.md needs them.
+    // The states that are not the entity's now. Invariant 6 in docs/internals/joins.md needs them.
     const superseded = applied.flatMap(({ id, state }) =>
       (byId.get(id) ?? []).flatMap((change) =>
         change.op === 'upsert' && change.state !== state ? [change.state] : [],
@@ -92,7 +92,7 @@ const isFrom = (from: Kind) => (incoming: Incoming) => incoming.from === from;
 
 /**
  * Adds the documents that embed one of these entities, or should: those that refer to it, a parent that it has left among
- * them, and the parents that its state and its superseded states name. The invariants are in docs/internals/consistency.md:
+ * them, and the parents that its state and its superseded states name. The invariants are in docs/internals/joins.md:
  * the entities are already written (Invariant 5), and both sides are looked for (Invariant 6). Returns the entities whose
  * fan-out is large.
  */

@@ -16,7 +16,7 @@ export type ReadChildren = (
 
 /**
  * The first children of many parents. Small families share one read; if it ends within a family, that family is
- * completed. Each child counts once, whatever is written meanwhile: Invariant 11 in docs/internals/consistency.md.
+ * completed. Each child counts once, whatever is written meanwhile: Invariant 11 in docs/internals/joins.md.
  */
 export async function readFirstChildren(
   read: ReadChildren,

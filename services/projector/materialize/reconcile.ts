@@ -57,7 +57,7 @@ const referencesPerRoundMax = 10_000;
 /**
  * Brings documents of one kind up to date with their changes and, those that are stale, with their references. Without
  * changes that is a refresh. A document whose references changed meanwhile, or whose write lost, goes into another round.
- * The invariants are in docs/internals/consistency.md.
+ * The invariants are in docs/internals/joins.md.
  */
 export async function reconcile<K extends Kind>(
   deps: ReconcileDeps,

@@ -24,7 +24,7 @@ export type PendingWrite<K extends Kind> = {
   joining: Joining | null;
 };
 
-/** A refresh bumps the revision even when nothing changed: Invariant 4 in docs/internals/consistency.md. */
+/** A refresh bumps the revision even when nothing changed: Invariant 4 in docs/internals/joins.md. */
 export function writeOf<K extends Kind>(
   deps: WriteDeps,
   kind: K,

@@ -20,7 +20,7 @@ type Parsed = { kind: Kind; changes: Change[]; rejected: Rejected[] };
 /**
  * Applies batches of records together. Returns a function for each, which completes it: when that returns, the effect of
  * each of its records is durable, or the record is stored as a dead letter: Invariants 13 and 14 in
- * docs/internals/consistency.md.
+ * docs/internals/retention.md.
  */
 export async function applyRecords(
   deps: ApplyDeps,

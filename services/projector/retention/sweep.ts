@@ -28,7 +28,7 @@ type Turn = { channel: ExpiringChannel; after: string };
 /**
  * Purges messages and conversations whose retention has passed, also that of a deleted channel, and messages whose conversation has not come within
  * `tombstoneDays`. The API hides them by the clock before that. A purged document keeps its version for
- * `tombstoneDays`, and two sweeps at once purge no more than one: Invariant 12 in docs/internals/consistency.md.
+ * `tombstoneDays`, and two sweeps at once purge no more than one: Invariant 12 in docs/internals/retention.md.
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {
   const swept: Swept = { conversations: 0, messages: await sweepOrphans(deps) };

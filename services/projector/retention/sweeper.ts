@@ -42,7 +42,7 @@ const deadLettersOverlapMs = 600_000;
 /**
  * Sweeps every few minutes while this projector is the owner, less often if that takes long. The API stops serving
  * expired data at once; the sweep purges it within minutes, or after the log is applied up to that instant. The first sweep
- * of an owner is complete, and so are those after a failure and one a day: Invariant 12 in docs/internals/consistency.md.
+ * of an owner is complete, and so are those after a failure and one a day: Invariant 12 in docs/internals/retention.md.
  * It also erases the dead letters of deleted entities: Invariant 14.
  */
 export function startSweeper(
