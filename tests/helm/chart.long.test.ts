@@ -113,6 +113,11 @@ test('a replica leaves its Service within the delay: one failed check, two secon
   });
 });
 
+test.each(['projector', 'api'])('the metrics of the %s are read while it is not ready, too', async (name) => {
+  const admin = named(await render(required), 'Service', `support-${name}-admin`);
+  expect(admin?.spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true });
+});
+
 test('no peer may reach the admin port if none is named', async () => {
   const policies = (await render({ ...required, networkPolicy: { metrics: [] } })).filter(
     ({ kind }) => kind === 'NetworkPolicy',
