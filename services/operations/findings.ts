@@ -122,6 +122,16 @@ export const findingsOf = (all: Finding[], { generation: { number, state } }: Ge
       generation === number && !(state === 'standby' && blocks.length === 1 && blocks[0] === 'promote'),
   );
 
+/** The findings without those that follow from others: without projectors, or without Kafka, a generation has to lag. */
+export function causes(all: Finding[]): Finding[] {
+  const isKafkaAway = all.some(({ name }) => name === 'kafka');
+  const stopped = new Set(all.flatMap((one) => (one.name === 'projectors' ? one.generation : [])));
+  return all.filter(({ name, generation, remedy }) => {
+    if (name === 'lag') return !isKafkaAway && !stopped.has(generation);
+    return name !== 'projectors' || remedy !== null || !isKafkaAway;
+  });
+}
+
 /** Whether customers get current data, in one sentence. */
 export type Verdict = { state: 'well' | 'attention' | 'bad'; sentence: string };
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Facts, GenerationFacts } from './facts.ts';
-import { condition, findings, findingsOf, verdict, type Verdict, type Finding } from './findings.ts';
+import { causes, condition, findings, findingsOf, verdict, type Verdict, type Finding } from './findings.ts';
 
 /** The output of `status`, `rebuild status` and the console: the facts with their findings. */
 export type Report = {
@@ -27,7 +27,7 @@ const reportGeneration = (all: Finding[], own: GenerationFacts) => ({
   lag: own.lag,
   afterLoad: own.recordsAfterLoad,
   savedAt: own.savedAt,
-  findings: findingsOf(all, own),
+  findings: findingsOf(causes(all), own),
   topics: own.topics,
   partitions: own.partitions,
 });
@@ -39,7 +39,7 @@ export function report(facts: Facts): Report {
     verdict: state,
     sentence,
     active: facts.registry?.generation ?? null,
-    findings: all.filter(({ generation }) => generation === null),
+    findings: causes(all).filter(({ generation }) => generation === null),
     generations: facts.generations.map((one) => reportGeneration(all, one)),
     deadLetters: facts.deadLetters,
   };

@@ -5,16 +5,6 @@ import { command, withAges } from '../layout.ts';
 /** The CSS class of a severity, or of a verdict. */
 export const classes = { well: 'good', progress: 'good', attention: 'warn', bad: 'bad' } as const;
 
-/** Findings without those that follow from one of `all`: without projectors, or without Kafka, a generation has to lag. */
-export function causes(findings: Finding[], all = findings): Finding[] {
-  const isKafkaAway = all.some(({ name }) => name === 'kafka');
-  const stopped = new Set(all.flatMap((one) => (one.name === 'projectors' ? one.generation : [])));
-  return findings.filter(({ name, generation, remedy }) => {
-    if (name === 'lag') return !isKafkaAway && !stopped.has(generation);
-    return name !== 'projectors' || remedy !== null || !isKafkaAway;
-  });
-}
-
 /** Findings, each with the command that helps. The heading above may name their generation. */
 export const cards = (findings: Finding[], heading: number | null = null): Html =>
   findings.length === 0

@@ -7,7 +7,7 @@ import { changeText } from '../../operations/rebuild/transitions.ts';
 import { ago, command, definitions, freshness, seconds, withAges, type Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 import { buildSteps } from './build-steps.ts';
-import { cards, causes } from './cards.ts';
+import { cards } from './cards.ts';
 import { topicPath } from './topics.ts';
 
 /** Every generation, the served one first: the steps of a build, the checks before a switch, and the switches so far. */
@@ -38,7 +38,7 @@ function section(all: Finding[], one: GenerationReport, report: ComparisonReport
   const { number, state, condition } = one;
   const step = state === 'ready' ? 'promote' : state === 'standby' ? 'rollback' : null;
   const failed = step ? blocking(all, number, step) : [];
-  const others = causes(one.findings, all).filter(
+  const others = one.findings.filter(
     ({ name, blocks }) => !(step && blocks.includes(step)) && !(name === 'next' && failed.length > 0),
   );
   return html`<h2>Generation ${number}: ${state}${condition === state ? '' : `, ${condition}`}</h2>

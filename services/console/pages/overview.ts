@@ -1,7 +1,7 @@
 import { isBuild } from '../../../shared/control/generations.ts';
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { deadLettersMax, type Facts } from '../../operations/facts.ts';
-import type { Finding } from '../../operations/findings.ts';
+import { causes, type Finding } from '../../operations/findings.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import {
   withAges,
@@ -16,7 +16,7 @@ import {
 } from '../layout.ts';
 import type { Overview, Sources } from '../sources.ts';
 import { buildSteps, firstLoad, paceText } from './build-steps.ts';
-import { cards, causes, classes } from './cards.ts';
+import { cards, classes } from './cards.ts';
 import { charts } from './charts.ts';
 
 /** Whether customers get current data, and if not, the reason and the command that helps. */
