@@ -14,7 +14,7 @@ import type { DataSnapshot } from './read-snapshot.ts';
 export const threadBatchSize = 100;
 /** Messages in the reply of a query for several threads. */
 const sharedReplyMax = 500;
-/** The first messages of a thread end before the one that would make them larger than this, as BSON. */
+/** A reply is decoded up to the message that would make its messages larger than this, as BSON, but one at least. */
 const startBytesMax = 2 * 1_024 * 1_024;
 
 /** The fields that a conversation shows of its messages. */
@@ -76,26 +76,32 @@ export function createThreadFinder() {
 }
 
 async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
-  const { raws, isCut } = await readData(snapshot, async (options) => {
+  const reply = await readData(snapshot, async (options) => {
     await using cursor = threadsCursor(snapshot.database, wanted, { raw: true, ...options });
     await cursor.hasNext();
-    const found = cursor.readBufferedDocuments() as unknown as Uint8Array[];
+    const raws = cursor.readBufferedDocuments() as unknown as Uint8Array[];
     const isOpen = cursor.id !== undefined && !cursor.id.isZero();
-    return { raws: found, isCut: isOpen || found.length === limitOf(wanted) };
+    return { raws, isCut: isOpen || raws.length === limitOf(wanted) };
   });
+  let { isCut } = reply;
   const starts = new Map<string, Found>();
   let last: Found | undefined;
-  for (const raw of raws) {
+  let bytes = 0;
+  for (const raw of reply.raws) {
+    // The rest would be decoded in vain: large threads go on alone.
+    if (last && bytes + raw.length > startBytesMax) {
+      isCut = true;
+      break;
+    }
+    bytes += raw.length;
     const message = BSON.deserialize(raw) as StoredMessage;
     const key = keyOf({ orgId: message.orgId, conversationId: message.state.conversationId });
     last = starts.get(key) ?? { messages: [], bytes: 0, isComplete: true, replyItems: 0, replyBytes: 0 };
     starts.set(key, last);
-    last.replyItems += 1;
-    last.replyBytes += raw.length;
-    last.isComplete &&= last.messages.length === 0 || last.bytes + raw.length <= startBytesMax;
-    if (!last.isComplete) continue;
     last.messages.push(message);
     last.bytes += raw.length;
+    last.replyItems += 1;
+    last.replyBytes += raw.length;
   }
   if (isCut && last) last.isComplete = false;
   const none = { messages: [], bytes: 0, isComplete: !isCut, replyItems: 0, replyBytes: 0 };

@@ -8,14 +8,22 @@ import type { ConversationHead, EmbeddedMessage } from './schema.ts';
 
 /** Reads every message of a thread, oldest first. */
 export async function* readThread(store: StoreReader, thread: Thread): AsyncGenerator<ThreadMessage[], void> {
-  const { from, conversationId } = thread;
+  const end = yield* readStart(store, thread);
+  if (end.isComplete) return;
+  const query = threadQuery(thread, end.key);
+  yield* readRange<ThreadMessage>(store, query, { projection: threadProjection, batchSize: threadBatchSize });
+}
+
+/** Yields the start of a thread. A generator of its own, so that its messages are not in memory while the rest is sent. */
+async function* readStart(
+  store: StoreReader,
+  { from, conversationId }: Thread,
+): AsyncGenerator<ThreadMessage[], { isComplete: boolean; key: string | null }> {
   const { messages, bytes, isComplete } = await store.findThread(conversationId);
   const release = store.hold(bytes);
   yield from === null ? messages : messages.filter(({ byCreated }) => byCreated >= from);
   release();
-  if (isComplete) return;
-  const query = threadQuery(thread, messages.at(-1)?.byCreated ?? null);
-  yield* readRange<ThreadMessage>(store, query, { projection: threadProjection, batchSize: threadBatchSize });
+  return { isComplete, key: messages.at(-1)?.byCreated ?? null };
 }
 
 /** The JSON text of a conversation with its messages, in pieces; `head` receives the opening message. */
