@@ -88,7 +88,7 @@ async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
   let last: Found | undefined;
   let bytes = 0;
   for (const raw of reply.raws) {
-    // The rest would be decoded in vain: large threads go on alone.
+    // Large threads go on alone: decoding the rest would cost memory for nothing.
     if (last && bytes + raw.length > startBytesMax) {
       isCut = true;
       break;
