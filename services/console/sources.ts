@@ -33,7 +33,8 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
   const overview = createReading<Overview>(
     async (before) => {
       const facts = await readFacts(deps, kafka.use, before?.value.facts ?? null);
-      return { facts, findings: findings(facts), report: report(facts) };
+      const all = findings(facts);
+      return { facts, findings: all, report: report(facts, all) };
     },
     // Longer than the deadline of Kafka within it.
     { everyMs: 1_500, waitMs: 4_000 },

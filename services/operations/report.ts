@@ -16,7 +16,7 @@ export type Report = {
 
 export type GenerationReport = ReturnType<typeof reportGeneration>;
 
-const reportGeneration = (all: Finding[], own: GenerationFacts) => ({
+const reportGeneration = (all: Finding[], shown: Finding[], own: GenerationFacts) => ({
   number: own.generation.number,
   state: own.generation.state,
   condition: condition(all, own),
@@ -27,20 +27,20 @@ const reportGeneration = (all: Finding[], own: GenerationFacts) => ({
   lag: own.lag,
   afterLoad: own.recordsAfterLoad,
   savedAt: own.savedAt,
-  findings: findingsOf(causes(all), own),
+  findings: findingsOf(shown, own),
   topics: own.topics,
   partitions: own.partitions,
 });
 
-export function report(facts: Facts): Report {
-  const all = findings(facts);
+export function report(facts: Facts, all = findings(facts)): Report {
+  const shown = causes(all);
   const { state, sentence } = verdict(facts, all);
   return {
     verdict: state,
     sentence,
     active: facts.registry?.generation ?? null,
-    findings: causes(all).filter(({ generation }) => generation === null),
-    generations: facts.generations.map((one) => reportGeneration(all, one)),
+    findings: shown.filter(({ generation }) => generation === null),
+    generations: facts.generations.map((one) => reportGeneration(all, shown, one)),
     deadLetters: facts.deadLetters,
   };
 }

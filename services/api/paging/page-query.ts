@@ -1,6 +1,7 @@
 import { BSON, type Db, type Document, type Filter, type FindOptions } from 'mongodb';
 import { resources } from '../../../shared/documents/resources.ts';
 import type { ReadDataOptions } from '../store/read-data.ts';
+import { readReply } from '../store/read-reply.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { rangeUpTo, type RangeQuery } from './key-range.ts';
 
@@ -108,22 +109,19 @@ async function readScanEnd(store: StoreReader, query: PageQuery): Promise<string
 }
 
 async function readItems<T extends Document>(database: Db, query: PageQuery, options: ReadDataOptions) {
-  await using cursor = pageCursor(database, query, { raw: true, ...options });
-  await cursor.hasNext();
-  const found = cursor.readBufferedDocuments() as unknown as Uint8Array[];
+  const { raws, isOpen } = await readReply(pageCursor(database, query, { raw: true, ...options }));
   const items: T[] = [];
   let bytes = 0;
-  for (const raw of found) {
+  for (const raw of raws) {
     if (items.length === query.limit || (items.length > 0 && bytes + raw.length > pageBytesMax)) break;
     items.push(BSON.deserialize(raw) as T);
     bytes += raw.length;
   }
-  const isOpen = cursor.id !== undefined && !cursor.id.isZero();
   return {
     items,
     bytes,
-    isTruncated: isOpen || items.length < found.length,
-    replyItems: found.length,
-    replyBytes: found.reduce((sum, { length }) => sum + length, 0),
+    isTruncated: isOpen || items.length < raws.length,
+    replyItems: raws.length,
+    replyBytes: raws.reduce((sum, { length }) => sum + length, 0),
   };
 }

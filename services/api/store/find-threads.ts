@@ -4,6 +4,7 @@ import { collectionOf } from '../../../shared/store/connection.ts';
 import type { Reply } from './expected-bytes.ts';
 import { createGather } from './gather.ts';
 import { readData } from './read-data.ts';
+import { readReply } from './read-reply.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
 
 /**
@@ -33,8 +34,7 @@ export type ThreadMessage = { state: Pick<Message, Shown>; byCreated: string };
 type StoredMessage = Pick<MessageDocument, 'orgId'> & ThreadMessage & { state: { conversationId: string } };
 
 /** The first messages of a thread, oldest first; not all of them unless `isComplete`. */
-export type ThreadStart = { messages: ThreadMessage[]; bytes: number; isComplete: boolean };
-type Found = ThreadStart & Reply;
+export type ThreadStart = Reply & { messages: ThreadMessage[]; isComplete: boolean };
 type Wanted = { orgId: string; conversationId: string };
 
 const limitOf = (wanted: Wanted[]) => Math.min(threadBatchSize * wanted.length, sharedReplyMax);
@@ -67,27 +67,20 @@ export function threadsCursor(database: Db, wanted: Wanted[], options: FindOptio
 
 /** Creates the function that finds the start of a thread. Requests of any organization share a query. */
 export function createThreadFinder() {
-  const gather = createGather<Wanted, Found>();
-  return (snapshot: DataSnapshot, wanted: Wanted): Promise<Found> =>
-    gather({ snapshot, name: 'threads' }, wanted, async (all) => {
-      const starts = await readStarts(snapshot, all);
-      return { find: (one) => starts.find(one) };
-    });
+  const gather = createGather<Wanted, ThreadStart>();
+  return (snapshot: DataSnapshot, wanted: Wanted): Promise<ThreadStart> =>
+    gather({ snapshot, name: 'threads' }, wanted, (all) => readStarts(snapshot, all));
 }
 
 async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
-  const reply = await readData(snapshot, async (options) => {
-    await using cursor = threadsCursor(snapshot.database, wanted, { raw: true, ...options });
-    await cursor.hasNext();
-    const raws = cursor.readBufferedDocuments() as unknown as Uint8Array[];
-    const isOpen = cursor.id !== undefined && !cursor.id.isZero();
-    return { raws, isCut: isOpen || raws.length === limitOf(wanted) };
-  });
-  let { isCut } = reply;
-  const starts = new Map<string, Found>();
-  let last: Found | undefined;
+  const { raws, isOpen } = await readData(snapshot, (options) =>
+    readReply(threadsCursor(snapshot.database, wanted, { raw: true, ...options })),
+  );
+  let isCut = isOpen || raws.length === limitOf(wanted);
+  const starts = new Map<string, ThreadStart>();
+  let last: ThreadStart | undefined;
   let bytes = 0;
-  for (const raw of reply.raws) {
+  for (const raw of raws) {
     // Large threads go on alone: decoding the rest would cost memory for nothing.
     if (last && bytes + raw.length > startBytesMax) {
       isCut = true;
@@ -96,14 +89,13 @@ async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
     bytes += raw.length;
     const message = BSON.deserialize(raw) as StoredMessage;
     const key = keyOf({ orgId: message.orgId, conversationId: message.state.conversationId });
-    last = starts.get(key) ?? { messages: [], bytes: 0, isComplete: true, replyItems: 0, replyBytes: 0 };
+    last = starts.get(key) ?? { messages: [], isComplete: true, replyItems: 0, replyBytes: 0 };
     starts.set(key, last);
     last.messages.push(message);
-    last.bytes += raw.length;
     last.replyItems += 1;
     last.replyBytes += raw.length;
   }
   if (isCut && last) last.isComplete = false;
-  const none = { messages: [], bytes: 0, isComplete: !isCut, replyItems: 0, replyBytes: 0 };
+  const none = { messages: [], isComplete: !isCut, replyItems: 0, replyBytes: 0 };
   return { find: (one: Wanted) => starts.get(keyOf(one)) ?? none };
 }

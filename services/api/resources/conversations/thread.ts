@@ -19,8 +19,8 @@ async function* readStart(
   store: StoreReader,
   { from, conversationId }: Thread,
 ): AsyncGenerator<ThreadMessage[], { isComplete: boolean; key: string | null }> {
-  const { messages, bytes, isComplete } = await store.findThread(conversationId);
-  const release = store.hold(bytes);
+  const { messages, replyBytes, isComplete } = await store.findThread(conversationId);
+  const release = store.hold(replyBytes);
   yield from === null ? messages : messages.filter(({ byCreated }) => byCreated >= from);
   release();
   return { isComplete, key: messages.at(-1)?.byCreated ?? null };
