@@ -35,6 +35,12 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
+/** Asks on the terminal before the command goes on to `act`. */
+export async function confirmed({ confirm }: Terminal, act: string, question: string): Promise<boolean> {
+  if (confirm) return confirm(`${question} [y/N] `);
+  throw new UsageError(`there is no terminal to ask for confirmation: add --yes to ${act} without asking`);
+}
+
 /** After this time an operator learns which brokers do not answer, in milliseconds. A busy machine connects within it. */
 const patienceMs = 5_000;
 /**

@@ -6,7 +6,7 @@ import { blockKey, listKeys, unblockKey, type KeysDeps, type ListedKey } from '.
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { configs } from './config.ts';
 import {
-  UsageError,
+  confirmed,
   closeWithin,
   withKafka,
   withMongo,
@@ -116,15 +116,9 @@ const archive = (context: Context, options: ArchiveOptions): Promise<Output> => 
       return archived(since, `is archived since ${since}`);
     }
     if (dryRun) return archived(null, 'would be archived. Dry run: nothing was changed');
-    const { confirm } = context.terminal;
-    if (!yes) {
-      if (!confirm)
-        throw new UsageError(
-          'there is no terminal to ask for confirmation: add --yes to archive without asking',
-        );
-      const question = `Archive the key ${id} (${key.state.name}) of ${key.orgId} for good? [y/N] `;
-      if (!(await confirm(question))) return archived(null, 'was not archived', 1);
-    }
+    const question = `Archive the key ${id} (${key.state.name}) of ${key.orgId} for good?`;
+    if (!yes && !(await confirmed(context.terminal, 'archive', question)))
+      return archived(null, 'was not archived', 1);
     return withProducer(context, config, async (publish) =>
       archived(
         await archiveKey({ ...publish, ...deps }, key),

@@ -23,7 +23,14 @@ import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { configs } from '../config.ts';
-import { UsageError, withMongo, type CommandOutput, type Context, type Terminal } from '../context.ts';
+import {
+  UsageError,
+  confirmed,
+  withMongo,
+  type CommandOutput,
+  type Context,
+  type Terminal,
+} from '../context.ts';
 import { operatorName } from '../operator.ts';
 import { asJson, output, rows, type Json, type Row } from '../output.ts';
 import { kinds } from '../../../shared/documents/document.ts';
@@ -164,17 +171,14 @@ function renderSummary(summary: RedriveSummary, cli: string): string {
 
 export const purge: Verb<
   Json & { selection: Selection; yes?: true | undefined; dryRun?: true | undefined }
-> = async ({ control, config, by, now }, options, { confirm }) => {
+> = async ({ control, config, by, now }, options, terminal) => {
   const { selection, yes, dryRun } = options;
   if ('filter' in selection) requireTopic(selection.filter, config);
   const count = yes && !dryRun ? 0 : await countSelected(control, selection);
   if (!yes && !dryRun) {
-    if (!confirm)
-      throw new UsageError(
-        'there is no terminal to ask for confirmation: add --yes to delete without asking',
-      );
-    const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards. [y/N] `;
-    if (!(await confirm(question))) return { text: 'nothing was deleted\n', exitCode: 1 };
+    const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards.`;
+    if (!(await confirmed(terminal, 'delete', question)))
+      return { text: 'nothing was deleted\n', exitCode: 1 };
   }
   const purged = dryRun ? count : await purgeSelected(control, selection, { at: now(), by });
   const missing = 'ids' in selection ? selection.ids.length - purged : 0;
