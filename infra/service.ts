@@ -49,7 +49,7 @@ export const startService = (
   );
 
 /** As in the image and in `npm run api`. */
-const apiNodeOptions = '--max-semi-space-size=32';
+const apiNodeOptions = '--max-semi-space-size=24';
 
 /** Runs a script of the project, named by its path from the root. */
 export const startScript = (
