@@ -51,26 +51,28 @@ const connectWithinMs = 25_000;
 
 type KafkaClients = { kafka: Kafka; admin: Admin; log: LogClient };
 
-/** Begins to connect to Kafka. `clients` rejects if that fails. */
+/** Begins to connect to Kafka. `clients` rejects if that fails; `lastError` is why the last attempt failed. */
 export function connectKafka(
   { environment }: Context,
   config: KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] },
   options: { retries?: number } = {},
-): { clients: Promise<KafkaClients>; close: () => Promise<void> } {
+): { clients: Promise<KafkaClients>; lastError: () => string | null; close: () => Promise<void> } {
   // The CLI reports a failure once, at the end. kafkajs logs its attempts only if LOG_LEVEL is set.
   const level = environment.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
-  const kafka = createKafka(config, createLogger('cli', level), options);
+  let lastError: string | null = null;
+  const onError = (message: string) => void (lastError = message);
+  const kafka = createKafka(config, createLogger('cli', level), { ...options, onError });
   const [admin, log] = [kafka.admin(), createLogClient(kafka)];
   const clients = (async () => {
     // One after the other: if one fails, the other must not connect after the disconnect, and keep the process alive.
     const connecting = admin.connect().then(() => log.connect());
-    const silent = () => Promise.reject(new Error(`no answer for ${connectWithinMs / 1_000} s`));
+    const silent = () => Promise.reject(new Error(lastError ?? `no answer for ${connectWithinMs / 1_000} s`));
     await explainFailure('Kafka (KAFKA_BROKERS)', within(connectWithinMs, connecting, silent));
     return { kafka, admin, log };
   })();
   clients.catch(() => undefined);
   const close = () => closeWithin(Promise.allSettled([admin.disconnect(), log.disconnect()]));
-  return { clients, close };
+  return { clients, lastError: () => lastError, close };
 }
 
 /** Connects to Kafka, and disconnects after `use`. */
@@ -79,11 +81,11 @@ export async function withKafka<T>(
   config: KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] },
   use: (clients: KafkaClients) => Promise<T>,
 ): Promise<T> {
-  const { clients, close } = connectKafka(context, config);
-  const waiting = setTimeout(
-    () => context.terminal.report(`waiting for Kafka at ${config.KAFKA_BROKERS.join(', ')}`),
-    patienceMs,
-  );
+  const { clients, lastError, close } = connectKafka(context, config);
+  const waiting = setTimeout(() => {
+    const reason = lastError() === null ? '' : `: ${lastError()}`;
+    context.terminal.report(`waiting for Kafka at ${config.KAFKA_BROKERS.join(', ')}${reason}`);
+  }, patienceMs);
   try {
     const connected = await clients;
     clearTimeout(waiting);

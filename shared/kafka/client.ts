@@ -7,11 +7,20 @@ import { patchKafkajs } from './kafkajs-patch.ts';
 
 export type KafkaSettings = z.output<z.ZodObject<typeof kafkaSettings>>;
 
+type ClientOptions = { retries?: number; onError?: (message: string) => void };
+
+/** kafkajs puts this before the reason why a broker of KAFKA_BROKERS could not be used. */
+const seedBrokerPrefix = 'Failed to connect to seed broker, trying another broker from the list: ';
+
 /**
  * Creates a patched Kafka client, which logs to `logger`. It is not connected yet. A request that fails is repeated up to
- * `retries` times.
+ * `retries` times. `onError` receives the reason of every failure, also of one that is tried again.
  */
-export function createKafka(settings: KafkaSettings, logger: Logger, { retries = 8 } = {}): Kafka {
+export function createKafka(
+  settings: KafkaSettings,
+  logger: Logger,
+  { retries = 8, onError }: ClientOptions = {},
+): Kafka {
   patchKafkajs();
   // kafkajs would print a notice about a change in version 2.0 for every producer.
   process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
@@ -27,6 +36,8 @@ export function createKafka(settings: KafkaSettings, logger: Logger, { retries =
     logLevel: logLevel.WARN,
     logCreator: () => (entry) => {
       const { message, timestamp, logger: _kafkajs, ...fields } = entry.log;
+      if (entry.level === logLevel.ERROR)
+        onError?.(String(fields.error ?? message).replace(seedBrokerPrefix, ''));
       logger[levelOf(entry)]({ kafka: entry.namespace, ...fields }, message);
     },
   };

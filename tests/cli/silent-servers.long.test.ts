@@ -10,6 +10,25 @@ beforeAll(async () => {
 });
 afterAll(() => silent.close());
 
+test('a verb tells why a connection failed before the server fell silent', async () => {
+  let connections = 0;
+  const failing = createServer((socket) => {
+    socket.on('error', () => undefined);
+    connections += 1;
+    if (connections < 3) socket.once('data', () => socket.resetAndDestroy());
+  });
+  await new Promise<void>((resolve) => failing.listen(0, '127.0.0.1', resolve));
+  const brokers = `127.0.0.1:${(failing.address() as AddressInfo).port}`;
+  const service = startService('cli', { KAFKA_BROKERS: brokers }, ['topics', 'create']);
+  expect(await service.exited).toBe(1);
+  failing.close();
+  const reason = 'Connection error: read ECONNRESET';
+  expect(service.stderr()).toBe(
+    `waiting for Kafka at ${brokers}: ${reason}\n` +
+      `topics create failed: Kafka (KAFKA_BROKERS) cannot be reached: ${reason}\n`,
+  );
+});
+
 test.each([
   ['KAFKA_BROKERS', 'topics create', '', /^waiting for Kafka at \S+\n.+: Kafka .+ no answer for 25 s\n$/],
   ['MONGODB_URL', 'keys list', 'mongodb://', /^keys list failed: MongoDB .+ timed out after 5000 ms\n$/],
