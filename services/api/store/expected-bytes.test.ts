@@ -44,4 +44,12 @@ describe('the estimated size of a read', () => {
     nowMs += 30_000;
     expect(expected.estimate('org_a', page)).toBe(5.25 * megabyte);
   });
+
+  // The budget adds and subtracts estimates: sums of fractions would not come back to zero.
+  it('is a whole number of bytes', () => {
+    const expected = create();
+    expected.record('org_a', 'ticket', { replyItems: 3, replyBytes: megabyte });
+    nowMs += 1_000;
+    expect(expected.estimate('org_a', page) % 1).toBe(0);
+  });
 });

@@ -37,7 +37,9 @@ export function createExpectedBytes(nowMs: () => number): ExpectedBytes {
     estimate: (orgId, { kind, items }) => {
       const max = items > 1 ? replyBytesMax : documentBytes;
       const each = recentBytes(`${kind} ${orgId}`);
-      return each === undefined ? max : Math.min(max, Math.max(estimateMin, margin * items * each));
+      return each === undefined
+        ? max
+        : Math.ceil(Math.min(max, Math.max(estimateMin, margin * items * each)));
     },
     record: (orgId, kind, { replyItems, replyBytes }) => {
       if (replyItems === 0) return;
