@@ -5,7 +5,7 @@ const count = 40;
 const content = 'x'.repeat(900_000);
 const ids = Array.from({ length: count }, (_, index) => `msg_${String(index).padStart(3, '0')}`);
 
-const api = useApi({ conversation: [build.conversation({ id: 'conv_1' })] });
+const api = useApi({ conversation: [build.conversation({ id: 'conv_1' })] }, { monitored: true });
 
 // Each is inserted by itself: together they exceed one message to the store.
 beforeAll(async () => {
@@ -29,4 +29,15 @@ it('a page of large items ends early, and the next pages contain the rest', asyn
   expect(pages.length).toBeLessThanOrEqual(count / 2);
   expect(pages.at(-1)?.nextCursor).toBeNull();
   expect(pages.flatMap(({ data }) => data.map(({ id }) => id))).toEqual(ids);
+});
+
+it('the rest of a thread of large messages is read in replies of a page', async () => {
+  api.commands.splice(0);
+  const answer = await api.get('/v1/conversations/conv_1');
+  expect((answer.json() as { messages: unknown[] }).messages).toHaveLength(count);
+  const [, ...later] = api.commands.flatMap(({ command }) =>
+    command.find === 'messages' ? [command.limit as number] : [],
+  );
+  // Two messages a page, and one more to know whether others follow.
+  expect(later).toEqual(later.map(() => 3));
 });

@@ -1,7 +1,7 @@
 import { BSON, type Db, type Document, type Filter, type FindOptions } from 'mongodb';
 import { resources } from '../../../shared/documents/resources.ts';
 import type { ReadDataOptions } from '../store/read-data.ts';
-import { readReply } from '../store/read-reply.ts';
+import { itemsBytesMax, readReply } from '../store/read-reply.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { rangeUpTo, type RangeQuery } from './key-range.ts';
 
@@ -27,9 +27,6 @@ export type Page<T> = {
   /** Size of the items as BSON. */
   bytes: number;
 };
-
-/** A page ends before the item that would make it larger than this, as BSON, but contains at least one item. */
-const pageBytesMax = 2 * 1_024 * 1_024;
 
 /** The fields of a document that presenters need. */
 const presentedFields = { state: 1, joined: 1 };
@@ -113,7 +110,7 @@ async function readItems<T extends Document>(database: Db, query: PageQuery, opt
   const items: T[] = [];
   let bytes = 0;
   for (const raw of raws) {
-    if (items.length === query.limit || (items.length > 0 && bytes + raw.length > pageBytesMax)) break;
+    if (items.length === query.limit || (items.length > 0 && bytes + raw.length > itemsBytesMax)) break;
     items.push(BSON.deserialize(raw) as T);
     bytes += raw.length;
   }

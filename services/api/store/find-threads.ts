@@ -4,7 +4,7 @@ import { collectionOf } from '../../../shared/store/connection.ts';
 import type { Reply } from './expected-bytes.ts';
 import { createGather } from './gather.ts';
 import { readData } from './read-data.ts';
-import { readReply } from './read-reply.ts';
+import { itemsBytesMax, readReply } from './read-reply.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
 
 /**
@@ -15,8 +15,6 @@ import type { DataSnapshot } from './read-snapshot.ts';
 export const threadBatchSize = 100;
 /** Messages in the reply of a query for several threads. */
 const sharedReplyMax = 500;
-/** A reply is decoded up to the message that would make its messages larger than this, as BSON, but one at least. */
-const startBytesMax = 2 * 1_024 * 1_024;
 
 /** The fields that a conversation shows of its messages. */
 export const threadProjection = {
@@ -82,7 +80,7 @@ async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
   let bytes = 0;
   for (const raw of raws) {
     // Large threads go on alone: decoding the rest would cost memory for nothing.
-    if (last && bytes + raw.length > startBytesMax) {
+    if (last && bytes + raw.length > itemsBytesMax) {
       isCut = true;
       break;
     }

@@ -11,19 +11,26 @@ export async function* readThread(store: StoreReader, thread: Thread): AsyncGene
   const end = yield* readStart(store, thread);
   if (end.isComplete) return;
   const query = threadQuery(thread, end.key);
-  yield* readRange<ThreadMessage>(store, query, { projection: threadProjection, batchSize: threadBatchSize });
+  yield* readRange<ThreadMessage>(store, query, {
+    projection: threadProjection,
+    batchSize: threadBatchSize,
+    before: end,
+  });
 }
+
+type StartEnd = { isComplete: boolean; key: string | null; items: number; bytes: number };
 
 /** Yields the start of a thread. A generator of its own, so that its messages are not in memory while the rest is sent. */
 async function* readStart(
   store: StoreReader,
   { from, conversationId }: Thread,
-): AsyncGenerator<ThreadMessage[], { isComplete: boolean; key: string | null }> {
+): AsyncGenerator<ThreadMessage[], StartEnd> {
   const { messages, replyBytes, isComplete } = await store.findThread(conversationId);
   const release = store.hold(replyBytes);
   yield from === null ? messages : messages.filter(({ byCreated }) => byCreated >= from);
   release();
-  return { isComplete, key: messages.at(-1)?.byCreated ?? null };
+  const key = messages.at(-1)?.byCreated ?? null;
+  return { isComplete, key, items: messages.length, bytes: replyBytes };
 }
 
 /** The JSON text of a conversation with its messages, in pieces; `head` receives the opening message. */
