@@ -49,20 +49,21 @@ type ApiDeps = {
  * `closers` stop the API, in this order; the clients of the store stay open.
  */
 export async function startApi(deps: ApiDeps) {
-  const { config, metrics, logger, nowMs } = deps;
+  const { config, mongo, authMongo, credentials, metrics, logger, nowMs } = deps;
   const settings = specSettings(config);
   const { docs, limit } = settings;
-  const { RATE_LIMIT_STORE_URL: storeUrl, RATE_LIMIT_STORE_TIMEOUT_MS: timeoutMs } = config;
-  const control = controlDatabase(deps.authMongo, config.DATABASE_NAME);
-  const clock = clockOf(deps, control);
-  const routes = createRoutes({ now: clock.now, brand: config.BRAND });
+  const trustedProxies = config.API_TRUSTED_PROXIES;
+  const control = controlDatabase(authMongo, config.DATABASE_NAME);
+  const clock = createStoreClock(() => storeTime(control, readOptions()), nowMs);
+  const { now = clock.now } = deps;
+  const routes = createRoutes({ now, brand: config.BRAND });
   const spec = createSpec(settings, routes);
-  const snapshots = createReadSnapshots(snapshotSources({ ...deps, clock }, control));
+  const sources = snapshotSources({ mongo, authMongo, control, clock }, config.DATABASE_NAME);
+  const snapshots = createReadSnapshots({ ...sources, logger, nowMs });
   const generationsInUse = createGenerationsInUse();
-  const rateLimiter = createRateLimiter(
-    { nowMs, logger, fallbacks: metrics.rateLimitFallbacks },
-    { limit, store: storeUrl ? { url: storeUrl, timeoutMs } : null },
-  );
+  const { RATE_LIMIT_STORE_URL: url, RATE_LIMIT_STORE_TIMEOUT_MS: timeoutMs } = config;
+  const limiterDeps = { nowMs, logger, fallbacks: metrics.rateLimitFallbacks };
+  const rateLimiter = createRateLimiter(limiterDeps, { limit, store: url ? { url, timeoutMs } : null });
   const tracing = config.REQUEST_TRACES
     ? startTracing(
         { control, routes, metrics, logger, nowMs },
@@ -71,87 +72,74 @@ export async function startApi(deps: ApiDeps) {
     : null;
   const trace = tracing?.trace ?? null;
   const app = createApp({
+    ...settings,
     routes,
     spec: publishedSpec(spec, docs),
     snapshots,
+    generationsInUse,
+    ...authentication({ control, nowMs, logger }, { ...limit, requests: config.AUTH_FAILURE_LIMIT }),
     rateLimiter,
-    ...settings,
-    trustedProxies: config.API_TRUSTED_PROXIES,
+    ...reading({ mongo, control, snapshots, metrics, nowMs }, config),
+    trustedProxies,
+    requestsMax: config.API_REQUESTS_MAX,
     metrics,
     trace,
     logger,
-    generationsInUse,
-    requestsMax: config.API_REQUESTS_MAX,
     nowMs,
-    ...authentication(deps, control, limit),
-    ...reading(deps, control, snapshots),
   });
   const { address, drain, stop, useCertificate } = await startServer(
-    { listener: app.callback(), logger, docs, trace, nowMs, ...metrics },
+    { listener: app.callback(), logger, docs, trace, nowMs, connectionsRefused: metrics.connectionsRefused },
     {
       host: config.API_HOST,
       port: config.API_PORT,
-      credentials: deps.credentials,
-      trustedProxies: config.API_TRUSTED_PROXIES,
+      credentials,
+      trustedProxies,
       connectionsMax: config.API_CONNECTIONS_MAX,
       addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
     },
   );
-  const announcing = watchControl({ control, snapshots, generationsInUse, metrics, logger, now: clock.now });
+  const watching = watchControl({ control, snapshots, generationsInUse, metrics, logger, now });
   const closers: Closer[] = [
     { name: 'server', close: stop, deadlineMs: 16_000 },
     // Until its last request has ended, a drop must wait for this replica.
-    { name: 'announcement', close: announcing.stop, deadlineMs: 2_000 },
+    { name: 'announcement', close: watching.stop, deadlineMs: 2_000 },
     ...(tracing ? [{ name: 'traces', close: tracing.stop, deadlineMs: 4_000 }] : []),
     { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
   ];
   return { address, spec, snapshots, drain, useCertificate, closers };
 }
 
-/** MongoDB's clock, or the one of a test. */
-function clockOf({ now, nowMs }: ApiDeps, control: Db): StoreClock {
-  const clock = createStoreClock(() => storeTime(control, readOptions()), nowMs);
-  return now ? { ...clock, now } : clock;
-}
+type AuthenticationDeps = Pick<ApiDeps, 'nowMs' | 'logger'> & { control: Db };
 
 /** Who calls: the look-up of keys, and the limit of failed attempts. */
-function authentication({ config, nowMs, logger }: ApiDeps, control: Db, limit: RateLimit) {
-  return {
-    apiKeys: createApiKeyCache({ nowMs, lookUp: (...query) => findCallers(control, ...query) }),
-    authFailures: createAuthFailureLimiter({
-      limit: { ...limit, requests: config.AUTH_FAILURE_LIMIT },
-      nowMs,
-      logger,
-    }),
-  };
-}
+const authentication = ({ control, nowMs, logger }: AuthenticationDeps, limit: RateLimit) => ({
+  apiKeys: createApiKeyCache({ nowMs, lookUp: (...query) => findCallers(control, ...query) }),
+  authFailures: createAuthFailureLimiter({ limit, nowMs, logger }),
+});
+
+type ReadingDeps = Pick<ApiDeps, 'mongo' | 'metrics' | 'nowMs'> & { control: Db; snapshots: ReadSnapshots };
 
 /** How requests read: the bytes that they may hold together, and the entries that one may scan. */
-function reading({ config, mongo, metrics, nowMs }: ApiDeps, control: Db, snapshots: ReadSnapshots) {
+function reading({ mongo, control, snapshots, metrics, nowMs }: ReadingDeps, config: ApiConfig) {
   const bytesMax = config.API_ANSWERS_MB_MAX * 1_024 * 1_024;
   const budget = createReadBudget({ bytesMax, connectionsMax: mongo.options.maxPoolSize || Infinity });
   observeBudget(metrics, budget.usage);
-  return {
-    budget,
-    openReader: createReaders({
-      scanEntriesMax: config.API_SCAN_ENTRIES_MAX,
-      budget,
-      nowMs,
-      requireGeneration: createGenerationCheck({ control, snapshots }),
-    }),
-  };
+  const requireGeneration = createGenerationCheck({ control, snapshots });
+  const scanEntriesMax = config.API_SCAN_ENTRIES_MAX;
+  return { budget, openReader: createReaders({ budget, scanEntriesMax, requireGeneration, nowMs }) };
 }
 
 /** Announces the replica and shows a gap in the log, beside the requests. */
 function watchControl(deps: Parameters<typeof announceReplica>[0] & { metrics: Metrics }) {
-  const running = [announceReplica(deps), watchLogGap({ ...deps, ...deps.metrics })];
+  const { control, snapshots, metrics } = deps;
+  const running = [announceReplica(deps), watchLogGap({ control, snapshots, logGap: metrics.logGap })];
   return { stop: () => Promise.all(running.map(({ stop }) => stop())) };
 }
 
-function snapshotSources(
-  { config, mongo, authMongo, logger, nowMs, clock }: ApiDeps & { clock: StoreClock },
-  control: Db,
-) {
+type SourceDeps = Pick<ApiDeps, 'mongo' | 'authMongo'> & { control: Db; clock: StoreClock };
+
+/** What a snapshot is read from, and the name of the databases. */
+function snapshotSources({ mongo, authMongo, control, clock }: SourceDeps, name: string) {
   const readsPrimary = mongo.readPreference.mode === 'primary';
   return {
     connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
@@ -170,12 +158,8 @@ function snapshotSources(
       }),
     missingIndexes: (database: Db) => missingIndexes(database, { maxTimeMS: serverTimeoutMs }),
     databasesOf: (generation: number) => ({
-      database: generationDatabase(mongo, config.DATABASE_NAME, generation, {
-        readPreference: mongo.readPreference,
-      }),
-      authDatabase: generationDatabase(authMongo, config.DATABASE_NAME, generation),
+      database: generationDatabase(mongo, name, generation, { readPreference: mongo.readPreference }),
+      authDatabase: generationDatabase(authMongo, name, generation),
     }),
-    logger,
-    nowMs,
   };
 }

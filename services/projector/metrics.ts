@@ -127,8 +127,12 @@ const lagMetrics = (registers: Registry[]) => ({
   }),
 });
 
-/** Sets the counters to 0 whose labels are known: Prometheus does not see the increase of a series that begins at 1. */
-export function initializeCounters(metrics: Metrics, topics: string[]): void {
+/**
+ * Labels all metrics with the generation, and sets the counters to 0 whose labels are known: Prometheus does not see the
+ * increase of a series that begins at 1.
+ */
+export function initializeMetrics(metrics: Metrics, generation: number, topics: string[]): void {
+  metrics.registry.setDefaultLabels({ generation });
   for (const topic of topics) {
     for (const counter of [metrics.fetched, metrics.events, metrics.late, metrics.foreignCommits])
       counter.inc({ topic }, 0);

@@ -79,7 +79,7 @@ describe('a run of the commit loop', () => {
       stop: async () => undefined,
     };
     const startedAt = new Date(0);
-    const clock = async () => new Date(nowMs);
+    const clock = { read: async () => new Date(nowMs) };
     const deps = { control, log, generation, allowanceMs, startedAt, topics: ['t'], clock };
     metrics = createMetrics();
     ({ positions } = anyOrder());

@@ -33,7 +33,7 @@ describe('a projector that follows the registry', () => {
         positions: createPositions(() => 0),
         metrics: createMetrics(),
         logger: pino({ level: 'silent' }),
-        now: async () => present,
+        now: () => present,
         onFatal: (error) => fatal.push(error),
       },
       10,

@@ -70,12 +70,10 @@ export async function runProjector(
   {
     logger = pino({ level: config.LOG_LEVEL }),
     through = (kafka) => kafka,
-    commitIntervalMs = 1_000,
-    ...clocks
+    ...options
   }: {
     logger?: Logger;
     nowMs?: () => number;
-    clock?: () => Promise<Date>;
     through?: (kafka: Kafka) => Kafka;
     commitIntervalMs?: number;
   } = {},
@@ -90,10 +88,9 @@ export async function runProjector(
     metrics,
     logger,
     topics,
-    ...clocks,
+    ...options,
     onFatal: (error) => fatal.push(error),
     onWait: () => undefined,
-    commitIntervalMs,
   });
   return {
     fatal,

@@ -67,7 +67,7 @@ it.each([
   const liveness = { ...createLiveness(0), observeUnavailable: () => void (outages += 1) };
   const failed = Promise.withResolvers<void>();
   const deps = {
-    clock: () => Promise.reject(error),
+    clock: { read: () => Promise.reject(error) },
     nowMs: () => 0,
     logger: pino({}, { write: () => failed.resolve() }),
     metrics: createMetrics(),

@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
+import type { StoreClock } from '../../../shared/store/clock.ts';
 import { raiseWatermark } from '../../../shared/control/progress.ts';
 import { createSampler } from '../../../shared/control/samples.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
@@ -28,7 +29,7 @@ type CommitLoopDeps = {
   positions: Positions;
   logger: Logger;
   /** MongoDB's clock. No other clock decides the instant up to which the documents are complete. */
-  clock: () => Promise<Date>;
+  clock: Pick<StoreClock, 'read'>;
   /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 };
@@ -74,7 +75,7 @@ export function startCommitLoop(
   };
   const save = async (): Promise<Snapshot[]> => {
     // Before the ends are read: every record that was published until this instant lies before them.
-    const asOf = await deps.clock();
+    const asOf = await deps.clock.read();
     appliedSince = 0;
     const log = await deps.log.read(deps.topics);
     consumer.detectGaps(log);

@@ -34,7 +34,7 @@ type FollowDeps = {
   metrics: Pick<Metrics, 'maxLag' | 'generationState'>;
   logger: Logger;
   /** MongoDB's clock. */
-  now: () => Promise<Date>;
+  now: () => Date;
   by: string;
   /** The generation was dropped: the process must exit. */
   onFatal: (error: Error) => void;
@@ -68,7 +68,7 @@ export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repea
       deps.metrics.generationState.set({ state: own.state }, 1);
       // Without projectors the active generation gains nothing from a slower build.
       const oneAtATime =
-        own.state === 'building' && (await isFollowed(control, registry.generation, await deps.now()));
+        own.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
       applyGenerationSettings(deps, own, oneAtATime);
       await recordLag(deps, own);
       await advanceBuild(deps, own);
@@ -92,13 +92,13 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
   const { control, by, now, logger } = deps;
   const ends = loadEnds(own);
   if (ends && (await hasReached(control, own.number, ends))) {
-    const cause = { by, at: await now(), why: 'every record of its load is applied' };
+    const cause = { by, at: now(), why: 'every record of its load is applied' };
     await changeRegistry(control, advance(own.number, 'building', 'catching-up', cause));
     logger.info({ generation: own.number }, 'loaded; catching up');
   }
   if (own.state !== 'catching-up') return;
-  if (presentLag(deps, await watermark(control, own.number), await now()) <= readyWithinSeconds) {
-    const cause = { by, at: await now(), why: `its lag is ${readyWithinSeconds} s or less` };
+  if (presentLag(deps, await watermark(control, own.number), now()) <= readyWithinSeconds) {
+    const cause = { by, at: now(), why: `its lag is ${readyWithinSeconds} s or less` };
     await changeRegistry(control, advance(own.number, 'catching-up', 'ready', cause));
     logger.info({ generation: own.number }, 'ready to be compared and promoted');
   }
@@ -107,7 +107,7 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
 /** Records and returns the longest lag of a generation. A build loads older records, so its lag begins with itself. */
 async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
   const { control, metrics } = deps;
-  const [completeTo, now] = [await watermark(control, own.number), await deps.now()];
+  const [completeTo, now] = [await watermark(control, own.number), deps.now()];
   const sinceStart = (now.getTime() - (lagStart(own, completeTo) ?? now).getTime()) / 1_000;
   const seconds = Math.round(Math.min(sinceStart, presentLag(deps, completeTo, now)));
   const recorded = own.longestBehindSeconds ?? 0;
@@ -123,18 +123,17 @@ async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
  * right to read how long it keeps them.
  */
 export async function recordAbsence(
-  deps: LagDeps & Pick<FollowDeps, 'logger'> & { admin: Admin; topics: string[] },
-  number: number,
+  deps: LagDeps & Pick<FollowDeps, 'generation' | 'logger'> & { admin: Admin; topics: string[] },
 ): Promise<Date> {
-  const { control, now } = deps;
+  const { control, generation: number, now } = deps;
   const completeTo = await watermark(control, number);
   const registry = completeTo
     ? await requireRegistry(control)
-    : await changeRegistry(control, recordStart(number, await now()));
+    : await changeRegistry(control, recordStart(number, now()));
   const own = generationOf(registry, number);
   const longestBehindSeconds = await recordLag(deps, own);
   const bound = await readTombstoneBound(deps.admin, deps.topics).catch(() => null);
-  const reason = tombstoneWarning({ ...own, longestBehindSeconds }, completeTo, bound, await now());
+  const reason = tombstoneWarning({ ...own, longestBehindSeconds }, completeTo, bound, now());
   if (reason) deps.logger.error({ reason }, 'deletions may have been missed; build another generation');
   return own.startedAt ?? own.registeredAt;
 }
