@@ -76,8 +76,16 @@ const isObject = (value: unknown): value is Given =>
 /** The entities of a kind that others refer to by chance. */
 const referredMax = 10_000;
 
+type MakerDeps = {
+  random: Random;
+  orgId: string;
+  now: Date;
+  /** Draws the entity of a kind that a field refers to; by default one made before. */
+  refer?: (kind: Kind) => string;
+};
+
 /** Creates entities of one organization by the schemas of their states, so that a new field needs no line here. */
-export function createMaker({ random, orgId, now }: { random: Random; orgId: string; now: Date }): Make {
+export function createMaker({ random, orgId, now, refer }: MakerDeps): Make {
   const faker = createFaker(random);
   const made = new Map<Kind, string[]>();
   const past = () => new Date(now.getTime() - random.between(1, 400 * dayMs)).toISOString();
@@ -85,12 +93,13 @@ export function createMaker({ random, orgId, now }: { random: Random; orgId: str
   /** Whether the field refers to a kind of which there is no entity yet. */
   const isUnmade = (field: string) => {
     const kind = referredKind(field);
-    return kind !== undefined && !made.has(kind);
+    return kind !== undefined && !refer && !made.has(kind);
   };
   const leaf = (schema: Schema, field: string): unknown => {
     if (schema === instant) return past();
     const kind = referredKind(field);
-    return kind ? random.pick(made.get(kind) ?? []) : (texts[field]?.(faker) ?? faker.company.catchPhrase());
+    if (kind) return refer?.(kind) ?? random.pick(made.get(kind) ?? []);
+    return texts[field]?.(faker) ?? faker.company.catchPhrase();
   };
   const valueOf = (schema: Schema, field: string, given?: unknown): unknown => {
     if (given !== undefined && !isObject(given)) return given;

@@ -1,7 +1,7 @@
+import { createMaker } from '../../infra/sample-data/states.ts';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { idPrefixes, type Event } from '../support/events.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { formBlock, states } from '../support/entities.ts';
 
 /**
  * A random history of a few entities that refer to each other: children first, renames after embedding,
@@ -11,6 +11,8 @@ import { formBlock, states } from '../support/entities.ts';
 export function randomHistory(seed: number, length: number, shape: Partial<Shape> = {}): Event[] {
   const { population = wide, organizations = 2, retentionDays = [0, 10_000] } = shape;
   const random = createRandom(seed);
+  const some = (of: Kind) => idOf(seed, of, random.int(population[of] + 1));
+  const make = createMaker({ random, orgId: '', now: new Date(base), refer: some });
   const history: Event[] = [];
   const versions = new Map<string, number>();
   for (let step = 0; step < length; step += 1) {
@@ -36,8 +38,8 @@ export function randomHistory(seed: number, length: number, shape: Partial<Shape
     else if (known > 0 && fate < 12) history.push({ ...event, op: 'tombstone' });
     else {
       const op = known === 0 ? 'created' : 'updated';
-      const some = (of: Kind) => idOf(seed, of, random.int(population[of] + 1));
-      history.push({ ...event, op, data: stateOf({ random, some, retentionDays }, kind, id, time) });
+      const { state } = make(kind, given({ random, some, retentionDays }, kind, id, time));
+      history.push({ ...event, op, data: state });
     }
   }
   return history;
@@ -103,92 +105,35 @@ const idOf = (seed: number, kind: Kind, number: number) => `${idPrefixes[kind]}$
 
 type Choices = { random: Random; some: (of: Kind) => string; retentionDays: number[] };
 
-function stateOf(choices: Choices, kind: Kind, id: string, time: Date): Record<string, unknown> {
-  const { random, some } = choices;
+/** What a history needs, and the schemas leave to chance: names and instants that return, and references that repeat. */
+function given({ random, some, retentionDays }: Choices, kind: Kind, id: string, time: Date) {
   const several = (of: Kind) => Array.from({ length: random.int(4) }, () => some(of));
   const maybe = <T>(value: T): T | null => (random.chance(0.7) ? value : null);
   // Few names, so that a former name returns; the name in between must not.
   const name = `${kind} ${random.int(3)}`;
   const createdAt = new Date(base + random.int(50) * 1_000).toISOString();
-  const common = { ...states[kind], id, createdAt, updatedAt: time.toISOString() };
-  switch (kind) {
-    case 'apiKey':
-      return {
-        ...common,
-        name,
-        tokenSha256: random.int(1_000_000).toString(16).padStart(64, 'A'),
-        archivedAt: maybe(time.toISOString()),
-      };
-    case 'contact':
-      return {
-        id,
-        name: maybe(name),
-        email: maybe({ email: `${name}@example.com`, verified: random.chance(0.5) }),
-      };
-    case 'user':
-      return { ...common, name: maybe(name) };
-    case 'agent':
-      return { id, name, disabled: random.chance(0.5) };
-    case 'tag':
-      return { id, name };
-    case 'topic':
-      return { id, name, color: maybe('#aa00ff') };
-    case 'channel':
-      return { ...common, ...channelState(choices, maybe), name };
-    case 'ticket':
-      return {
-        ...common,
-        title: name,
-        status: random.pick(['open', 'snoozed', 'resolved', 'closed']),
-        requesterId: some('contact'),
-        tagIds: several('tag'),
-        topicIds: several('topic'),
-        estimatedScore: maybe(1 + random.int(5)),
-      };
-    case 'conversation':
-      return {
-        ...common,
-        ticketId: some('ticket'),
-        role: random.pick(['primary', 'side']),
-        title: name,
-        status: random.pick(['resolved', 'archived', 'needs_follow_up']),
-        supportLevel: random.pick(['ai', 'human']),
-        channelId: some('channel'),
-        contactId: some('contact'),
-        assignedUserId: maybe(some('user')),
-        topicIds: several('topic'),
-        tagIds: several('tag'),
-        urgencyScore: maybe(1 + random.int(3)),
-        waitingSince: maybe(createdAt),
-      };
-    case 'message': {
-      const author = random.pick([
-        { role: 'user', author: { type: 'contact', id: some('contact') } },
-        { role: 'human', author: { type: 'user', id: some('user') } },
-        { role: 'assistant', author: { type: 'ai_agent', id: some('agent') } },
-        { role: 'system' },
-      ]);
-      const content = maybe(`${name} 👩‍👩‍👧 `.repeat(random.int(30)));
-      return { ...common, author: null, ...author, conversationId: some('conversation'), content };
-    }
-    case 'qa':
-      return {
-        ...common,
-        question: name,
-        questionVariations: ['b', 'a', 'é', '😀'],
-        answer: name,
-        agentId: maybe(some('agent')),
-      };
-  }
-}
-
-function channelState({ random, some, retentionDays }: Choices, maybe: <T>(value: T) => T | null) {
+  const common = { id, name, createdAt, updatedAt: time.toISOString() };
+  if (kind === 'channel')
+    return {
+      ...common,
+      type: 'form',
+      dataRetentionDays: maybe(random.pick(retentionDays)),
+      archivedAt: random.chance(0.2) ? '2026-02-01T00:00:00+01:00' : null,
+    };
   return {
-    type: 'form',
-    agentId: maybe(some('agent')),
-    dataRetentionDays: maybe(random.pick(retentionDays)),
-    archivedAt: random.chance(0.2) ? '2026-02-01T00:00:00+01:00' : null,
-    email: null,
-    form: { ...formBlock, routesToChannelId: maybe(some('channel')) },
+    ...common,
+    ...(['contact', 'user'].includes(kind) && { name: maybe(name) }),
+    title: name,
+    question: name,
+    tokenSha256: random.int(1_000_000).toString(16).padStart(64, 'A'),
+    tagIds: several('tag'),
+    topicIds: several('topic'),
+    author: random.pick([
+      { type: 'contact', id: some('contact') },
+      { type: 'user', id: some('user') },
+      { type: 'ai_agent', id: some('agent') },
+      null,
+    ]),
+    content: maybe(`${name} 👩‍👩‍👧 `.repeat(random.int(30))),
   };
 }
