@@ -7,7 +7,7 @@ import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
 import { remedyFor } from '../../shared/kafka/remedies.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
-import { within } from '../operations/poll-until.ts';
+import { within } from '../../shared/runtime/within.ts';
 
 /** The standard output of a verb; a verb can also set the exit code. */
 export type Output = string | CommandOutput;

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { html, type Html } from '../../shared/pages/html.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { within } from '../../shared/runtime/within.ts';
 
 /** The last value that was read, and why there is no newer one. */
 export type Known<T> = { value: T | null; at: Date | null; problem: string | null };
@@ -54,11 +54,8 @@ export function createReading<T>(
     get: async () => {
       if (!reading && (hasEnded || nowMs() < nextMs)) return known;
       reading ??= refresh();
-      const isLate = await withinTime(
-        reading.then(() => false),
-        waitMs,
-        true,
-      );
+      const finished = reading.then(() => false);
+      const isLate = await within(waitMs, finished, () => true);
       const silence = `MongoDB or Kafka has not answered for ${waitMs / 1_000} s`;
       return isLate ? { ...known, problem: known.problem ?? silence } : known;
     },
@@ -100,19 +97,9 @@ export function createRenderWithDeadline(waitMs = deadlineMs): RenderWithDeadlin
     const answer = work()
       .catch((error: unknown) => html`<p class="finding bad">${problemText(error)}</p>`)
       .finally(() => (open -= 1));
-    const late = html`<p class="finding bad">MongoDB has not answered for ${waitMs / 1_000} s.</p>`;
-    return withinTime(answer, waitMs, late);
+    const late = () => html`<p class="finding bad">MongoDB has not answered for ${waitMs / 1_000} s.</p>`;
+    return within(waitMs, answer, late);
   };
-}
-
-/** The result, or `late` if it takes longer. */
-async function withinTime<T>(result: Promise<T>, waitMs: number, late: T): Promise<T> {
-  const timer = new AbortController();
-  try {
-    return await Promise.race([result, sleep(waitMs, late, { signal: timer.signal })]);
-  } finally {
-    timer.abort();
-  }
 }
 
 /** The error with the server that it is about. */

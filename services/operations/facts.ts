@@ -25,7 +25,7 @@ import type { LogClient, LogState } from '../../shared/kafka/log-client.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts, type TopicFacts } from './partitions.ts';
 import type { OperatorDeps } from './deps.ts';
-import { within } from './poll-until.ts';
+import { within } from '../../shared/runtime/within.ts';
 import { readMembers, type Member } from '../../shared/kafka/group-members.ts';
 
 /** The part that Kafka answers; null for each part that it did not answer in time. */

@@ -24,13 +24,6 @@ export async function pollUntil<T>(
   }
 }
 
-/** The value of `working`, or that of `late` if `working` takes longer than `ms`; it then goes on unseen. */
-export async function within<T, L>(ms: number, working: Promise<T>, late: () => L): Promise<T | L> {
-  const timer = new AbortController();
-  const waited = sleep(ms, undefined, { signal: timer.signal }).then(late);
-  return Promise.race([working, waited]).finally(() => timer.abort());
-}
-
 /** While only its numbers change, a line is reported again after this time, in milliseconds. */
 const numbersEveryMs = 15_000;
 

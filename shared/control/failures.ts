@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection, Db } from 'mongodb';
+import { within } from '../runtime/within.ts';
 import { silentAfterSeconds } from './progress.ts';
 
 /** Why a projector of a generation last ended. */
@@ -31,5 +31,5 @@ export async function storeFailure(
 ): Promise<void> {
   const update = { $set: { ...failure, by }, $currentDate: { at: true as const } };
   const storing = failuresOf(control).updateOne({ _id: generation }, update, { upsert: true });
-  await Promise.race([storing.catch(() => undefined), sleep(storeWithinMs, undefined, { ref: false })]);
+  await within(storeWithinMs, storing, () => undefined).catch(() => undefined);
 }

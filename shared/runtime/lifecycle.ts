@@ -1,4 +1,5 @@
 import type { Logger } from './logger.ts';
+import { within } from './within.ts';
 
 export type Closer = {
   name: string;
@@ -40,25 +41,15 @@ export function onShutdown(logger: Logger, closers: Closer[]): (code: number) =>
 /** Runs every closer, even if an earlier one fails or hangs. Resolves with whether all closed in time. */
 export async function runClosers(logger: Logger, closers: Closer[]): Promise<boolean> {
   let clean = true;
-  for (const closer of closers) {
+  for (const { name: closer, close, deadlineMs } of closers) {
     try {
-      await closeInTime(closer);
+      await within(deadlineMs, close(), () => {
+        throw new Error(`not closed within ${deadlineMs} ms`);
+      });
     } catch (error) {
       clean = false;
-      logger.error({ error, closer: closer.name }, 'could not be closed');
+      logger.error({ error, closer }, 'could not be closed');
     }
   }
   return clean;
-}
-
-async function closeInTime({ close, deadlineMs }: Closer): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not closed within ${deadlineMs} ms`)), deadlineMs);
-  });
-  try {
-    await Promise.race([close(), expired]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,3 +1,4 @@
+import { within } from '../../../shared/runtime/within.ts';
 import { isRepeatable, StoreUnavailable } from './store-errors.ts';
 
 /** How long the store may work on one read (`maxTimeMS`); then the client receives a 503. */
@@ -73,14 +74,7 @@ export async function readRepeatedly<T>(
 }
 
 /** A time limit for operations that take no signal, such as connecting. The operation itself is not cancelled. */
-export async function withDeadline<T>(read: Promise<T>, timeoutMs = readTimeoutMs): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new StoreUnavailable(`no answer within ${timeoutMs} ms`)), timeoutMs);
+export const withDeadline = <T>(read: Promise<T>, timeoutMs = readTimeoutMs): Promise<T> =>
+  within(timeoutMs, read, () => {
+    throw new StoreUnavailable(`no answer within ${timeoutMs} ms`);
   });
-  try {
-    return await Promise.race([read, expired]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

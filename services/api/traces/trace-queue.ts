@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { within } from '../../../shared/runtime/within.ts';
 
 type TraceQueue = {
   /** Never waits and never fails. If the queue is full, the trace is lost and counted. */
@@ -80,7 +81,7 @@ export function startTraceQueue(
     },
     stop: async () => {
       stopping.abort();
-      await Promise.race([drain(), sleep(max.shutdownGraceMs, undefined, { ref: false })]);
+      await within(max.shutdownGraceMs, drain(), () => undefined);
       losses.add(queue.splice(0).length, 'shutdown');
       losses.report();
     },

@@ -4,7 +4,8 @@ import { dayMs } from '../../../shared/documents/instant.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { endOffsets } from '../../projector/consumer/progress.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
-import { pollUntil, within } from '../poll-until.ts';
+import { within } from '../../../shared/runtime/within.ts';
+import { pollUntil } from '../poll-until.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 
 /**
