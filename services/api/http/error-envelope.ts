@@ -32,17 +32,6 @@ export const errorEnvelopeSchema = z
   .strictObject({ error })
   .meta({ id: 'Error', description: 'The body of every error response.' });
 
-type ErrorEnvelope = {
-  error: {
-    type: ErrorType;
-    code: ErrorCode;
-    message: string;
-    docUrl: string;
-    requestId: string;
-    param?: string;
-  };
-};
-
 /** Where the pages about error codes are: below `docsUrl` or, if that is not set, below `<baseUrl>/docs`. */
 export type DocsLocation = { docsUrl: string | undefined; baseUrl: string | undefined };
 
@@ -54,7 +43,7 @@ export function errorEnvelope(
   { docsUrl, baseUrl }: DocsLocation,
   error: ApiError,
   { requestId, port }: { requestId: string; port: number | undefined },
-): ErrorEnvelope {
+): z.output<typeof errorEnvelopeSchema> {
   return {
     error: {
       type: errorCatalogue[error.code].type,
