@@ -1,10 +1,10 @@
 import type { Db } from 'mongodb';
-import { lastSavedAt, silentAfterSeconds } from './progress.ts';
+import { isSilent, lastSavedAt } from './progress.ts';
 
 /** Whether a projector follows the generation. */
 export async function isFollowed(control: Db, generation: number, now: Date): Promise<boolean> {
   const savedAt = await lastSavedAt(control, generation);
-  return savedAt !== null && now.getTime() - savedAt.getTime() < silentAfterSeconds * 1_000;
+  return savedAt !== null && !isSilent(savedAt, now);
 }
 
 /** The lag of a watermark in seconds, less the lateness allowance by which every watermark lags. */

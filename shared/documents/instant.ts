@@ -56,3 +56,6 @@ export const recordTimeText = (time: string | null): string => time ?? 'no valid
  * a key, so that a page is one contiguous range and a cursor is one bound.
  */
 export const sortKey = (instant: Date, id: string) => `${instant.toISOString()}${id}`;
+
+/** The lowest text above every sort key of an instant: `[` is the character after `Z`, which ends the instant. */
+export const keyAbove = (instant: Date): string => `${instant.toISOString().slice(0, -1)}[`;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseInstant } from '../../../shared/documents/instant.ts';
+import { keyAbove, parseInstant } from '../../../shared/documents/instant.ts';
 
 /**
  * A range of sort keys: `from` is inclusive, `until` exclusive; null means unbounded. Sort keys start with an instant,
@@ -44,9 +44,6 @@ export function parseInterval(value: string): Interval | null {
 /** `+01` and `+0100` are valid in ISO 8601 too, but `parseInstant` expects `+01:00`. */
 const fullZone = (zone: string): string =>
   zone.length < 2 ? zone : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
-
-/** The lowest text above every sort key of an instant: `[` is the character after `Z`, which ends the instant. */
-export const keyAbove = (instant: Date): string => `${instant.toISOString().slice(0, -1)}[`;
 
 /** A date bound in a query string. The OpenAPI document describes the text that clients send. */
 export const dateBound = z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { keyAbove } from '../../../shared/documents/instant.ts';
 import {
   messageRoles,
   messageTypes,
@@ -9,7 +10,6 @@ import { expiredUpTo, type Retention } from '../../../shared/documents/visibilit
 import { ApiError } from '../http/api-error.ts';
 import { idParameter } from '../http/parameters.ts';
 import { defineRoute, type Clock, type Route } from '../http/route.ts';
-import { keyAbove } from '../paging/date-range.ts';
 import { oldestFirst, type RangeQuery } from '../paging/key-range.ts';
 import { exampleList, listSchema } from '../paging/list-envelope.ts';
 import { listHandler } from '../paging/list-handler.ts';

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { sortKey } from '../../../shared/documents/instant.ts';
+import { keyAbove } from '../../../shared/documents/instant.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { eraseDeadLetters } from '../dead-letters/erase.ts';
@@ -18,9 +18,6 @@ type DeadLetterDeps = { control: Db; prefix: string };
 type ReadsDocuments = 'readChannels' | 'readRetention' | 'readConversations';
 type ReadsDeadLetters = 'readInDeadLetters' | 'eraseDeadLetters';
 
-/** The first sort key after everything that was created up to an instant. */
-const keyAfter = (createdUpTo: Date) => sortKey(new Date(createdUpTo.getTime() + 1), '');
-
 /** The conversations of a channel after a sort key that were created up to an instant. */
 export const createdCursor = (
   database: Db,
@@ -29,7 +26,7 @@ export const createdCursor = (
   createdUpTo: Date,
 ) =>
   collectionOf<StoredDocument>(database, 'conversation')
-    .find({ 'state.channelId': id, orgId, byCreated: { $gt: after, $lt: keyAfter(createdUpTo) } })
+    .find({ 'state.channelId': id, orgId, byCreated: { $gt: after, $lt: keyAbove(createdUpTo) } })
     .sort({ byCreated: 1 });
 
 /** The sweep's reads from one generation's database, and from the dead letters in the control database. */
@@ -81,7 +78,7 @@ function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | Reads
   const messages = collectionOf<StoredDocument>(database, 'message');
   return {
     readExpiredMessages: (orgId, conversationIds, upTo) => {
-      const byCreated = { $lt: keyAfter(upTo) };
+      const byCreated = { $lt: keyAbove(upTo) };
       return messages
         .find({ 'state.conversationId': { $in: conversationIds }, orgId, byCreated })
         .project<StoredEnvelope>(envelope)
