@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addressRanges } from '../../shared/runtime/addresses.ts';
 import { orFile, readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
 import { isReadable } from '../../shared/runtime/is-readable.ts';
-import { commonSettings, flag, port, storeSettings } from '../../shared/runtime/settings.ts';
+import { commonSettings, flag, integer, port, storeSettings } from '../../shared/runtime/settings.ts';
 import { clientPackage } from './openapi/code-samples.ts';
 
 const webAddress = z
@@ -13,8 +13,6 @@ const brandName = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9-]{0,31}$/, 'must be a letter and up to 31 letters, digits or -')
   .default('svc');
-
-const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
 /** Every setting of the API; the configuration table is generated from these. */
 export const apiSettings = {

@@ -1,23 +1,22 @@
 import { z } from 'zod';
 import { readConfig, type Environment } from '../../shared/runtime/config.ts';
-import { commonSettings, kafkaRule, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
+import {
+  commonSettings,
+  integer,
+  kafkaRule,
+  kafkaSettings,
+  storeSettings,
+} from '../../shared/runtime/settings.ts';
 
 /** The environment variables that the projector reads. */
 export const projectorSettings = {
   ...kafkaSettings,
   ...storeSettings,
   ...commonSettings,
-  GENERATION: z.coerce
-    .number()
-    .int()
-    .min(1)
+  GENERATION: integer(1)
     .optional()
     .describe('The generation that the projector follows; the active one when it starts, if unset'),
-  KAFKA_SESSION_TIMEOUT_MS: z.coerce
-    .number()
-    .int()
-    .min(1_000)
-    .max(300_000)
+  KAFKA_SESSION_TIMEOUT_MS: integer(1_000, 300_000)
     .default(30_000)
     .describe(
       'After this long without a heartbeat, in milliseconds, the group assigns the partitions of a projector to others',
@@ -31,11 +30,7 @@ export const projectorSettings = {
       'Megabytes (8 to 1,024) of fetched batches that wait, as they were sent; their decompressed records may take as much again. A partition pauses above its equal share',
     ),
   // A date beyond the range of JavaScript's would be stored as 1970, and the tombstone would expire at once.
-  TOMBSTONE_DAYS: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(36_500)
+  TOMBSTONE_DAYS: integer(1, 36_500)
     .default(30)
     .describe(
       'Days (1 to 36,500) for which a deleted entity keeps its tombstone, which rejects late records (conversations, and channels with a retention: forever)',

@@ -9,7 +9,10 @@ import { errorMessage } from './error-message.ts';
  * The environment variables that more than one service reads. An absent or empty variable takes its default; a variable
  * without a default must be set. The table in docs/configuration.md is generated from them.
  */
-export const port = z.coerce.number().int().min(0).max(65_535);
+export const integer = (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  z.coerce.number().int().min(min).max(max);
+
+export const port = integer(0, 65_535);
 
 export const flag = z
   .enum(['true', 'false', '1', '0'])
