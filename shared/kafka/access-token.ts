@@ -51,19 +51,15 @@ async function requestToken({ url, clientId, clientSecret, scope }: TokenSetting
     body: new URLSearchParams({ grant_type: 'client_credentials', ...(scope ? { scope } : {}) }),
     signal: AbortSignal.timeout(timeoutMs),
   };
-  let answer: { status: number; text: string };
-  try {
-    const response = await fetch(url, options);
-    answer = { status: response.status, text: await response.text() };
-  } catch (error) {
-    const { cause } = error as { cause?: unknown };
-    throw unavailable(errorMessage(cause ?? error));
-  }
-  if ([400, 401, 403].includes(answer.status))
-    throw Object.assign(new kafkajs.KafkaJSNonRetriableError(failed(`status ${answer.status}`)), refusal);
-  const parsed = answer.status === 200 ? tokenResponse.safeParse(parseJson(answer.text)) : null;
-  if (parsed?.success) return parsed.data;
-  throw unavailable(parsed ? 'the response has no access_token' : `status ${answer.status}`);
+  const response = await fetch(url, options).catch((error: Error) => {
+    throw unavailable(errorMessage(error.cause ?? error));
+  });
+  if ([400, 401, 403].includes(response.status))
+    throw Object.assign(new kafkajs.KafkaJSNonRetriableError(failed(`status ${response.status}`)), refusal);
+  if (response.status !== 200) throw unavailable(`status ${response.status}`);
+  const parsed = tokenResponse.safeParse(await response.json().catch(() => null));
+  if (parsed.success) return parsed.data;
+  throw unavailable('the response has no access_token');
 }
 
 const failed = (reason: string) => `no access token from KAFKA_SASL_TOKEN_URL: ${reason}`;
@@ -73,11 +69,3 @@ const unavailable = (reason: string) => new kafkajs.KafkaJSConnectionError(faile
 
 /** The error type of a broker that refuses the credentials: the projector treats both alike. */
 const refusal = { type: 'SASL_AUTHENTICATION_FAILED' };
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
