@@ -51,12 +51,14 @@ const hold = (bytes: number) => {
 };
 
 let server: Server;
+let state: RequestState;
 let caller: { keyId: string; orgId: string };
 let port: number;
 beforeAll(async () => {
   const app = new Koa<RequestState>();
   app.use((context, next) => {
-    Object.assign(context.state, { caller, store: { holdOnly: (bytes: number) => (held = bytes), hold } });
+    const store = { holdOnly: (bytes: number) => (held = bytes), hold };
+    state = Object.assign(context.state, { caller, store, responseBytes: 0 });
     return next();
   });
   app.use(compression);
@@ -110,6 +112,7 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
   it('is streamed to the end without an ETag if it is long', async () => {
     const response = await open('/long', headers);
     expect(unpack[encoding]?.(await bytesOf(response)).length).toBe(long * piece.length);
+    expect(state.responseBytes).toBe(long * piece.length);
     expect([response.headers.etag, response.headers['content-length'], ended]).toEqual([
       undefined,
       undefined,
@@ -150,7 +153,8 @@ it('a route has no scope without an organization', async () => {
 describe('the memory of a response', () => {
   it('is counted in bytes if it is buffered', async () => {
     await bytesOf(await open('/wide'));
-    expect(held).toBe(Buffer.byteLength(JSON.stringify(wide)));
+    const bytes = Buffer.byteLength(JSON.stringify(wide));
+    expect([held, state.responseBytes]).toEqual([bytes, bytes]);
   });
 
   it('is counted in bytes while a stream waits for its client', async () => {
