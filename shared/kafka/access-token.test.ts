@@ -1,52 +1,76 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import { text } from 'node:stream/consumers';
 import type { AddressInfo } from 'node:net';
 import { isKafkaAuthorizationError, isTransient } from './transient-errors.ts';
 import { createAccessTokens } from './access-token.ts';
 
 let issuer: Server;
 let answer = { status: 200, body: '' };
-let requests = 0;
+let nowMs: number;
+const requests: { authorization: IncomingHttpHeaders['authorization']; body: string }[] = [];
 beforeAll(() => {
-  issuer = createServer((_, response) => {
-    requests += 1;
-    response.writeHead(answer.status).end(answer.body);
+  issuer = createServer((request, response) => {
+    void text(request).then((body) => {
+      requests.push({ authorization: request.headers.authorization, body });
+      // Each answer takes a second.
+      nowMs += 1_000;
+      if (answer.status === 0) response.destroy();
+      else response.writeHead(answer.status).end(answer.body);
+    });
   });
   return new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
 });
 afterAll(() => issuer.close());
 beforeEach(() => {
-  requests = 0;
+  requests.length = nowMs = 0;
 });
 
-const tokens = (nowMs?: () => number) =>
+const tokens = (scope?: string) =>
   createAccessTokens(
     {
       url: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/`,
       clientId: 'reader',
-      clientSecret: 'secret',
-      scope: undefined,
+      clientSecret: 'secret:ü',
+      scope,
     },
-    nowMs,
+    () => nowMs,
   );
-const issue = (value: string, lifetimeSeconds = 100) => {
-  answer = { status: 200, body: JSON.stringify({ access_token: value, expires_in: lifetimeSeconds }) };
+const issue = (value: string, lifetime = {}) => {
+  answer = { status: 200, body: JSON.stringify({ access_token: value, ...lifetime }) };
 };
 
-it('connections share a token until four fifths of its lifetime are over', async () => {
-  let nowMs = 0;
-  const token = tokens(() => nowMs);
-  issue('one');
+it.each([
+  ['four fifths of its lifetime', { expires_in: 100 }, 80_000],
+  ['four fifths of a lifetime that is given as text', { expires_in: '100' }, 80_000],
+  ['48 s if its issuer gives no lifetime', {}, 48_000],
+])('connections share a token for %s, from when it was requested', async (_, lifetime, sharedMs) => {
+  const token = tokens();
+  issue('one', lifetime);
   expect(await Promise.all([token(), token()])).toEqual([{ value: 'one' }, { value: 'one' }]);
-  issue('two');
-  nowMs = 79_999;
+  issue('two', lifetime);
+  nowMs = sharedMs - 1;
   expect(await token()).toEqual({ value: 'one' });
-  nowMs = 80_000;
-  expect(await token()).toEqual({ value: 'two' });
-  expect(requests).toBe(2);
+  nowMs = sharedMs;
+  expect(await Promise.all([token(), token()])).toEqual([{ value: 'two' }, { value: 'two' }]);
+  expect(requests).toHaveLength(2);
+});
+
+it('a token is asked for with the encoded credentials, and with the scope if there is one', async () => {
+  issue('one');
+  await tokens()();
+  await tokens('kafka topics')();
+  const authorization = `Basic ${Buffer.from('reader:secret%3A%C3%BC').toString('base64')}`;
+  expect(requests).toEqual([
+    { authorization, body: 'grant_type=client_credentials' },
+    { authorization, body: 'grant_type=client_credentials&scope=kafka+topics' },
+  ]);
 });
 
 it.each([
+  ['refuses the request', { status: 400, body: 'secret' }, { refused: true, transient: false }],
   ['refuses the client', { status: 401, body: 'secret' }, { refused: true, transient: false }],
+  ['forbids the client', { status: 403, body: 'secret' }, { refused: true, transient: false }],
+  ['breaks the connection', { status: 0, body: '' }, { refused: false, transient: true }],
   ['is overloaded', { status: 503, body: 'secret' }, { refused: false, transient: true }],
   ['answers with something else', { status: 200, body: '<html>' }, { refused: false, transient: true }],
 ])('an issuer that %s is told apart, and asked again for the next connection', async (_, bad, expected) => {
