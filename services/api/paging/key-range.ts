@@ -8,12 +8,10 @@ type Direction = 'ascending' | 'descending';
 /** A MongoDB condition on a sort key. */
 type KeyRange = ({ $gt: string } | { $gte: string }) & ({ $lt?: string } | { $lte: string });
 
-/** Compares bytes, as the store does. */
-const isAbove = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b)) > 0;
-
 /**
  * The contiguous range of a page: the bounds, narrowed to the keys after the cursor. Without bounds it is `> ''`, which
- * excludes documents without the sort key: lists must not contain them.
+ * excludes documents without the sort key: lists must not contain them. A bound is ASCII, so JavaScript compares it with
+ * a key as the store does.
  */
 export function keyRange(
   { from, until }: DateRange,
@@ -22,12 +20,12 @@ export function keyRange(
   const passed = direction === 'ascending' ? after : null;
   const reached = direction === 'descending' ? after : null;
   const lower =
-    passed !== null && (from === null || !isAbove(from, passed))
+    passed !== null && (from === null || from <= passed)
       ? { $gt: passed }
       : from === null
         ? { $gt: '' }
         : { $gte: from };
-  const upper = reached !== null && (until === null || isAbove(until, reached)) ? reached : until;
+  const upper = reached !== null && (until === null || until > reached) ? reached : until;
   return upper === null ? lower : { ...lower, $lt: upper };
 }
 
