@@ -12,8 +12,8 @@ const documents = oneOfEach();
 // Before `useApi`, whose own hook closes the client.
 afterAll(() => generationDatabase(api.store.control.client, api.store.name, active).dropDatabase());
 const api = useApi(documents, { now, nowMs: () => clock.nowMs, monitored: true });
-/** Switches to a new generation with the same documents, and drops the active one at once. */
-async function dropActive() {
+/** Switches to a new generation with the same documents, and drops the active one at once: it ends in `state`. */
+async function dropActive(state: 'dropping' | 'dropped') {
   const { control, name } = api.store;
   const next = generationDatabase(control.client, name, active + 1);
   await ensureIndexes(next);
@@ -27,7 +27,7 @@ async function dropActive() {
     {
       $set: {
         generation: active + 1,
-        generations: [generation(active, 'dropped'), generation(active + 1, 'active')],
+        generations: [generation(active, state), generation(active + 1, 'active')],
       },
     },
   );
@@ -36,19 +36,20 @@ async function dropActive() {
 }
 
 /** A replica can be frozen for longer than a drop waits for it; the collections then read as empty. */
-it.each([...urls, '/v1/tickets?createdAt[lte]=2030-01-01&sort=updatedAt'])(
-  '%s is an error, and not empty, if its generation was dropped meanwhile',
-  async (path) => {
-    // given a request of the snapshot that is in use, and time that passes while its data is read
-    expect((await api.get(path)).status).toBe(200);
-    await dropActive();
-    const age = ({ databaseName }: CommandStartedEvent) => {
-      if (databaseName.endsWith(`_g${active - 1}`)) clock.nowMs += 10_000;
-    };
-    api.client.on('commandStarted', age);
-    const answer = await api.get(path);
-    api.client.off('commandStarted', age);
-    expect([answer.status, errorOf(answer)?.code]).toEqual([503, 'service_unavailable']);
-    expect((await api.get(path)).status).toBe(200);
-  },
-);
+it.each([
+  ...urls.map((url) => [url, 'dropped'] as const),
+  ['/v1/tickets', 'dropping'] as const,
+  ['/v1/tickets?createdAt[lte]=2030-01-01&sort=updatedAt', 'dropped'] as const,
+])('%s is an error, and not empty, if its generation is %s meanwhile', async (path, state) => {
+  // given a request of the snapshot that is in use, and time that passes while its data is read
+  expect((await api.get(path)).status).toBe(200);
+  await dropActive(state);
+  const age = ({ databaseName }: CommandStartedEvent) => {
+    if (databaseName.endsWith(`_g${active - 1}`)) clock.nowMs += 10_000;
+  };
+  api.client.on('commandStarted', age);
+  const answer = await api.get(path);
+  api.client.off('commandStarted', age);
+  expect([answer.status, errorOf(answer)?.code]).toEqual([503, 'service_unavailable']);
+  expect((await api.get(path)).status).toBe(200);
+});

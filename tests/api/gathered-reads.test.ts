@@ -21,13 +21,13 @@ const api = useApi(
   },
   { monitored: true },
 );
-let open: (orgId: string, keyId?: string) => ReturnType<ReturnType<typeof testReaders>>;
+const openReader = testReaders();
+let snapshot: Parameters<typeof openReader>[1];
+const open = (orgId: string, keyId = 'key_1', readers = openReader) => readers({ orgId, keyId }, snapshot);
 
 beforeAll(() => {
   const database = generationDatabase(api.client, api.store.name, 1);
-  const snapshot = { database, generation: 1, readAfter: null };
-  const openReader = testReaders();
-  open = (orgId, keyId = 'key_1') => openReader({ orgId, keyId }, snapshot);
+  snapshot = { database, generation: 1, readAfter: null };
 });
 
 beforeEach(() => api.commands.splice(0));
@@ -131,4 +131,9 @@ it('the start of a thread ends before its messages are larger than 2 MB', async 
   const { messages, isComplete } = await open('org_a').findThread('conv_large');
   expect({ messages: messages.length, isComplete }).toEqual({ messages: 1, isComplete: false });
   expect(await read('org_a', 'conv_large')).toHaveLength(3);
+});
+
+it('a thread is empty only if its generation exists', async () => {
+  const dropped = testReaders(() => Promise.reject(new Error('dropped')));
+  await expect(open('org_a', 'key_1', dropped).findThread('conv_5')).rejects.toThrow('dropped');
 });

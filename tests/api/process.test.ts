@@ -83,6 +83,7 @@ describe('with a certificate', () => {
     const plain = await ask(child, '/v1/tickets', { secure: false });
     expect([plain.status, codeOf(plain.text)]).toEqual([403, 'https_required']);
     expect(plain.text).toContain('"docUrl":"https://docs.example.com/errors/https_required"');
+    expect((await ask(child, '/healthz', { secure: false })).status).toBe(403);
     expect((await ask(child, '/health', { secure: false })).text).toBe('{"status":"ok"}');
   });
 

@@ -76,11 +76,13 @@ type Options = {
 };
 
 /** The reader factory with the default limits of the API. */
-export const testReaders = (scanEntriesMax = 20_000) =>
+export const testReaders = (
+  requireGeneration: (generation: number) => Promise<void> = async () => undefined,
+) =>
   createReaders({
     budget: createReadBudget({ bytesMax: 128 * 1_024 * 1_024, connectionsMax: 20 }),
-    scanEntriesMax,
-    requireGeneration: async () => undefined,
+    scanEntriesMax: 20_000,
+    requireGeneration,
     nowMs: () => performance.now(),
   });
 

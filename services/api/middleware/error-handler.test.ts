@@ -4,18 +4,20 @@ import { Overloaded, StoreUnavailable } from '../store/store-errors.ts';
 import { errorHandler } from './error-handler.ts';
 
 /** Handles an error; returns the status, `Retry-After`, and how many requests were counted under each metric. */
-async function handle(thrown: Error, { hasLeft = false } = {}) {
+async function handle(
+  thrown: Error,
+  { hasLeft = false, headers = {} }: { hasLeft?: boolean; headers?: Record<string, string> } = {},
+) {
   const registers = [new Registry()];
   const storeErrors = new Counter({ name: 'store_errors', help: '-', registers });
   const requestsRefused = new Counter({ name: 'refused', help: '-', labelNames: ['reason'], registers });
-  const headers: Record<string, string> = {};
   const context = {
     res: { closed: hasLeft },
     req: { socket: {} },
     state: {} as { failure?: unknown },
     status: 200,
     set: (more: Record<string, string>) => Object.assign(headers, more),
-    remove: () => undefined,
+    remove: (name: string) => delete headers[name],
   };
   const docs = { docsUrl: undefined, baseUrl: undefined };
   const middleware = errorHandler({ docs, storeErrors, requestsRefused });
@@ -67,4 +69,13 @@ describe('a 503', () => {
       expect(await handle(error, { hasLeft: true })).toMatchObject({ refused: [], store: [0] });
     },
   );
+});
+
+it('an error has no header of the content that it replaces', async () => {
+  const kept = { 'Data-As-Of': '2026-01-31T12:00:00.000Z' };
+  const content = { 'Content-Encoding': 'br', 'Content-Security-Policy': '-', ETag: '"1"', Link: '</>' };
+  const headers: Record<string, string> = { ...kept, ...content };
+  await handle(new Error('the encoder failed'), { headers });
+  expect(Object.keys(headers).filter((name) => name in content)).toEqual([]);
+  expect(headers).toMatchObject(kept);
 });
