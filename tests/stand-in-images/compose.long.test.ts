@@ -21,7 +21,7 @@ for (const [, path = ''] of sent) parts.push(path);
       mustRun(
         'docker',
         ['compose', '--project-name', 'support-compose-test', '--profile', 'replicas', ...args],
-        { cwd: folder },
+        { cwd: folder, env: { USER: 'ada' } },
       );
     beforeAll(async () => {
       await mustRun(process.execPath, ['tests/stand-in-images/main.ts']);
@@ -34,11 +34,12 @@ for (const [, path = ''] of sent) parts.push(path);
       rmSync(folder, { recursive: true });
     }, 120_000);
 
+    const cli = (...verb: string[]) => compose('run', '--rm', '--no-TTY', 'cli', ...verb);
+
     test('a key that the CLI creates reads through the proxy, and both replicas count its requests together', async () => {
-      const created = await compose(
-        ...['run', '--rm', '--no-TTY', 'cli', 'keys', 'create', '--org', 'org_1', '--json'],
-      );
-      const { token } = JSON.parse(created) as { token: string };
+      const { token } = JSON.parse(await cli('keys', 'create', '--org', 'org_1', '--json')) as {
+        token: string;
+      };
       const request = () =>
         mustRun(
           'curl',
@@ -65,6 +66,32 @@ for (const [, path = ''] of sent) parts.push(path);
       const remaining = answers.map((answer) => Number(/^ratelimit-remaining: (\d+)/im.exec(answer)?.[1]));
       expect(remaining).toEqual([99, 98, 97, 96, 95, 94, 93, 92, 91, 90]);
     }, 120_000);
+
+    test('the rebuild of docs/rebuilding.md ends with one projector, which follows the new generation', async () => {
+      const steps = readFileSync('docs/rebuilding.md', 'utf8').split('\n');
+      const documented = (start: string) => {
+        const step = steps.find((line) => line.startsWith(start))?.replace(/ +#.*/, '') ?? '';
+        const command = step.replaceAll(
+          'docker compose',
+          'docker compose --project-name support-compose-test',
+        );
+        return mustRun('sh', ['-ec', command.replaceAll('<id>', build)], { cwd: folder });
+      };
+      let build = '';
+      await cli('rebuild', 'start', '--why', 'test');
+      const started = await documented('docker compose run --detach');
+      build = started.trim().split('\n').at(-1) ?? '';
+      for (const verb of ['await', 'compare', 'promote']) await cli('rebuild', verb, '2');
+      await documented("sed -i '/^GENERATION=/d'");
+      await documented('docker compose up --detach --wait projector');
+      await documented('docker stop <id>');
+      await cli('rebuild', 'drop', '1', '--force');
+      expect(await cli('status')).toMatch(/^All is well\.\n\ngeneration 2 {2}active/);
+      expect(await compose('ps', '--all', '--format', '{{.Service}} {{.Health}}', 'projector')).toBe(
+        'projector healthy\n',
+      );
+      expect(await cli('rebuild', 'history')).toContain('by ada: test');
+    }, 240_000);
 
     test.each(['api', 'projector', 'cli', 'console'])(
       'the compile cache of the image has each module of the entry point of services/%s',

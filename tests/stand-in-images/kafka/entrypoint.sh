@@ -2,8 +2,10 @@
 # As in the published image: its wrapper class turns KAFKA_* variables into properties and formats the storage.
 set -eu
 export CLUSTER_ID="${CLUSTER_ID:-5L6g3nShT-eMCtK--X86sw}"
-java -cp '/opt/kafka/libs/*' kafka.docker.KafkaDockerWrapper setup \
+# A restarted container has formatted its storage before.
+formatted=$(java -cp '/opt/kafka/libs/*' kafka.docker.KafkaDockerWrapper setup \
   --default-configs-dir /etc/kafka/docker --mounted-configs-dir /mnt/shared/config \
-  --final-configs-dir /opt/kafka/config
+  --final-configs-dir /opt/kafka/config 2>&1) \
+  || echo "$formatted" | grep 'already formatted' || { echo "$formatted"; exit 1; }
 exec java -Xmx512m -Dlog4j2.configurationFile=/etc/kafka/docker/log4j2.yaml \
   -cp '/opt/kafka/libs/*' kafka.Kafka /opt/kafka/config/server.properties
