@@ -126,12 +126,14 @@ const verbOf =
 export async function operate(projector: Projector, requestId: string): Promise<void> {
   const run = verbOf(projector);
   await run('status');
+  for (const role of ['cli', 'projector', 'api']) await run('check', role);
   await run('trace', requestId);
   for (const id of ['ti_1', 'msg_0000', 'conv_0000', 'con_1']) await run('explain', id);
   await run('keys', 'list', '--org', 'org_1');
   await run('keys', 'block', 'key_1', '--why', 'test');
   await run('keys', 'list');
   await run('keys', 'unblock', 'key_1');
+  await verbOf(projector, [0])('keys', 'archive', 'key_1', '--yes');
   const [letter] = await projector.deadLetters();
   const id = letter?._id ?? '';
   const topic = projector.topic('contact');
