@@ -1,6 +1,10 @@
+import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
+import type { Store } from '../../services/projector/materialize/store.ts';
 import { bulkWrite } from '../../shared/store/bulk-write.ts';
 import { createMongo } from '../../shared/store/connection.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { isTransientStoreError } from '../../shared/store/transient-errors.ts';
+import { eventually } from '../support/eventually.ts';
 import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
 import { useOpened } from '../support/use-opened.ts';
 
@@ -14,12 +18,28 @@ const operations = Array.from({ length: 12 }, (_, index) => ({
 }));
 /** Longer than the driver takes to give the primary up: twice its limit below. */
 const limitMs = 5_000;
+const timeouts = { heartbeatFrequencyMS: 1_000, connectTimeoutMS: 1_000 };
+/** 6 MB of ids. */
+const largeIds = Array.from({ length: 6 }, (_, index) => `${index}`.repeat(1_000_000));
+
+/** Each read of the engine that names many ids. */
+const readsOf = (store: Store, ids: string[]): Promise<unknown>[] => [
+  store.readCurrent('ticket', ids),
+  store.readEntities(new Map([['ticket', new Set(ids)]])),
+  store.readRevisions(new Map([['ticket', new Set(ids)]])),
+  store.readFirstChildren(
+    'conversation',
+    { parentField: 'ticketId', max: 2 },
+    new Map(ids.map((id) => [id, 'org_1'])),
+  ),
+  store.findDependents('ticket', ids),
+  store.readEnvelopes('ticket', ids),
+];
 
 describeOnMongo(['mongod'], 'a primary that falls silent', () => {
   const replicaSet = useOpened(() => startReplicaSet({ members: 1 }));
 
   test('holds a large write no longer than its limit, and the write can be repeated', async () => {
-    const timeouts = { heartbeatFrequencyMS: 1_000, connectTimeoutMS: 1_000 };
     await using client = createMongo(replicaSet.url, 'test', { timeouts });
     const collection = client.db('silent').collection<{ _id: string }>('documents');
     await collection.insertOne({ _id: 'first' });
@@ -30,4 +50,21 @@ describeOnMongo(['mongod'], 'a primary that falls silent', () => {
     await bulkWrite(collection, operations);
     expect(await collection.countDocuments()).toBe(1 + operations.length);
   });
+
+  test('holds no large read of the engine for ever', async () => {
+    // One connection for each read: a new one would fail at once, with no command to hold.
+    await using client = createMongo(`${replicaSet.url}&minPoolSize=6`, 'test', { timeouts });
+    let ready = 0;
+    client.on('connectionReady', () => (ready += 1));
+    const database = client.db('silent_g1');
+    await ensureIndexes(database);
+    await eventually(() => ready >= 6);
+    (await replicaSet.primary()).pause();
+    const outcomes = await Promise.allSettled(readsOf(mongoStore(database), largeIds));
+    expect(outcomes.map((outcome) => 'reason' in outcome && isTransientStoreError(outcome.reason))).toEqual(
+      outcomes.map(() => true),
+    );
+    await replicaSet.mend();
+    expect((await mongoStore(database).readCurrent('ticket', largeIds)).documents).toEqual([]);
+  }, 120_000);
 });

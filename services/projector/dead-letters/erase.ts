@@ -1,7 +1,8 @@
-import type { Db, FindCursor } from 'mongodb';
+import type { Abortable, Db, FindCursor } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { resources } from '../../../shared/documents/resources.ts';
+import { withinLimit } from '../../../shared/store/within-limit.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
@@ -20,6 +21,8 @@ type Erasable = Pick<
 /** A deleted entity, and which of the dead letters about it are erased with it. */
 type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
 
+type EraseDeps = { control: Db; prefix: string };
+
 type Deletion = Exclude<Change, Upsert>;
 
 type EnvelopeStore = Pick<Store, 'readEnvelopes'>;
@@ -33,14 +36,18 @@ const idsPerRead = 1_000;
  * Callers call it after the deletion and their own dead letters are durable: Invariant 14 in
  * docs/internals/retention.md.
  */
-export async function eraseDeadLetters(
-  { control, prefix }: { control: Db; prefix: string },
+export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[]): Promise<void> {
+  if (erasures.length > 0) await withinLimit((limit) => eraseCovered(deps, erasures, limit));
+}
+
+async function eraseCovered(
+  { control, prefix }: EraseDeps,
   erasures: Erasure[],
-): Promise<number> {
-  if (erasures.length === 0) return 0;
+  limit: Abortable,
+): Promise<void> {
   const byId = Map.groupBy(erasures, ({ id }) => id);
   await using candidates = deadLettersOf(control)
-    .find({ subjects: { $in: [...byId.keys()] } })
+    .find({ subjects: { $in: [...byId.keys()] } }, limit)
     .project<Erasable>({ topic: 1, subjects: 1, versioned: 1, partition: 1, offset: 1, timestampMs: 1 });
   // An id without a prefix may belong to another entity on another topic.
   const isAbout = (deadLetter: Erasable, { kind }: Erasure) =>
@@ -49,12 +56,10 @@ export async function eraseDeadLetters(
     deadLetter.subjects.some((id) =>
       byId.get(id)?.some((erasure) => isAbout(deadLetter, erasure) && erasure.covers(deadLetter)),
     );
-  let removed = 0;
   for await (const deadLetters of pages(candidates)) {
     const due = deadLetters.filter(isErased).map(({ _id }) => _id);
-    if (due.length > 0) removed += await removeDeadLetters(control, due);
+    if (due.length > 0) await removeDeadLetters(control, due);
   }
-  return removed;
 }
 
 /**

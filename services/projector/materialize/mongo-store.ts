@@ -1,7 +1,8 @@
-import type { Collection, Db, Filter } from 'mongodb';
+import type { Abortable, Collection, Db, Filter } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
+import { withinLimit } from '../../../shared/store/within-limit.ts';
 import { embeddedFields, referencedFields } from './edges.ts';
 import { readFirstChildren, type ReadChildren } from './mongo-first-children.ts';
 import { writeGuarded } from './mongo-write.ts';
@@ -37,28 +38,29 @@ const child = (kind: Kind) => ({ ...entity, ...ofState(embeddedFields(kind)), by
 export function mongoStore(database: Db): Store {
   const collection = (kind: Kind) => collectionOf<StoredDocument>(database, kind);
   return {
-    readCurrent: async (kind, ids) => {
-      await using cursor = byIds(collection(kind), ids).project<Current>(current(kind));
-      // One reply of the server, 16 MB at most.
-      await cursor.hasNext();
-      const documents = cursor.readBufferedDocuments();
-      if (!cursor.id || cursor.id.isZero()) return { documents, remaining: [] };
-      const found = new Set(documents.map(({ _id }) => _id));
-      return { documents, remaining: ids.filter((id) => !found.has(id)) };
-    },
+    readCurrent: (kind, ids) =>
+      withinLimit(async (limit) => {
+        await using cursor = byIds(collection(kind), ids, limit).project<Current>(current(kind));
+        // One reply of the server, 16 MB at most.
+        await cursor.hasNext();
+        const documents = cursor.readBufferedDocuments();
+        if (!cursor.id || cursor.id.isZero()) return { documents, remaining: [] };
+        const found = new Set(documents.map(({ _id }) => _id));
+        return { documents, remaining: ids.filter((id) => !found.has(id)) };
+      }),
     readEntities: (wanted) => readEntities(database, wanted),
     readRevisions: (wanted) => readRevisions(database, wanted),
     readFirstChildren: (kind, by, parents) =>
       readFirstChildren(childrenOf(collection(kind), kind, by.parentField), by, parents),
     write: (kind, writes) => writeGuarded(collection(kind), writes),
     findDependents: async (kind, refs) => {
-      const found = await collection(kind)
-        .find(
-          { refs: { $in: refs } },
-          { hint: indexOn(kind, 'refs'), limit: pageSize + 1, batchSize: pageSize + 2 },
-        )
-        .project<{ _id: string }>({ _id: 1 })
-        .toArray();
+      const size = { limit: pageSize + 1, batchSize: pageSize + 2 };
+      const found = await withinLimit((limit) =>
+        collection(kind)
+          .find({ refs: { $in: refs } }, { hint: indexOn(kind, 'refs'), ...size, ...limit })
+          .project<{ _id: string }>({ _id: 1 })
+          .toArray(),
+      );
       return found.length > pageSize ? null : [...new Set(found.map(({ _id }) => _id))];
     },
     pageOfDependents: async (kind, ref, after) => {
@@ -77,9 +79,11 @@ export function mongoStore(database: Db): Store {
       await collection(kind).updateOne({ _id: id, version, deletedAt: { $exists: isDeleted } }, update);
     },
     readEnvelopes: (kind, ids) =>
-      byIds(collection(kind), ids)
-        .project<Current>({ ...envelope, 'state.id': 1 })
-        .toArray(),
+      withinLimit((limit) =>
+        byIds(collection(kind), ids, limit)
+          .project<Current>({ ...envelope, 'state.id': 1 })
+          .toArray(),
+      ),
   };
 }
 
@@ -117,28 +121,30 @@ async function readKinds<T extends object>(
   }));
   // In one reply if they fit; by default MongoDB's first reply has 101 documents.
   const batchSize = [...wanted.values()].reduce((sum, ids) => sum + ids.size, 1);
-  return collectionOf(database, first.kind)
-    .aggregate<T>([...first.pipeline, ...unions], { batchSize })
-    .toArray();
+  return withinLimit((limit) =>
+    collectionOf(database, first.kind)
+      .aggregate<T>([...first.pipeline, ...unions], { batchSize, ...limit })
+      .toArray(),
+  );
 }
 
 /** Documents by id, in one reply if they fit; by default MongoDB's first reply has 101. */
-const byIds = (collection: Collection<StoredDocument>, ids: string[]) =>
-  collection.find({ _id: { $in: ids } }, { batchSize: ids.length + 1 });
+const byIds = (collection: Collection<StoredDocument>, ids: string[], limit: Abortable) =>
+  collection.find({ _id: { $in: ids } }, { batchSize: ids.length + 1, ...limit });
 
 /** Reads the children for `readFirstChildren`. */
 const childrenOf =
   (collection: Collection<StoredDocument>, kind: Kind, parentField: string): ReadChildren =>
-  (filter, order, limit) =>
-    collection
-      .find(filter as Filter<StoredDocument>, {
-        hint: indexOn(kind, `state.${parentField}`),
-        ...(order && { sort: order }),
-        limit,
-        batchSize: limit + 1,
-      })
-      .project<Child>(child(kind))
-      .toArray();
+  (filter, order, limit) => {
+    const hint = indexOn(kind, `state.${parentField}`);
+    const options = { hint, ...(order && { sort: order }), limit, batchSize: limit + 1 };
+    return withinLimit((signal) =>
+      collection
+        .find(filter as Filter<StoredDocument>, { ...options, ...signal })
+        .project<Child>(child(kind))
+        .toArray(),
+    );
+  };
 
 /**
  * The name of the index that begins with a field. MongoDB finds it by itself, as fast; without the hint, the tests' stand-in
