@@ -29,6 +29,8 @@ export type Assignment = {
   replace: (memberAssignment: Record<string, number[]>, memberId: string) => PartitionWorker[];
   /** Pauses the partition of a worker or resumes it: it is fetched below its share of the memory, up to its load end. */
   updateFetching: (worker: PartitionWorker) => void;
+  /** Pauses every partition, so that no record is fetched in vain, and stops the workers, each within `graceMs`. */
+  stop: (graceMs: number) => Promise<unknown>;
 };
 
 export type AssignmentDeps = {
@@ -69,11 +71,13 @@ export function createAssignment(
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
   const paused = new Set<string>();
   let ownId = '';
+  let isStopping = false;
   const updateFetching = (worker: PartitionWorker) => {
     const { topic, partition, nextFetchOffset } = worker;
     const key = partitionKey(worker);
     if (assigned.get(key) !== worker || nextFetchOffset === null) return;
-    const isDue = worker.queuedBytes() <= shareBytes() && nextFetchOffset < positions.loadEnd(key);
+    const hasRoom = worker.queuedBytes() <= shareBytes();
+    const isDue = !isStopping && hasRoom && nextFetchOffset < positions.loadEnd(key);
     if (isDue !== paused.has(key)) return;
     paused[isDue ? 'delete' : 'add'](key);
     ignoreRestart(() => consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]));
@@ -108,6 +112,11 @@ export function createAssignment(
       return [...assigned.values()];
     },
     updateFetching,
+    stop: (graceMs) => {
+      isStopping = true;
+      for (const worker of assigned.values()) updateFetching(worker);
+      return Promise.all([...assigned.values()].map((worker) => worker.stop(graceMs)));
+    },
   };
 }
 

@@ -105,7 +105,7 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
     commit: (snapshot) => commitOffsets(consumer, assignment, snapshot),
     stop: async (beforeLeaving) => {
       stopping.abort();
-      await Promise.all(assignment.workers().map((worker) => worker.stop(shutdownGraceMs)));
+      await assignment.stop(shutdownGraceMs);
       // If this fails, the group continues from an earlier offset and applies some records again.
       await beforeLeaving().catch((error: unknown) =>
         deps.logger.warn({ error }, 'could not save progress before leaving the group'),

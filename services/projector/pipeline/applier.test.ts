@@ -35,7 +35,7 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
     gate = promise;
     return resolve;
   };
-  return { run, sets, hold, applyingMax: () => applyingMax };
+  return { run, set: applier.set, sets, hold, applyingMax: () => applyingMax };
 }
 
 describe('the applier', () => {
@@ -80,6 +80,17 @@ describe('the applier', () => {
     const { run, applyingMax } = given({ isOneAtATime: true, fails: (set) => set.length > 1 });
     await Promise.all(['a', 'b', 'c'].map((name) => run(name)));
     expect(applyingMax()).toBe(1);
+  });
+
+  it('tells the batches that wait when it begins to apply one at a time', async () => {
+    const { run, set, hold } = given();
+    const release = hold();
+    const told: boolean[] = [];
+    const runs = [run('a'), run('b', 1, { onQueued: (isQueued) => void told.push(isQueued) })];
+    set(true);
+    release();
+    await Promise.all(runs);
+    expect(told).toEqual([false, true, false]);
   });
 
   it('applies no batch of a worker that is to stop', async () => {

@@ -64,6 +64,7 @@ export function createApplier(): Applier {
   return {
     set: (changed) => {
       isOneAtATime = changed;
+      for (const { batch } of waiting) batch.context.onQueued?.(changed);
     },
     run: (batch, apply) => {
       const { promise, resolve, reject } = Promise.withResolvers<Applied>();
