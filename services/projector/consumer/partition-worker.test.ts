@@ -229,3 +229,22 @@ it('a worker that stops tells at once that it stops, and only later that its par
   expect([attempts[0]?.stopping?.aborted, attempts[0]?.signal.aborted]).toEqual([true, false]);
   expect(worker.position).toBe(5);
 });
+
+it('a worker that stops between two attempts makes no other, and does not wait for it', async () => {
+  const attempted = Promise.withResolvers<void>();
+  let attempts = 0;
+  const worker = startWorker(5, {
+    apply: () => {
+      attempts += 1;
+      attempted.resolve();
+      return Promise.reject(new MongoNetworkError('away'));
+    },
+    onApplied: () => undefined,
+    retryDelayMs: 10_000,
+  });
+  worker.push([batch(5, 5)], 6);
+  await attempted.promise;
+  await idle();
+  await worker.stop(3_600_000);
+  expect([attempts, worker.position]).toEqual([1, 5]);
+});

@@ -80,7 +80,10 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
       if (signals.stopping.aborted) return;
       const parkTimer = setTimeout(queue.park, parkAfterMs);
       const applying = applyWithRetries(deps, self, signals, work, records);
-      const applied = await applying.finally(() => clearTimeout(parkTimer));
+      const applied = await applying.finally(() => {
+        clearTimeout(parkTimer);
+        queue.release();
+      });
       self.position = nextOffset;
       deps.onApplied(self, applied);
     }
@@ -164,12 +167,14 @@ async function takeWithRetries(
     } catch (error) {
       work.delay = 'failing';
       logger.error({ error, topic, partition, attempt }, 'could not decompress the batch; retrying');
-      await pause(retryDelayMs, attempt);
+      await pause(retryDelayMs * attempt, stopping);
       if (stopping.aborted) throw new Revoked(`${topic}/${partition} is given up`);
     }
 }
 
-const pause = (retryDelayMs: number, attempt: number) => sleep(Math.min(retryDelayMs * attempt, 10_000));
+/** The pause before another attempt, of ten seconds at most. It ends when the worker stops. */
+const pause = (ms: number, signal: AbortSignal) =>
+  sleep(Math.min(ms, 10_000), undefined, { signal }).catch(() => undefined);
 
 /** Skips nothing: a failed batch is retried until it succeeds or the worker stops. */
 async function applyWithRetries(
@@ -195,7 +200,7 @@ async function applyWithRetries(
     const onQueued = (isQueued: boolean) => void (work.delay = isQueued ? 'one_at_a_time' : 'backlog');
     const onFanOut = (documents: number) => void (work.fanOutWaiting = documents);
     try {
-      revoked.throwIfAborted();
+      stopping.throwIfAborted();
       const applied = await deps.apply(topic, records, {
         signal: revoked,
         stopping,
@@ -215,7 +220,7 @@ async function applyWithRetries(
         { error, topic, partition, attempt },
         'could not apply the batch; retrying (no record is skipped)',
       );
-      await pause(retryDelayMs, attempt);
+      await pause(retryDelayMs * attempt, stopping);
     }
   }
 }

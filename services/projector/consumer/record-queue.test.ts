@@ -152,19 +152,26 @@ function withByte(bytes: Buffer, at: number, value: number): Buffer {
 }
 
 describe('the memory of decompressed batches', () => {
-  it('may be lacking: the records before such a batch are taken, and the batch once there is memory', async () => {
-    let isLacking = true;
-    const budget = createBudget(1_000_000);
-    const queue = given(1_000_000, (load) => {
-      if (isLacking) throw new Error('Array buffer allocation failed');
-      return budget(load);
-    });
-    queue.push([batch(0, 2), batch(2, 4, { compressed: gzip })], 4);
-    expect(await queue.take(0)).toMatchObject({ records: [{}, {}], nextOffset: 2 });
-    await expect(queue.take(2)).rejects.toThrow('allocation failed');
-    isLacking = false;
-    expect(await queue.take(2)).toMatchObject({ records: [{}, {}], nextOffset: 4 });
-  });
+  const codes = ['ZSTD_error_memory_allocation', 'Z_MEM_ERROR', 'ERR_ZLIB_INITIALIZATION_FAILED'];
+  it.each([
+    new Error('Array buffer allocation failed'),
+    ...codes.map((code) => Object.assign(new Error('refused'), { code })),
+  ])(
+    'may be lacking (%s): the records before such a batch are taken, and the batch once there is memory',
+    async (error) => {
+      let isLacking = true;
+      const budget = createBudget(1_000_000);
+      const queue = given(1_000_000, (load) => {
+        if (isLacking) throw error;
+        return budget(load);
+      });
+      queue.push([batch(0, 2), batch(2, 4, { compressed: gzip })], 4);
+      expect(await queue.take(0)).toMatchObject({ records: [{}, {}], nextOffset: 2 });
+      await expect(queue.take(2)).rejects.toThrow(error);
+      isLacking = false;
+      expect(await queue.take(2)).toMatchObject({ records: [{}, {}], nextOffset: 4 });
+    },
+  );
 
   it('is shared by all partitions, and given back by one that ends, pauses its batch or stops', async () => {
     const budget = createBudget(1_000);
@@ -185,6 +192,26 @@ describe('the memory of decompressed batches', () => {
     await third;
     three.close();
     expect((await drain(one, 2, one.park)).chunks).toEqual([[2, 3], [4, 5], [6, 7], [8]]);
+  });
+
+  it.each([
+    ['a whole batch', 1],
+    ['a part of a batch', 2],
+  ])('that %s takes beyond its share is given back once the records are applied', async (_, records) => {
+    const budget = createBudget(150);
+    const [one, two] = [given(50, budget), given(50, budget)];
+    for (const queue of [one, two]) queue.push([batch(0, records, { compressed: gzip })], records);
+    await one.take(0);
+    // Its worker parks the batch while it applies the record, which is still in memory.
+    one.park();
+    let isTaken = false;
+    const second = two.take(0).then(() => (isTaken = true));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(isTaken).toBe(false);
+    one.release();
+    one.park();
+    await second;
+    for (const queue of [one, two]) queue.close();
   });
 
   it('is not waited for by a partition whose records are not compressed', async () => {

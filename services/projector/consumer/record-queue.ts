@@ -34,8 +34,13 @@ export type RecordQueue = {
    * next batch; the caller tries again.
    */
   take: (position: number) => Promise<Chunk>;
-  /** Gives the memory of a batch of which a part is taken back. The next `take` decompresses the batch again. */
+  /**
+   * Gives the memory of a batch of which a part is taken back, unless the part exceeds its share. The next `take`
+   * decompresses the batch again.
+   */
   park: () => void;
+  /** Gives the memory of taken records that exceed their share back: they are applied, or given up. */
+  release: () => void;
   /** Empties the queue for good. */
   close: () => void;
 };
@@ -54,8 +59,11 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   const queue: Queued[] = [];
   const head = createHead(deps);
   let isClosed = false;
+  /** Of the records that were taken: whether they exceed their share, and whether their batch is read to its end. */
+  let [isLarge, isRead] = [false, false];
   const shift = () => {
-    head.park();
+    if (isLarge) isRead = true;
+    else head.park();
     return queue.shift()?.nextOffset ?? 0;
   };
   return {
@@ -80,20 +88,22 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
           const records = [undecodable(deps.partition, chunk.nextOffset, batch, error)];
           return { records, nextOffset: shift() };
         } else {
-          const isRead = await readInto(
-            chunk,
-            first,
-            () => head.open(batch.bytes),
-            position,
-            deps.chunkBytesMax(),
-          );
-          if (isRead) chunk.nextOffset = shift();
+          const bytesMax = deps.chunkBytesMax();
+          const isEnd = await readInto(chunk, first, () => head.open(batch.bytes), position, bytesMax);
+          isLarge = chunk.records.length > 0 && chunk.bytes > bytesMax;
+          if (isEnd) chunk.nextOffset = shift();
           else if (chunk.records.length > 0) break;
         }
       }
       return chunk;
     },
-    park: head.park,
+    park: () => {
+      if (!isLarge) head.park();
+    },
+    release: () => {
+      if (isRead) head.park();
+      isLarge = isRead = false;
+    },
     close: () => {
       isClosed = true;
       queue.length = 0;
@@ -164,7 +174,14 @@ const fits = ({ bytes }: RawBatch, chunk: Chunk & { bytes: number }, bytesMax: n
 /** The process is at its limits, whatever the batch: later there may be memory. */
 const isOutOfMemory = (error: unknown) =>
   error instanceof Error &&
-  (/allocation failed/i.test(error.message) || ('code' in error && error.code === 'Z_MEM_ERROR'));
+  (/allocation failed/i.test(error.message) || ('code' in error && memoryErrors.has(error.code)));
+
+/** The codes of zlib and zstd, the last for a decompressor that cannot be created. */
+const memoryErrors = new Set<unknown>([
+  'Z_MEM_ERROR',
+  'ZSTD_error_memory_allocation',
+  'ERR_ZLIB_INITIALIZATION_FAILED',
+]);
 
 /** Stands for the records of a batch from an offset on. */
 function undecodable(partition: number, from: number, batch: RawBatch, error: unknown): KafkaRecord {
