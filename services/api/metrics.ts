@@ -14,7 +14,10 @@ export function createMetrics() {
   collectDefaultMetrics({ register: registry });
   registerBuildInfo(registry);
   const metrics = { registry, ...requestMetrics(registers), ...dataMetrics(registers) };
-  initializeCounters(metrics);
+  // Prometheus does not see the increase of a series that begins at 1.
+  for (const reason of ['requests', 'share', 'memory']) metrics.requestsRefused.inc({ reason }, 0);
+  for (const reason of ['missing', 'malformed', 'unknown']) metrics.authFailuresCounted.inc({ reason }, 0);
+  for (const reason of ['keyless_budget', 'queue_full', 'shutdown']) metrics.tracesLost.inc({ reason }, 0);
   return metrics;
 }
 
@@ -93,17 +96,6 @@ const dataMetrics = (registers: Registry[]) => ({
     registers,
   }),
 });
-
-/** Sets the counters to 0: Prometheus does not see the increase of a series that begins at 1. */
-function initializeCounters({
-  requestsRefused,
-  authFailuresCounted,
-  tracesLost,
-}: Record<'requestsRefused' | 'authFailuresCounted' | 'tracesLost', Counter<'reason'>>): void {
-  for (const reason of ['requests', 'share', 'memory']) requestsRefused.inc({ reason }, 0);
-  for (const reason of ['missing', 'malformed', 'unknown']) authFailuresCounted.inc({ reason }, 0);
-  for (const reason of ['keyless_budget', 'queue_full', 'shutdown']) tracesLost.inc({ reason }, 0);
-}
 
 /** Adds the gauges of the read budget, which each scrape reads. */
 export function observeBudget({ registry }: Metrics, usage: ReadBudget['usage']): void {
