@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
-import { startAdminServer } from '../../shared/runtime/admin-server.ts';
+import { serveAdmin } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
@@ -58,17 +58,8 @@ if (!certificate && config.API_TRUSTED_PROXIES.length === 0) {
 if (!config.API_BASE_URL && !config.DOCS_URL) {
   logger.warn('neither API_BASE_URL nor DOCS_URL is set: links in errors lead to localhost');
 }
-if (config.ADMIN_PORT !== undefined) {
-  const options = {
-    host: config.ADMIN_HOST,
-    port: config.ADMIN_PORT,
-    live: () => null,
-    ready: readiness.reason,
-    metrics: metrics.registry,
-  };
-  const admin = await startedOrExit(logger, startAdminServer(options));
-  logger.info({ port: admin.port }, 'admin server listening');
-}
+const probes = { live: () => null, ready: readiness.reason };
+await serveAdmin(config, logger, { ...probes, metrics: metrics.registry });
 
 /** Load balancers need some seconds to notice that this replica is not ready; until then it serves their requests. */
 async function drain(): Promise<void> {

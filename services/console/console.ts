@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { Closer } from '../../shared/runtime/lifecycle.ts';
+import { listen } from '../../shared/runtime/listen.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { securityPolicy } from '../../shared/pages/security-policy.ts';
 import { refusal } from './access.ts';
@@ -107,12 +108,6 @@ function createApp({ config, logger }: ConsoleDeps, pages: Page[]): Koa {
     }
   });
 }
-
-const listen = (server: Server, host: string, port: number): Promise<AddressInfo> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, () => resolve(server.address() as AddressInfo));
-  });
 
 const closeServer = (server: Server): Promise<void> =>
   new Promise((resolve) => {

@@ -1,8 +1,8 @@
 import { kinds } from '../../shared/documents/document.ts';
-import { startAdminServer } from '../../shared/runtime/admin-server.ts';
+import { serveAdmin } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth, boundYoungGeneration } from '../../shared/runtime/heap.ts';
-import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
+import { onShutdown, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
@@ -33,13 +33,8 @@ watchWallClock(onFatal);
 
 let live: () => string | null = () => null;
 let notReady: string | null = 'starting';
-if (config.ADMIN_PORT !== undefined) {
-  const probes = { live: () => live(), ready: () => notReady };
-  const address = { host: config.ADMIN_HOST, port: config.ADMIN_PORT };
-  const options = { ...address, ...probes, metrics: metrics.registry };
-  const { port } = await startedOrExit(logger, startAdminServer(options));
-  logger.info({ port }, 'admin server listening');
-}
+const probes = { live: () => live(), ready: () => notReady };
+await serveAdmin(config, logger, { ...probes, metrics: metrics.registry });
 
 try {
   const projector = await startProjector({

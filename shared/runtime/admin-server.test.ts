@@ -1,16 +1,18 @@
 import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
-import { startAdminServer } from './admin-server.ts';
+import { serveAdmin } from './admin-server.ts';
+import { createLogger } from './logger.ts';
 
-let server: Server;
+let server: Server | null;
 let url: string;
 beforeAll(async () => {
-  const probes = { live: () => null, ready: () => 'stopping' };
-  const started = await startAdminServer({ ...probes, host: '127.0.0.1', port: 0, metrics: new Registry() });
-  server = started.server;
-  url = `http://127.0.0.1:${started.port}`;
+  const probes = { live: () => null, ready: () => 'stopping', metrics: new Registry() };
+  const settings = { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 0 };
+  server = await serveAdmin(settings, createLogger('test', 'silent'), probes);
+  url = `http://127.0.0.1:${(server?.address() as AddressInfo).port}`;
 });
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 it.each([
   ['GET', 200, 'ok\n', null],

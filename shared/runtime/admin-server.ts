@@ -1,28 +1,32 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { startedOrExit } from './lifecycle.ts';
+import { listen } from './listen.ts';
+import type { Logger } from './logger.ts';
 
 /** Returns null if the check passes, otherwise the reason in one line. */
-type Probe = () => Promise<string | null> | string | null;
+type Probe = () => string | null;
+
+type Probes = { live: Probe; ready: Probe; metrics: Registry };
+type Address = { ADMIN_HOST?: string | undefined; ADMIN_PORT?: number | undefined };
 
 /**
- * Serves `/livez`, `/readyz` (200 `ok`, or 503 and the reason) and `/metrics` to the platform, on a port that clients
- * of the API do not reach. Any method but GET and HEAD is 405. Returns the server and its port.
+ * For a `main`: serves `/livez`, `/readyz` (200 `ok`, or 503 and the reason) and `/metrics` to the platform, on a port
+ * that clients of the API do not reach, if one is set. Any method but GET and HEAD is 405. If the port is in use, the
+ * process exits with code 1.
  */
-export async function startAdminServer(options: {
-  /** All addresses if absent. */
-  host: string | undefined;
-  port: number;
-  live: Probe;
-  ready: Probe;
-  metrics: Registry;
-}): Promise<{ server: Server; port: number }> {
+export async function serveAdmin(
+  { ADMIN_HOST: host, ADMIN_PORT: port }: Address,
+  logger: Logger,
+  { live, ready, metrics }: Probes,
+): Promise<Server | null> {
+  if (port === undefined) return null;
   const respond = async (path: string | undefined): Promise<[number, string, string]> => {
     const text = 'text/plain; charset=utf-8';
-    if (path === '/metrics') return [200, options.metrics.contentType, await options.metrics.metrics()];
-    const probe = path === '/livez' ? options.live : path === '/readyz' ? options.ready : null;
+    if (path === '/metrics') return [200, metrics.contentType, await metrics.metrics()];
+    const probe = path === '/livez' ? live : path === '/readyz' ? ready : null;
     if (!probe) return [404, text, 'not found: /livez, /readyz and /metrics are here\n'];
-    const reason = await probe();
+    const reason = probe();
     return reason === null ? [200, text, 'ok\n'] : [503, text, `${reason}\n`];
   };
   const server = createServer((request, response) => {
@@ -34,9 +38,7 @@ export async function startAdminServer(options: {
       .catch((error: unknown): [number, string, string] => [503, 'text/plain', `${String(error)}\n`])
       .then(([status, type, body]) => response.writeHead(status, { 'content-type': type }).end(body));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: options.host, port: options.port }, resolve);
-  });
-  return { server, port: (server.address() as AddressInfo).port };
+  const address = await startedOrExit(logger, listen(server, host, port));
+  logger.info({ port: address.port }, 'admin server listening');
+  return server;
 }

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Counter } from 'prom-client';
+import { listen } from '../../../shared/runtime/listen.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createAddressLimit, type AddressLimit } from './address-limit.ts';
 import { trackConnections } from './connections.ts';
@@ -93,9 +93,7 @@ export async function startServer(
   // Registered after `acceptTls`, so that it sees the TCP connections themselves.
   const connections = trackConnections(server, unparsed.logger, nowMs);
   limitConnections(server, createAddressLimit({ trustedProxies, max }), connectionsRefused);
-  server.listen(port, host);
-  await once(server, 'listening');
-  const address = server.address() as AddressInfo;
+  const address = await listen(server, host, port);
   return {
     address: { host: address.address, port: address.port },
     drain: connections.drain,
