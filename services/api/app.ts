@@ -40,7 +40,6 @@ type AppDeps = {
   requestsMax: number;
   openReader: OpenReader;
   budget: Pick<ReadBudget, 'isHalfUsed'>;
-  /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
   rateLimiter: RateLimiter;
   docs: DocsLocation;

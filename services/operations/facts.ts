@@ -3,7 +3,6 @@ import type { Filter } from 'mongodb';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
 import { failuresOf, type Failure } from '../../shared/control/failures.ts';
-import { isFollowed, lagSeconds } from '../../shared/control/freshness.ts';
 import {
   groupIdOf,
   readRegistry,
@@ -11,7 +10,9 @@ import {
   type GenerationRegistry,
 } from '../../shared/control/generations.ts';
 import {
+  isFollowed,
   isSilent,
+  lagSeconds,
   progressOf,
   topicIdsOf,
   watermark,

@@ -1,7 +1,6 @@
 import type { Collection, Db } from 'mongodb';
 import type { Logger } from '../runtime/logger.ts';
-import { lagSeconds } from './freshness.ts';
-import { progressOf } from './progress.ts';
+import { lagSeconds, progressOf } from './progress.ts';
 
 /** The state of a generation at one moment. The console draws the last hour of them. */
 export type Sample = {

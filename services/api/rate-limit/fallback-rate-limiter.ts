@@ -29,7 +29,6 @@ export function createRateLimiter(
 type StoreDeps = {
   connect: (onLost: (error: Error) => void) => Promise<RedisRateLimiter>;
   logger: Logger;
-  /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
   pause?: (ms: number) => Promise<unknown>;
 };

@@ -16,7 +16,6 @@ export function createMemoryRateLimiter({
   nowMs,
 }: {
   limit: RateLimit;
-  /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 }): MemoryRateLimiter {
   const windowMs = windowSeconds * 1_000;

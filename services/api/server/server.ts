@@ -53,7 +53,6 @@ type Deps = {
   logger: Logger;
   docs: DocsLocation;
   trace: Trace | null;
-  /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 };
 

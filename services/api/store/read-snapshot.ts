@@ -48,7 +48,6 @@ type SnapshotSources = {
   missingIndexes: (database: Db) => Promise<string[]>;
   databasesOf: (generation: number) => Databases;
   logger: Logger;
-  /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 };
 

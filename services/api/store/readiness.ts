@@ -23,7 +23,6 @@ type Deps = {
   snapshots: Pick<ReadSnapshots, 'current'>;
   metrics: { ready: Gauge };
   logger: Logger;
-  /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 };
 

@@ -28,7 +28,6 @@ type TracingDeps = {
   routes: Route[];
   metrics: { tracesLost: Counter<'reason'> };
   logger: Logger;
-  /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 };
 

@@ -30,7 +30,6 @@ type CommitLoopDeps = {
   logger: Logger;
   /** MongoDB's clock. No other clock decides the instant up to which the documents are complete. */
   clock: Pick<StoreClock, 'read'>;
-  /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 };
 

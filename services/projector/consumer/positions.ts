@@ -19,7 +19,6 @@ export type Positions = {
   onLoadChange: (listener: () => void) => void;
   /** The offset from which on a partition is not fetched before the load has ended. */
   loadEnd: (key: string) => number;
-  /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
   /** The end offsets of those partitions of the topics that are not caught up, or not loaded. */
   catchUpTargets: (topics: string[]) => Map<string, number>;

@@ -6,12 +6,11 @@ import {
   readRegistry,
   type Generation,
 } from '../../../shared/control/generations.ts';
-import { watermark } from '../../../shared/control/progress.ts';
+import { isFollowed, lagSeconds, watermark } from '../../../shared/control/progress.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Positions } from '../consumer/positions.ts';
 import { recordedPositions } from '../consumer/progress.ts';
-import { isFollowed, lagSeconds } from '../../../shared/control/freshness.ts';
 import {
   loadEnds,
   changeRegistry,
