@@ -2,7 +2,7 @@ import type { Db, MongoClient } from 'mongodb';
 import type { Closer } from '../../shared/runtime/lifecycle.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
-import { activeGeneration, servedVersions } from '../../shared/control/generations.ts';
+import { activeGeneration } from '../../shared/control/generations.ts';
 import { notAfterNow, watermark } from '../../shared/control/progress.ts';
 import { missingIndexes } from '../../shared/store/indexes.ts';
 import { createApp } from './app.ts';
@@ -145,7 +145,7 @@ function snapshotSources({ mongo, authMongo, control, clock }: SourceDeps, name:
     connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
     activeGeneration: async (limits: ReadOptions) => {
       // No request reads data before the time is known.
-      const reading = activeGeneration(control, limits, servedVersions);
+      const reading = activeGeneration(control, limits);
       const [active] = await Promise.all([reading, clock.read()]);
       return active;
     },

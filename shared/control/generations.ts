@@ -163,17 +163,16 @@ export function generationOf({ generations }: GenerationRegistry, number: number
 }
 
 /**
- * The active generation, or null before a projector has first started. Throws `OtherProjectionVersion` if its
- * version is not among `versions`.
+ * The active generation, or null before a projector has first started. Throws `OtherProjectionVersion` if the API cannot
+ * serve its version.
  */
 export async function activeGeneration(
   control: Db,
   options: FindOptions = {},
-  versions: readonly number[] = [projectionVersion],
 ): Promise<{ generation: number; acceptOlder: boolean } | null> {
   const registry = await readRegistry(control, { ...options, projection: { history: 0 } });
   if (registry === null) return null;
-  requireVersion(generationOf(registry, registry.generation), versions);
+  requireVersion(generationOf(registry, registry.generation), servedVersions);
   return { generation: registry.generation, acceptOlder: registry.acceptOlder === true };
 }
 
