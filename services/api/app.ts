@@ -1,12 +1,7 @@
 import Koa from 'koa';
 import type { Logger } from '../../shared/runtime/logger.ts';
-import type { ApiKeyCache } from './auth/api-key-cache.ts';
-import type { AuthFailureLimiter } from './auth/auth-failure-limiter.ts';
 import type { RequestState } from './http/context.ts';
 import { dispatch } from './http/dispatch.ts';
-import type { DocsLocation } from './http/error-envelope.ts';
-import type { AddressRange } from '../../shared/runtime/addresses.ts';
-import type { Route } from './http/route.ts';
 import type { Metrics } from './metrics.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { authenticate } from './middleware/authenticate.ts';
@@ -21,37 +16,22 @@ import { requestLimits } from './middleware/request-limits.ts';
 import { responseHeaders } from './middleware/response-headers.ts';
 import { serveDocs } from './middleware/serve-docs.ts';
 import { serveSpec } from './middleware/serve-openapi.ts';
-import type { OpenApiDocument } from './openapi/types.ts';
-import type { RateLimit, RateLimiter } from './rate-limit/rate-limiter.ts';
-import type { GenerationsInUse } from './store/generations-in-use.ts';
-import type { ReadSnapshots } from './store/read-snapshot.ts';
-import type { ReadBudget } from './store/read-budget.ts';
-import type { OpenReader } from './store/reader.ts';
 import type { Trace } from './traces/tracer.ts';
 
-type AppDeps = {
-  routes: Route[];
-  snapshots: ReadSnapshots;
-  generationsInUse: GenerationsInUse;
-  apiKeys: ApiKeyCache;
-  authFailures: AuthFailureLimiter;
-  limit: RateLimit;
-  /** Requests with a valid key that may be in progress at once. */
-  requestsMax: number;
-  openReader: OpenReader;
-  budget: Pick<ReadBudget, 'isHalfUsed'>;
-  nowMs: () => number;
-  rateLimiter: RateLimiter;
-  docs: DocsLocation;
-  trustedProxies: AddressRange[];
-  keyPrefix: string;
-  clientPackage: string;
-  spec: OpenApiDocument;
-  metrics: Metrics;
-  /** Null if requests are not traced. */
-  trace: Trace | null;
-  logger: Logger;
-};
+/** What the middleware below need. */
+type AppDeps = Parameters<typeof responseHeaders>[0] &
+  Parameters<typeof httpsOnly>[0] &
+  Parameters<typeof serveSpec>[0] &
+  Parameters<typeof serveDocs>[0] &
+  Omit<Parameters<typeof authenticate>[0], keyof Metrics> &
+  Parameters<typeof concurrencyLimit>[0] &
+  Parameters<typeof rateLimit>[0] &
+  Parameters<typeof dispatch>[0] & {
+    metrics: Metrics;
+    /** Null if requests are not traced. */
+    trace: Trace | null;
+    logger: Logger;
+  };
 
 /** The middleware that a request passes through, from the outside in. */
 export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<RequestState> {
