@@ -1,13 +1,6 @@
 import type { Consumer } from 'kafkajs';
-import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
-import {
-  createPartitionWorker,
-  type Applied,
-  type ApplyContext,
-  type PartitionWorker,
-} from './partition-worker.ts';
+import { createPartitionWorker, type PartitionWorker, type PartitionWorkerDeps } from './partition-worker.ts';
 import { createBudget, createRecordQueue } from './record-queue.ts';
 import type { Positions } from './positions.ts';
 import { createWaitForTurn } from './wait-for-turn.ts';
@@ -33,18 +26,15 @@ export type Assignment = {
   stop: (graceMs: number) => Promise<unknown>;
 };
 
-export type AssignmentDeps = {
+export type AssignmentDeps = Pick<PartitionWorkerDeps, 'apply' | 'onApplied' | 'logger'> & {
   /**
    * The fetched bytes that all partitions together may hold, compressed, and half as many decompressed. Each partition has an
    * equal share, so that no partition waits for another. One batch may exceed it, and one decompressed batch.
    */
   queuedBytesMax: number;
-  apply: (topic: string, records: KafkaRecord[], context: ApplyContext) => Promise<Applied>;
   positions: Positions;
   /** The topics whose entities the documents of a topic refer to. */
   prerequisitesOf: (topic: string) => string[];
-  onApplied: (worker: PartitionWorker, applied: Applied) => void;
-  logger: Logger;
 };
 
 /**

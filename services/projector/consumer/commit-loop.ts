@@ -1,4 +1,3 @@
-import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import type { StoreClock } from '../../../shared/store/clock.ts';
@@ -7,31 +6,23 @@ import { createSampler } from '../../../shared/control/samples.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogClient, LogOffsets, LogState } from '../../../shared/kafka/log-client.ts';
 import type { Liveness, ObservedPartition } from '../liveness.ts';
-import type { Metrics } from '../metrics.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 import type { RunningConsumer } from './consumer.ts';
 import { createFreshnessGauges } from './freshness.ts';
 import type { Positions } from './positions.ts';
 import { createProgressRecorder, recordedPositions, registerPartitions, type Snapshot } from './progress.ts';
 
-type CommitLoopDeps = {
-  control: Db;
-  log: LogClient;
-  generation: number;
-  topics: string[];
-  allowanceMs: number;
-  /** Whether the projector was given the number of its generation. */
-  isPinned?: boolean;
-  /** When the generation's first projector was about to read the log. */
-  startedAt: Date;
-  metrics: Metrics;
-  liveness: Liveness;
-  positions: Positions;
-  logger: Logger;
-  /** MongoDB's clock. No other clock decides the instant up to which the documents are complete. */
-  clock: Pick<StoreClock, 'read'>;
-  nowMs: () => number;
-};
+type CommitLoopDeps = Parameters<typeof createProgressRecorder>[0] &
+  Parameters<typeof createSampler>[0] &
+  Parameters<typeof createFreshnessGauges>[0] & {
+    log: LogClient;
+    topics: string[];
+    liveness: Liveness;
+    positions: Positions;
+    /** MongoDB's clock. No other clock decides the instant up to which the documents are complete. */
+    clock: Pick<StoreClock, 'read'>;
+    nowMs: () => number;
+  };
 
 export type CommitLoop = {
   /** Saves progress, raises the watermark and commits, once. Rejects if one of them fails. */

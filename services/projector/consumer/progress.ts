@@ -102,6 +102,7 @@ export function createProgressRecorder({
   control: Db;
   generation: number;
   allowanceMs: number;
+  /** Whether the projector was given the number of its generation. */
   isPinned?: boolean;
 }): SaveProgress {
   const readMarks = createPartitionWatermarks();
