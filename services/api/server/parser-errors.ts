@@ -31,10 +31,14 @@ const unparsed = {
 
 /** Node keeps the response in progress in it. */
 type RequestSocket = Duplex & { _httpMessage?: ServerResponse | null };
-type Deps = { logger: Logger; docs: DocsLocation; trace: Trace | null };
+export type UnparsedDeps = { logger: Logger; docs: DocsLocation; trace: Trace | null };
 
 /** Answers a request that Node's parser refused. */
-export function answerUnparsed(deps: Deps, error: NodeJS.ErrnoException, socket: RequestSocket): void {
+export function answerUnparsed(
+  deps: UnparsedDeps,
+  error: NodeJS.ErrnoException,
+  socket: RequestSocket,
+): void {
   const response = socket._httpMessage;
   // The parser refuses an unknown Transfer-Encoding once it has passed the request on: its response says so.
   if (response && error.code === 'HPE_INVALID_TRANSFER_ENCODING') return;
@@ -47,7 +51,7 @@ export function answerUnparsed(deps: Deps, error: NodeJS.ErrnoException, socket:
 }
 
 /** Answers with an error on the raw socket, and closes it. */
-export function answer({ logger, docs, trace }: Deps, code: ErrorCode, socket: RequestSocket): void {
+export function answer({ logger, docs, trace }: UnparsedDeps, code: ErrorCode, socket: RequestSocket): void {
   // Writing a second response into one in progress would corrupt it.
   if (!socket.writable || socket._httpMessage) {
     socket.destroy();

@@ -2,16 +2,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import type { Counter } from 'prom-client';
 import { listen } from '../../../shared/runtime/listen.ts';
-import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createAddressLimit, type AddressLimit } from './address-limit.ts';
 import { trackConnections } from './connections.ts';
-import type { DocsLocation } from '../http/error-envelope.ts';
 import { noPipelining, type Listener } from './no-pipelining.ts';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import { originForm } from './request-target.ts';
-import { answer, answerUnparsed } from './parser-errors.ts';
+import { answer, answerUnparsed, type UnparsedDeps } from './parser-errors.ts';
 import { acceptTls, type Credentials } from './tls.ts';
-import type { Trace } from '../traces/tracer.ts';
 
 type WebServer = {
   /** Address of the socket; if port 0 was requested, `port` is the one that the system chose. */
@@ -47,14 +44,7 @@ const httpOptions = {
   requireHostHeader: false,
 };
 
-type Deps = {
-  listener: Listener;
-  connectionsRefused: Counter;
-  logger: Logger;
-  docs: DocsLocation;
-  trace: Trace | null;
-  nowMs: () => number;
-};
+type Deps = UnparsedDeps & { listener: Listener; connectionsRefused: Counter; nowMs: () => number };
 
 type Options = {
   host: string;

@@ -1,6 +1,5 @@
-import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
-import type { Db } from 'mongodb';
-import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
+import type { Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
+import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
 import { describeStrays, readMembers } from '../../../shared/kafka/group-members.ts';
@@ -8,7 +7,7 @@ import { errorChain } from '../../../shared/kafka/transient-errors.ts';
 import { createGapDetector } from './gap-detector.ts';
 import { handleBatch, type HandleBatchDeps } from './handle-batch.ts';
 import type { Applied } from './partition-worker.ts';
-import { resumePartitions } from './start-offsets.ts';
+import { resumePartitions, type ResumeDeps } from './start-offsets.ts';
 import { takeSnapshot, type Snapshot } from './progress.ts';
 
 /*
@@ -21,20 +20,12 @@ import { takeSnapshot, type Snapshot } from './progress.ts';
  */
 
 export type ConsumerDeps = Omit<AssignmentDeps, 'onApplied'> &
-  HandleBatchDeps & {
+  HandleBatchDeps &
+  ResumeDeps & {
     kafka: Kafka;
-    admin: Admin;
-    log: LogClient;
-    control: Db;
-    groupId: string;
-    generation: number;
     topics: string[];
-    /** Another client has committed an offset of the group. */
-    onForeignCommit: (topic: string) => void;
     /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
     sessionTimeoutMs: number;
-    /** The consumer cannot continue; the process must exit with an error. */
-    onFatal: (error: Error) => void;
   };
 
 type OnApplied = (topic: string, applied: Applied) => void;

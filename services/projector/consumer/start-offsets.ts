@@ -23,6 +23,14 @@ type StartOffset = {
 
 type StartOffsetDeps = { admin: Admin; log: LogClient; control: Db; groupId: string; generation: number };
 
+export type ResumeDeps = StartOffsetDeps & {
+  logger: Logger;
+  /** Another client has committed an offset of the group. */
+  onForeignCommit: (topic: string) => void;
+  /** The consumer cannot continue; the process must exit with an error. */
+  onFatal: (error: Error) => void;
+};
+
 /**
  * Finds the offset from which to read each partition on, of those that have a leader: the recorded position, whatever the
  * group has committed. Rejects with a `LogGap` if the next record is no longer in the log.
@@ -78,11 +86,7 @@ const retryDelayMs = 1_000;
  * `signal` aborts.
  */
 export async function resumePartitions(
-  deps: StartOffsetDeps & {
-    logger: Logger;
-    onFatal: (error: Error) => void;
-    onForeignCommit: (topic: string) => void;
-  },
+  deps: ResumeDeps,
   consumer: Consumer,
   assignment: Assignment,
   workers: PartitionWorker[],
@@ -112,7 +116,7 @@ export async function resumePartitions(
 }
 
 function warnOfForeignCommit(
-  { logger, onForeignCommit }: Parameters<typeof resumePartitions>[0],
+  { logger, onForeignCommit }: ResumeDeps,
   { worker: { topic, partition }, offset, committed }: StartOffset,
 ): void {
   if (committed <= offset) return;
