@@ -138,7 +138,7 @@ function watchControl(deps: Parameters<typeof announceReplica>[0] & { metrics: M
 
 type SourceDeps = Pick<ApiDeps, 'mongo' | 'authMongo'> & { control: Db; clock: StoreClock };
 
-/** What a snapshot is read from, and the name of the databases. */
+/** The sources of snapshots, in the databases of that name. */
 function snapshotSources({ mongo, authMongo, control, clock }: SourceDeps, name: string) {
   const readsPrimary = mongo.readPreference.mode === 'primary';
   return {

@@ -18,7 +18,7 @@ import { serveDocs } from './middleware/serve-docs.ts';
 import { serveSpec } from './middleware/serve-openapi.ts';
 import type { Trace } from './traces/tracer.ts';
 
-/** What the middleware below need. */
+/** The dependencies of the middleware below. */
 type AppDeps = Parameters<typeof responseHeaders>[0] &
   Parameters<typeof httpsOnly>[0] &
   Parameters<typeof serveSpec>[0] &

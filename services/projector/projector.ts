@@ -115,7 +115,7 @@ export async function startProjector(deps: ProjectorDeps) {
   };
 }
 
-/** What applies records: the engine with its store, and the dead letters. */
+/** The dependencies for applying records: the engine's store, and the dead letters. */
 function createEngine(
   { control, database, generation, now, positions, metrics, logger }: EngineDeps,
   { TOPIC_PREFIX: prefix, TOMBSTONE_DAYS: tombstoneDays }: Config,
@@ -137,7 +137,7 @@ function createEngine(
   };
 }
 
-/** What the consumer, which knows topics, is given of the engine, which knows kinds. */
+/** Translates between the consumer, which knows topics, and the engine, which knows kinds. */
 function byTopic(engine: ApplyDeps, applier: Applier, metrics: Metrics): ByTopic {
   const kindOf = (topic: string) => kindOfTopic(topic, engine.prefix);
   const applySet = async (batches: RecordBatch[]) => {

@@ -105,7 +105,7 @@ const idOf = (seed: number, kind: Kind, number: number) => `${idPrefixes[kind]}$
 
 type Choices = { random: Random; some: (of: Kind) => string; retentionDays: number[] };
 
-/** What a history needs, and the schemas leave to chance: names and instants that return, and references that repeat. */
+/** The fields that the schemas would leave to chance: names and instants that return, and references that repeat. */
 function given({ random, some, retentionDays }: Choices, kind: Kind, id: string, time: Date) {
   const several = (of: Kind) => Array.from({ length: random.int(4) }, () => some(of));
   const maybe = <T>(value: T): T | null => (random.chance(0.7) ? value : null);
