@@ -41,10 +41,19 @@ it('a conversation has its contact under ct_, and null for missing data', () => 
     status: 'resolved',
     contact: { id: 'ct_con_7', name: null, email: null },
     assignedToUser: null,
-    lastMessagePreview: null,
     waitingSince: '2026-01-01T12:00:00Z',
     resolvedAt: null,
   });
+});
+
+it.each([
+  ['is null without messages', undefined, null],
+  ['is null if the opening message has no text', { content: null }, null],
+  ['is the text of the opening message, even an empty one', { content: '' }, ''],
+  ['is its beginning, if it is long', { content: 'a'.repeat(201) }, `${'a'.repeat(200)}…`],
+])('the preview of a conversation %s', (_, opening, expected) => {
+  const stored = build.conversation({ id: 'conv_1' }) as VisibleConversation;
+  expect(presentConversationHead(stored, 'resolved', opening).lastMessagePreview).toBe(expected);
 });
 
 it.each([
