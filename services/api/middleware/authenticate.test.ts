@@ -2,8 +2,12 @@ import { EventEmitter } from 'node:events';
 import { createGenerationsInUse } from '../store/generations-in-use.ts';
 import { authenticate } from './authenticate.ts';
 
+type Given = { leaves?: boolean; find?: () => Promise<object>; consume?: () => void };
+
+const caller = { orgId: 'org_1', keyId: 'key_1' };
+
 /** Authenticates a request whose client leaves, or not, while the snapshot is read; `after` are the counts at its end. */
-async function given({ leaves }: { leaves: boolean }) {
+async function given({ leaves = false, find = async () => caller, consume = () => undefined }: Given) {
   const res = Object.assign(new EventEmitter(), { closed: false });
   const context = {
     req: { headers: { authorization: `Bearer svc_live_${'a'.repeat(32)}` } },
@@ -22,7 +26,8 @@ async function given({ leaves }: { leaves: boolean }) {
         return { generation: 1, dataAsOf: new Date() };
       },
     },
-    apiKeys: { find: async () => ({ orgId: 'org_1', keyId: 'key_1' }) },
+    apiKeys: { find },
+    authFailures: { consume },
   } as unknown as Parameters<typeof authenticate>[0]);
   let isPassedOn = false;
   await middleware(context as never, async () => void (isPassedOn = true));
@@ -33,9 +38,15 @@ async function given({ leaves }: { leaves: boolean }) {
 
 it('a request counts as a reader of its generation until it ends', async () => {
   const counts = [{ generation: 1, requests: 1 }];
-  expect(await given({ leaves: false })).toEqual({ isPassedOn: true, counts, after: [] });
+  expect(await given({})).toEqual({ isPassedOn: true, counts, after: [] });
 });
 
 it('a client that has left is no reader: a drop would wait for it for ever', async () => {
   expect(await given({ leaves: true })).toEqual({ isPassedOn: false, counts: [], after: [] });
+});
+
+it('a look-up of a key that fails is an error of the store, and counts against no address', async () => {
+  const consume = jest.fn();
+  await expect(given({ find: () => Promise.reject(new Error('away')), consume })).rejects.toThrow('away');
+  expect(consume).not.toHaveBeenCalled();
 });
