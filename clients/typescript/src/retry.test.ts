@@ -1,15 +1,16 @@
 import { ApiError, ConnectionError } from './errors.ts';
 import { createRetries } from './retry.ts';
+import type { ErrorCode } from './types.ts';
 
-const error = (status: number, code: 'too_many_requests' | null, retryAfterMs: number | null = null) =>
+const error = (status: number, code: ErrorCode | null, retryAfterMs: number | null = null) =>
   new ApiError({ status, type: null, code, message: '', requestId: null, retryAfterMs });
 
 /** Runs a request that fails with these errors, one after another; returns the time that it took. */
-async function run(errors: Error[], retries = 2): Promise<number> {
+async function run(errors: Error[], policy = {}): Promise<number> {
   let nowMs = 0;
   const sleep = async (delayMs: number) => void (nowMs += delayMs);
   const retry = createRetries({ sleep, random: () => 0, nowMs: () => nowMs });
-  await retry({ retries, retryForMs: 60_000, signal: undefined }, async () => {
+  await retry({ retries: 2, retryForMs: 60_000, signal: undefined, ...policy }, async () => {
     const failure = errors.shift();
     if (failure) throw failure;
   });
@@ -19,6 +20,22 @@ async function run(errors: Error[], retries = 2): Promise<number> {
 test('waits for the rate limit are no failed attempts, and their time does not count', async () => {
   const limited = Array.from({ length: 4 }, () => error(429, 'too_many_requests', 50_000));
   expect(await run([...limited, error(502, null)])).toBeGreaterThanOrEqual(200_000);
+});
+
+test.each([{ retries: 0 }, { retryForMs: 59_000 }])('the rate limit is an error with %j', async (policy) => {
+  const limited = error(429, 'too_many_requests', 60_000);
+  await expect(run([limited], policy)).rejects.toBe(limited);
+});
+
+test('a 503 of the API is repeated if it has Retry-After, and not otherwise', async () => {
+  const last = error(503, 'service_unavailable');
+  await expect(run([error(503, 'service_unavailable', 2_000)])).resolves.toBe(2_000);
+  await expect(run([last])).rejects.toBe(last);
+});
+
+test('an internal error of the API, and a connection that breaks, are repeated', async () => {
+  const broken = new ConnectionError('https://api.example.com', new TypeError('fetch failed'));
+  await expect(run([error(500, 'internal_error'), broken])).resolves.toBe(0);
 });
 
 test.each([429, 408, 500, 502, 503])(
