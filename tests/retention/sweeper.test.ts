@@ -14,6 +14,14 @@ const long = { createdAt: '2020-01-01T00:00:00Z', updatedAt: '2020-01-01T00:00:0
 
 describe('the sweeper of a projector', () => {
   const model = useReadModel();
+  type Deps = Parameters<typeof startSweeper>[0];
+  const start = (changes: Partial<Deps>, options?: Parameters<typeof startSweeper>[1]) => {
+    const { signal: _signal, asOf: _asOf, ...deps } = model.sweepDeps(new Date());
+    const { control } = model;
+    const own = { control, prefix: 'support.', generation: 1, now: () => new Date() };
+    const logger = pino({ level: 'silent' });
+    return startSweeper({ ...deps, ...own, logger, isOwner: () => true, ...changes }, options);
+  };
 
   test('sweeps only while its projector is the owner, again and again', async () => {
     // given expired data, and a projector that is not the owner
@@ -22,20 +30,7 @@ describe('the sweeper of a projector', () => {
     await watermarksOf(model.control).insertOne({ _id: 1, completeTo: new Date() });
     let polls = 0;
     let isOwner = false;
-    const sweeper = startSweeper(
-      {
-        ...model.sweepDeps(new Date()),
-        control: model.control,
-        prefix: 'support.',
-        generation: 1,
-        logger: pino({ level: 'silent' }),
-        isOwner: () => {
-          polls += 1;
-          return isOwner;
-        },
-      },
-      { intervalMs: 0, pollMs: 5 },
-    );
+    const sweeper = start({ isOwner: () => (polls += 1) > 0 && isOwner }, { intervalMs: 0, pollMs: 5 });
     const living = () =>
       collectionOf(model.database, 'conversation').countDocuments({ state: { $exists: true } });
     await eventually(() => polls >= 5);
@@ -51,18 +46,12 @@ describe('the sweeper of a projector', () => {
   test('erases, in each of its runs, dead letters of deleted entities whose `lastAt` is some minutes old', async () => {
     const contact = created('contact', 'con_gone');
     await model.apply([contact, deletionOf(contact, 2)], new Date());
-    const deps = { control: model.control, prefix: 'support.', generation: 1 };
     /** Stores a dead letter about the contact, as a slow worker does. */
     const storeLate = (offset: number) =>
       storeDeadLetter(model, contact, { offset, now: new Date(Date.now() - 300_000) });
     const isErased = async () => (await deadLettersOf(model.control).countDocuments()) === 0;
     await storeLate(1);
-    const { signal: _signal, asOf: _asOf, ...sweepDeps } = model.sweepDeps(new Date());
-    const running = { store: model.store, logger: pino({ level: 'silent' }) };
-    const sweeper = startSweeper(
-      { ...sweepDeps, ...deps, ...running, now: () => new Date(), isOwner: () => true },
-      { intervalMs: 10, pollMs: 5 },
-    );
+    const sweeper = start({}, { intervalMs: 10, pollMs: 5 });
     // the first run reads all of them, and a later run those since the run before it, with an overlap
     await eventually(isErased);
     await storeLate(2);
@@ -76,7 +65,7 @@ describe('the sweeper of a projector', () => {
     let [nowMs, polls, isOwner, fails] = [0, 0, true, false];
     let completeTakesMs = 2 * hourMs;
     const sweeps: string[] = [];
-    const deps = model.sweepDeps(new Date());
+    const { sweepStore } = model.sweepDeps(new Date());
     await model.apply([created('channel', 'chan_1', { dataRetentionDays: 1 })]);
     await watermarksOf(model.control).insertOne({ _id: 1, completeTo: new Date() });
     const readConversations: SweepStore['readConversations'] = async (_channel, _after, createdUpTo) => {
@@ -85,15 +74,8 @@ describe('the sweeper of a projector', () => {
       if (fails) throw new Error('away');
       return [];
     };
-    const running = { control: model.control, prefix: 'support.', generation: 1 };
-    const sweeper = startSweeper(
-      {
-        ...deps,
-        ...running,
-        sweepStore: { ...deps.sweepStore, readConversations },
-        logger: pino({ level: 'silent' }),
-        isOwner: () => (polls += 1) > 0 && isOwner,
-      },
+    const sweeper = start(
+      { sweepStore: { ...sweepStore, readConversations }, isOwner: () => (polls += 1) > 0 && isOwner },
       { intervalMs: 50_000, pollMs: 1, nowMs: () => nowMs },
     );
     const sweptAt = async (ms: number) => {
@@ -137,21 +119,13 @@ describe('the sweeper of a projector', () => {
     const begun = Promise.withResolvers<void>();
     const pagesMax = 500;
     let pages = 0;
-    const { signal: _signal, asOf: _asOf, ...sweepDeps } = model.sweepDeps(new Date());
+    const { sweepStore } = model.sweepDeps(new Date());
     const readChannels: SweepStore['readChannels'] = async () => {
       begun.resolve();
       const channel = { id: `chan_${(pages += 1)}`, orgId: 'org_1', dataRetentionDays: 1 };
       return pages < pagesMax ? [channel] : [];
     };
-    const sweeper = startSweeper({
-      ...sweepDeps,
-      sweepStore: { ...sweepDeps.sweepStore, readChannels },
-      control: model.control,
-      prefix: 'support.',
-      generation: 1,
-      logger: pino({ level: 'silent' }),
-      isOwner: () => true,
-    });
+    const sweeper = start({ sweepStore: { ...sweepStore, readChannels } });
     await begun.promise;
     await sweeper.stop();
     expect(pages).toBeLessThan(pagesMax);
