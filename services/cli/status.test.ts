@@ -1,60 +1,21 @@
 import type { Counts } from '../operations/counts.ts';
+import type { GenerationFacts } from '../operations/facts.ts';
+import { facts, own, partitionFacts } from '../operations/facts-for-tests.ts';
 import type { Finding } from '../operations/findings.ts';
-import type { Report } from '../operations/report.ts';
+import { report, type Report } from '../operations/report.ts';
 import { checkExitCode, renderStatus } from './status.ts';
 
 const partition = (lag: number | null, lagSeconds: number) => ({
+  ...partitionFacts,
   topic: 'support.tags',
   partition: 1,
-  applied: 7,
   position: 7,
   end: 9,
   lag,
   lagSeconds,
-  recordsPerSecond: 0,
-  secondsLeft: null,
-  cause: null,
-  waitingSince: null,
-  owner: null,
-  release: null,
 });
-
-const status = (changes: Partial<Report['generations'][0]> = {}): Report => ({
-  verdict: 'attention',
-  sentence: 'The data is current, but one finding needs attention.',
-  active: 1,
-  deadLetters: 7,
-  findings: [
-    {
-      name: 'dead-letters',
-      generation: null,
-      severity: 'attention',
-      blocks: [],
-      waiver: null,
-      isWaived: false,
-      isFinal: false,
-      text: 'dead letters: 7',
-      remedy: 'npx support-cli dead-letters list',
-    },
-  ],
-  generations: [
-    {
-      number: 1,
-      state: 'active',
-      condition: 'active',
-      projectionVersion: 1,
-      watermark: new Date(0),
-      lagSeconds: 1,
-      lag: 0,
-      afterLoad: 0,
-      savedAt: new Date(0),
-      findings: [],
-      topics: [],
-      partitions: [],
-      ...changes,
-    },
-  ],
-});
+const status = (partitions: GenerationFacts['partitions'] = []): Report =>
+  report(facts([own(1, 'active', { partitions })], { deadLetters: 7 }));
 const counts: Counts = { documents: { tickets: 12_345 }, pending: { conversations: 3, tickets: 0 } };
 
 it('begins with the verdict, and has a remedy below each finding', () => {
@@ -110,7 +71,7 @@ it('lists the five partitions that lag most', () => {
     ...partition(2, lagSeconds),
     partition: number,
   }));
-  const text = renderStatus(status({ partitions }), counts);
+  const text = renderStatus(status(partitions), counts);
   expect(text.match(/tags\/\d/g)).toEqual(['tags/5', 'tags/4', 'tags/3', 'tags/2', 'tags/1']);
   expect(text).toContain('… and 1 further partition that lags: --partitions');
 });
@@ -124,17 +85,17 @@ it('says which figures are incomplete', () => {
 it('lists the partitions that lag, and all of them on request', () => {
   const lagging = partition(2, 40);
   const follows = { ...partition(2, 3), partition: 2 };
-  const text = renderStatus(status({ partitions: [lagging, follows] }), counts);
+  const text = renderStatus(status([lagging, follows]), counts);
   expect(text).toMatch(/^support.tags\/1 +7 +9 +2 +0 +40 s +stands still$/m);
   expect(text).not.toContain('support.tags/2');
-  expect(renderStatus(status({ partitions: [lagging, follows] }), counts, true)).toMatch(
+  expect(renderStatus(status([lagging, follows]), counts, true)).toMatch(
     /^support.tags\/2 +7 +9 +2 +0 +3 s +follows$/m,
   );
 });
 
 it('says that the lag of a partition without a leader is unknown', () => {
   const partitions = [{ ...partition(null, 40), cause: 'unreadable' as const }];
-  expect(renderStatus(status({ partitions }), counts)).toMatch(
+  expect(renderStatus(status(partitions), counts)).toMatch(
     /^support.tags\/1 +7 +9 +unknown +0 +40 s +the end of a log/m,
   );
 });

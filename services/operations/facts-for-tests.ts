@@ -17,6 +17,12 @@ export const report: NonNullable<Generation['report']> = {
   by: 'ann',
 };
 
+/** A partition without a record. */
+export const partitionFacts: GenerationFacts['partitions'][0] = {
+  ...{ topic: 'tags', partition: 0, applied: 0, position: 0, end: 0, lag: null, lagSeconds: null },
+  ...{ recordsPerSecond: 0, secondsLeft: null, cause: null, waitingSince: null, owner: null, release: null },
+};
+
 export type Changes = Partial<Omit<GenerationFacts, 'generation'>> & { generation?: Partial<Generation> };
 export const own = (number: number, state: Generation['state'], changes: Changes = {}): GenerationFacts => ({
   watermark: before(6),

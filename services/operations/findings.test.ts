@@ -1,6 +1,6 @@
 import type { Facts, GenerationFacts } from './facts.ts';
 import { blocking, checklist, condition, findings, findingsOf, verdict } from './findings.ts';
-import { before, facts, own, report, type Changes } from './facts-for-tests.ts';
+import { before, facts, own, partitionFacts, report, type Changes } from './facts-for-tests.ts';
 
 const ready = (changes: Changes = {}) =>
   own(2, 'ready', { ...changes, generation: { report, ...changes.generation } });
@@ -26,10 +26,6 @@ const misnamed = kafka({ missing: ['tags'], otherPrefixes: ['s.'] });
 const living = kafka({
   members: new Map([[1, [{ memberId: 'm', clientId: 'c', host: 'h', partitions: [], otherProtocol: null }]]]),
 });
-const partition: GenerationFacts['partitions'][0] = {
-  ...{ topic: 'tags', partition: 0, applied: 0, position: 0, end: 0, lag: null, lagSeconds: null },
-  ...{ recordsPerSecond: 0, secondsLeft: null, cause: null, waitingSince: null, owner: null, release: null },
-};
 const unread = own(2, 'building', { savedAt: null });
 /** An active generation, and others beside it. */
 const alone = (changes: Changes, more: Partial<Facts> = {}) => facts([own(1, 'active', changes)], more);
@@ -47,7 +43,7 @@ test.each<[string, Facts, string[], string]>([
   ['a missing topic', alone({}, kafka({ missing: ['tags'] })), ['topics attention'], attention],
   [
     'a topic that is gone with applied records',
-    alone({ partitions: [{ ...partition, applied: 1 }] }, kafka({ missing: ['tags'] })),
+    alone({ partitions: [{ ...partitionFacts, applied: 1 }] }, kafka({ missing: ['tags'] })),
     ['topics bad'],
     'Not well: topics are gone, and their applied records with them: tags. Do not create',
   ],

@@ -1,21 +1,15 @@
+import { partitionFacts } from './facts-for-tests.ts';
 import type { PartitionFacts } from './partitions.ts';
 import { progressText } from './progress-text.ts';
 
 describe('a partition', () => {
   const partition = (changes: Partial<PartitionFacts> = {}): PartitionFacts => ({
+    ...partitionFacts,
     topic: 'support.conversations',
-    partition: 0,
-    applied: 1,
-    position: 1,
-    end: 500,
     lag: 499,
     lagSeconds: 20,
-    recordsPerSecond: 0,
-    secondsLeft: null,
     cause: 'backlog',
     waitingSince: new Date(0),
-    owner: null,
-    release: null,
     ...changes,
   });
   const contacts = partition({ topic: 'support.contacts', secondsLeft: 12 });
