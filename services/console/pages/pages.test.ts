@@ -1,6 +1,6 @@
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import { commandsIn } from '../../operations/deployment.ts';
-import { before, facts, now, own } from '../../operations/facts-for-tests.ts';
+import { before, facts, now, own, report as comparison } from '../../operations/facts-for-tests.ts';
 import type { Facts } from '../../operations/facts.ts';
 import { findings } from '../../operations/findings.ts';
 import type { TopicFacts } from '../../operations/partitions.ts';
@@ -17,7 +17,11 @@ beforeAll(() => void jest.useFakeTimers({ now }));
 async function shown(page: (sources: Sources) => Page, about: Facts, query = ''): Promise<string> {
   const known = <T>(value: T) => ({ get: async () => ({ value, at: new Date(), problem: null }) });
   const overview = known({ facts: about, findings: findings(about), report: report(about) });
-  const sources = { overview, samples: known([]), commands: commandsIn.source } as unknown as Sources;
+  const sources = {
+    overview,
+    samples: known([]),
+    commands: commandsIn[about.deployment],
+  } as unknown as Sources;
   const regions = await page(sources).regions?.(new URLSearchParams(query));
   return Object.values(regions ?? {})
     .map(({ html }) => html)
@@ -122,6 +126,34 @@ test('a command stands once in a section, and a failed check names it', async ()
   expect(copied).toEqual(['npx support-cli rebuild compare 2']);
   expect(text(page)).toContain('✗ failed generation 2 was not compared with the active one');
   expect(text(page)).toContain('Checks before a promotion: 8 of 9 hold');
+});
+
+test.each([
+  ['another generation', [own(1, 'active')], 'support-cli rebuild start'],
+  [
+    'a build without a projector',
+    [own(1, 'active'), own(2, 'building', { savedAt: null })],
+    'helm upgrade with { number: 2, replicas: 1 } in generations',
+  ],
+  ['a loaded build', [own(1, 'active'), own(2, 'ready')], 'support-cli rebuild compare 2'],
+  [
+    'a compared build',
+    [own(1, 'active'), own(2, 'ready', { generation: { report: comparison } })],
+    'support-cli rebuild promote 2',
+  ],
+  ['a standby', [own(1, 'standby'), own(2, 'active')], 'support-cli rebuild rollback 1'],
+])('the command for %s is that of the deployment', async (_, generations, command) => {
+  const page = await shown(generationsPage, facts(generations, { deployment: 'helm' }));
+  expect(page).toContain(`data-copy="${command}"`);
+});
+
+test('a comparison is shown with its counts, its operator and its age', async () => {
+  const compared = own(2, 'ready', {
+    generation: { report: { ...comparison, differences: 2, expected: 8 } },
+  });
+  expect(text(await shown(generationsPage, facts([own(1, 'active'), compared])))).toContain(
+    '3 documents compared with generation 1: 2 unintended differences, 8 intended differences; by ann, 60 s ago',
+  );
 });
 
 test('a switch is not offered while Kafka is away', async () => {
