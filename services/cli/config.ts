@@ -29,12 +29,7 @@ const deadLetterSettings = {
 const newKeySettings = { ...kafkaSettings, ...logSetting, KEY_PREFIX: apiSettings.KEY_PREFIX };
 
 /** Settings of the CLI. It logs errors only, unless LOG_LEVEL is set. */
-export const cliSettings = {
-  ...operatorSettings,
-  ...deadLetterSettings,
-  ...operatorSetting,
-  ...newKeySettings,
-};
+export const cliSettings = { ...operatorSettings, ...deadLetterSettings, ...newKeySettings };
 
 export const cliConfig = (environment: Environment) => readConfig(cliSettings, environment, kafkaRule);
 

@@ -43,7 +43,6 @@ async function printExplanation(
   return output(options, explanation, renderExplanation(explanation, cli), isUnknown ? 1 : 0);
 }
 
-/** Renders an explanation as text. */
 function renderExplanation(explanation: Explanation, cli: string): string {
   const { documents, now } = explanation;
   const explained = documents.map((document) => {

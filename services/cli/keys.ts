@@ -18,7 +18,6 @@ import { operatorName } from './operator.ts';
 import { example, jsonOption, nameOf, orgIdOf } from './options.ts';
 import { output, type Json } from './output.ts';
 
-/** Adds the verbs that create, list, archive and block API keys. */
 export function addKeys(program: Command, accept: Accept): void {
   const group = program
     .command('keys')

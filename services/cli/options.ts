@@ -6,7 +6,6 @@ import {
 } from '@commander-js/extra-typings';
 import { nameLengthMax } from '../../shared/documents/fields.ts';
 
-/** The `--json` option of every verb that has one. */
 export const jsonOption = () => new Option('--json', 'print JSON');
 
 /** Example command lines for the help of a verb, each after the name of the program. */
@@ -19,7 +18,6 @@ export const example =
     return `\nExample${lines.length > 1 ? 's' : ''}:\n${commands.join('')}`;
   };
 
-/** Parses a whole number from `min` to `max`. */
 export const wholeNumber =
   (max: number, min = 1) =>
   (text: string): number => {

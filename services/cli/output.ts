@@ -1,6 +1,5 @@
 import type { CommandOutput } from './context.ts';
 
-/** The `--json` flag of a verb. */
 export type Json = { json?: true | undefined };
 
 /** JSON for people and programs: one value, on several lines. */

@@ -8,18 +8,16 @@ import { table } from './output.ts';
 /** The partitions that lag most are listed, up to this number. */
 const laggingMax = 5;
 
-type Options = {
-  /** Lists all partitions instead of those that lag. */
-  partitions: boolean;
-};
-
 const isBad = ({ severity }: Finding) => severity === 'bad';
 
 /**
  * The verdict, the findings with their remedies, and each generation with its topics: first all that is bad, of any
- * generation, and the served generation before the others.
+ * generation, and the served generation before the others. `partitions` lists all of them instead of those that lag.
  */
-export function renderReport({ sentence, active, findings, generations }: Report, options: Options): string {
+export function renderReport(
+  { sentence, active, findings, generations }: Report,
+  partitions = false,
+): string {
   const bad = generations.flatMap(({ number, findings: own }) =>
     own.filter(isBad).map((one) => ({ ...one, text: `generation ${number}: ${one.text}` })),
   );
@@ -31,7 +29,7 @@ export function renderReport({ sentence, active, findings, generations }: Report
     `${sentence}\n`,
     ...first.map((one) => renderFinding(one)),
     '\n',
-    servedFirst.map((one) => renderGeneration(one, options)).join('\n'),
+    servedFirst.map((one) => renderGeneration(one, partitions)).join('\n'),
   ].join('');
 }
 
@@ -41,7 +39,7 @@ export const renderFinding = ({ severity, text, remedy }: Finding, label: string
   return remedy === null ? line : `${line}  ${''.padEnd(9)}  ${remedy}\n`;
 };
 
-function renderGeneration(one: GenerationReport, { partitions }: Options): string {
+function renderGeneration(one: GenerationReport, partitions: boolean): string {
   const { number, state, condition, topics } = one;
   const shown = condition === state ? state : `${condition} (${state})`;
   const lagging = one.partitions

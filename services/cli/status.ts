@@ -35,7 +35,7 @@ export const checkExitCode = ({ verdict }: Pick<Report, 'verdict'>) => (verdict 
 
 export const renderStatus = (report: Report, counts: Counts, partitions = false): string =>
   [
-    renderReport(report, { partitions }),
+    renderReport(report, partitions),
     `pending  ${pendingText(counts.pending)}\n`,
     table(
       ['documents', 'estimate'],

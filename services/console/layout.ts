@@ -7,7 +7,6 @@ import type { Known } from './readings.ts';
 /** The parts of a page that change, by the id of their element. */
 type Regions = Record<string, Html>;
 
-/** A page of the console. */
 export type Page = {
   path: string;
   /** The heading, and the name in the navigation. */

@@ -102,7 +102,6 @@ export function createRenderWithDeadline(waitMs = deadlineMs): RenderWithDeadlin
   };
 }
 
-/** The error with the server that it is about. */
 function problemText(error: unknown): string {
   const { name = '' } = error as { name?: string };
   if (name.startsWith('KafkaJS')) return `Kafka (KAFKA_BROKERS): ${errorMessage(error)}`;

@@ -1,9 +1,7 @@
-/** The values of `DEPLOYMENT`. */
 export const deployments = ['source', 'compose', 'helm'] as const;
 
 export type Deployment = (typeof deployments)[number];
 
-/** The commands that an operator types. */
 export type Commands = {
   /** Starts the CLI; a verb follows. */
   cli: string;

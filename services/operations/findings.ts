@@ -98,21 +98,13 @@ export const against = (all: Finding[], number: number, step: Step): Finding[] =
 export const blocking = (all: Finding[], number: number, step: Step): Finding[] =>
   against(all, number, step).filter(({ isWaived }) => !isWaived);
 
-/** The rules of a step, each with its finding, or with the condition that holds. */
-export const checklist = (all: Finding[], number: number, step: Step) =>
+/** The rules of a step whose condition holds, or that the operator waived. */
+export const metChecks = (all: Finding[], number: number, step: Step) =>
   Object.entries<Rule<GenerationFacts>>(generationRules)
     .filter(([, { blocks }]) => blocks.includes(step))
-    .map(([name, { holds = name }]) => {
-      const found = all.find(
-        (one) => one.name === name && one.generation === number && one.blocks.includes(step),
-      );
-      return {
-        name,
-        isMet: !found || found.isWaived,
-        isWaived: found?.isWaived ?? false,
-        text: found?.text ?? holds,
-        remedy: found?.remedy ?? null,
-      };
+    .flatMap(([name, { holds = name }]) => {
+      const found = against(all, number, step).find((one) => one.name === name);
+      return found && !found.isWaived ? [] : [{ isWaived: found !== undefined, text: found?.text ?? holds }];
     });
 
 /** The findings to show of a generation: a standby needs no comparison. */

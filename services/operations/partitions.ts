@@ -125,7 +125,6 @@ function causeOf(
   return isLeft ? (owners ? 'starting' : 'unassigned') : (own?.cause ?? null);
 }
 
-/** One row for each topic. */
 export function sumByTopic(partitions: PartitionFacts[]): TopicFacts[] {
   const sum = (some: PartitionFacts[], field: 'position' | 'end' | 'recordsPerSecond') =>
     some.reduce((total, one) => total + one[field], 0);

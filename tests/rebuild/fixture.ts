@@ -148,7 +148,7 @@ export async function openRebuild() {
     /** The output of `rebuild status`, without its rates. */
     status: async (changes: Partial<OperatorDeps> = {}) => {
       const found = report(await factsNow(deps(changes)));
-      return { ...found, printed: renderReport(found, { partitions: false }) };
+      return { ...found, printed: renderReport(found) };
     },
     databaseOf,
     /** Creates a topic with these settings. Returns it as dependencies that know this topic alone. */

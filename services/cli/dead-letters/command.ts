@@ -16,7 +16,6 @@ const { withServers } = verbs;
 const reasons = Object.keys(rejectionReasons) as Rejection['reason'][];
 const listLimit = { default: 50, max: 1_000 };
 
-/** Adds a verb that takes filters. */
 const filtered = (group: Command, name: string) =>
   group
     .command(name)
@@ -39,7 +38,6 @@ const selecting = (group: Command, name: string) =>
     .option('--limit <n>', 'at most this many; with filters or --all', wholeNumber(Number.MAX_SAFE_INTEGER))
     .option('--all', 'select every dead letter');
 
-/** Adds the dead-letter verbs. */
 export function addDeadLetters(program: Command, accept: Accept): void {
   const group = program
     .command('dead-letters')

@@ -39,7 +39,6 @@ import { topicOf } from '../../../shared/kafka/topics.ts';
 type Deps = RedriveSelectedDeps & { by: string; cli: string };
 type Verb<O> = (deps: Deps, options: O, terminal: Terminal) => Promise<CommandOutput>;
 
-/** Connects a verb to MongoDB. */
 export const withServers =
   <O>(run: Verb<O>) =>
   ({ environment, terminal, cli }: Context, options: O): Promise<CommandOutput> => {

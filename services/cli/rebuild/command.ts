@@ -12,7 +12,6 @@ const why = (text: string) => new Option('--why <text>', 'the reason, for the hi
 const timeout = (of: string, value: number) =>
   new Option('--timeout <seconds>', of).argParser(seconds).default(value);
 
-/** Adds the verbs that build, compare, promote and drop generations. */
 export function addRebuild(program: Command, accept: Accept): void {
   const group = program
     .command('rebuild')

@@ -2,7 +2,7 @@ import { commandsIn } from '../../operations/deployment.ts';
 import type { Finding } from '../../operations/findings.ts';
 import { renderStarted, renderSwitched } from './render.ts';
 
-const switched = { number: 2, outcome: 'promoted' as const, findings: [], waiting: [] };
+const switched = { generation: 2, outcome: 'promoted' as const, findings: [], waiting: [] };
 
 it('names the next commands of the deployment after the start of a rebuild', () => {
   const lines = renderStarted(commandsIn.compose, 2).split('\n');

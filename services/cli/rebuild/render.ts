@@ -35,7 +35,7 @@ export function renderComparison(number: number, result: ComparisonResult): stri
   ].join('\n');
 }
 
-export function renderSwitched({ number, outcome, findings, waiting }: Switched): string {
+export function renderSwitched({ generation: number, outcome, findings, waiting }: Switched): string {
   const found = findings.flatMap((one) =>
     one.isWaived
       ? renderFinding(one, 'accepted')

@@ -26,7 +26,7 @@ export const start: OperatorVerb<Json & { acceptTruncated?: Flag; why: string }>
 export const status = (context: Context, options: Json & { watch?: Flag }): Promise<CommandOutput> =>
   withFacts(context, async ({ now, read }) => {
     for await (const found of watchReports(read)) {
-      const text = renderReport(found, { partitions: false });
+      const text = renderReport(found);
       if (!options.watch) return output(options, found, text);
       // One JSON value on each line.
       context.terminal.print(
@@ -85,7 +85,7 @@ async function switchGeneration(
   step: SwitchOptions['step'],
 ): Promise<CommandOutput> {
   const { acceptOlder = false, dryRun = false, timeout: timeoutSeconds, why } = options;
-  const { number: generation, ...switched } = await switchTo(deps, options.generation, {
+  const switched = await switchTo(deps, options.generation, {
     step,
     acceptOlder,
     dryRun,
@@ -94,12 +94,7 @@ async function switchGeneration(
   });
   const isRefused = switched.findings.some(({ isWaived }) => !isWaived);
   const exitCode = isRefused || switched.waiting.length > 0 ? 1 : 0;
-  return output(
-    options,
-    { generation, ...switched },
-    renderSwitched({ number: generation, ...switched }),
-    exitCode,
-  );
+  return output(options, switched, renderSwitched(switched), exitCode);
 }
 
 export const drop: OperatorVerb<

@@ -54,7 +54,6 @@ const textLengthMax = 300;
 const text = (query: URLSearchParams, name: string): string | undefined =>
   query.get(name)?.slice(0, textLengthMax) || undefined;
 
-/** A link to a page of dead letters. */
 const link = (query: Partial<LetterQuery> & { id?: string }, content: Html | string): Html => {
   const known = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
   const search = new URLSearchParams(known).toString();

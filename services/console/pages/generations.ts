@@ -1,7 +1,7 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { isBuild, type ComparisonReport, type Transition } from '../../../shared/control/generations.ts';
-import { blocking, checklist, type Finding } from '../../operations/findings.ts';
+import { blocking, metChecks, type Finding } from '../../operations/findings.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import { changeText } from '../../operations/rebuild/transitions.ts';
 import { ago, command, definitions, freshness, seconds, withAges, type Page } from '../layout.ts';
@@ -62,7 +62,7 @@ const comparisonText = ({ compared, differences, expected, at, by, against }: Co
 
 /** The checks that fail, each with its command, and those that hold. */
 function checks(failed: Finding[], all: Finding[], generation: number, step: 'promote' | 'rollback'): Html {
-  const met = checklist(all, generation, step).filter(({ isMet }) => isMet);
+  const met = metChecks(all, generation, step);
   return html`<ul class="checks">
       ${failed.map(
         ({ text, remedy }) =>

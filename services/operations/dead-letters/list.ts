@@ -84,7 +84,6 @@ export function deadLetterDetails(deadLetter: Omit<DeadLetter, 'headers' | 'valu
   };
 }
 
-/** A dead letter as an operator reads it. */
 export const deadLetterRows = (details: DeadLetterDetails): [name: string, value: string][] => [
   ['record', details.id],
   ['key', details.key],

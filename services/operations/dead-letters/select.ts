@@ -15,7 +15,6 @@ export type DeadLetterFilter = {
 /** Dead letters by id, or at most `limit` by filter; an empty filter matches all. */
 export type Selection = { ids: string[] } | { filter: DeadLetterFilter; limit: number };
 
-/** Translates a filter for MongoDB. */
 export function storeFilter({ topic, reason, key, org, since, until }: DeadLetterFilter): Filter<DeadLetter> {
   const lastAt = { ...(since && { $gte: since }), ...(until && { $lt: until }) };
   return {

@@ -1,7 +1,6 @@
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { ExplainedDocument, ExplainedReference, Explanation } from './explain.ts';
 
-/** A name and a text that an operator reads. */
 export type Row = [name: string, value: string];
 
 export const notFoundText = ({ id, completeTo, refused }: Explanation): string =>

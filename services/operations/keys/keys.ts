@@ -31,31 +31,23 @@ export async function listKeys(
       .find(orgId === undefined ? {} : { orgId })
       .toArray(),
   ]);
-  const blockOf = new Map(blocks.map((block) => [block._id, block]));
-  const listed = keys.map(({ _id, orgId: owner, state }): ListedKey => ({
-    id: _id,
-    orgId: owner ?? '',
-    name: state.name,
-    mode: state.mode,
-    archivedAt: state.archivedAt ? new Date(state.archivedAt).toISOString() : null,
-    blocked: present(blockOf.get(_id)),
-  }));
-  const ids = new Set(listed.map(({ id }) => id));
-  const absent = blocks
-    .filter(({ _id }) => !ids.has(_id))
-    .map((block): ListedKey => ({
-      id: block._id,
-      orgId: block.orgId,
-      name: null,
-      mode: null,
-      archivedAt: null,
-      blocked: present(block),
-    }));
-  return [...listed, ...absent].sort((a, b) => a.orgId.localeCompare(b.orgId) || a.id.localeCompare(b.id));
+  const [keyOf, blockOf] = [byId(keys), byId(blocks)];
+  return [...new Set([...keyOf.keys(), ...blockOf.keys()])]
+    .map((id): ListedKey => {
+      const [key, block] = [keyOf.get(id), blockOf.get(id)];
+      return {
+        id,
+        orgId: key?.orgId ?? block?.orgId ?? '',
+        name: key?.state.name ?? null,
+        mode: key?.state.mode ?? null,
+        archivedAt: key?.state.archivedAt?.toISOString() ?? null,
+        blocked: block ? { at: block.at.toISOString(), by: block.by, why: block.why } : null,
+      };
+    })
+    .sort((a, b) => a.orgId.localeCompare(b.orgId) || a.id.localeCompare(b.id));
 }
 
-const present = (block: BlockedKey | undefined): ListedKey['blocked'] =>
-  block ? { at: block.at.toISOString(), by: block.by, why: block.why } : null;
+const byId = <T extends { _id: string }>(some: T[]) => new Map(some.map((one) => [one._id, one]));
 
 /**
  * Blocks a key of the served generation. Returns the block, which may be an earlier one. Throws if there is no such key:

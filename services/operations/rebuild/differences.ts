@@ -9,19 +9,22 @@ import {
 import { edgesOf, refOf } from '../../projector/materialize/edges.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 
+const compared = [
+  'orgId',
+  'version',
+  'state',
+  'joined',
+  'refs',
+  'byCreated',
+  'byUpdated',
+  'pending',
+] as const;
+
 /** The fields of a stored document that affect API responses or later events. */
-export type ComparedDocument = Pick<
-  StoredDocument,
-  '_id' | 'orgId' | 'version' | 'state' | 'joined' | 'refs' | 'byCreated' | 'byUpdated' | 'pending'
->;
+export type ComparedDocument = Pick<StoredDocument, '_id' | (typeof compared)[number]>;
 
 /** A MongoDB projection of a `ComparedDocument`. */
-export const comparedFields = Object.fromEntries(
-  ['orgId', 'version', 'state', 'joined', 'refs', 'byCreated', 'byUpdated', 'pending'].map((name) => [
-    name,
-    1,
-  ]),
-);
+export const comparedFields = Object.fromEntries(compared.map((name) => [name, 1]));
 
 /** The classes of differences. `missing`: the compared generation lacks the document. `extra`: only it has the document. */
 export const differenceClasses = [
@@ -113,7 +116,6 @@ function visible(kind: Kind, document: ComparedDocument, now: Date): ComparedDoc
   };
 }
 
-/** Whether a difference is intended. */
 export const isExpected = (difference: Difference, expectations: Expectation[]): boolean =>
   expectations.some(
     ({ kind, field }) =>

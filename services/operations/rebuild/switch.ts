@@ -10,7 +10,7 @@ import { logOffsets, type OperatorDeps } from '../deps.ts';
 import { activate } from './transitions.ts';
 
 export type Switched = {
-  number: number;
+  generation: number;
   outcome: 'promoted' | 'rolled-back' | 'was-active' | 'refused' | 'dry-run';
   /** Those that prevent the switch, and those that the operator waived. */
   findings: Finding[];
@@ -48,16 +48,16 @@ export async function switchTo(
   for (;;) {
     const registry = await requireRegistry(deps.control);
     if (registry.generation === number) {
-      const wasActive = { number, outcome: 'was-active' as const, findings: [] };
+      const wasActive = { generation: number, outcome: 'was-active' as const, findings: [] };
       if (options.dryRun) return { ...wasActive, waiting: [] };
       if (options.acceptOlder) await acceptOlder(deps);
       await onStep('wait for replicas');
       return { ...wasActive, waiting: await replicasElsewhere(deps, number, options.timeoutSeconds) };
     }
     const found = await findSwitch(deps, registry, number, options);
-    if (options.dryRun) return { number, outcome: 'dry-run', findings: found, waiting: [] };
+    if (options.dryRun) return { generation: number, outcome: 'dry-run', findings: found, waiting: [] };
     if (found.some(({ isWaived }) => !isWaived))
-      return { number, outcome: 'refused', findings: found, waiting: [] };
+      return { generation: number, outcome: 'refused', findings: found, waiting: [] };
     await onStep('carry over');
     await carryOver(deps, registry.generation, number);
     await onStep('switch');
@@ -67,7 +67,7 @@ export async function switchTo(
     await onStep('wait for replicas');
     const waiting = await replicasElsewhere(deps, number, options.timeoutSeconds);
     const outcome = options.step === 'promote' ? 'promoted' : 'rolled-back';
-    return { number, outcome, findings: found, waiting };
+    return { generation: number, outcome, findings: found, waiting };
   }
 }
 

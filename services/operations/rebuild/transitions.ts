@@ -85,7 +85,6 @@ export const endDrop =
     return withState(registry, short, 'dropped', cause);
   };
 
-/** Stores the result of a comparison. */
 export const storeReport =
   (number: number, report: ComparisonReport, cause: Cause): RegistryUpdate =>
   (registry) => {

@@ -13,7 +13,6 @@ import { followsWithinSeconds, lagText } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
 import { everyStep, switches, type Context, type Judged, type Rule } from './rule.ts';
 
-/** The rules for one generation. */
 export const generationRules = {
   dropping: {
     severity: 'attention',

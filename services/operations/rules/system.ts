@@ -5,7 +5,6 @@ import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { deadLettersMax, type Facts } from '../facts.ts';
 import { everyStep, switches, type Context, type Judged, type Rule } from './rule.ts';
 
-/** The rules for the whole system. */
 export const systemRules = {
   registry: {
     severity: 'bad',
