@@ -2,9 +2,9 @@ import { CompressionTypes, type Producer } from 'kafkajs';
 import { pino } from 'pino';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
+import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
-import { kinds, type Kind } from '../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/document.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { registerCodecs } from './codecs.ts';
 import type { SampleBatch } from './sample-data.ts';
@@ -31,7 +31,7 @@ export async function connectKafka(settings: Record<string, string | undefined>)
     await close();
     throw error;
   }
-  const topics = kinds.map((kind) => topicOf(kind, prefix));
+  const topics = topicsOf(prefix);
   return {
     admin,
     producer,

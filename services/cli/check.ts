@@ -1,6 +1,5 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { Db, MongoClient } from 'mongodb';
-import { kinds } from '../../shared/documents/document.ts';
 import { groupIdOf } from '../../shared/control/generations.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
@@ -10,7 +9,7 @@ import { counted } from '../../shared/runtime/counted.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import { readApiConfig, type ApiConfig } from '../api/config.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
+import { topicsOf } from '../../shared/kafka/topics.ts';
 import type { KafkaSettings } from '../../shared/kafka/client.ts';
 import { projectorConfig } from '../projector/config.ts';
 import { cliConfig } from './config.ts';
@@ -94,7 +93,7 @@ async function checkKafka(
   groupId: string | null,
 ): Promise<void> {
   const { clients, close } = connectKafka(context, config, { retries: config.KAFKA_BROKERS.length });
-  const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
+  const topics = topicsOf(config.TOPIC_PREFIX);
   try {
     const isConnected = await line('Kafka', async () => {
       const { brokers } = await (await clients).admin.describeCluster();

@@ -1,9 +1,8 @@
-import { kinds } from '../../shared/documents/document.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { RebuildRefused } from '../../shared/control/generations.ts';
 import { readFacts, type Facts, type UseKafka } from '../operations/facts.ts';
 import type { OperatorDeps } from '../operations/deps.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
+import { topicsOf } from '../../shared/kafka/topics.ts';
 import { configs } from './config.ts';
 import {
   connectKafka,
@@ -29,7 +28,7 @@ const withOperator = <T>(
     use({
       ...clients,
       config,
-      topics: kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX)),
+      topics: topicsOf(config.TOPIC_PREFIX),
       now: () => storeTime(clients.control),
       by: operatorName(config.OPERATOR),
       report: terminal.report,

@@ -1,6 +1,5 @@
 import type { MongoClient } from 'mongodb';
 import { readSamples, sampleEveryMs } from '../../shared/control/samples.ts';
-import { kinds } from '../../shared/documents/document.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
 import { listDeadLetters } from '../operations/dead-letters/list.ts';
@@ -8,7 +7,7 @@ import { commandsIn } from '../operations/deployment.ts';
 import { readFacts, type Facts } from '../operations/facts.ts';
 import { findings, type Finding } from '../operations/findings.ts';
 import { report, type Report } from '../operations/report.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
+import { topicsOf } from '../../shared/kafka/topics.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ReconnectingKafka } from './connections.ts';
 import { createReading, createReadings } from './readings.ts';
@@ -26,7 +25,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
     mongo,
     control,
     by: 'console',
-    topics: kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX)),
+    topics: topicsOf(config.TOPIC_PREFIX),
     now: () => storeTime(control),
     report: () => undefined,
   };

@@ -1,4 +1,3 @@
-import { kinds } from '../../shared/documents/document.ts';
 import { serveAdmin } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth, boundYoungGeneration } from '../../shared/runtime/heap.ts';
@@ -8,7 +7,7 @@ import { createMongo } from '../../shared/store/connection.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { projectorConfig } from './config.ts';
 import { shutdownGraceMs } from './consumer/consumer.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
+import { topicsOf } from '../../shared/kafka/topics.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createMetrics } from './metrics.ts';
 import { startProjector } from './projector.ts';
@@ -43,7 +42,7 @@ try {
     mongo,
     metrics,
     logger,
-    topics: kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX)),
+    topics: topicsOf(config.TOPIC_PREFIX),
     onFatal,
     onWait: (condition, reason) => {
       notReady = `waiting: ${condition}`;

@@ -5,6 +5,9 @@ import { resources } from '../documents/resources.ts';
 /** The topic of a kind, such as `support.tickets`. */
 export const topicOf = (kind: Kind, prefix: string): string => prefix + resources[kind].topic;
 
+/** The topics of all kinds. */
+export const topicsOf = (prefix: string): string[] => kinds.map((kind) => topicOf(kind, prefix));
+
 /** The kind of a topic; null if no topic with this prefix has that name. */
 export const kindOfTopic = (topic: string, prefix: string): Kind | null =>
   kinds.find((kind) => topicOf(kind, prefix) === topic) ?? null;

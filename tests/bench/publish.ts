@@ -2,8 +2,7 @@ import { CompressionTypes, type Admin, type Producer } from 'kafkajs';
 import { encode, type Event } from '../../infra/sample-data/encode.ts';
 import { generateSampleData } from '../../infra/sample-data/sample-data.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
-import { kinds } from '../../shared/documents/document.ts';
+import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
 import { logEnds, type Offsets } from '../support/progress.ts';
 
 export const partitionsPerTopic = 3;
@@ -24,7 +23,7 @@ export async function publishDataset(
   prefix: string,
 ): Promise<Published> {
   await createTopics(admin, prefix, { partitions: partitionsPerTopic });
-  const topics = kinds.map((kind) => topicOf(kind, prefix));
+  const topics = topicsOf(prefix);
   const size = { tickets, contacts: Math.ceil(tickets / 3), longestConversation: 20 };
   const { events } = generateSampleData({ seed: 1, size, now: new Date('2026-11-01') });
   let records = 0;

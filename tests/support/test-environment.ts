@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
 import { MongoClient } from 'mongodb';
 import { pino, type Logger } from 'pino';
-import { kinds } from '../../shared/documents/document.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
+import { topicsOf } from '../../shared/kafka/topics.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { startProjector } from '../../services/projector/projector.ts';
@@ -39,7 +38,7 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
   await Promise.all([admin.connect(), producer.connect()]);
   await createTopics(admin, config.TOPIC_PREFIX, { partitions: partitions });
   const mongo = new MongoClient(config.MONGODB_URL);
-  const topics = kinds.map((kind) => topicOf(kind, config.TOPIC_PREFIX));
+  const topics = topicsOf(config.TOPIC_PREFIX);
   return {
     name,
     environment,

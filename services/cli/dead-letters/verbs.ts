@@ -33,8 +33,7 @@ import {
 } from '../context.ts';
 import { operatorName } from '../operator.ts';
 import { asJson, output, rows, type Json, type Row } from '../output.ts';
-import { kinds } from '../../../shared/documents/document.ts';
-import { topicOf } from '../../../shared/kafka/topics.ts';
+import { topicsOf } from '../../../shared/kafka/topics.ts';
 
 type Deps = RedriveSelectedDeps & { by: string; cli: string };
 type Verb<O> = (deps: Deps, options: O, terminal: Terminal) => Promise<CommandOutput>;
@@ -56,7 +55,7 @@ export const withServers =
 
 /** Only the settings tell which topics exist. */
 function requireTopic({ topic }: DeadLetterFilter, { TOPIC_PREFIX }: RedriveSelectedDeps['config']): void {
-  const topics = kinds.map((kind) => topicOf(kind, TOPIC_PREFIX));
+  const topics = topicsOf(TOPIC_PREFIX);
   if (topic !== undefined && !topics.includes(topic))
     throw new UsageError(`--topic: unknown topic ${topic}; use one of ${topics.join(', ')}`);
 }

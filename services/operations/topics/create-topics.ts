@@ -1,9 +1,8 @@
 import kafkajs, { type Admin } from 'kafkajs';
-import { kinds } from '../../../shared/documents/document.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { endOffsets } from '../../projector/consumer/progress.ts';
-import { topicOf } from '../../../shared/kafka/topics.ts';
+import { topicsOf } from '../../../shared/kafka/topics.ts';
 import { within } from '../../../shared/runtime/within.ts';
 import { pollUntil } from '../poll-until.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
@@ -34,7 +33,7 @@ export async function createTopics(
   { partitions, replicationFactor, minInsyncReplicas }: TopicOptions,
 ): Promise<string> {
   const present = new Set(await admin.listTopics());
-  const wanted = kinds.map((kind) => topicOf(kind, prefix));
+  const wanted = topicsOf(prefix);
   const absent = wanted.filter((topic) => !present.has(topic));
   if (absent.length > 0) {
     const configEntries = [

@@ -11,7 +11,7 @@ import { kinds } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
-import { topicOf } from '../../../shared/kafka/topics.ts';
+import { topicOf, topicsOf } from '../../../shared/kafka/topics.ts';
 import { eventually } from '../../support/eventually.ts';
 import { countAllDocuments, progress, withScratch, type BenchEnvironment } from '../environment.ts';
 import { exitErrors } from '../processes.ts';
@@ -141,7 +141,7 @@ function sinkSettings(
     name,
     'connector.class': 'com.mongodb.kafka.connect.MongoSinkConnector',
     'tasks.max': partitionsPerTopic,
-    topics: kinds.map((kind) => topicOf(kind, prefix)).join(','),
+    topics: topicsOf(prefix).join(','),
     'connection.uri': url.href,
     database,
     ...Object.fromEntries(collections),
