@@ -35,7 +35,7 @@ export const own = (number: number, state: Generation['state'], changes: Changes
   isUnpinned: false,
   recreated: [],
   failure: null,
-  rejects: [],
+  firstReject: null,
   rejectCount: 0,
   laggingPartitions: [],
   ...changes,

@@ -64,8 +64,8 @@ export type GenerationFacts = {
   /** Topics that were deleted and created again since their records were applied. */
   recreated: string[];
   failure: Failure | null;
-  /** The first dead letters that the active generation does not have, and their number. */
-  rejects: Pick<DeadLetter, '_id' | 'reason' | 'detail'>[];
+  /** The first dead letter that the active generation does not have, and the number of them. */
+  firstReject: Pick<DeadLetter, '_id' | 'reason' | 'detail'> | null;
   rejectCount: number;
   /** Partitions below the active generation's position one reading ago. */
   laggingPartitions: { key: string; position: number; active: number }[];
@@ -88,7 +88,6 @@ export type Facts = {
 
 /** Dead letters are counted up to this number, so that a count is short. */
 export const deadLettersMax = 10_000;
-const rejectsShown = 10;
 /** Kafka has this long for its part, in milliseconds. Then everything that lies in MongoDB is shown. */
 const kafkaDeadlineMs = 3_000;
 
@@ -173,11 +172,11 @@ async function readGeneration(
   const active = registry?.generation ?? number;
   const completeTo = await watermark(control, number);
   const rejected = await ownRejects(deps, { active, number, completeTo, now });
-  const [progress, topicIds, failure, rejects, rejectCount] = await Promise.all([
+  const [progress, topicIds, failure, firstReject, rejectCount] = await Promise.all([
     progressOf(control).find({ generation: number }).toArray(),
     topicIdsOf(control).find({ generation: number }).toArray(),
     failuresOf(control).findOne({ _id: number }),
-    deadLettersOf(control).find(rejected).sort({ _id: 1 }).limit(rejectsShown).toArray(),
+    deadLettersOf(control).findOne(rejected, { sort: { _id: 1 }, projection: { reason: 1, detail: 1 } }),
     deadLettersOf(control).countDocuments(rejected, { limit: deadLettersMax }),
   ]);
   const lagOf = (at: Date | null) =>
@@ -212,7 +211,7 @@ async function readGeneration(
     isUnpinned: isUnpinned(progress, now),
     recreated,
     failure,
-    rejects: rejects.map(({ _id, reason, detail }) => ({ _id, reason, detail })),
+    firstReject,
     rejectCount,
     laggingPartitions: reached
       .map((one) => ({

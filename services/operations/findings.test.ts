@@ -10,7 +10,7 @@ const judged = (given: Facts) => {
 };
 const failure = { _id: 1, reason: 'gone', isFinal: true, by: 'p', at: before(1) };
 const reject = {
-  rejects: [{ _id: 'tags/0/1@0', reason: 'not_json' as const, detail: 'no' }],
+  firstReject: { _id: 'tags/0/1@0', reason: 'not_json' as const, detail: 'no' },
   rejectCount: 1,
 };
 

@@ -28,7 +28,7 @@ export const generationRules = {
     severity: 'attention',
     blocks: ['ready', 'promote'],
     holds: 'it has no dead letters of its own',
-    judge: (_, { generation, rejects: [first], rejectCount }, { cli }) =>
+    judge: (_, { generation, firstReject: first, rejectCount }, { cli }) =>
       first
         ? {
             text:
