@@ -6,7 +6,7 @@ import { createMetrics } from '../metrics.ts';
 import { accessLog } from './access-log.ts';
 import { requestId } from './request-id.ts';
 
-test('a request whose client leaves is logged as aborted; an answered one is not', async () => {
+test('a request whose client leaves before its response is logged as aborted, with 499; an answered one is not', async () => {
   const logged: { status: number; aborted?: boolean }[] = [];
   const lines = Promise.withResolvers<void>();
   const write = (line: string) => {
@@ -29,6 +29,9 @@ test('a request whose client leaves is logged as aborted; an answered one is not
     await once(socket, 'close');
   }
   await lines.promise;
-  expect(logged.map(({ aborted }) => aborted)).toEqual([undefined, true]);
+  expect(logged.map(({ status, aborted }) => [status, aborted])).toEqual([
+    [200, undefined],
+    [499, true],
+  ]);
   server.close();
 });

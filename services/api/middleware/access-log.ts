@@ -5,6 +5,9 @@ import type { Trace } from '../traces/tracer.ts';
 
 type Deps = { logger: Logger; trace: Trace | null } & Pick<Metrics, 'durations' | 'inFlight'>;
 
+/** The status of a request whose client left before its response began, as nginx logs it. */
+const clientLeft = 499;
+
 /**
  * Writes one log line, one metric observation and one trace per request, when its response has been sent or interrupted.
  * Paths and queries are not logged, because they contain customers' ids and cursors; headers are never logged.
@@ -21,7 +24,8 @@ export function accessLog({ durations, inFlight, trace, ...deps }: Deps): Middle
       const durationMs = performance.now() - startedMs;
       const { requestId, route, pathId, errorCode: code, caller, failure } = context.state;
       const { method, querystring: search } = context;
-      const status = context.res.statusCode;
+      const { headersSent, statusCode } = context.res;
+      const status = headersSent ? statusCode : clientLeft;
       const aborted = !context.res.writableFinished;
       durations.observe({ method, route: route ?? 'none', status: String(status) }, durationMs / 1_000);
       trace?.({ requestId, at, method, route, pathId, search, status, code, durationMs, aborted, caller });
