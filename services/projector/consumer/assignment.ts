@@ -22,7 +22,7 @@ export type Assignment = {
   replace: (memberAssignment: Record<string, number[]>, memberId: string) => PartitionWorker[];
   /** Pauses the partition of a worker or resumes it: it is fetched below its share of the memory, up to its load end. */
   updateFetching: (worker: PartitionWorker) => void;
-  /** Pauses every partition, so that no record is fetched in vain, and stops the workers, each within `graceMs`. */
+  /** Pauses every partition, so that no fetch is wasted, and stops the workers, each within `graceMs`. */
   stop: (graceMs: number) => Promise<unknown>;
 };
 
