@@ -130,6 +130,25 @@ describe('the read budget', () => {
     expect(admitted).toEqual(['a/1', 'a/2', 'b']);
   });
 
+  it('admits a small read once the large one before it is refused, or its client has left', async () => {
+    jest.useFakeTimers();
+    const budget = budgetOf(2, 100, 1_000);
+    for (const name of ['a', 'b']) await budget.acquire(caller(name), replyBytesMax - 1);
+    const refused = expect(budget.acquire(caller('c'), replyBytesMax)).rejects.toThrow('no room');
+    jest.advanceTimersByTime(500);
+    const small = budget.acquire(caller('d'), 1);
+    jest.advanceTimersByTime(500);
+    jest.useRealTimers();
+    await refused;
+    expect(budget.usage()).toMatchObject({ reads: 3, waiting: 0 });
+    const request = {};
+    const left = expect(budget.acquire(caller('c'), replyBytesMax, request)).rejects.toThrow('has left');
+    const next = budget.acquire(caller('e'), 1);
+    budget.leave(request);
+    await Promise.all([small, left, next]);
+    expect(budget.usage()).toMatchObject({ reads: 4, waiting: 0 });
+  });
+
   it('returns to zero, and rejects a read that waits too long: for its own share, or for room', async () => {
     const { budget } = given(4, 100, 1);
     await budget.acquire(caller('a'), replyBytesMax);

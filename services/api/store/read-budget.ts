@@ -1,6 +1,6 @@
 import { readTimeoutMs } from './deadline.ts';
 import type { Caller } from '../auth/caller.ts';
-import { Overloaded } from './store-errors.ts';
+import { Overloaded, StoreUnavailable } from './store-errors.ts';
 
 /** The largest reply of the store, and therefore the maximum size of a page while it is read. */
 export const replyBytesMax = 16 * 1_024 * 1_024;
@@ -9,12 +9,14 @@ export const replyBytesMax = 16 * 1_024 * 1_024;
 export const documentBytes = 4 * 1_024 * 1_024;
 
 type Usage = { reads: number; bytes: number };
-/** `limit` names the one that the read waits for. */
-type Waiting = { caller: Caller; bytes: number; limit: () => Overloaded['limit']; admit: () => void };
+type Read = { caller: Caller; bytes: number; request: object | undefined };
+type Waiting = Read & { admit: () => void; refuse: (error: Error) => void };
 
 export type ReadBudget = {
   /** Counts a read of `bytes` once there is room. Rejects with `Overloaded` if there is none in time. */
-  acquire: (caller: Caller, bytes: number) => Promise<void>;
+  acquire: (caller: Caller, bytes: number, request?: object) => Promise<void>;
+  /** Rejects the reads of a request that wait: its client has left. */
+  leave: (request: object) => void;
   release: (caller: Caller, bytes: number) => void;
   /** Counts bytes that stay in memory; a negative number releases them. */
   count: (caller: Caller, bytes: number) => void;
@@ -59,12 +61,8 @@ export function isWithinShare(
   return isWithin(used.org, share) && isWithin(used.key, fairShare(share, used.org, 2));
 }
 
-/**
- * Limits the memory of all responses in progress: the expected reply of each read, then the bytes kept until the client
- * has taken the response. Further reads wait in a queue. One organization, and each of its keys, may hold its share of the
- * bytes and never every connection, so that it cannot make the others wait.
- */
-export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits): ReadBudget {
+/** Counts the reads and bytes of all callers; knows whether there is room, and whether a caller may use more. */
+function createUsages({ bytesMax, connectionsMax }: Limits) {
   const all: Usage = { reads: 0, bytes: 0 };
   const usages = new Map<string, Usage>();
   const none: Usage = { reads: 0, bytes: 0 };
@@ -72,27 +70,40 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
     number,
     number,
   ];
+  return {
+    all,
+    add: (caller: Caller, reads: number, bytes: number) => {
+      all.reads += reads;
+      all.bytes += bytes;
+      for (const name of [caller.orgId, keyName(caller)]) {
+        const usage = usages.get(name) ?? none;
+        const now = { reads: usage.reads + reads, bytes: usage.bytes + bytes };
+        if (now.reads === 0 && now.bytes === 0) usages.delete(name);
+        else usages.set(name, now);
+      }
+    },
+    hasRoom: (bytes: number) => all.reads < connectionsMax && all.bytes + bytes <= bytesMax,
+    mayRead: (caller: Caller, bytes: number) => {
+      const org = usages.get(caller.orgId) ?? none;
+      const key = usages.get(keyName(caller)) ?? none;
+      const used = { all: all.bytes, org: org.bytes, key: key.bytes };
+      return (
+        org.reads < organizationReadsMax && key.reads < keyReadsMax && isWithinShare(bytesMax, bytes, used)
+      );
+    },
+  };
+}
+
+/**
+ * Limits the memory of all responses in progress: the expected reply of each read, then the bytes kept until the client
+ * has taken the response. Further reads wait in a queue. One organization, and each of its keys, may hold its share of the
+ * bytes and never every connection, so that it cannot make the others wait.
+ */
+export function createReadBudget(limits: Limits): ReadBudget {
+  const { bytesMax, waitMs = readTimeoutMs } = limits;
+  const { all, add, hasRoom, mayRead } = createUsages(limits);
   const waiting = new Set<Waiting>();
 
-  const add = (caller: Caller, reads: number, bytes: number) => {
-    all.reads += reads;
-    all.bytes += bytes;
-    for (const name of [caller.orgId, keyName(caller)]) {
-      const usage = usages.get(name) ?? none;
-      const now = { reads: usage.reads + reads, bytes: usage.bytes + bytes };
-      if (now.reads === 0 && now.bytes === 0) usages.delete(name);
-      else usages.set(name, now);
-    }
-  };
-  const hasRoom = (bytes: number) => all.reads < connectionsMax && all.bytes + bytes <= bytesMax;
-  const mayRead = (caller: Caller, bytes: number) => {
-    const org = usages.get(caller.orgId) ?? none;
-    const key = usages.get(keyName(caller)) ?? none;
-    const used = { all: all.bytes, org: org.bytes, key: key.bytes };
-    return (
-      org.reads < organizationReadsMax && key.reads < keyReadsMax && isWithinShare(bytesMax, bytes, used)
-    );
-  };
   const admitWaiting = () => {
     for (const read of waiting) {
       if (!mayRead(read.caller, read.bytes)) continue;
@@ -103,15 +114,28 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
     }
   };
   return {
-    acquire: async (caller, bytes) => {
+    acquire: async (caller, bytes, request) => {
       if (waiting.size === 0 && mayRead(caller, bytes) && hasRoom(bytes)) {
         add(caller, 1, bytes);
         return;
       }
+      // The one that the read waits for.
       const limit = () => (hasRoom(bytes) && !mayRead(caller, bytes) ? 'share' : 'memory');
-      const admitted = enqueue(waiting, { caller, bytes, limit }, waitMs);
+      const overloaded = () => new Overloaded(limit(), `no room for a read within ${waitMs} ms`);
+      const admitted = enqueue(waiting, { caller, bytes, request }, { waitMs, overloaded });
       admitWaiting();
-      await admitted;
+      try {
+        await admitted;
+      } catch (error) {
+        // It blocks the reads after it no more.
+        admitWaiting();
+        throw error;
+      }
+    },
+    leave: (request) => {
+      for (const read of waiting) {
+        if (read.request === request) read.refuse(new StoreUnavailable('the client has left'));
+      }
     },
     release: (caller, bytes) => {
       add(caller, -1, -bytes);
@@ -129,18 +153,20 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
 const keyName = ({ orgId, keyId }: Caller) => `${orgId} ${keyId}`;
 
 /** Adds a read to the queue and resolves when it is admitted. */
-const enqueue = (waiting: Set<Waiting>, read: Omit<Waiting, 'admit'>, waitMs: number) =>
+const enqueue = (
+  waiting: Set<Waiting>,
+  read: Read,
+  { waitMs, overloaded }: { waitMs: number; overloaded: () => Overloaded },
+) =>
   new Promise<void>((resolve, reject) => {
     const finish = (complete: () => void) => {
       clearTimeout(timer);
       waiting.delete(entry);
       complete();
     };
-    const entry: Waiting = { ...read, admit: () => finish(resolve) };
-    const timer = setTimeout(
-      () => finish(() => reject(new Overloaded(read.limit(), `no room for a read within ${waitMs} ms`))),
-      waitMs,
-    );
+    const refuse = (error: Error) => finish(() => reject(error));
+    const entry: Waiting = { ...read, admit: () => finish(resolve), refuse };
+    const timer = setTimeout(() => refuse(overloaded()), waitMs);
     timer.unref();
     waiting.add(entry);
   });

@@ -5,10 +5,10 @@ const bytesMax = 4 * replyBytesMax;
 const document = { kind: 'ticket' as const, items: 1 };
 const nothing = { replyItems: 0, replyBytes: 0 };
 
-/** Readers of one organization, whose reads are refused at once if there is no room. */
-function open() {
+/** Readers of one organization; by default their reads are refused at once if there is no room. */
+function open(waitMs = 1) {
   const openReader = createReaders({
-    budget: createReadBudget({ bytesMax, connectionsMax: 10, waitMs: 1 }),
+    budget: createReadBudget({ bytesMax, connectionsMax: 10, waitMs }),
     scanEntriesMax: 100,
     nowMs: () => 0,
     requireGeneration: async () => undefined,
@@ -24,7 +24,7 @@ function open() {
         () => true,
         () => false,
       );
-  return { reader, hasRoom };
+  return { reader, other, hasRoom };
 }
 
 describe('the bytes of a request', () => {
@@ -74,6 +74,14 @@ it('a client that has left reads nothing', async () => {
   const run = jest.fn(async () => nothing);
   await expect(reader.read(document, run)).rejects.toThrow('the client has left');
   expect(run).not.toHaveBeenCalled();
+});
+
+it('a read that waits ends when its client leaves', async () => {
+  const { reader, other } = open(60_000);
+  other.hold(bytesMax);
+  const read = reader.read(document, async () => nothing);
+  reader.end();
+  await expect(read).rejects.toThrow('the client has left');
 });
 
 it('small documents leave room for more reads at once', async () => {

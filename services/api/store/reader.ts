@@ -47,10 +47,10 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
     const { orgId } = caller;
     const held = createHoldings((bytes) => budget.count(caller, bytes));
     const admit = async <T extends Reply>(reading: Reading, run: () => Promise<T>): Promise<T> => {
+      if (held.isEnded()) throw new StoreUnavailable('the client has left');
       const bytes = expected.estimate(orgId, reading);
-      await budget.acquire(caller, bytes);
+      await budget.acquire(caller, bytes, held);
       try {
-        if (held.isEnded()) throw new StoreUnavailable('the client has left');
         const reply = await run();
         expected.record(orgId, reading.kind, reply);
         return reply;
@@ -60,6 +60,10 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
     };
     return {
       ...held,
+      end: () => {
+        held.end();
+        budget.leave(held);
+      },
       database: snapshot.database,
       scanEntriesMax,
       requireGeneration: () => requireGeneration(snapshot.generation),
