@@ -29,8 +29,8 @@ const unparsed = {
   caller: null,
 };
 
-/** Node keeps the response in progress in it. */
-type RequestSocket = Duplex & { _httpMessage?: ServerResponse | null };
+/** Node keeps the response in progress in it, and sets `_closed` when it closes the response. */
+type RequestSocket = Duplex & { _httpMessage?: (ServerResponse & { _closed?: boolean }) | null };
 export type UnparsedDeps = { logger: Logger; docs: DocsLocation; trace: Trace | null };
 
 /** Answers a request that Node's parser refused. */
@@ -45,6 +45,8 @@ export function answerUnparsed(
   // A request whose body is invalid has not been answered yet: the body would have been discarded first.
   if (response && !response.headersSent && !response.req.complete) {
     response.detachSocket(socket as Socket);
+    // A detached response cannot be closed in another way.
+    response._closed = true;
     response.emit('close');
   }
   answer(deps, codeOfParserError(error), socket);
