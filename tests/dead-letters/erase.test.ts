@@ -29,9 +29,7 @@ describe('the dead letters about a deleted entity', () => {
     const entity = { kind: 'contact', id: 'con_1' } as const;
     const covers = ({ versioned }: { versioned: { version: number } | null }) =>
       (versioned?.version ?? 0) <= 1_199;
-    expect(
-      await eraseDeadLetters({ control: opened.control, prefix: 'support.' }, [{ ...entity, covers }]),
-    ).toBe(1_199);
+    await eraseDeadLetters({ control: opened.control, prefix: 'support.' }, [{ ...entity, covers }]);
     const left = await deadLettersOf(opened.control).find().sort({ offset: 1 }).toArray();
     expect(left.map(({ offset }) => offset)).toEqual([1_200, 2_000]);
   });
@@ -70,7 +68,7 @@ describe('the dead letters about a deleted entity', () => {
       const envelopes = { readEnvelopes: async () => [stored] };
       const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
       // then the letter before the deletion is erased, and the later one is kept
-      expect(await eraseDeadLetters({ control: opened.control, prefix: 'support.' }, erasures)).toBe(1);
+      await eraseDeadLetters({ control: opened.control, prefix: 'support.' }, erasures);
       const left = await deadLettersOf(opened.control).find({ subjects: 'con_9' }).toArray();
       expect(left.map(({ offset }) => offset)).toEqual([5]);
       await deadLettersOf(opened.control).deleteMany({ subjects: 'con_9' });

@@ -273,17 +273,3 @@ it('a worker goes on if the same member has its partition again', async () => {
   while (!signals[0]?.aborted) await idle();
   stuck.resolve(nothing);
 });
-
-it('once it stops, no partition is fetched, while a batch ends and after that', async () => {
-  const stuck = Promise.withResolvers<typeof nothing>();
-  const { assignment, applied, paused, start, fetched } = given(() => stuck.promise);
-  const [worker, other] = assignment.replace({ t: [0, 1] }, 'member');
-  for (const one of [worker, other]) if (one) start(one);
-  if (worker) fetched(worker);
-  while (applied.length === 0) await idle();
-  const stopped = assignment.stop(3_600_000);
-  expect([...paused]).toEqual(['t/0', 't/1']);
-  stuck.resolve(nothing);
-  await stopped;
-  expect([...paused]).toEqual(['t/0', 't/1']);
-});
