@@ -126,7 +126,8 @@ function reading({ mongo, control, snapshots, metrics, nowMs }: ReadingDeps, con
   observeBudget(metrics, budget.usage);
   const requireGeneration = createGenerationCheck({ control, snapshots });
   const scanEntriesMax = config.API_SCAN_ENTRIES_MAX;
-  return { budget, openReader: createReaders({ budget, scanEntriesMax, requireGeneration, nowMs }) };
+  const openReader = createReaders({ budget, scanEntriesMax, requireGeneration, nowMs });
+  return { budget, openReader, requireGeneration };
 }
 
 /** Announces the replica and shows a gap in the log, beside the requests. */

@@ -17,7 +17,8 @@ async function dropActive(state: 'dropping' | 'dropped') {
   const { control, name } = api.store;
   const next = generationDatabase(control.client, name, active + 1);
   await ensureIndexes(next);
-  await build.fill(next, { ...documents, apiKey: [build.apiKey(tokens.a, { id: 'key_a' })] });
+  const keys = [build.apiKey(tokens.a, { id: 'key_a' }), build.apiKey(tokens.b, { id: 'key_b' })];
+  await build.fill(next, { ...documents, apiKey: keys });
   const at = new Date();
   const generation = (number: number, state: Generation['state']): Generation => {
     return { number, projectionVersion, state, since: at, registeredAt: at };
@@ -52,4 +53,18 @@ it.each([
   api.client.off('commandStarted', age);
   expect([answer.status, errorOf(answer)?.code]).toEqual([503, 'service_unavailable']);
   expect((await api.get(path)).status).toBe(200);
+});
+
+it('a valid key is an error, and not unknown, if it is first looked up in a generation that was dropped', async () => {
+  expect((await api.get('/v1/tickets')).status).toBe(200);
+  await dropActive('dropped');
+  // Longer than a snapshot is used, and shorter than the look-up of a key may take.
+  const age = ({ databaseName }: CommandStartedEvent) => {
+    if (databaseName.endsWith(`_g${active - 1}`)) clock.nowMs += 2_000;
+  };
+  api.client.on('commandStarted', age);
+  const answer = await api.get('/v1/tickets', { token: tokens.b });
+  api.client.off('commandStarted', age);
+  expect([answer.status, errorOf(answer)?.code]).toEqual([503, 'service_unavailable']);
+  expect((await api.get('/v1/tickets', { token: tokens.b })).status).toBe(200);
 });

@@ -20,6 +20,7 @@ export function authenticate({
   keyPrefix,
   snapshots,
   generationsInUse,
+  requireGeneration,
   apiKeys,
   authFailures,
   authFailuresCounted,
@@ -28,6 +29,7 @@ export function authenticate({
   keyPrefix: string;
   snapshots: Pick<ReadSnapshots, 'current'>;
   generationsInUse: Pick<GenerationsInUse, 'begin'>;
+  requireGeneration: (generation: number) => Promise<void>;
   apiKeys: ApiKeyCache;
   authFailures: AuthFailureLimiter;
   authFailuresCounted: Counter<'reason'>;
@@ -52,7 +54,11 @@ export function authenticate({
     context.res.once('close', generationsInUse.begin(snapshot.generation));
     context.set('Data-As-Of', snapshot.dataAsOf.toISOString());
     const caller = await apiKeys.find(snapshot, token);
-    if (!caller) throw refusal(context, 'unknown');
+    if (!caller) {
+      // The keys of a dropped generation read as unknown.
+      await requireGeneration(snapshot.generation);
+      throw refusal(context, 'unknown');
+    }
     context.state.snapshot = snapshot;
     context.state.caller = caller;
     await next();
