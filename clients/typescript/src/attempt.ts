@@ -10,14 +10,12 @@ type Request = {
   signal: AbortSignal | undefined;
 };
 
-type Deps = { fetch: typeof globalThis.fetch; nowMs: () => number };
-
 /**
  * Sends the request once and reads the body. Does not follow redirects: the API sends none, and no other server may
  * receive the key. Rejects with `ApiError`, `ConnectionError`, `TimeoutError`, or the reason of the caller's signal.
  */
 export async function attempt(
-  { fetch, nowMs }: Deps,
+  fetch: typeof globalThis.fetch,
   { url, headers, timeoutMs, signal }: Request,
 ): Promise<Answer<unknown>> {
   const { controller, unlink } = linkedController(signal);
@@ -35,5 +33,5 @@ export async function attempt(
     clearTimeout(timer);
     unlink();
   }
-  return readAnswer(response, text, nowMs());
+  return readAnswer(response, text, Date.now());
 }

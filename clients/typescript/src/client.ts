@@ -8,7 +8,7 @@ import { requestUrl } from './url.ts';
 
 /** Creates a client of the API. It needs no closing. Throws a `TypeError` for an invalid option. */
 export const createClient = (options: ClientOptions): Client =>
-  createClientWith({ sleep, random: Math.random, nowMs: Date.now }, options);
+  createClientWith({ sleep, random: Math.random, nowMs: () => performance.now() }, options);
 
 /** Creates a client with its own wait, random source and clock, for tests. */
 export const createClientWith = (deps: RetryDeps, options: ClientOptions): Client =>
@@ -23,8 +23,6 @@ function createGet(clock: RetryDeps, options: ClientOptions): Get {
     const url = requestUrl(baseUrl, path, id, params);
     const { headers, timeoutMs, retries } = parseRequestOptions(settings, sent);
     const request = { url, headers, timeoutMs, signal };
-    return withRetries({ retries, retryForMs, signal }, () =>
-      attempt({ fetch, nowMs: clock.nowMs }, request),
-    );
+    return withRetries({ retries, retryForMs, signal }, () => attempt(fetch, request));
   };
 }

@@ -2,6 +2,7 @@ import { abortable } from './signal.ts';
 
 export type Clock = {
   sleep: (delayMs: number, signal: AbortSignal | undefined) => Promise<void>;
+  /** Monotonic: a wall clock that is set back would make the waits longer. */
   nowMs: () => number;
 };
 

@@ -1,3 +1,4 @@
+import { createClient } from './client.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 import { createRetries } from './retry.ts';
 import type { ErrorCode } from './types.ts';
@@ -54,4 +55,22 @@ test('a refused connection is a wrong address until the API has answered, an err
   const refused = () => new ConnectionError('http://127.0.0.1:1', { code: 'ECONNREFUSED' });
   await expect(run([error(502, null), refused()])).rejects.toThrow('check baseUrl');
   await expect(run([error(429, 'too_many_requests', 1_000), refused()])).resolves.toBe(1_000);
+});
+
+test('a wall clock that is set back during a wait does not make the wait longer', async () => {
+  jest.useFakeTimers();
+  const answer = (status: number, code: string) => {
+    const body = { error: { type: 'invalid_request_error', code, message: '', requestId: '', docUrl: '' } };
+    return new Response(JSON.stringify(body), { status, headers: { 'Retry-After': '1' } });
+  };
+  const answers = [answer(429, 'too_many_requests'), answer(404, 'ticket_not_found')];
+  const fetch = async () => answers.shift() as Response;
+  const client = createClient({ baseUrl: 'https://localhost', apiKey: 'svc_live_aaaaaaaaaaaaaaaa', fetch });
+  const ended: unknown[] = [];
+  client.tickets.list().catch((failure: unknown) => ended.push(failure));
+  await jest.advanceTimersByTimeAsync(100);
+  jest.setSystemTime(Date.now() - 3_600_000);
+  await jest.advanceTimersByTimeAsync(10_000);
+  jest.useRealTimers();
+  expect(ended).toMatchObject([{ status: 404 }]);
 });
