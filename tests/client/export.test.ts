@@ -151,13 +151,23 @@ describe('a run', () => {
 
   test('whose cursor is refused starts again', async () => {
     await build.store(store.database, 'ticket', tickets(3));
-    const since = JSON.stringify({
-      from: null,
-      next: '2026-02-01T00:00:00.000Z',
-      cursor: 'of another release',
-    });
+    const next = '2026-02-01T00:00:00.000Z';
+    const since = JSON.stringify({ from: null, next, cursor: 'of another release' });
     const batches = await batchesOf({ since });
     expect([batches.length, batches.at(-1)?.since]).toEqual([3, '2026-03-01T00:00:00.000Z']);
+  });
+
+  test('whose last page turns out to be empty lets the next run find a change that is applied late', async () => {
+    const changed = (id: string, day: string) => build.ticket({ id, updatedAt: `2026-03-${day}T00:00:00Z` });
+    await build.store(store.database, 'ticket', [changed('ti_1', '03'), changed('ti_2', '04')]);
+    const { client } = connect({ baseUrl: api.url });
+    let since: string | undefined;
+    for await (const batch of exportChanges({ client, limit: 1 })) {
+      since = batch.since;
+      await store.database.collection<{ _id: string }>('tickets').deleteOne({ _id: 'ti_2' });
+    }
+    await build.store(store.database, 'ticket', [changed('ti_late', '02')]);
+    expect((await batchesOf({ since })).map(idOf)).toEqual(['ti_late', 'ti_1']);
   });
 
   describe('with threads', () => {

@@ -75,7 +75,12 @@ async function* exportPage(
     held = content;
   }
   if (held) yield { ...held, since: writePosition(end) };
-  return page.nextCursor === null ? null : end;
+  if (page.nextCursor !== null) return end;
+  // No batch has moved the position beyond the cursor, and changes before it can still be applied.
+  const from = end.next.toISOString();
+  return held || position.cursor === null || from === position.from
+    ? null
+    : { from, next: null, cursor: null };
 }
 
 const earlier = (known: Date | null, instant: Date): Date => (known && known < instant ? known : instant);
