@@ -54,7 +54,7 @@ export async function startApi(deps: ApiDeps) {
   const { docs, limit } = settings;
   const trustedProxies = config.API_TRUSTED_PROXIES;
   const control = controlDatabase(authMongo, config.DATABASE_NAME);
-  const clock = createStoreClock(() => storeTime(control, readOptions()), nowMs);
+  const clock = createStoreClock(() => readStoreTime(control), nowMs);
   const { now = clock.now } = deps;
   const routes = createRoutes({ now, brand: config.BRAND });
   const spec = createSpec(settings, routes);
@@ -107,6 +107,11 @@ export async function startApi(deps: ApiDeps) {
     { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
   ];
   return { address, spec, snapshots, drain, useCertificate, closers };
+}
+
+async function readStoreTime(control: Db): Promise<Date> {
+  using limits = readOptions();
+  return await storeTime(control, limits);
 }
 
 type AuthenticationDeps = Pick<ApiDeps, 'nowMs' | 'logger'> & { control: Db };

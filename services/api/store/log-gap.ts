@@ -24,8 +24,9 @@ export function watchLogGap(
   const poll = async () => {
     const generation = snapshots.lastGeneration();
     if (generation === null) return;
-    const failure = await failuresOf(control).findOne({ _id: generation, isFinal: true }, readOptions());
-    const isLast = failure && isLastFailure(failure, await lastSavedAt(control, generation, readOptions()));
+    using limits = readOptions();
+    const failure = await failuresOf(control).findOne({ _id: generation, isFinal: true }, limits);
+    const isLast = failure && isLastFailure(failure, await lastSavedAt(control, generation, limits));
     logGap.set(isLast ? failure.at.getTime() / 1_000 : 0);
   };
   // The API logs and counts the errors of MongoDB elsewhere.
