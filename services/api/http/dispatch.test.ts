@@ -29,7 +29,6 @@ async function* widePieces(): AsyncGenerator<string, void> {
 }
 
 const route = (path: string, count: number, fails = false): Route => ({
-  method: 'GET',
   path,
   operationId: path,
   tag: 'Tickets',

@@ -18,7 +18,6 @@ export type Reply<T> = ({ body: T } | { chunks: AsyncGenerator<string, void> }) 
 };
 
 type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType> = {
-  method: 'GET';
   /** Pattern of the router, such as `/v1/tickets/:id`. */
   path: string;
   /** Name of the endpoint in the OpenAPI document and in generated clients. */

@@ -150,7 +150,6 @@ export const threadQuery = ({ orgId, conversationId, from }: Thread, after: stri
 
 const listMessages = ({ now }: Clock) =>
   defineRoute({
-    method: 'GET',
     path: '/v1/conversations/:id/messages',
     operationId: 'listMessages',
     tag: 'Conversations',

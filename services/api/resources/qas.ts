@@ -59,7 +59,6 @@ export const qaPageQuery = ({ orgId, limit, after }: PageRequest): PageQuery => 
 });
 
 const listQas = defineRoute({
-  method: 'GET',
   path: '/v1/knowledge/qa',
   operationId: 'listQas',
   tag: 'Knowledge',

@@ -52,8 +52,8 @@ export function startTracing(
   const budget = createMemoryRateLimiter({ limit: { requests: keylessMax, windowSeconds: 60 }, nowMs });
   const shapes = new Map(routes.map(({ path, query }) => [path, query.shape]));
   const trace: Trace = ({ requestId, pathId, search, caller, ...request }) => {
-    const isLimited = caller !== null && request.code !== 'too_many_requests';
-    if (!isLimited && !budget.consume('keyless').admitted) {
+    const isKeyless = caller === null || request.code === 'too_many_requests';
+    if (isKeyless && !budget.consume('keyless').admitted) {
       lost.inc({ reason: 'keyless_budget' });
       return;
     }

@@ -20,7 +20,6 @@ export type ChannelDeps = { now: () => Date; brand: string };
 
 const listChannels = ({ now }: ChannelDeps) =>
   defineRoute({
-    method: 'GET',
     path: '/v1/channels',
     operationId: 'listChannels',
     tag: 'Channels',
@@ -40,7 +39,6 @@ const listChannels = ({ now }: ChannelDeps) =>
 
 const retrieveChannel = ({ now, brand }: ChannelDeps) =>
   defineRoute({
-    method: 'GET',
     path: '/v1/channels/:id',
     operationId: 'retrieveChannel',
     tag: 'Channels',

@@ -9,7 +9,6 @@ import { conversationChunks, readThread } from './thread.ts';
 
 const retrieveConversation = ({ now }: Clock) =>
   defineRoute({
-    method: 'GET',
     path: '/v1/conversations/:id',
     operationId: 'retrieveConversation',
     tag: 'Conversations',

@@ -18,7 +18,6 @@ import {
 
 const listTickets = ({ now }: Clock) =>
   defineRoute({
-    method: 'GET',
     path: '/v1/tickets',
     operationId: 'listTickets',
     tag: 'Tickets',
@@ -50,7 +49,6 @@ const listTickets = ({ now }: Clock) =>
 
 const retrieveTicket = ({ now }: Clock) =>
   defineRoute({
-    method: 'GET',
     path: '/v1/tickets/:id',
     operationId: 'retrieveTicket',
     tag: 'Tickets',
