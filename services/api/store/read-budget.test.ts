@@ -132,7 +132,7 @@ describe('the read budget', () => {
 
   it('admits a small read once the large one before it is refused, or its client has left', async () => {
     jest.useFakeTimers();
-    const budget = budgetOf(2, 100, 1_000);
+    const { budget } = given(2, 100, 1_000);
     for (const name of ['a', 'b']) await budget.acquire(caller(name), replyBytesMax - 1);
     const refused = expect(budget.acquire(caller('c'), replyBytesMax)).rejects.toThrow('no room');
     jest.advanceTimersByTime(500);
