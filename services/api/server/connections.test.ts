@@ -39,29 +39,3 @@ test('a stop lets a request end that waited for the one before it', async () => 
   // then the client has it
   expect(received).toMatch(/first.*Connection: close.*second$/s);
 });
-
-test('a connection on which more than 16 requests wait is closed; 16 are answered', async () => {
-  const responses: ServerResponse[] = [];
-  const server = createServer(noPipelining((_, response) => responses.push(response)));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const request = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n';
-  // given a client that sends 1,000 requests and reads no response
-  const greedy = connect(port, '127.0.0.1').pause();
-  greedy.write(request.repeat(1_000));
-  // then its connection closes while the first one is in progress, and no other was begun
-  await once(greedy.resume(), 'close');
-  expect(responses).toHaveLength(1);
-  // and a client with as many as may wait has all responses
-  server.removeAllListeners('request').on(
-    'request',
-    noPipelining((_, response) => response.end('answer')),
-  );
-  const client = connect(port, '127.0.0.1');
-  let received = '';
-  client.setEncoding('utf8').on('data', (text: string) => (received += text));
-  client.write(request.repeat(16) + request.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
-  await once(client, 'close');
-  expect(received.match(/answer/g)).toHaveLength(17);
-  server.close();
-});

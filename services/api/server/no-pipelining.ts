@@ -3,9 +3,6 @@ import type { Socket } from 'node:net';
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** A connection on which more requests wait is closed: one chunk can hold 3,600 of them. */
-const waitingMax = 16;
-
 /** Whether a request of the connection is in progress, and the requests that wait for it, oldest first. */
 type Connection = { isBusy: boolean; waiting: (() => void)[] };
 
@@ -41,13 +38,10 @@ export function noPipelining(listener: Listener): Listener {
     return listener(request, response);
   };
   return (request, response) => {
-    const { socket } = request;
-    const connection = connectionOf(socket);
+    const connection = connectionOf(request.socket);
     if (!connection.isBusy) return handle(request, response, connection);
-    if (connection.waiting.length < waitingMax) {
-      connection.waiting.push(() => void handle(request, response, connection));
-      socket.pause();
-    } else socket.destroy();
+    connection.waiting.push(() => void handle(request, response, connection));
+    request.socket.pause();
     return undefined;
   };
 }
