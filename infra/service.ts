@@ -43,13 +43,17 @@ export const startService = (
 ): Service =>
   startScript(
     join('services', name, 'main.ts'),
-    { ...(name === 'api' && { NODE_OPTIONS: apiNodeOptions }), ...environment },
+    { ...(name === 'api' && apiMemory), ...environment },
     args,
     options,
   );
 
 /** As in the image and in `npm run api`. */
-const apiNodeOptions = '--max-semi-space-size=24';
+const apiMemory = {
+  NODE_OPTIONS: '--max-semi-space-size=24',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_ARENA_MAX: '2',
+};
 
 /** Runs a script of the project, named by its path from the root. */
 export const startScript = (

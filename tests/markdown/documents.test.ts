@@ -141,6 +141,8 @@ type Manifest = { version: string };
 /** Names in the form of a setting that are none. */
 const notSettings = [
   'NODE_OPTIONS',
+  'MALLOC_MMAP_THRESHOLD_',
+  'MALLOC_ARENA_MAX',
   'API', // set by readers of docs/guides
   'API_KEY', // set by readers of docs/guides
   'DEV_STORE', // read by infra/dev-servers
