@@ -36,6 +36,8 @@ describe('from Kafka to the client, with the services as processes', () => {
     });
     await projector.logged('projecting');
     origin = `http://127.0.0.1:${String((await api.logged('listening')).port)}`;
+    // Until it has seen the generation, which the projector has just made, it answers 503.
+    await api.logged('ready');
   });
   afterAll(() => api.stop());
 
