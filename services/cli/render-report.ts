@@ -12,7 +12,8 @@ const isBad = ({ severity }: Finding) => severity === 'bad';
 
 /**
  * The verdict, the findings with their remedies, and each generation with its topics: first all that is bad, of any
- * generation, and the served generation before the others. `partitions` lists all of them instead of those that lag.
+ * generation, and the served generation before the others. With `partitions`, a generation lists every partition, also
+ * one without lag.
  */
 export function renderReport(
   { sentence, active, findings, generations }: Report,

@@ -5,10 +5,12 @@ import { connectionStringError } from './connection-string.ts';
 import { orFile, type Environment } from './config.ts';
 import { errorMessage } from './error-message.ts';
 
-/**
+/*
  * The environment variables that more than one service reads. An absent or empty variable takes its default; a variable
  * without a default must be set. The table in docs/configuration.md is generated from them.
  */
+
+/** A whole number from `min` to `max`. */
 export const integer = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.coerce.number().int().min(min).max(max);
 

@@ -9,8 +9,9 @@ export const storeTimeOf = ({ operationTime, clusterTime }: ClientSession): Stor
 export type ReadDataOptions = ReadOptions & { session?: ClientSession; readPreference?: 'primary' };
 
 /**
- * Runs a read of data, repeatedly until it succeeds, with its time limits. A secondary answers only once it has applied everything that the store held
- * when the snapshot's watermark was read (`afterClusterTime`), so that `Data-As-Of` is true of its answer too.
+ * Runs a read of data, repeatedly until it succeeds, with its time limits. A secondary answers only once it has applied
+ * everything that the store held when the snapshot's watermark was read (`afterClusterTime`), so that `Data-As-Of` is true
+ * of its answer too.
  */
 export function readData<T>(
   { database, readAfter }: DataSnapshot,
