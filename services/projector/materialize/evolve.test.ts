@@ -55,6 +55,7 @@ describe('evolve', () => {
       orgId: 'org_1',
       version: 2,
       position: at(2),
+      deletedUpTo: { version: 2, timestampMs: 2_000 },
       deletedAt: now,
       expiresAt: new Date('2026-02-09T00:00:00Z'),
     });
@@ -194,7 +195,8 @@ test.each([
     const changes = randomChanges(seed);
     const outcomes = orders(changes).map((order) => {
       const entity = fold(order, given);
-      return JSON.stringify([entity?.version, nameOf(entity), entity?.deletedAt !== undefined]);
+      const { version, deletedAt, deletedUpTo } = entity ?? {};
+      return JSON.stringify([version, nameOf(entity), deletedAt !== undefined, deletedUpTo]);
     });
     expect({ seed, outcomes: [...new Set(outcomes)] }).toEqual({ seed, outcomes: [outcomes[0]] });
   }
