@@ -122,3 +122,39 @@ describe('a fan-out', () => {
     expect(await apply(renamed('Ada', 11), { applied: 11 })).toHaveLength(ids.length + 1);
   });
 });
+
+describe('the fan-outs of many entities', () => {
+  const [contacts, messagesEach] = [120, 25];
+  const opened = useEngineStore();
+  const idOf = (number: number) => `con_${number}`;
+  const of = (contact: string) => (_: unknown, index: number) => ({
+    ...message(`msg_${contact}_${index}`),
+    refs: [`contact:${contact}`],
+  });
+
+  it('that exceed a page together, but not each, share their writes', async () => {
+    const documents = Array.from({ length: contacts }, (_, number) =>
+      Array.from({ length: messagesEach }, of(idOf(number))),
+    ).flat();
+    expect(documents.length).toBeGreaterThan(pageSize);
+    await opened.store.write(
+      'message',
+      documents.map((document) => ({ op: 'put', document, guard: null })),
+    );
+    let writes = 0;
+    const counted: Store = {
+      ...opened.store,
+      write: (kind, given) => {
+        if (kind === 'message') writes += 1;
+        return opened.store.write(kind, given);
+      },
+    };
+    const changes = Array.from({ length: contacts }, (_, number) =>
+      changeOf(created('contact', idOf(number), { name: 'Ada' }), number),
+    );
+    await applyChanges(engineDeps(counted), 'contact', changes);
+    const named = { orgId: 'org_1', 'joined.author.name': 'Ada' };
+    expect(await collectionOf(opened.database, 'message').countDocuments(named)).toBe(documents.length);
+    expect(writes).toBeLessThanOrEqual(2 * Math.ceil(documents.length / chunkSize));
+  });
+});

@@ -97,27 +97,41 @@ const isFrom = (from: Kind) => (incoming: Incoming) => incoming.from === from;
  * fan-out is large.
  */
 async function findStale(
-  { store, outOfOrder }: UpdateDeps,
+  deps: UpdateDeps,
   kind: Kind,
   entities: Reconciled[],
   superseded: StoredState[],
   stale: Stale,
 ): Promise<Reconciled[]> {
   const changed = staleEdges(kind, entities);
-  const large = new Set(entities.filter(({ resumeAt }) => resumeAt || outOfOrder));
-  const small = changed.filter(({ entity }) => !large.has(entity));
   const states = changed.map(({ entity }) => entity.state).filter((state) => state !== undefined);
+  const large = new Set(entities.filter(({ resumeAt }) => resumeAt || deps.outOfOrder));
+  const small = changed.filter(({ entity }) => !large.has(entity));
+  const found = await findReferring(deps, kind, small);
+  if (!found) for (const { entity } of small) large.add(entity);
   for (const from of dependentKinds(kind)) {
-    const referred = small.filter(({ edges }) => edges.some(isFrom(from)));
-    const refs = referred.flatMap(({ entity, edges }) =>
-      edges.filter(isFrom(from)).map(({ edge }) => refOf(edge.name, entity.id)),
-    );
-    const found = refs.length === 0 ? [] : await store.findDependents(from, refs);
-    if (!found) for (const { entity } of referred) large.add(entity);
-    const ids = [...parentsIn(kind, from, [...states, ...superseded]), ...(found ?? [])];
+    const ids = [...parentsIn(kind, from, [...states, ...superseded]), ...(found?.get(from) ?? [])];
     stale.set(from, new Set([...(stale.get(from) ?? []), ...ids]));
   }
   return [...large];
+}
+
+/** The documents of each kind that refer to one of these entities; null if one kind has more than a page of them. */
+async function findReferring(
+  { store }: UpdateDeps,
+  kind: Kind,
+  changed: StaleEdges[],
+): Promise<Map<Kind, string[]> | null> {
+  const found = new Map<Kind, string[]>();
+  for (const from of dependentKinds(kind)) {
+    const refs = changed.flatMap(({ entity, edges }) =>
+      edges.filter(isFrom(from)).map(({ edge }) => refOf(edge.name, entity.id)),
+    );
+    const ids = refs.length === 0 ? [] : await store.findDependents(from, refs);
+    if (!ids) return null;
+    found.set(from, ids);
+  }
+  return found;
 }
 
 /** The parents of one kind that states name. */
@@ -129,21 +143,42 @@ const parentsIn = (kind: Kind, from: Kind, states: StoredState[]): string[] => {
 };
 
 /**
- * Refreshes the documents that refer to entities, edge by edge and page by page. Saves the cursor after each page, so that
- * the fan-out resumes there after a crash: Invariant 8.
+ * Refreshes the documents that refer to entities: of several entities together if they fit into a page, of others edge by
+ * edge and page by page. Saves the cursor after each page, so that the fan-out resumes there after a crash: Invariant 8.
  */
 async function refreshLarge(deps: UpdateDeps, kind: Kind, entities: Reconciled[]): Promise<void> {
-  for (const { entity, edges } of staleEdges(kind, entities)) {
-    const { resumeAt } = entity;
-    const resumed = edges.findIndex(
-      ({ from, edge }) => from === resumeAt?.from && edge.name === resumeAt.edge,
-    );
-    for (const [index, incoming] of edges.entries())
-      if (index >= resumed)
-        await refreshPages(deps, kind, entity, incoming, index === resumed ? resumeAt?.after : '');
-  }
+  const hasCursor = (entity: Reconciled) => entity.resumeAt !== undefined || deps.outOfOrder;
+  const changed = staleEdges(kind, entities);
+  for (const one of changed) if (hasCursor(one.entity)) await refreshEdges(deps, kind, one);
+  await refreshTogether(
+    deps,
+    kind,
+    changed.filter(({ entity }) => !hasCursor(entity)),
+  );
   for (const entity of entities)
-    if (entity.resumeAt || deps.outOfOrder) await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
+    if (hasCursor(entity)) await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
+}
+
+/** Halves the entities until the documents of a part fit into a page. */
+async function refreshTogether(deps: UpdateDeps, kind: Kind, changed: StaleEdges[]): Promise<void> {
+  const [first, ...others] = changed;
+  if (!first) return;
+  if (others.length === 0) return refreshEdges(deps, kind, first);
+  const found = await findReferring(deps, kind, changed);
+  if (found) for (const [from, ids] of found) await reconcileAll(deps, from, new Map(), new Set(ids));
+  else {
+    const half = Math.ceil(changed.length / 2);
+    await refreshTogether(deps, kind, changed.slice(0, half));
+    await refreshTogether(deps, kind, changed.slice(half));
+  }
+}
+
+async function refreshEdges(deps: UpdateDeps, kind: Kind, { entity, edges }: StaleEdges): Promise<void> {
+  const { resumeAt } = entity;
+  const resumed = edges.findIndex(({ from, edge }) => from === resumeAt?.from && edge.name === resumeAt.edge);
+  for (const [index, incoming] of edges.entries())
+    if (index >= resumed)
+      await refreshPages(deps, kind, entity, incoming, index === resumed ? resumeAt?.after : '');
 }
 
 async function refreshPages(
