@@ -17,11 +17,6 @@ export type Envelope = {
   position: Position | null;
   /** The latest Kafka tombstone seen on this key, if any. */
   tombstonePosition?: Position;
-  /**
-   * The highest version and the latest time (of their records, in milliseconds) of the deletions seen on this key, if any.
-   * Absent if the kind's deletions are final.
-   */
-  deletedUpTo?: { version: number; timestampMs: number };
   /** When the deletion was applied. Absent unless the entity is deleted. */
   deletedAt?: Date;
   /** When the TTL index may remove the tombstone. Absent if the tombstone is kept forever. */

@@ -1,7 +1,8 @@
 import { deadLettersOf, ensureDeadLetterIndexes } from '../../shared/control/dead-letters.ts';
 import type { Rejected } from '../../services/projector/dead-letters/dead-letter.ts';
-import { eraseDeadLetters, eraseSince } from '../../services/projector/dead-letters/erase.ts';
+import { eraseDeadLetters, eraseSince, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import type { Change } from '../../services/projector/events/change.ts';
 import { created } from '../support/entities.ts';
 import { recordOf, storedDocument } from '../support/engine.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -39,11 +40,38 @@ describe('the dead letters about a deleted entity', () => {
     await store([rejectedVersion('con_gone', 1)]);
     await store([rejectedVersion('con_former', 3)], 'support.former');
     const readEnvelopes = async (_: string, ids: string[]) =>
-      ids.map((_id) => storedDocument({ id: _id }, { deletedUpTo: { version: 9, timestampMs: 9 } }));
+      ids.map((_id) => ({ ...storedDocument({ id: _id }), deletedAt: new Date(0) }));
     const { signal } = new AbortController();
     const deps = { store: { readEnvelopes }, control: opened.control, prefix: 'support.', signal };
     await eraseSince(deps, new Date(0));
     const left = await deadLettersOf(opened.control).find().toArray();
     expect(left.map(({ topic }) => topic)).toEqual(['support.former', 'support.former']);
   });
+
+  test.each(['deleted', 'tombstone'] as const)(
+    'are erased by a %s record although the entity came back in the same batch',
+    async (op) => {
+      // given a contact whose second version is a dead letter, that is deleted, comes back, and has another dead letter
+      await store([rejectedVersion('con_9', 2), rejectedVersion('con_9', 5)]);
+      const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
+      const change = { id: 'con_9', orgId: 'org_1', time: new Date(), position: position(3) };
+      const deletion: Change =
+        op === 'deleted' ? { ...change, op: 'delete', version: 3 } : { ...change, op: 'tombstone' };
+      const stored = {
+        _id: 'con_9',
+        orgId: 'org_1',
+        version: 4,
+        revision: 1,
+        position: position(4),
+        ...(op === 'tombstone' && { tombstonePosition: position(3) }),
+      };
+      const envelopes = { readEnvelopes: async () => [stored] };
+      const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
+      // then the letter before the deletion is erased, and the later one is kept
+      await eraseDeadLetters({ control: opened.control, prefix: 'support.' }, erasures);
+      const left = await deadLettersOf(opened.control).find({ subjects: 'con_9' }).toArray();
+      expect(left.map(({ offset }) => offset)).toEqual([5]);
+      await deadLettersOf(opened.control).deleteMany({ subjects: 'con_9' });
+    },
+  );
 });

@@ -101,7 +101,6 @@ describe('conversation data that expires by the retention of its channel', () =>
       revision: expect.any(Number) as number,
       position: expect.any(Object) as object,
       tombstonePosition: expect.any(Object) as object,
-      deletedUpTo: { version: 3, timestampMs: expect.any(Number) as number },
       deletedAt: day(0),
       dataRetentionDays: 30,
     });

@@ -1,8 +1,9 @@
 import type { Abortable, Db, FindCursor } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import type { Position } from '../../../shared/documents/entity.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { withinLimit } from '../../../shared/store/within-limit.ts';
-import type { Change } from '../events/change.ts';
+import type { Change, Upsert } from '../events/change.ts';
 import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
 import type { Store, StoredEnvelope } from '../materialize/store.ts';
@@ -21,6 +22,8 @@ type Erasable = Pick<
 type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
 
 type EraseDeps = { control: Db; prefix: string };
+
+type Deletion = Exclude<Change, Upsert>;
 
 type EnvelopeStore = Pick<Store, 'readEnvelopes'>;
 
@@ -59,15 +62,21 @@ async function eraseCovered(
   }
 }
 
-/** The erasures for the entities that changes delete or rejected records are about. */
+/**
+ * The erasures for the entities that changes delete or rejected records are about. A deletion that came too
+ * late erases no later dead letter.
+ */
 export async function erasuresAmong(
   store: EnvelopeStore,
   kind: Kind,
   { changes, rejected }: { changes: Change[]; rejected: Rejected[] },
 ): Promise<Erasure[]> {
-  const deleted = changes.flatMap(({ op, id }) => (op === 'upsert' ? [] : [id]));
+  const deletions = Map.groupBy(
+    changes.filter((change) => change.op !== 'upsert'),
+    ({ id }) => id,
+  );
   const subjects = rejected.flatMap(({ record }) => subjectsOf(kind, record));
-  return erasuresOf(store, kind, [...deleted, ...subjects]);
+  return erasuresOf(store, kind, [...deletions.keys(), ...subjects], deletions);
 }
 
 /**
@@ -87,7 +96,7 @@ export async function eraseSince(
       const kind = kindOfTopic(topic, prefix);
       if (!kind) continue;
       const ids = ofTopic.flatMap(({ subjects }) => subjects);
-      await eraseDeadLetters({ control, prefix }, await erasuresOf(store, kind, ids));
+      await eraseDeadLetters({ control, prefix }, await erasuresOf(store, kind, ids, new Map()));
     }
   }
 }
@@ -99,32 +108,66 @@ async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
   while (await cursor.hasNext()) yield cursor.readBufferedDocuments(deadLettersPerPage);
 }
 
-async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[]): Promise<Erasure[]> {
+async function erasuresOf(
+  store: EnvelopeStore,
+  kind: Kind,
+  ids: string[],
+  deletions: Map<string, Deletion[]>,
+): Promise<Erasure[]> {
   const erasures: Erasure[] = [];
-  for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOf(kind, id)))
+  for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOf(kind, id))) {
     for (let start = 0; start < idsOfKind.length; start += idsPerRead) {
       const found = await store.readEnvelopes(idKind, idsOfKind.slice(start, start + idsPerRead));
-      erasures.push(...found.flatMap((stored) => erasureOf(idKind, stored) ?? []));
+      for (const stored of found) {
+        const accepted = (deletions.get(stored._id) ?? []).filter(
+          (deletion) => deletion.op === 'tombstone' || deletion.orgId === stored.orgId,
+        );
+        if (stored.deletedAt) erasures.push(erasureOf(idKind, stored, accepted));
+        else if (accepted.length > 0 && !projections[idKind].deletionIsFinal)
+          erasures.push(erasureOfEarlier(idKind, stored, accepted));
+      }
     }
+  }
   return erasures;
 }
 
 /**
- * A final deletion erases every dead letter about its entity. Any other erases those that its log alone decides: a record
- * of a deleted version or an older one, or before a Kafka tombstone. If no version can be read, the time decides.
+ * A dead letter is erased if its record can have no effect any more: after a final deletion every one, otherwise a
+ * record of the deleted version or an older one, or before the tombstone. If no version can be read, the time decides,
+ * up to the latest delivery of the deletion.
  */
-function erasureOf(kind: Kind, stored: StoredEnvelope): Erasure | null {
-  const { _id: id, tombstonePosition, deletedUpTo } = stored;
-  if (projections[kind].deletionIsFinal) return stored.deletedAt ? { kind, id, covers: () => true } : null;
-  const untilMs = Math.max(tombstonePosition?.timestampMs ?? 0, deletedUpTo?.timestampMs ?? 0);
-  const covers: Erasure['covers'] = (deadLetter) => {
+function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
+  const { _id: id, version, position, tombstonePosition } = stored;
+  if (projections[kind].deletionIsFinal) return { kind, id, covers: () => true };
+  const positions = [position, tombstonePosition, ...deletions.map((deletion) => deletion.position)];
+  return { kind, id, covers: coversUpTo(stored, version, positions) };
+}
+
+/**
+ * The entity came back after the deletions, in the same batch or before a replay of them. They erase the same dead
+ * letters as if each record had been applied alone.
+ */
+function erasureOfEarlier(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
+  const version = Math.max(...deletions.map((deletion) => (deletion.op === 'delete' ? deletion.version : 0)));
+  const positions = deletions.map((deletion) => deletion.position);
+  return { kind, id: stored._id, covers: coversUpTo(stored, version, positions) };
+}
+
+const coversUpTo = (
+  { _id: id, tombstonePosition }: StoredEnvelope,
+  version: number,
+  positions: (Position | null | undefined)[],
+): Erasure['covers'] => {
+  const untilMs = Math.max(...positions.map((position) => position?.timestampMs ?? 0));
+  return (deadLetter) => {
     const { versioned, timestampMs } = deadLetter;
     if (versioned?.id !== id) return timestampMs <= untilMs;
-    const isDeleted = versioned.version <= (deletedUpTo?.version ?? 0);
-    return isDeleted || (tombstonePosition !== undefined && isAfter(tombstonePosition, deadLetter));
+    return (
+      versioned.version <= version ||
+      (tombstonePosition !== undefined && isAfter(tombstonePosition, deadLetter))
+    );
   };
-  return tombstonePosition || deletedUpTo ? { kind, id, covers } : null;
-}
+};
 
 const kindOf = (kind: Kind, id: string): Kind =>
   kinds.find((other) => resources[other].idPrefix !== '' && id.startsWith(resources[other].idPrefix)) ?? kind;

@@ -25,14 +25,6 @@ export const isAfter = (a: Position, b: Position): boolean => {
  */
 export function evolve(current: Entity | null, change: Change, rules: EvolveRules): Evolved {
   if (change.op === 'tombstone') return evolveTombstone(current, change.position, rules);
-  const evolved = evolveVersion(current, change, rules);
-  const isRecorded = change.op === 'delete' && !rules.deletionIsFinal && !evolved.rejected;
-  return isRecorded ? withDeletion(evolved, change) : evolved;
-}
-
-type Versioned = Exclude<Change, Tombstone>;
-
-function evolveVersion(current: Entity | null, change: Versioned, rules: EvolveRules): Evolved {
   if (current?.orgId && current.orgId !== change.orgId) {
     const detail = 'orgid: the entity is known under another organization';
     return { entity: current, changed: false, rejected: { reason: 'wrong_organization', detail } };
@@ -42,7 +34,8 @@ function evolveVersion(current: Entity | null, change: Versioned, rules: EvolveR
   if (current && change.version < current.version) return { entity: current, changed: false };
   if (current && change.version === current.version) return evolveDuplicate(current, change, rules);
   const { orgId, version, position } = change;
-  const next: Entity = { orgId, version, position, ...deletionsOf(current) };
+  const next: Entity = { orgId, version, position };
+  if (current?.tombstonePosition) next.tombstonePosition = current.tombstonePosition;
   const isDeleted =
     change.op === 'delete' ||
     (rules.deletionIsFinal && current?.deletedAt !== undefined) ||
@@ -57,7 +50,7 @@ function evolveVersion(current: Entity | null, change: Versioned, rules: EvolveR
  * earlier deletion keeps its times.
  */
 export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
-  const { orgId, version, position, deletedAt = rules.now } = entity;
+  const { orgId, version, position, tombstonePosition, deletedAt = rules.now } = entity;
   const dataRetentionDays = Number((entity.state ?? entity).dataRetentionDays ?? 0);
   const isKept = rules.deletionIsFinal || dataRetentionDays > 0;
   const expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * dayMs);
@@ -65,30 +58,11 @@ export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
     orgId,
     version,
     position,
-    ...deletionsOf(entity),
+    ...(tombstonePosition ? { tombstonePosition } : {}),
     deletedAt,
     ...(isKept ? {} : { expiresAt: (entity.deletedAt && entity.expiresAt) ?? expiresAt }),
     ...(dataRetentionDays > 0 ? { dataRetentionDays } : {}),
   };
-}
-
-/** The fields of an envelope that outlive the versions after a deletion. */
-export const deletionsOf = (
-  entity: Pick<Entity, 'tombstonePosition' | 'deletedUpTo'> | null,
-): Pick<Entity, 'tombstonePosition' | 'deletedUpTo'> => ({
-  ...(entity?.tombstonePosition && { tombstonePosition: entity.tombstonePosition }),
-  ...(entity?.deletedUpTo && { deletedUpTo: entity.deletedUpTo }),
-});
-
-/** Records a deletion, a late one too. */
-function withDeletion({ entity, changed }: Evolved, { version, position }: Versioned): Evolved {
-  const before = entity?.deletedUpTo ?? { version: 0, timestampMs: 0 };
-  const deletedUpTo = {
-    version: Math.max(before.version, version),
-    timestampMs: Math.max(before.timestampMs, position.timestampMs),
-  };
-  const isNew = deletedUpTo.version > before.version || deletedUpTo.timestampMs > before.timestampMs;
-  return entity && isNew ? { entity: { ...entity, deletedUpTo }, changed: true } : { entity, changed };
 }
 
 function evolveTombstone(current: Entity | null, position: Position, rules: EvolveRules): Evolved {
@@ -106,7 +80,7 @@ function evolveTombstone(current: Entity | null, position: Position, rules: Evol
  * Whether a deletion counts although its version is not higher. At an equal version it wins, and a final one wins whatever
  * its version: after partitions were added, it may be read after later versions.
  */
-const isLateDeletion = (current: Entity, change: Versioned, rules: EvolveRules): boolean =>
+const isLateDeletion = (current: Entity, change: Exclude<Change, Tombstone>, rules: EvolveRules): boolean =>
   change.op === 'delete' &&
   !current.deletedAt &&
   (change.version === current.version || (rules.deletionIsFinal && change.version < current.version));
@@ -115,7 +89,7 @@ const isLateDeletion = (current: Entity, change: Versioned, rules: EvolveRules):
  * A duplicate matters in two cases. An earlier record of the version may be before a tombstone. And a state that the
  * retention sweep has purged comes back, to be served or purged again under the current retention.
  */
-function evolveDuplicate(current: Entity, change: Versioned, rules: EvolveRules): Evolved {
+function evolveDuplicate(current: Entity, change: Exclude<Change, Tombstone>, rules: EvolveRules): Evolved {
   const { position } = change;
   if (change.op === 'upsert' && current.state === undefined && !current.deletedAt) {
     const { expiresAt: _expiresAt, ...remaining } = current;

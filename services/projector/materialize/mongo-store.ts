@@ -18,7 +18,6 @@ export const envelope = {
   revision: 1,
   position: 1,
   tombstonePosition: 1,
-  deletedUpTo: 1,
   deletedAt: 1,
   expiresAt: 1,
   dataRetentionDays: 1,

@@ -34,15 +34,7 @@ export type Child = ReferencedEntity & { byCreated?: string };
 /** The fields that `join` sets: all that do not come from the entity's state. */
 export type JoinedFields = Pick<
   StoredDocument,
-  | '_id'
-  | 'revision'
-  | 'position'
-  | 'tombstonePosition'
-  | 'deletedUpTo'
-  | 'joined'
-  | 'refs'
-  | 'pending'
-  | 'orphanedAt'
+  '_id' | 'revision' | 'position' | 'tombstonePosition' | 'joined' | 'refs' | 'pending' | 'orphanedAt'
 >;
 
 /**

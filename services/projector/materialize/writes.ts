@@ -2,7 +2,7 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import type { Upsert } from '../events/change.ts';
 import { incomingEdges } from './edges.ts';
-import { deletionsOf, toTombstone, type Entity } from './evolve.ts';
+import { toTombstone, type Entity } from './evolve.ts';
 import { join, type Joined, type References, type Joining } from './join.ts';
 import type { Current, JoinedFields, StoredDocument, Write } from './store.ts';
 
@@ -52,8 +52,9 @@ function joinedFields<K extends Kind>(
   { joined, isPending, refs, ownerMissing }: Joined,
   revision: number,
 ): JoinedFields {
-  const { position } = entity;
-  const fields: JoinedFields = { _id: id, revision, position, ...deletionsOf(entity), joined, refs };
+  const { position, tombstonePosition } = entity;
+  const fields: JoinedFields = { _id: id, revision, position, joined, refs };
+  if (tombstonePosition) fields.tombstonePosition = tombstonePosition;
   if (isPending) fields.pending = true;
   // An orphan that is written again has waited for its owner since it first missed it.
   if (ownerMissing) fields.orphanedAt = current?.orphanedAt ?? now();
@@ -69,7 +70,7 @@ function tombstoneOf<K extends Kind>(
 ): StoredDocument {
   const rules = { deletionIsFinal: false, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   // An entity whose owner is deleted still has a state, and is deleted here. A purged entity has none, and stays purged.
-  const { orgId, version, position, deletedAt, expiresAt, dataRetentionDays } =
+  const { orgId, version, position, tombstonePosition, deletedAt, expiresAt, dataRetentionDays } =
     entity.state === undefined ? entity : toTombstone(entity, rules);
   // Invariant 8: to dependents, all deletions of an entity are one state.
   const goesOn = current?.deletedAt && current.orgId === orgId && current.fanOutCursor;
@@ -79,7 +80,7 @@ function tombstoneOf<K extends Kind>(
     version,
     revision,
     position,
-    ...deletionsOf(entity),
+    ...(tombstonePosition && { tombstonePosition }),
     ...(deletedAt && { deletedAt }),
     ...(expiresAt && { expiresAt }),
     ...(dataRetentionDays && { dataRetentionDays }),

@@ -1,7 +1,6 @@
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { expiredUpTo } from '../../../shared/documents/visibility.ts';
 import { refOf } from '../materialize/edges.ts';
-import { deletionsOf } from '../materialize/evolve.ts';
 import { updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
 import { refresh } from '../materialize/reconcile.ts';
 import type { StoredDocument, StoredEnvelope } from '../materialize/store.ts';
@@ -152,14 +151,14 @@ async function purge(
   refs?: string[],
 ): Promise<StoredDocument[]> {
   const expiresAt = new Date(now().getTime() + tombstoneDays * dayMs);
-  const purged = documents.map(({ _id, orgId, version, revision, position, ...before }) => ({
+  const purged = documents.map(({ _id, orgId, version, revision, position, tombstonePosition }) => ({
     _id,
     orgId,
     version,
     revision: revision + 1,
     position,
     expiresAt,
-    ...deletionsOf(before),
+    ...(tombstonePosition && { tombstonePosition }),
     ...(refs && { refs }),
   }));
   const writes = purged.map((document) => ({ op: 'put' as const, document, guard: document.revision - 1 }));
