@@ -92,7 +92,7 @@ export async function startProjector(deps: ProjectorDeps) {
   });
   // A dropped generation is a normal end: it is not stored as a failure.
   const following = followRegistry({ ...followed, positions, applier, now, onFatal });
-  const sweepStore = mongoSweepStore({ ...stores, prefix: config.TOPIC_PREFIX });
+  const sweepStore = mongoSweepStore({ ...stores, prefix: config.TOPIC_PREFIX, now });
   const isOwner = () => ownsSweep(consumer.snapshot(), config.TOPIC_PREFIX);
   const sweeper = startSweeper({ ...engine, sweepStore, isOwner, logger });
   const liveness = createLiveness(nowMs());

@@ -69,15 +69,10 @@ export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
   );
 }
 
-/** Removes dead letters by id. Returns how many existed. */
-export async function removeDeadLetters(control: Db, ids: string[]): Promise<number> {
-  const { deletedCount } = await deadLettersOf(control).deleteMany({ _id: { $in: ids } });
-  return deletedCount;
-}
-
-/** The mark of a dead letter that an operator has purged. It holds no bytes and no ids of the record. */
+/** The mark of a purged dead letter. It holds no bytes and no ids of the record. */
 type PurgeMark = Pick<DeadLetter, '_id' | 'topic' | 'partition' | 'offset' | 'timestampMs' | 'reason'> & {
   at: Date;
+  /** The operator, or the rule that has erased it. */
   by: string;
 };
 
@@ -106,7 +101,12 @@ export async function purgeDeadLetters(
   return removeDeadLetters(control, ids);
 }
 
-/** Removes the dead letters that an operator has purged before, after they were stored again. Returns their ids. */
+async function removeDeadLetters(control: Db, ids: string[]): Promise<number> {
+  const { deletedCount } = await deadLettersOf(control).deleteMany({ _id: { $in: ids } });
+  return deletedCount;
+}
+
+/** Removes the dead letters that were purged before, after they were stored again. Returns their ids. */
 export async function removePurged(control: Db, ids: string[]): Promise<string[]> {
   const marks = await purgeMarksOf(control)
     .find({ _id: { $in: ids } }, { projection: { _id: 1 } })

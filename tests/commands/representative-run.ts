@@ -78,7 +78,12 @@ export async function project({
   // Only the first sweep of an owner reads all conversations.
   const client = createMongo(environment.config.MONGODB_URL, 'projector');
   const database = client.db(environment.database.databaseName);
-  const sweepStore = mongoSweepStore({ database, control: environment.control, prefix: 'support.' });
+  const sweepStore = mongoSweepStore({
+    database,
+    control: environment.control,
+    prefix: 'support.',
+    now: () => new Date(),
+  });
   await sweepStore.readConversations({ id: 'short', orgId: 'org_1' }, '', new Date());
   await client.close();
 }

@@ -2,7 +2,7 @@ import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { eventually } from '../support/eventually.ts';
 import { release } from '../../shared/runtime/release.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
-import { deadLettersOf, removeDeadLetters } from '../../shared/control/dead-letters.ts';
+import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
@@ -149,7 +149,7 @@ describe('a dead letter and a document', () => {
     const page = await console.read('/explain?id=ti_1');
     expect(page).toContain(`<a href="/dead-letters?id=${encodeURIComponent(id)}">${id}</a>`);
     expect(textOf(page)).toContain('bad_data: data: must be another');
-    await removeDeadLetters(control, [id]);
+    await deadLettersOf(control).deleteOne({ _id: id });
   });
 
   it('are found by the Request-Id of a request, with its trace', async () => {

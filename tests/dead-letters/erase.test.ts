@@ -1,4 +1,4 @@
-import { deadLettersOf, ensureDeadLetterIndexes } from '../../shared/control/dead-letters.ts';
+import { deadLettersOf, ensureDeadLetterIndexes, purgeMarksOf } from '../../shared/control/dead-letters.ts';
 import type { Rejected } from '../../services/projector/dead-letters/dead-letter.ts';
 import { eraseDeadLetters, eraseSince, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
@@ -11,17 +11,15 @@ import { openDatabases } from '../support/databases.ts';
 describe('the dead letters about a deleted entity', () => {
   const opened = useOpened(openDatabases);
   beforeAll(() => ensureDeadLetterIndexes(opened.control));
+  beforeEach(() => Promise.all([deadLettersOf, purgeMarksOf].map((of) => of(opened.control).deleteMany({}))));
 
   const rejectedVersion = (id: string, version: number): Rejected => ({
     record: recordOf(created('contact', id, {}, version), version),
     rejection: { reason: 'bad_data', detail: 'data.email: must be an object' },
   });
-  const store = (rejected: Rejected[], topic = 'support.contacts') =>
-    storeDeadLetters(
-      { control: opened.control, prefix: 'support.', generation: 1, now: () => new Date() },
-      topic,
-      rejected,
-    );
+  const deps = () => ({ control: opened.control, prefix: 'support.', now: () => new Date() });
+  const store = (rejected: Rejected[], topic = 'support.contacts', generation = 1) =>
+    storeDeadLetters({ ...deps(), generation }, topic, rejected);
 
   test('are erased, whatever their number, and the others are kept', async () => {
     const rejected = Array.from({ length: 1_200 }, (_, index) => rejectedVersion('con_1', index + 1));
@@ -29,21 +27,27 @@ describe('the dead letters about a deleted entity', () => {
     const entity = { kind: 'contact', id: 'con_1' } as const;
     const covers = ({ versioned }: { versioned: { version: number } | null }) =>
       (versioned?.version ?? 0) <= 1_199;
-    await eraseDeadLetters({ control: opened.control, prefix: 'support.' }, [{ ...entity, covers }]);
+    await eraseDeadLetters(deps(), [{ ...entity, covers }]);
     const left = await deadLettersOf(opened.control).find().sort({ offset: 1 }).toArray();
     expect(left.map(({ offset }) => offset)).toEqual([1_200, 2_000]);
   });
 
+  test('stay erased when another generation rejects their records, even if it finds their entity alive', async () => {
+    const rejected = [rejectedVersion('con_moved', 1)];
+    await store(rejected);
+    await eraseDeadLetters(deps(), [{ kind: 'contact', id: 'con_moved', covers: () => true }]);
+    expect(await store(rejected, 'support.contacts', 2)).toEqual([]);
+    expect(await deadLettersOf(opened.control).countDocuments({ subjects: 'con_moved' })).toBe(0);
+  });
+
   test('are erased by a later look, also between those of a topic that is no longer read', async () => {
-    await deadLettersOf(opened.control).deleteMany({});
     await store([rejectedVersion('con_former', 1)], 'support.former');
     await store([rejectedVersion('con_gone', 1)]);
     await store([rejectedVersion('con_former', 3)], 'support.former');
     const readEnvelopes = async (_: string, ids: string[]) =>
       ids.map((_id) => ({ ...storedDocument({ id: _id }), deletedAt: new Date(0) }));
     const { signal } = new AbortController();
-    const deps = { store: { readEnvelopes }, control: opened.control, prefix: 'support.', signal };
-    await eraseSince(deps, new Date(0));
+    await eraseSince({ ...deps(), store: { readEnvelopes }, signal }, new Date(0));
     const left = await deadLettersOf(opened.control).find().toArray();
     expect(left.map(({ topic }) => topic)).toEqual(['support.former', 'support.former']);
   });
@@ -68,10 +72,9 @@ describe('the dead letters about a deleted entity', () => {
       const envelopes = { readEnvelopes: async () => [stored] };
       const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
       // then the letter before the deletion is erased, and the later one is kept
-      await eraseDeadLetters({ control: opened.control, prefix: 'support.' }, erasures);
+      await eraseDeadLetters(deps(), erasures);
       const left = await deadLettersOf(opened.control).find({ subjects: 'con_9' }).toArray();
       expect(left.map(({ offset }) => offset)).toEqual([5]);
-      await deadLettersOf(opened.control).deleteMany({ subjects: 'con_9' });
     },
   );
 });

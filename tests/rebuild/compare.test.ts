@@ -87,6 +87,7 @@ describe('two generations of one log', () => {
         database: builds.rebuild.databaseOf(2),
         control,
         prefix: config.TOPIC_PREFIX,
+        now: () => builds.now,
       }),
       asOf: builds.now,
       isComplete: false,

@@ -89,7 +89,7 @@ async function openReadModel() {
     { signal, now = asOf, isComplete = true }: SweepOptions = {},
   ): SweepDeps => ({
     ...engineDeps(store, { now: () => now, ...(signal && { signal }) }),
-    sweepStore: mongoSweepStore({ database, control, prefix: 'support.' }),
+    sweepStore: mongoSweepStore({ database, control, prefix: 'support.', now: () => now }),
     asOf,
     isComplete,
   });

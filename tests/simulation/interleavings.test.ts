@@ -182,6 +182,15 @@ describe('a document whose state was purged', () => {
     for (const id of ['msg_1', 'msg_2'])
       expect(stored('message', id)).toMatchObject({ state: { id }, orphanedAt: new Date(0) });
   });
+
+  it('takes its messages along when it is deleted, although its deletion changes no state', async () => {
+    const { apply, stored, free } = given();
+    await apply([conversation(1)]);
+    free('conversation', 'conv_1');
+    await apply([created('message', 'msg_1')]);
+    await apply([deletionOf(conversation(1), 2)], { isApplied: () => true });
+    expect(stored('message', 'msg_1')).toMatchObject({ deletedAt: new Date(0) });
+  });
 });
 
 describe('an entity that comes back after its tombstone document has expired', () => {

@@ -14,7 +14,8 @@ type Opened = { store: Store; sweepStore: SweepStore; close: () => Promise<void>
 const open: Record<string, () => Promise<Opened>> = {
   'the real store': async () => {
     const { store, database, control, close } = await openEngineStore();
-    return { store, close, sweepStore: mongoSweepStore({ database, control, prefix: 'support.' }) };
+    const now = () => new Date();
+    return { store, close, sweepStore: mongoSweepStore({ database, control, prefix: 'support.', now }) };
   },
   "the simulation's store": async () => {
     const data = emptyData();

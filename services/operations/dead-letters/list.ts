@@ -129,6 +129,6 @@ export async function readDeadLetter(control: Db, id: string): Promise<DeadLette
   throw new Error(
     mark
       ? `${mark.by} purged the dead letter ${id} (${mark.reason}) at ${mark.at.toISOString()}`
-      : `there is no dead letter ${id}: it was never stored, or its record has been applied, or its entity deleted`,
+      : `there is no dead letter ${id}: it was never stored, or its record has been applied`,
   );
 }

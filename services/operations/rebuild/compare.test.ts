@@ -1,5 +1,6 @@
 import type { Kind } from '../../../shared/documents/document.ts';
 import { compareDocuments, type PairSource, type Pair } from './compare.ts';
+import { differencesOf } from './differences.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 const tag = (number: number, name: string) => ({
@@ -93,4 +94,22 @@ describe('a comparison', () => {
     expect(polls).toBe(3);
     expect(lines.at(-1)).toContain('may be due to lag');
   });
+});
+
+const conversation = (changes: object) => ({
+  _id: 'conv_1',
+  orgId: 'org_1',
+  version: 3,
+  joined: { channel: null },
+  ...changes,
+});
+const state = { id: 'conv_1', updatedAt: now };
+
+it.each([
+  ['an additional conversation', null, conversation({ state }), ['extra']],
+  ['one that waits for its channel: it is not served', null, conversation({ state, pending: true }), []],
+  ['a tombstone document of a later version', conversation({ version: 2 }), conversation({}), ['version']],
+  ['one where the active generation knows no version', conversation({ version: 0 }), conversation({}), []],
+])('compares %s', (_, expected, actual, classes) => {
+  expect(differencesOf('conversation', expected, actual, now).map((one) => one.class)).toEqual(classes);
 });

@@ -8,7 +8,7 @@ import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
 import type { Store, StoredEnvelope } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
-import { deadLettersOf, removeDeadLetters, type DeadLetter } from '../../../shared/control/dead-letters.ts';
+import { deadLettersOf, purgeDeadLetters, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import type { Rejected } from './dead-letter.ts';
 import { subjectsOf } from './subjects.ts';
 
@@ -21,7 +21,7 @@ type Erasable = Pick<
 /** A deleted entity, and which of the dead letters about it are erased with it. */
 type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
 
-type EraseDeps = { control: Db; prefix: string };
+type EraseDeps = { control: Db; prefix: string; now: () => Date };
 
 type Deletion = Exclude<Change, Upsert>;
 
@@ -32,17 +32,22 @@ const deadLettersPerPage = 500;
 const idsPerRead = 1_000;
 
 /**
- * Removes the dead letters of deleted entities: a redrive could restore nothing of them, and they may hold personal data.
+ * Purges the dead letters of deleted entities: a redrive could restore nothing of them, and they may hold personal data.
  * Callers call it after the deletion and their own dead letters are durable: Invariant 14 in
- * docs/internals/retention.md.
+ * docs/internals/retention.md. The marks name `by`.
  */
-export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[]): Promise<void> {
-  if (erasures.length > 0) await withinLimit((limit) => eraseCovered(deps, erasures, limit));
+export async function eraseDeadLetters(
+  deps: EraseDeps,
+  erasures: Erasure[],
+  by = 'a deletion',
+): Promise<void> {
+  if (erasures.length > 0) await withinLimit((limit) => eraseCovered(deps, erasures, by, limit));
 }
 
 async function eraseCovered(
-  { control, prefix }: EraseDeps,
+  { control, prefix, now }: EraseDeps,
   erasures: Erasure[],
+  by: string,
   limit: Abortable,
 ): Promise<void> {
   const byId = Map.groupBy(erasures, ({ id }) => id);
@@ -58,7 +63,7 @@ async function eraseCovered(
     );
   for await (const deadLetters of pages(candidates)) {
     const due = deadLetters.filter(isErased).map(({ _id }) => _id);
-    if (due.length > 0) await removeDeadLetters(control, due);
+    await purgeDeadLetters(control, due, { at: now(), by });
   }
 }
 
@@ -83,25 +88,22 @@ export async function erasuresAmong(
  * Rechecks the dead letters stored since an instant, page by page, and erases each one of a deleted entity. A worker
  * that lost its partition may have stored one and crashed before it looked.
  */
-export async function eraseSince(
-  { store, control, prefix, signal }: EraseSinceOptions,
-  since: Date,
-): Promise<void> {
-  await using recent = deadLettersOf(control)
+export async function eraseSince({ store, signal, ...deps }: EraseSinceOptions, since: Date): Promise<void> {
+  await using recent = deadLettersOf(deps.control)
     .find({ lastAt: { $gte: since } })
     .project<Pick<DeadLetter, '_id' | 'topic' | 'subjects'>>({ topic: 1, subjects: 1 });
   for await (const deadLetters of pages(recent)) {
     signal.throwIfAborted();
     for (const [topic, ofTopic] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
-      const kind = kindOfTopic(topic, prefix);
+      const kind = kindOfTopic(topic, deps.prefix);
       if (!kind) continue;
       const ids = ofTopic.flatMap(({ subjects }) => subjects);
-      await eraseDeadLetters({ control, prefix }, await erasuresOf(store, kind, ids, new Map()));
+      await eraseDeadLetters(deps, await erasuresOf(store, kind, ids, new Map()));
     }
   }
 }
 
-type EraseSinceOptions = { store: EnvelopeStore; control: Db; prefix: string; signal: AbortSignal };
+type EraseSinceOptions = EraseDeps & { store: EnvelopeStore; signal: AbortSignal };
 
 async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
   cursor.batchSize(deadLettersPerPage);

@@ -215,7 +215,10 @@ function reconciledOf<K extends Kind>(
   { op, document }: Write,
 ): Reconciled {
   const state = op === 'put' ? document.state : current?.state;
-  const isKnown = current?.orgId === entity.orgId && isPropagated(deps, kind, current) && !deps.outOfOrder;
+  // A purged document tells no longer what its dependents show.
+  const isPurged = current && !current.state && !current.deletedAt;
+  const isKnown =
+    current?.orgId === entity.orgId && !isPurged && isPropagated(deps, kind, current) && !deps.outOfOrder;
   const reconciled: Reconciled = {
     id,
     version: entity.version,

@@ -14,7 +14,7 @@ const pageSize = 500;
 /** The fields of the retention: of a channel, and of a deleted one. */
 const retentions = ['state.dataRetentionDays', 'dataRetentionDays'] as const;
 
-type DeadLetterDeps = { control: Db; prefix: string };
+type DeadLetterDeps = Parameters<typeof eraseDeadLetters>[0];
 type ReadsDocuments = 'readChannels' | 'readRetention' | 'readConversations';
 type ReadsDeadLetters = 'readInDeadLetters' | 'eraseDeadLetters';
 
@@ -132,6 +132,7 @@ const deadLetters = (deps: DeadLetterDeps): Pick<SweepStore, ReadsDeadLetters> =
         id,
         covers: ({ timestampMs }) => timestampMs <= upTo.getTime(),
       })),
+      'the retention',
     );
   },
 });
