@@ -50,7 +50,7 @@ export const startService = (
 
 /** As in the image and in `npm run api`. */
 const apiMemory = {
-  NODE_OPTIONS: '--max-semi-space-size=24',
+  NODE_OPTIONS: '--max-semi-space-size=16',
   MALLOC_MMAP_THRESHOLD_: '131072',
   MALLOC_ARENA_MAX: '2',
 };
