@@ -29,8 +29,11 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
     now: () => storeTime(control),
     report: () => undefined,
   };
+  // Before every read. If the first operation connects instead and fails, the driver's topology stays closed.
+  const connect = () => mongo.connect();
   const overview = createReading<Overview>(
     async (before) => {
+      await connect();
       const facts = await readFacts(deps, kafka.use, before?.value.facts ?? null);
       const all = findings(facts);
       return { facts, findings: all, report: report(facts, all) };
@@ -38,13 +41,14 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
     // Longer than the deadline of Kafka within it.
     { everyMs: 1_500, waitMs: 4_000 },
   );
+  const connectedTime = () => connect().then(() => storeTime(control));
   const redriveDeps = async () => {
-    const now = await storeTime(control);
+    const now = await connectedTime();
     return { ...deps, now: () => now };
   };
   const readings = {
     overview,
-    samples: createReading(async () => readSamples(control, await storeTime(control)), {
+    samples: createReading(async () => readSamples(control, await connectedTime()), {
       everyMs: sampleEveryMs / 2,
     }),
     deadLetters: createReadings(
@@ -55,7 +59,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
     ),
   };
   const close = async () => void (await Promise.all(Object.values(readings).map(({ end }) => end())));
-  return { ...readings, control, redriveDeps, commands: commandsIn[config.DEPLOYMENT], close };
+  return { ...readings, control, connect, redriveDeps, commands: commandsIn[config.DEPLOYMENT], close };
 }
 
 export type Sources = ReturnType<typeof createSources>;

@@ -28,7 +28,25 @@ describe('while MongoDB does not answer', () => {
       await console.close();
       await proxy.cut();
     }
-  }, 120_000);
+  });
+
+  it('a console that is opened meanwhile shows the data once it answers', async () => {
+    await applied();
+    const proxy = createStoreProxy(environment.config.MONGODB_URL);
+    const port = await proxy.listen(0);
+    await proxy.cut();
+    const console = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
+    try {
+      // The page that reads first opens the connection.
+      for (const path of pages.toReversed()) await untilShown(() => console, path, 'MongoDB (MONGODB_URL)');
+      await proxy.listen(port);
+      for (const path of pages.slice(0, 4)) await untilShown(() => console, path, fresh);
+      await untilShown(() => console, '/explain?id=ti_1', 'no living generation has a document with this id');
+    } finally {
+      await console.close();
+      await proxy.cut();
+    }
+  });
 });
 
 describe('while Kafka is away', () => {
@@ -45,5 +63,5 @@ describe('while Kafka is away', () => {
     } finally {
       await console.close();
     }
-  }, 120_000);
+  });
 });

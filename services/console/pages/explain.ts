@@ -42,6 +42,7 @@ export const explainPage = (deps: Deps): Page => ({
 
 async function explained({ mongo, config, sources }: Deps, id: string): Promise<Html> {
   const { control, commands } = sources;
+  await sources.connect();
   const isRequest = requestIdShape.test(id);
   const request = isRequest
     ? html`<h2>Request ${id}</h2>
