@@ -88,8 +88,10 @@ export type Facts = {
 
 /** Dead letters are counted up to this number, so that a count is short. */
 export const deadLettersMax = 10_000;
-/** Kafka has this long for its part, in milliseconds. Then everything that lies in MongoDB is shown. */
-const kafkaDeadlineMs = 3_000;
+/** Kafka has this long for its part where facts are shown, in milliseconds. Then everything that lies in MongoDB is. */
+const shownWithinMs = 3_000;
+/** The same where a verb acts on the facts, so that a slow answer refuses no step. */
+const actedWithinMs = 30_000;
 
 /** Gives the clients of Kafka to `work`, connected. */
 export type UseKafka = <T>(
@@ -98,16 +100,21 @@ export type UseKafka = <T>(
 
 type FactDeps = Omit<OperatorDeps, 'admin' | 'log'>;
 
-/** Reads the facts with connected clients of Kafka. `before` are earlier facts, for rates. */
+/** Reads the facts, to act on them, with connected clients of Kafka. `before` are earlier facts, for rates. */
 export const factsNow = (deps: OperatorDeps, before: Facts | null = null): Promise<Facts> =>
-  readFacts(deps, (work) => work(deps), before);
+  readFacts(deps, (work) => work(deps), before, actedWithinMs);
 
-/** Reads the facts. Rejects only if MongoDB does not answer. */
-export async function readFacts(deps: FactDeps, useKafka: UseKafka, before: Facts | null): Promise<Facts> {
+/** Reads the facts, to show them. Rejects only if MongoDB does not answer. */
+export async function readFacts(
+  deps: FactDeps,
+  useKafka: UseKafka,
+  before: Facts | null,
+  kafkaWithinMs = shownWithinMs,
+): Promise<Facts> {
   const { control, config } = deps;
   const registry = await readRegistry(control);
   const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
-  const kafka = await readKafka(deps, useKafka, living);
+  const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
   const now = await deps.now();
   const [generations, replicas, deadLetters] = await Promise.all([
     Promise.all(living.map((one) => readGeneration(deps, { registry, kafka, now, before }, one))),
@@ -118,7 +125,12 @@ export async function readFacts(deps: FactDeps, useKafka: UseKafka, before: Fact
   return { now, deployment, rebuildDaysMax, registry, generations, kafka, replicas, deadLetters };
 }
 
-async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[]): Promise<KafkaFacts> {
+async function readKafka(
+  deps: FactDeps,
+  useKafka: UseKafka,
+  living: Generation[],
+  withinMs: number,
+): Promise<KafkaFacts> {
   const facts: KafkaFacts = {
     problem: null,
     missing: [],
@@ -150,13 +162,13 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
     ]);
   }).catch(fail);
   const isLate = await within(
-    kafkaDeadlineMs,
+    withinMs,
     reading.then(() => false),
     () => true,
   );
   // A copy: what comes later belongs to no reading.
   const read = { ...facts, members: new Map(facts.members) };
-  return isLate ? { ...read, problem: read.problem ?? `no answer for ${kafkaDeadlineMs / 1_000} s` } : read;
+  return isLate ? { ...read, problem: read.problem ?? `no answer for ${withinMs / 1_000} s` } : read;
 }
 
 type Shared = { registry: GenerationRegistry | null; kafka: KafkaFacts; now: Date; before: Facts | null };

@@ -2,7 +2,7 @@ import { projectionVersion } from '../../shared/control/generations.ts';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { progressOf, topicIdsOf } from '../../shared/control/progress.ts';
-import { readFacts } from '../../services/operations/facts.ts';
+import { readFacts, type Facts } from '../../services/operations/facts.ts';
 import { report } from '../../services/operations/report.ts';
 import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
 
@@ -142,11 +142,24 @@ describe('an operator is told', () => {
     expect(sentence).toMatch(/^First load: 0 of 0 records applied, so there is no Data-As-Of yet/);
   });
 
-  test('everything that lies in MongoDB while Kafka is away', async () => {
-    await rebuild.given([generation(1, 'active')]);
-    await rebuild.deadLetter({ generations: [1] });
+  test('everything that lies in MongoDB while Kafka is away; `rebuild await` gives it longer', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
+    await rebuild.deadLetter({ generations: [1, 2] });
     const silent = () => new Promise<never>(() => undefined);
-    const status = report(await readFacts(rebuild.deps(), silent, null));
+    const { log } = rebuild.deps();
+    let shown: Promise<Facts> | undefined;
+    const show = () => (shown ??= readFacts(rebuild.deps(), silent, null));
+    const read = async (topics: string[]) => {
+      // The status began to wait later than the verb, and gives up first.
+      await show();
+      return log.read(topics);
+    };
+    const awaited = await rebuild.run(verbs.awaitVerb, wait(), { log: { read } });
+    expect(awaited).toMatchObject({
+      exitCode: 0,
+      text: expect.stringContaining('follows the log') as string,
+    });
+    const status = report(await show());
     expect(status).toMatchObject({ active: 1, deadLetters: 1, verdict: 'bad' });
     expect(texts(status.findings)).toContain(
       'Kafka (KAFKA_BROKERS): no answer for 3 s. If the brokers are down, restore them: the projectors continue by themselves',
