@@ -43,22 +43,18 @@ describe('addresses in the environment', () => {
   test.each([
     ['KAFKA_BROKERS', { kafka: 'environment', store: 'native' }],
     ['MONGODB_URL', { kafka: 'native', store: 'environment' }],
-  ])(
-    '%s alone: the other server is started',
-    async (given, how) => {
-      const dataDir = mkdtempSync(join(tmpdir(), 'stack-'));
-      process.env = { ...before, KAFKA_BROKERS: '', MONGODB_URL: '', [given]: before[given] };
-      const stack = await startStack({ ...options, dataDir, providers: ['environment', 'native'] });
-      try {
-        expect(stack.how).toEqual(how);
-        expect(stack.store).toMatch(/^(MongoDB|FerretDB) \d/);
-      } finally {
-        await stack.stop();
-        rmSync(dataDir, { recursive: true });
-      }
-    },
-    120_000,
-  );
+  ])('%s alone: the other server is started', async (given, how) => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'stack-'));
+    process.env = { ...before, KAFKA_BROKERS: '', MONGODB_URL: '', [given]: before[given] };
+    const stack = await startStack({ ...options, dataDir, providers: ['environment', 'native'] });
+    try {
+      expect(stack.how).toEqual(how);
+      expect(stack.store).toMatch(/^(MongoDB|FerretDB) \d/);
+    } finally {
+      await stack.stop();
+      rmSync(dataDir, { recursive: true });
+    }
+  });
 });
 
 test('DEV_STORE names a store that can be started', async () => {

@@ -63,7 +63,7 @@ beforeAll(async () => {
       await collection.insertMany(batch, { ordered: false });
     }
   }
-}, 300_000);
+});
 
 /** Expects one range of the hinted index for each of `ranges`, and no other stage that reads or sorts. */
 async function expectRanges(

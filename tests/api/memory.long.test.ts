@@ -59,4 +59,4 @@ it('while every organization leaves its responses unread, the next one gets its 
   await eventually(async () => (await metricOf(child, 'api_answers_bytes')) === 0);
   expect(await metricOf(child, 'api_reads_in_progress')).toBe(0);
   expect(await metricOf(child, 'api_reads_waiting')).toBe(0);
-}, 180_000);
+});

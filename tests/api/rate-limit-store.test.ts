@@ -26,7 +26,7 @@ beforeAll(async () => {
   const files = ['--tls-cert-file', cert, '--tls-key-file', key];
   const settings = ['--tls-port', String(tlsPort), ...files, '--tls-auth-clients', 'no'];
   valkey = await startServer([valkeyPart(words, join(children.folder, 'valkey'), port, settings)]);
-}, 300_000);
+});
 
 afterEach(async () => {
   for (const child of running.splice(0)) expect(await child.stop()).toBe(0);

@@ -115,7 +115,6 @@ test.each<Format>([
       expect(JSON.parse(printed)).toEqual({ ids: ['ti_2', 'ti_1'], batches: 2, code: 'ticket_not_found' });
     }
   },
-  300_000,
 );
 
 test('messages of the compiler show the names of types', async () => {

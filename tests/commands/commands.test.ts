@@ -20,7 +20,7 @@ beforeAll(async () => {
   await drop(projector);
   await explainIndexes(mongo, commands.recorded);
   rows = [...commands.recorded.values()].map((recorded) => ({ ...recorded, since: oldestFor(recorded) }));
-}, 600_000);
+});
 afterAll(() => commands.stop());
 
 it('the services send only commands and operators that tests/commands/known.ts lists', () => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
   await stop();
   await publish(created('contact', 'con_2'));
   console = await openConsole(environment.environment);
-}, 600_000);
+});
 afterAll(async () => {
   await browser?.close();
   await console?.close();
@@ -46,7 +46,7 @@ test('a page follows the projectors while it is open, and keeps the focus', asyn
     const href = await link.getAttribute('href');
     expect(await page.evaluate('document.activeElement.getAttribute("href")')).toBe(href);
   });
-}, 120_000);
+});
 
 test('the keyboard reaches the content, each page, the form and the commands', async () => {
   await withOperator({}, async ({ page, open }) => {
@@ -69,7 +69,7 @@ test('the keyboard reaches the content, each page, the form and the commands', a
     await page.getByRole('heading', { name: 'ticket ti_1' }).waitFor();
     expect(await page.locator('.command').last().textContent()).toBe('npx support-cli explain ti_1');
   });
-}, 120_000);
+});
 
 test('the browser sends the token with every request, once the operator has typed it', async () => {
   const token = 'a-token-of-thirty-two-characters';
@@ -90,4 +90,4 @@ test('the browser sends the token with every request, once the operator has type
   } finally {
     await guarded.close();
   }
-}, 120_000);
+});

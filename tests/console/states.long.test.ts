@@ -48,7 +48,7 @@ beforeAll(async () => {
   });
   await api.logged('listening');
   console = await openConsole(environment.environment);
-}, 600_000);
+});
 afterAll(async () => {
   await browser?.close();
   await console?.close();
@@ -71,7 +71,7 @@ test('a loading system', async () => {
   await untilShown(() => console, '/lag', 'a second');
   await pictured('loading', ['overview', 'topics', 'generations']);
   batchDelayMs = 0;
-}, 240_000);
+});
 
 test('an idle system', async () => {
   await applied();
@@ -93,7 +93,7 @@ test('an idle system', async () => {
   paths.explain = `/explain?id=${await ticketId()}`;
   await untilShown(() => console, '/', 'All is well', 'Records to apply 0 Dead letters', /ago [67] s \d\d/);
   await pictured('idle');
-}, 240_000);
+});
 
 test('a stuck system', async () => {
   await stop();
@@ -111,7 +111,7 @@ test('a stuck system', async () => {
   paths.letter = `/dead-letters?id=${encodeURIComponent(letter)}`;
   await untilShown(() => console, '/', 'Stale');
   await pictured('stuck');
-}, 240_000);
+});
 
 test('a rebuilding system', async () => {
   await start();
@@ -123,7 +123,7 @@ test('a rebuilding system', async () => {
   batchDelayMs = 0;
   await untilShown(() => console, '/generations', 'Generation 2: ready');
   await pictured('rebuilt', ['overview', 'generations']);
-}, 240_000);
+});
 
 const ticketId = async (): Promise<string> => {
   const tickets = environment.database.collection<{ _id: string }>('tickets');

@@ -27,7 +27,7 @@ beforeAll(async () => {
   mkdirSync(pictures, { recursive: true });
   browser = await startChromium();
   url = `https://127.0.0.1:${api.port}`;
-}, 600_000);
+});
 afterAll(() => browser?.close());
 
 const withReader = (options: BrowserContextOptions, work: (reader: Visitor) => Promise<void>) =>
@@ -67,7 +67,7 @@ test('the reference shows each operation with its fields, its statuses and its s
     }
     expect(await tickets.getByText('--fail-with-body').isVisible()).toBe(false);
   });
-}, 240_000);
+});
 
 test('a search finds a section of a guide, and leads to it', async () => {
   await withReader({ javaScriptEnabled: false }, async ({ page, open }) => {
@@ -116,7 +116,7 @@ test('every page has a language, a unique title, one heading and working links, 
     const paths = [...links].map((link) => new URL(link).pathname);
     expect(pages.filter((path) => !paths.includes(path))).toEqual([]);
   });
-}, 240_000);
+});
 
 test('the pages pass the accessibility rules of axe in both schemes; pictures of them are saved', async () => {
   const paths = [
@@ -129,7 +129,7 @@ test('the pages pass the accessibility rules of axe in both schemes; pictures of
   ];
   const named = Object.fromEntries(paths.map((path) => [path.slice(1).replace(/\W+/g, '-'), path]));
   await picture(browser, url, named, { prefix: `${pictures}/` });
-}, 240_000);
+});
 
 test('the keyboard reaches the content and the code', async () => {
   await withReader({}, async ({ page, open }) => {

@@ -33,7 +33,7 @@ beforeAll(async () => {
     },
   );
   api = await children.startServing();
-}, 900_000);
+});
 
 /** Runs a program in Python as a reader would, who has set the variables. */
 async function python(program: string, { port } = api): Promise<string> {
@@ -68,7 +68,7 @@ test('each sample of the reference in Python runs, and prints the resource or ea
     expect([id, lines.length]).toEqual([id, id === 'listTickets' ? 251 : 1]);
     expect(lines[0]).toContain("'object': '");
   }
-}, 600_000);
+});
 
 /** Prints the rows and the different ids of each table, and two titles. */
 const state = `
@@ -101,4 +101,4 @@ test('the configuration for dlt loads every list into DuckDB, then only changes,
   await build.store(database, 'ticket', changed);
   await python(program, limited);
   expect(await loaded()).toEqual({ tickets: [252, 252], ...others, titles: ['changed', title] });
-}, 600_000);
+});

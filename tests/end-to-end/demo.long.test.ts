@@ -28,7 +28,7 @@ test('npm start shows the API with sample data, a rebuild and live changes, and 
   expect(demo.stdout()).toContain('generation 1 is dropped');
   expect(await demo.stop('SIGINT')).toBe(0);
   expect(existsSync(folder)).toBe(false);
-}, 240_000);
+});
 
 test('npm start fails if a service ends, and leaves the logs, but no data and no key', async () => {
   const { demo, folder } = await runUntil(/Published /);
@@ -37,7 +37,7 @@ test('npm start fails if a service ends, and leaves the logs, but no data and no
   expect(demo.stderr()).toContain('The projector has exited (SIGKILL). Its log ends with:');
   expect(readdirSync(folder).toSorted()).toEqual(['api.log', 'console.log', 'projector.log']);
   rmSync(folder, { recursive: true });
-}, 240_000);
+});
 
 test('npm start says why it stands still', async () => {
   const { demo } = await runUntil(/Started projector/);
@@ -49,4 +49,4 @@ test('npm start says why it stands still', async () => {
   await eventually(() => demo.stdout().includes('Ready after'));
   expect(demo.stdout().match(/No progress/g)).toHaveLength(1);
   expect(await demo.stop('SIGINT')).toBe(0);
-}, 300_000);
+});

@@ -23,7 +23,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
       replSet: { count: 1, storageEngine: 'wiredTiger', auth: { enable: true, ...administrator } },
       binary: { systemBinary, version },
     });
-  }, 120_000);
+  });
 
   /** The address of the server for a user, who has the password `secret` unless it is the administrator. */
   const urlOf = (user: string, password = 'secret') => {
@@ -80,7 +80,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
     await projector.send('tag', { key: 'tag_1', value: '{' });
     first = projector.startProcess({ MONGODB_URL: urlOf('supportProjector'), GENERATION: '1' });
     await projector.applied();
-  }, 120_000);
+  });
 
   test('the projector creates its indexes, projects and stores dead letters', async () => {
     expect(await projector.find('ticket', 'ti_1')).toMatchObject({ version: 1 });
@@ -142,5 +142,5 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
     await first.stop();
     await expectDone('supportOperator', 'rebuild', 'drop', '1', '--force', '--why', 'test');
     expect(refusals(second)).toEqual([]);
-  }, 300_000);
+  });
 });

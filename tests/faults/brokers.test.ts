@@ -27,5 +27,5 @@ describe('brokers that are killed and restarted', () => {
     }
     // then it continues by itself, and loses nothing
     await expectConverged();
-  }, 240_000);
+  });
 });

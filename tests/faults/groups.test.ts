@@ -31,5 +31,5 @@ describe('projectors of one group', () => {
       await eventually(() => joins(frozen) > before);
     }
     await expectConverged();
-  }, 180_000);
+  });
 });

@@ -112,5 +112,5 @@ describe('a partition without a leader', () => {
     // and this one when its broker is back
     await second.restart();
     await eventually(() => isStored('tag', 'tag_2'), fatal);
-  }, 180_000);
+  });
 });

@@ -32,6 +32,6 @@ describeOnMongo(['mongod'], 'a replica set that loses its majority', () => {
       await applied();
       const documents = await readDocuments(environment.database);
       expect({ seed, documents }).toEqual({ seed, documents: Object.fromEntries(fold(history)) });
-    }, 240_000);
+    });
   });
 });

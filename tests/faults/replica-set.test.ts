@@ -237,6 +237,6 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
       process.stdout.write(
         `a replica set of three: ${JSON.stringify(done)}; compared: ${JSON.stringify(compared)}\n`,
       );
-    }, 480_000);
+    });
   });
 });

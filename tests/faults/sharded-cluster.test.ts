@@ -87,6 +87,6 @@ describeOnMongo(['mongod', 'mongos'], 'a sharded cluster of two shards', () => {
       process.stdout.write(
         `a sharded cluster: ${compared} documents compared, messages by shard: ${perShard.join()}\n`,
       );
-    }, 480_000);
+    });
   });
 });

@@ -66,5 +66,5 @@ describeOnMongo(['mongod'], 'a primary that falls silent', () => {
     );
     await replicaSet.mend();
     expect((await mongoStore(database).readCurrent('ticket', largeIds)).documents).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -37,7 +37,7 @@ describe('the first 12 lines of support-cli status, and the head of the console,
           return patterns.every((pattern) => pattern.test(text)) || text;
         },
         undefined,
-        { limitMs: 60_000, pollMs: 1_000 },
+        { pollMs: 1_000 },
       );
     await untilIn(shown);
     const console = await openConsole(environment.environment);

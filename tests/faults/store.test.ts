@@ -39,7 +39,7 @@ describe('a MongoDB in trouble', () => {
     }
     await publish(history.slice(600));
     await expectConverged();
-  }, 240_000);
+  });
 
   test('that is slow, disconnected, silent, or whose replies are lost, has everything in the end', async () => {
     const random = createRandom(seed);
@@ -76,7 +76,7 @@ describe('a MongoDB in trouble', () => {
     await expectConverged();
     await projector.stop();
     await cut();
-  }, 240_000);
+  });
 });
 
 /** Whatever the projector asked for: a member that the group has just assigned its partitions again applies nothing. */

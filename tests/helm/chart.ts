@@ -61,7 +61,7 @@ export function useChart(): () => Chart {
   let chart: Chart | undefined;
   beforeAll(async () => {
     chart = openChart(await installHelmTools((line) => process.stdout.write(`${line}\n`)), folder);
-  }, 1_200_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true }));
   return () => {
     if (!chart) throw new Error('the chart is open during tests only');

@@ -18,7 +18,7 @@ test('Prometheus accepts the configuration and the rules, and the rules pass the
     'SUCCESS',
   );
   expect(await promtool('test', 'rules', 'infra/monitoring/alerts.test.yaml')).toContain('SUCCESS');
-}, 300_000);
+});
 
 test('Alertmanager accepts the inhibition rules', async () => {
   const checked = runTool(
@@ -28,4 +28,4 @@ test('Alertmanager accepts the inhibition rules', async () => {
     'infra/monitoring/alertmanager.yaml',
   );
   expect(await checked).toContain('SUCCESS');
-}, 300_000);
+});

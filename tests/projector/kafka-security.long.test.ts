@@ -79,7 +79,7 @@ beforeAll(async () => {
     KAFKA_SASL_TOKEN_URL: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/token`,
     KAFKA_SASL_TOKEN_SCOPE: 'kafka topics',
   };
-}, 300_000);
+});
 
 afterAll(async () => {
   await broker.stop();

@@ -12,8 +12,6 @@ import { publish, startLiveTraffic, type LiveTraffic } from './live-traffic.ts';
 
 /** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);
-/** Ends a test that hangs. No step depends on the machine's speed. */
-jest.setTimeout(900_000);
 const token = 'svc_live_rebuild0123456789';
 const apiKey = created('apiKey', 'key_1', {
   tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),

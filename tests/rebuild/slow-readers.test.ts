@@ -101,7 +101,7 @@ test('a drop waits for requests in progress and names them, and each gets its co
   await eventually(() => lines.some((line) => line.includes('2 requests')));
   expect(await readers.read()).toEqual([messageCount, messageCount]);
   expect(await dropped).toBe('dropped');
-}, 240_000);
+});
 
 test('a response from a generation that is dropped meanwhile never ends as complete JSON', async () => {
   await given(4);

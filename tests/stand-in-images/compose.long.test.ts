@@ -28,11 +28,11 @@ for (const [, path = ''] of sent) parts.push(path);
       for (const path of parts) cpSync(path, join(folder, path), { recursive: true });
       await mustRun('sh', [join(folder, 'infra/compose/create-env.sh')]);
       await compose('up', '--build', '--wait');
-    }, 1_200_000);
+    });
     afterAll(async () => {
       await compose('down', '--volumes');
       rmSync(folder, { recursive: true });
-    }, 120_000);
+    });
 
     const cli = (...verb: string[]) => compose('run', '--rm', '--no-TTY', 'cli', ...verb);
 
@@ -65,7 +65,7 @@ for (const [, path = ''] of sent) parts.push(path);
       for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 200/);
       const remaining = answers.map((answer) => Number(/^ratelimit-remaining: (\d+)/im.exec(answer)?.[1]));
       expect(remaining).toEqual([99, 98, 97, 96, 95, 94, 93, 92, 91, 90]);
-    }, 120_000);
+    });
 
     test('the rebuild of docs/rebuilding.md ends with one projector, which follows the new generation', async () => {
       const steps = readFileSync('docs/rebuilding.md', 'utf8').split('\n');
@@ -91,7 +91,7 @@ for (const [, path = ''] of sent) parts.push(path);
         'projector healthy\n',
       );
       expect(await cli('rebuild', 'history')).toContain('by ada: test');
-    }, 240_000);
+    });
 
     test.each(['api', 'projector', 'cli', 'console'])(
       'the compile cache of the image has each module of the entry point of services/%s',
@@ -104,7 +104,6 @@ for (const [, path = ''] of sent) parts.push(path);
         const found = await compose('exec', '--no-TTY', ...set, 'projector', 'sh', '-c', script);
         expect(found.trim()).toMatch(/^\d+ accepted$/);
       },
-      60_000,
     );
   },
 );

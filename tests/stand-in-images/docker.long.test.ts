@@ -35,6 +35,6 @@ const report = (line: string) => process.stdout.write(`${line}\n`);
         await rm(dataDir, { recursive: true });
       }
       expect(await containersRunning(stack.handles.containers)).toEqual([]);
-    }, 1_200_000);
+    });
   },
 );

@@ -40,7 +40,7 @@ describe(`a ticket with ${children} conversations`, () => {
     for (let start = 0; start < children; start += 5_000)
       await conversations.insertMany(documents.slice(start, start + 5_000));
     await apply(created('ticket', 'ti_1'));
-  }, 240_000);
+  });
 
   const apply = (one: Event) =>
     applyChanges(engineDeps(opened.store, { isApplied: () => true }), one.kind, [changeOf(one)]);

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { size } from './long.ts';
 
 export type Wait = {
-  /** Rejects the wait after this time, and names the condition. Shorter than the time limit of a test. */
+  /** Rejects the wait after this time, and names the condition. */
   limitMs?: number;
   pollMs?: number;
 };

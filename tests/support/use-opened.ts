@@ -8,7 +8,7 @@ export function useOpened<T extends { close: () => Promise<unknown> }>(
 ): T {
   const opened = {} as T;
   const [before, after] = each ? [beforeEach, afterEach] : [beforeAll, afterAll];
-  before(async () => void Object.assign(opened, await open()), 240_000);
+  before(async () => void Object.assign(opened, await open()));
   after(() => opened.close());
   return opened;
 }
