@@ -26,23 +26,34 @@ export async function logEnds(admin: Admin, topics: string[]): Promise<Offsets> 
   return ends;
 }
 
-/** Resolves when the projectors have recorded these offsets as applied; they record about once a second. */
-export const reached = (
+/**
+ * Resolves when the projectors have recorded these offsets as applied; they record about once a second. Rejects if none of
+ * the missing positions changes within the limit.
+ */
+export async function reached(
   control: Db,
   ends: Offsets,
   fatal: () => Error[],
   generation = 1,
   wait: Wait = {},
-): Promise<void> =>
-  eventually(
-    async () => {
-      const positions = await recordedPositions(control, generation);
-      const missing = [...ends].filter(([key, end]) => (positions.get(key) ?? 0) < end);
-      return missing.length === 0 || missing.map(([key, end]) => `${key}: ${positions.get(key)} of ${end}`);
-    },
-    fatal,
-    wait,
-  );
+): Promise<void> {
+  let missing = ['nothing is read yet'];
+  while (missing.length > 0) {
+    const before = missing.join();
+    await eventually(
+      async () => {
+        const positions = await recordedPositions(control, generation);
+        missing = [...ends].flatMap(([key, end]) => {
+          const position = positions.get(key) ?? 0;
+          return position < end ? [`${key}: ${position} of ${end}`] : [];
+        });
+        return missing.join() !== before || missing;
+      },
+      fatal,
+      wait,
+    );
+  }
+}
 
 /**
  * Resolves once consumers of committed records can read past these records. Kafka acknowledges the end of a transaction
