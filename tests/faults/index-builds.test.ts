@@ -30,9 +30,12 @@ describeOnMongo(['mongod'], 'a start that adds an index to a collection with doc
   });
 
   test('says that it waits while MongoDB builds it', async () => {
-    const primary = await replicaSet.primary();
+    const command = { configureFailPoint: 'hangAfterStartingIndexBuild' };
+    // On each member, because any may become the primary.
     const hang = (mode: string) =>
-      primary.admin((admin) => admin.command({ configureFailPoint: 'hangAfterStartingIndexBuild', mode }));
+      Promise.all(
+        replicaSet.members.map((member) => member.admin((admin) => admin.command({ ...command, mode }))),
+      );
     await hang('alwaysOn');
     const { opened, waits, close } = await start('index_slow');
     await eventually(() => waits.includes('MongoDB is building indexes') || waits);

@@ -43,7 +43,7 @@ async function startMember(setName: string, args: string[]) {
     instance: {
       replSet: setName,
       storageEngine: 'wiredTiger',
-      launchTimeout: 60_000,
+      launchTimeout: 180_000,
       args: [
         ...['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '256', '--nounixsocket'],
         ...['ttlMonitorSleepSecs=1', 'diagnosticDataCollectionEnabled=false'].flatMap((setting) => [
@@ -123,6 +123,14 @@ export async function startReplicaSet({
     members,
     /** Resolves with the primary, once there is one. */
     primary,
+    /** Repeats `run` until the same member is the primary before and after it. */
+    underOnePrimary: async <T>(run: (primary: Member) => Promise<T>): Promise<T> => {
+      for (;;) {
+        const before = await primary();
+        const result = await run(before);
+        if ((await primary()) === before) return result;
+      }
+    },
     /**
      * Lets the primary step down, once every member has caught up with it. Resolves when another one is primary. The former
      * one may be elected again then: after three step-downs within a minute MongoDB would have no member to elect.
