@@ -105,7 +105,7 @@ test('a rollback that accepts older data brings back keys that were archived sin
     expect((await cli('keys', 'block', 'key_blocked', '--why', 'leaked')).code).toBe(0);
     expect(await statuses()).toEqual({ archived: 401, blocked: 401 });
     await watermarksOf(rebuild.control).updateOne({ _id: 1 }, { $set: { completeTo: longAgo } });
-    const refused = await cli('rebuild', 'rollback', '1');
+    const refused = await cli('rebuild', 'rollback', '1', '--timeout', '1');
     expect([refused.code, refused.text]).toEqual([
       1,
       expect.stringMatching(

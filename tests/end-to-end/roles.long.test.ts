@@ -21,6 +21,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
     const { path: systemBinary = '', version = '' } = findProgram('mongod') ?? {};
     servers = await MongoMemoryReplSet.create({
       replSet: { count: 1, storageEngine: 'wiredTiger', auth: { enable: true, ...administrator } },
+      instanceOpts: [{ launchTimeout: 180_000 }],
       binary: { systemBinary, version },
     });
   });

@@ -134,7 +134,7 @@ describe('a release that changes a projection', () => {
       `generation 2 holds documents of projection version ${next.projectionVersion}`,
     );
     await start(next.folder, 'projector', { GENERATION: '2' }).logged('projecting');
-    expect(await cli(next.folder, 'rebuild', 'await', '2', '--timeout', '60')).toMatchObject({ code: 0 });
+    expect(await cli(next.folder, 'rebuild', 'await', '2', '--timeout', '600')).toMatchObject({ code: 0 });
   });
 
   test('differs only as intended', async () => {
