@@ -45,8 +45,8 @@ test('npm start says why it stands still', async () => {
   process.kill(projector, 'SIGSTOP');
   // `status` tells of the partition that is held, if any was applied by then.
   await eventually(() => /No progress for 10 s[^]*(no projector has|held by)/.test(demo.stdout()));
+  expect(demo.stdout().match(/No progress/g)).toHaveLength(1);
   process.kill(projector, 'SIGCONT');
   await eventually(() => demo.stdout().includes('Ready after'));
-  expect(demo.stdout().match(/No progress/g)).toHaveLength(1);
   expect(await demo.stop('SIGINT')).toBe(0);
 });
