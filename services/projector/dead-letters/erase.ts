@@ -63,7 +63,7 @@ async function eraseCovered(
     );
   for await (const deadLetters of pages(candidates)) {
     const due = deadLetters.filter(isErased).map(({ _id }) => _id);
-    await purgeDeadLetters(control, due, { at: now(), by });
+    if (due.length > 0) await purgeDeadLetters(control, due, { at: now(), by });
   }
 }
 

@@ -90,6 +90,10 @@ const staleEdges = (kind: Kind, entities: Reconciled[]): StaleEdges[] =>
 
 const isFrom = (from: Kind) => (incoming: Incoming) => incoming.from === from;
 
+/** Whether a cursor says, or will say, how far the fan-out of an entity has come. */
+const hasCursor = ({ outOfOrder }: UpdateDeps, { resumeAt }: Reconciled): boolean =>
+  resumeAt !== undefined || outOfOrder === true;
+
 /**
  * Adds the documents that embed one of these entities, or should: those that refer to it, a parent that it has left among
  * them, and the parents that its state and its superseded states name. The invariants are in docs/internals/joins.md:
@@ -105,15 +109,14 @@ async function findStale(
 ): Promise<Reconciled[]> {
   const changed = staleEdges(kind, entities);
   const states = changed.map(({ entity }) => entity.state).filter((state) => state !== undefined);
-  const large = new Set(entities.filter(({ resumeAt }) => resumeAt || deps.outOfOrder));
-  const small = changed.filter(({ entity }) => !large.has(entity));
-  const found = await findReferring(deps, kind, small);
-  if (!found) for (const { entity } of small) large.add(entity);
+  const others = changed.filter(({ entity }) => !hasCursor(deps, entity));
+  const found = await findReferring(deps, kind, others);
   for (const from of dependentKinds(kind)) {
     const ids = [...parentsIn(kind, from, [...states, ...superseded]), ...(found?.get(from) ?? [])];
     stale.set(from, new Set([...(stale.get(from) ?? []), ...ids]));
   }
-  return [...large];
+  const large = entities.filter((entity) => hasCursor(deps, entity));
+  return found ? large : [...large, ...others.map(({ entity }) => entity)];
 }
 
 /** The documents of each kind that refer to one of these entities; null if one kind has more than a page of them. */
@@ -147,16 +150,12 @@ const parentsIn = (kind: Kind, from: Kind, states: StoredState[]): string[] => {
  * edge and page by page. Saves the cursor after each page, so that the fan-out resumes there after a crash: Invariant 8.
  */
 async function refreshLarge(deps: UpdateDeps, kind: Kind, entities: Reconciled[]): Promise<void> {
-  const hasCursor = (entity: Reconciled) => entity.resumeAt !== undefined || deps.outOfOrder;
   const changed = staleEdges(kind, entities);
-  for (const one of changed) if (hasCursor(one.entity)) await refreshEdges(deps, kind, one);
-  await refreshTogether(
-    deps,
-    kind,
-    changed.filter(({ entity }) => !hasCursor(entity)),
-  );
+  const others = changed.filter(({ entity }) => !hasCursor(deps, entity));
+  for (const one of changed) if (hasCursor(deps, one.entity)) await refreshEdges(deps, kind, one);
+  await refreshTogether(deps, kind, others);
   for (const entity of entities)
-    if (hasCursor(entity)) await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
+    if (hasCursor(deps, entity)) await deps.store.saveFanOutCursor(kind, stateOf(entity), null);
 }
 
 /** Halves the entities until the documents of a part fit into a page. */
