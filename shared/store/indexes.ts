@@ -1,4 +1,4 @@
-import { MongoServerError, type CommandOperationOptions, type Db, type IndexDescription } from 'mongodb';
+import type { CommandOperationOptions, Db } from 'mongodb';
 import { kinds } from '../documents/document.ts';
 import { resources } from '../documents/resources.ts';
 import { errorMessage } from '../runtime/error-message.ts';
@@ -9,46 +9,21 @@ import { errorMessage } from '../runtime/error-message.ts';
  */
 export const builtByMajority = { commitQuorum: 'majority' } as const;
 
-/** The index that `expiry` replaces. It has an entry for every document, and each write pays for it. */
-const formerIndex = 'tombstones';
-const indexNotFound = 27;
-
 /**
- * Creates every missing index, and with it its collection, then drops the former one. If MongoDB refuses an index,
- * rejects with an error that names the collection; its `cause` is the driver's error.
+ * Creates every missing index, and with it its collection. If MongoDB refuses an index, rejects with an error that names
+ * the collection; its `cause` is the driver's error.
  */
 export async function ensureIndexes(database: Db): Promise<void> {
   for (const kind of kinds) {
     const { collection, indexes } = resources[kind];
-    await createIndexes(database, collection, indexes);
-    await dropFormerIndex(database, collection);
-  }
-}
-
-async function dropFormerIndex(database: Db, collection: string): Promise<void> {
-  await database
-    .collection(collection)
-    .dropIndex(formerIndex)
-    .catch((error: unknown) => {
-      if (!(error instanceof MongoServerError && error.code === indexNotFound)) throw error;
-    });
-}
-
-async function createIndexes(
-  database: Db,
-  collection: string,
-  indexes: readonly IndexDescription[],
-): Promise<void> {
-  await database
-    .collection(collection)
-    .createIndexes([...indexes], builtByMajority)
-    .catch((error: unknown) => {
-      const reason = errorMessage(error);
+    try {
+      await database.collection(collection).createIndexes([...indexes], builtByMajority);
+    } catch (error) {
       const names = indexes.map(({ name }) => name).join(', ');
-      throw new Error(`indexes of ${database.databaseName}.${collection} (${names}): ${reason}`, {
-        cause: error,
-      });
-    });
+      const failed = `indexes of ${database.databaseName}.${collection} (${names})`;
+      throw new Error(`${failed}: ${errorMessage(error)}`, { cause: error });
+    }
+  }
 }
 
 /** The declared indexes that the database does not have, as `<collection>.<index>`. */
