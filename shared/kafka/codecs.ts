@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip, zstdDecompress } from 'node:zlib';
-import { lz4Decompress } from './lz4.ts';
+import lz4 from 'lz4-napi';
 import { snappyDecompress } from './snappy.ts';
 
 /**
@@ -17,9 +17,16 @@ export const decompressors = {
   gzip: (content, bytesMax) =>
     promisify(gunzip)(content, { maxOutputLength: bytesMax, chunkSize: gzipChunkSize(content) }),
   snappy: snappyDecompress,
-  lz4: lz4Decompress,
+  lz4: lz4Frame,
   zstd: zstdFrames,
 } satisfies Record<string, Decompress>;
+
+/** LZ4 expands a byte to at most 255: the broker's limit for a batch bounds the output before `bytesMax` is checked. */
+async function lz4Frame(content: Buffer, bytesMax: number): Promise<Buffer> {
+  const output = await lz4.decompressFrame(content);
+  if (output.length > bytesMax) throw new RangeError(`larger than ${bytesMax} bytes`);
+  return output;
+}
 
 const gzipChunkSizeMax = 1024 * 1024;
 
