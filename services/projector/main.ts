@@ -1,7 +1,7 @@
 import { serveAdmin } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth, boundYoungGeneration } from '../../shared/runtime/heap.ts';
-import { onShutdown, type Closer } from '../../shared/runtime/lifecycle.ts';
+import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
@@ -35,30 +35,19 @@ let notReady: string | null = 'starting';
 const probes = { live: () => live(), ready: () => notReady };
 await serveAdmin(config, logger, { ...probes, metrics: metrics.registry });
 
-try {
-  const projector = await startProjector({
-    config,
-    kafka,
-    mongo,
-    metrics,
-    logger,
-    topics: topicsOf(config.TOPIC_PREFIX),
-    onFatal,
-    onWait: (condition, reason) => {
-      notReady = `waiting: ${condition}`;
-      logger.warn({ reason }, notReady);
-    },
-  });
-  live = projector.live;
-  notReady = null;
-  closers.push(
-    // Ten seconds to save progress and to leave the group, after the batches in progress.
-    { name: 'projector', close: projector.stop, deadlineMs: shutdownGraceMs + 10_000 },
-    { name: 'store', close: () => mongo.close(), deadlineMs: 5_000 },
-  );
-  const isPinned = config.GENERATION !== undefined;
-  logger.info({ generation: projector.generation, isPinned }, 'projecting');
-} catch (error) {
-  logger.fatal({ error }, 'the projector could not start');
-  process.exit(1);
-}
+const topics = topicsOf(config.TOPIC_PREFIX);
+const onWait = (condition: string, reason: string) => {
+  notReady = `waiting: ${condition}`;
+  logger.warn({ reason }, notReady);
+};
+const starting = startProjector({ config, kafka, mongo, metrics, logger, topics, onFatal, onWait });
+const projector = await startedOrExit(logger, starting);
+live = projector.live;
+notReady = null;
+closers.push(
+  // Ten seconds to save progress and to leave the group, after the batches in progress.
+  { name: 'projector', close: projector.stop, deadlineMs: shutdownGraceMs + 10_000 },
+  { name: 'store', close: () => mongo.close(), deadlineMs: 5_000 },
+);
+const isPinned = config.GENERATION !== undefined;
+logger.info({ generation: projector.generation, isPinned }, 'projecting');
