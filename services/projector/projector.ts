@@ -69,13 +69,14 @@ export async function startProjector(deps: ProjectorDeps) {
   // Host and process, for the history and for failures.
   const by = `projector ${hostname()} ${process.pid}`;
   const followed = { control, generation, allowanceMs, by, metrics, logger };
-  const [positions, applier] = [createPositions(nowMs), createApplier()];
+  const positions = createPositions(nowMs);
+  const engine = createEngine({ ...stores, generation, now, positions, metrics, logger }, config);
+  const applier = createApplier(applyMeasured(engine, metrics));
   // Set before the first record is read: a build must not begin with records after its load.
   applyGenerationSettings({ positions, applier }, registered);
   // Run before the first commit: the old watermark shows how long no projector ran.
   const absence = { ...followed, admin: brokers.admin, topics, now };
   const startedAt = await waitUntil(onWait, waitingForStore, () => recordAbsence(absence));
-  const engine = createEngine({ ...stores, generation, now, positions, metrics, logger }, config);
   const consumer = await startConsumer({
     ...brokers,
     ...byTopic(engine, applier, metrics),
@@ -137,18 +138,20 @@ function createEngine(
   };
 }
 
+/** Applies batches together, and measures the time until each is complete. */
+const applyMeasured = (engine: ApplyDeps, metrics: Metrics) => async (batches: RecordBatch[]) => {
+  const end = metrics.batchSeconds.startTimer();
+  const completing = await applyRecords(engine, batches);
+  return completing.map((complete, index) => async () => {
+    const applied = await complete();
+    end({ topic: topicOf(batches[index]?.kind ?? 'message', engine.prefix) });
+    return applied;
+  });
+};
+
 /** Translates between the consumer, which knows topics, and the engine, which knows kinds. */
 function byTopic(engine: ApplyDeps, applier: Applier, metrics: Metrics): ByTopic {
   const kindOf = (topic: string) => kindOfTopic(topic, engine.prefix);
-  const applySet = async (batches: RecordBatch[]) => {
-    const end = metrics.batchSeconds.startTimer();
-    const completing = await applyRecords(engine, batches);
-    return completing.map((complete, index) => async () => {
-      const applied = await complete();
-      end({ topic: topicOf(batches[index]?.kind ?? 'message', engine.prefix) });
-      return applied;
-    });
-  };
   return {
     prerequisitesOf: (topic) => {
       const kind = kindOf(topic);
@@ -157,7 +160,7 @@ function byTopic(engine: ApplyDeps, applier: Applier, metrics: Metrics): ByTopic
     apply: async (topic, records, context) => {
       const kind = kindOf(topic);
       if (!kind) throw new Error(`${topic} is not a topic of this projector`);
-      const applied = await applier.run({ kind, records, context }, applySet);
+      const applied = await applier.run({ kind, records, context });
       metrics.batchRecords.observe(records.length);
       return applied;
     },

@@ -7,8 +7,6 @@ const nothing: Applied = { events: 0, rejected: [], times: [] };
 
 /** An applier, the sets that it applies, and a gate that each set waits for. */
 function given({ isOneAtATime = false, fails = (_: string[]): boolean => false } = {}) {
-  const applier = createApplier();
-  applier.set(isOneAtATime);
   const sets: string[][] = [];
   const names = new Map<RecordBatch, string>();
   let gate = Promise.resolve();
@@ -22,12 +20,14 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
     if (fails(set)) throw new Error(`refused ${set.join()}`);
     return batches.map(() => async () => nothing);
   };
+  const applier = createApplier(apply);
+  applier.set(isOneAtATime);
   const run = (name: string, count = 1, context: Partial<RecordBatch['context']> = {}) => {
     const records = Array.from({ length: count }, () => ({}) as KafkaRecord);
     const own = { signal: new AbortController().signal, onProgress: () => undefined, ...context };
     const batch: RecordBatch = { kind: 'tag', records, context: own };
     names.set(batch, name);
-    return applier.run(batch, apply);
+    return applier.run(batch);
   };
   /** Holds every set until the returned function is called. */
   const hold = () => {

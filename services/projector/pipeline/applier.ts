@@ -5,17 +5,9 @@ import type { RecordBatch } from './apply-records.ts';
 /** Applies batches together. Returns a function for each, which completes it. */
 type Apply = (batches: RecordBatch[]) => Promise<(() => Promise<Applied>)[]>;
 
-export type Applier = {
-  /** Whether one set of batches at a time is applied, which leaves MongoDB and the cores to readers. */
-  set: (isOneAtATime: boolean) => void;
-  /** Applies a batch: a small one together with others that wait, so that they share their commands. */
-  run: (batch: RecordBatch, apply: Apply) => Promise<Applied>;
-};
+export type Applier = ReturnType<typeof createApplier>;
 
-type Waiting = { batch: RecordBatch; apply: Apply } & Pick<
-  PromiseWithResolvers<Applied>,
-  'resolve' | 'reject'
->;
+type Waiting = Pick<PromiseWithResolvers<Applied>, 'resolve' | 'reject'> & { batch: RecordBatch };
 
 /** A batch of this many records fills its commands, and is applied at once, beside others. */
 const largeMin = 300;
@@ -24,7 +16,7 @@ const setRecords = 1_000;
 /** The least time between the starts of two sets, in milliseconds: batches gather meanwhile. */
 const gatherMs = 50;
 
-export function createApplier(): Applier {
+export function createApplier(apply: Apply) {
   const waiting: Waiting[] = [];
   let [isOneAtATime, isRunning] = [false, false];
   const takeSet = (): Waiting[] => {
@@ -41,14 +33,14 @@ export function createApplier(): Applier {
     return set;
   };
   const applySet = async (set: Waiting[]): Promise<void> => {
-    const [first] = set;
+    if (set.length === 0) return;
     try {
-      const completing = await first?.apply(set.map(({ batch }) => batch));
-      const applied = completing?.map((complete) => complete()) ?? [];
+      const completing = await apply(set.map(({ batch }) => batch));
+      const applied = completing.map((complete) => complete());
       for (const [index, promise] of applied.entries()) set[index]?.resolve(promise);
       if (isOneAtATime) await Promise.allSettled(applied);
     } catch (error) {
-      if (set.length === 1) return first?.reject(error);
+      if (set.length === 1) return set[0]?.reject(error);
       // One batch may be the cause. It fails again by itself, and is retried by its worker; the others are applied.
       for (const one of set) {
         const ended = applySet([one]);
@@ -62,13 +54,15 @@ export function createApplier(): Applier {
     isRunning = false;
   };
   return {
-    set: (changed) => {
+    /** Whether one set of batches at a time is applied, which leaves MongoDB and the cores to readers. */
+    set: (changed: boolean): void => {
       isOneAtATime = changed;
       for (const { batch } of waiting) batch.context.onQueued?.(changed);
     },
-    run: (batch, apply) => {
+    /** Applies a batch: a small one together with others that wait, so that they share their commands. */
+    run: (batch: RecordBatch): Promise<Applied> => {
       const { promise, resolve, reject } = Promise.withResolvers<Applied>();
-      const one = { batch, apply, resolve, reject };
+      const one = { batch, resolve, reject };
       if (!isOneAtATime && batch.records.length >= largeMin) void applySet([one]);
       else {
         batch.context.onQueued?.(isOneAtATime);
