@@ -8,16 +8,7 @@ export type ObservedPartition = {
   progressCount: number;
 };
 
-export type Liveness = {
-  /** MongoDB and the brokers responded; these are the assigned partitions. */
-  observe: (nowMs: number, partitions: ObservedPartition[]) => void;
-  /** The offsets were committed, or none was due. */
-  observeCommit: (nowMs: number) => void;
-  /** MongoDB or the brokers are unavailable. No progress is possible, and a restart would not help. */
-  observeUnavailable: (nowMs: number) => void;
-  /** Null while the process is alive; otherwise the reason for a restart, in one line. */
-  failure: (nowMs: number) => string | null;
-};
+export type Liveness = ReturnType<typeof createLiveness>;
 
 /** A partition with records that has not moved for this long, in milliseconds, is stuck. */
 const stuckAfterMs = 300_000;
@@ -33,13 +24,14 @@ const silentAfterMs = 900_000;
  * Distinguishes a stuck process from one that is busy, waiting or idle. A partition is stuck if it has records to
  * apply and neither its position nor its progress count changes.
  */
-export function createLiveness(startMs: number): Liveness {
+export function createLiveness(startMs: number) {
   let lastObservedMs = startMs;
   let lastCommitMs = startMs;
   const moved = new Map<string, { mark: string; atMs: number }>();
 
   return {
-    observe: (nowMs, partitions) => {
+    /** MongoDB and the brokers responded; these are the assigned partitions. */
+    observe: (nowMs: number, partitions: ObservedPartition[]): void => {
       lastObservedMs = nowMs;
       const behind = partitions.filter(({ position, end }) => position < end);
       const keys = new Set(behind.map(({ key }) => key));
@@ -49,14 +41,17 @@ export function createLiveness(startMs: number): Liveness {
         if (moved.get(key)?.mark !== mark) moved.set(key, { mark, atMs: nowMs });
       }
     },
-    observeCommit: (nowMs) => {
+    /** The offsets were committed, or none was due. */
+    observeCommit: (nowMs: number): void => {
       lastCommitMs = nowMs;
     },
-    observeUnavailable: (nowMs) => {
+    /** MongoDB or the brokers are unavailable. No progress is possible, and a restart would not help. */
+    observeUnavailable: (nowMs: number): void => {
       lastObservedMs = lastCommitMs = nowMs;
       moved.clear();
     },
-    failure: (nowMs) => {
+    /** Null while the process is alive; otherwise the reason for a restart, in one line. */
+    failure: (nowMs: number): string | null => {
       const seconds = (sinceMs: number) => Math.round((nowMs - sinceMs) / 1_000);
       if (nowMs - lastObservedMs > silentAfterMs)
         return `progress has been neither recorded nor refused for ${seconds(lastObservedMs)} s`;

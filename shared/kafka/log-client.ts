@@ -28,12 +28,7 @@ export type LogState = {
   unreachable: { broker: string; error: unknown }[];
 };
 
-export type LogClient = {
-  connect: () => Promise<void>;
-  disconnect: () => Promise<void>;
-  /** Reads the state of the topics' logs. Rejects if no broker answers, or if the brokers refuse this client. */
-  read: (topics: string[]) => Promise<LogState>;
-};
+export type LogClient = ReturnType<typeof createLogClient>;
 
 /** The methods of the kafkajs 2.2.4 cluster that are used here; its types do not include the class. */
 type Cluster = {
@@ -51,12 +46,13 @@ const [readUncommitted, readCommitted] = [0, 1];
  * Creates a client for the logs of many topics. It asks every live broker for the partitions: the leader of a new one
  * knows it before it accepts a record, the others may not. The kafkajs admin asks one broker, one topic at a time.
  */
-export function createLogClient(kafka: Kafka): LogClient {
+export function createLogClient(kafka: Kafka) {
   const cluster = createCluster(kafka);
   return {
-    connect: () => cluster.connect(),
-    disconnect: () => cluster.disconnect(),
-    read: async (topics) => {
+    connect: (): Promise<void> => cluster.connect(),
+    disconnect: (): Promise<void> => cluster.disconnect(),
+    /** Reads the state of the topics' logs. Rejects if no broker answers, or if the brokers refuse this client. */
+    read: async (topics: string[]): Promise<LogState> => {
       await cluster.addMultipleTargetTopics(topics);
       // Finds the live brokers; what this one response says of partitions is not used.
       await cluster.refreshMetadata();
@@ -94,10 +90,12 @@ export function createLogClient(kafka: Kafka): LogClient {
 /** Reads the offsets of the partitions that this broker leads. */
 async function readOffsets(leader: Broker, keys: string[]): Promise<LogState['ends']> {
   if (keys.length === 0) return new Map();
-  const [lows, [ends, stables]] = await Promise.all([
-    listOffsets(leader, keys, atStart),
-    readEnds(leader, keys),
-  ]);
+  const readEnds = async () => {
+    // In this order: only an open transaction is between the two.
+    const ends = await listOffsets(leader, keys, atEnd, readUncommitted);
+    return [ends, await listOffsets(leader, keys, atEnd)] as const;
+  };
+  const [lows, [ends, stables]] = await Promise.all([listOffsets(leader, keys, atStart), readEnds()]);
   return new Map(
     [...ends].flatMap(([key, end]) => {
       const [low, stable] = [lows.get(key), stables.get(key)];
@@ -106,12 +104,6 @@ async function readOffsets(leader: Broker, keys: string[]): Promise<LogState['en
         : [[key, { low, end, stable: Math.min(stable, end) }]];
     }),
   );
-}
-
-/** The high watermarks, then the last stable offsets: read in this order, only an open transaction is between the two. */
-async function readEnds(leader: Broker, keys: string[]): Promise<[Map<string, number>, Map<string, number>]> {
-  const ends = await listOffsets(leader, keys, atEnd, readUncommitted);
-  return [ends, await listOffsets(leader, keys, atEnd)];
 }
 
 /** Creates a cluster as `kafka.admin()` does. kafkajs keeps that method under a symbol of the instance. */
@@ -139,7 +131,7 @@ const { protocol } = createRequire(import.meta.url)('kafkajs/src/protocol/reques
 const createRequest = protocol({ version: 3 });
 
 /** The timestamps that stand for the first offset in a log and for its end. */
-export const [atStart, atEnd] = [-2, -1];
+const [atStart, atEnd] = [-2, -1];
 
 /**
  * Reads an offset of each partition, by `<topic>/<partition>`, from their leader. Partitions that the broker does not

@@ -143,13 +143,6 @@ function skipTags(decoder: Decoder): void {
   }
 }
 
-/** The union of the brokers' knowledge of the topics. */
-type MergedTopics = {
-  /** The node id of each partition's latest leader, -1 for none, by `<topic>/<partition>`. */
-  leaders: Map<string, number>;
-  topicIds: Map<string, string>;
-};
-
 /** The id of a topic that was created before brokers assigned topic ids. */
 const noId = '0'.repeat(32);
 
@@ -157,7 +150,8 @@ const noId = '0'.repeat(32);
  * Merges the knowledge of several brokers. The leader of the latest epoch counts. A topic on whose id the brokers disagree was
  * just created again: it has neither id nor leaders, since its name does not say yet which topic is meant.
  */
-export function mergeTopics(found: TopicMetadata[]): MergedTopics {
+export function mergeTopics(found: TopicMetadata[]) {
+  /** The node id of each partition's latest leader, -1 for none, by `<topic>/<partition>`. */
   const leaders = new Map<string, number>();
   const topicIds = new Map<string, string>();
   for (const { errorCode } of found) throwUnlessRetriable(errorCode);

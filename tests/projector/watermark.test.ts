@@ -1,9 +1,5 @@
 import { progressOf, raiseWatermark, watermark } from '../../shared/control/progress.ts';
-import {
-  createProgressRecorder,
-  registerPartitions,
-  type SaveProgress,
-} from '../../services/projector/consumer/progress.ts';
+import { createProgressRecorder, registerPartitions } from '../../services/projector/consumer/progress.ts';
 import type { Snapshot } from '../../services/projector/consumer/progress.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -16,7 +12,7 @@ const allowanceMs = 1_000;
 
 describe('the watermark', () => {
   const opened = useOpened(openDatabases, { each: true });
-  let saveProgress: SaveProgress;
+  let saveProgress: ReturnType<typeof createProgressRecorder>;
   const createRecorder = () => {
     saveProgress = createProgressRecorder({ control: opened.control, generation, allowanceMs });
   };

@@ -8,23 +8,7 @@ import { createWaitForTurn } from './wait-for-turn.ts';
 /** The largest share of the memory that one partition may take, however few partitions are assigned. */
 const partitionShareMax = 1 / 8;
 
-/** The partitions that the group has assigned to this process, each with its worker and its share of the memory. */
-export type Assignment = {
-  workers: () => PartitionWorker[];
-  worker: (key: string) => PartitionWorker | undefined;
-  /** The offsets last committed, by `<topic>/<partition>`. */
-  committedOffsets: Map<string, number>;
-  positions: Positions;
-  /**
-   * Replaces the assigned partitions, and pauses them. A started worker goes on if the same member has its partition again;
-   * the other workers are stopped.
-   */
-  replace: (memberAssignment: Record<string, number[]>, memberId: string) => PartitionWorker[];
-  /** Pauses the partition of a worker or resumes it: it is fetched below its share of the memory, up to its load end. */
-  updateFetching: (worker: PartitionWorker) => void;
-  /** Pauses every partition, so that no fetch is wasted, and stops the workers, each within `graceMs`. */
-  stop: (graceMs: number) => Promise<unknown>;
-};
+export type Assignment = ReturnType<typeof createAssignment>;
 
 export type AssignmentDeps = Pick<PartitionWorkerDeps, 'apply' | 'onApplied' | 'logger'> & {
   /**
@@ -49,12 +33,11 @@ function ignoreRestart(change: () => void): void {
   }
 }
 
-export function createAssignment(
-  deps: AssignmentDeps,
-  consumer: Pick<Consumer, 'pause' | 'resume'>,
-): Assignment {
+/** The partitions that the group has assigned to this process, each with its worker and its share of the memory. */
+export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 'pause' | 'resume'>) {
   const { positions } = deps;
   const assigned = new Map<string, PartitionWorker>();
+  /** The offsets last committed, by `<topic>/<partition>`. */
   const committedOffsets = new Map<string, number>();
   // One half holds queued batches, the other the next fetch. The budget of decompressed batches is as large as one half.
   const halfBytes = deps.queuedBytesMax / 2;
@@ -62,7 +45,8 @@ export function createAssignment(
   const paused = new Set<string>();
   let ownId = '';
   let isStopping = false;
-  const updateFetching = (worker: PartitionWorker) => {
+  /** Pauses the partition of a worker or resumes it: it is fetched below its share of the memory, up to its load end. */
+  const updateFetching = (worker: PartitionWorker): void => {
     const { topic, partition, nextFetchOffset } = worker;
     const key = partitionKey(worker);
     if (assigned.get(key) !== worker || nextFetchOffset === null) return;
@@ -76,11 +60,15 @@ export function createAssignment(
   const queue = { budget: createBudget(halfBytes), chunkBytesMax: shareBytes };
   const create = (place: TopicPartition) => createWorker(deps, place, queue, updateFetching);
   return {
-    workers: () => [...assigned.values()],
-    worker: (key) => assigned.get(key),
+    workers: (): PartitionWorker[] => [...assigned.values()],
+    worker: (key: string): PartitionWorker | undefined => assigned.get(key),
     committedOffsets,
     positions,
-    replace: (memberAssignment, memberId) => {
+    /**
+     * Replaces the assigned partitions, and pauses them. A started worker goes on if the same member has its partition again;
+     * the other workers are stopped.
+     */
+    replace: (memberAssignment: Record<string, number[]>, memberId: string): PartitionWorker[] => {
       const before = new Map(assigned);
       assigned.clear();
       committedOffsets.clear();
@@ -102,7 +90,8 @@ export function createAssignment(
       return [...assigned.values()];
     },
     updateFetching,
-    stop: (graceMs) => {
+    /** Pauses every partition, so that no fetch is wasted, and stops the workers, each within `graceMs`. */
+    stop: (graceMs: number): Promise<unknown> => {
       isStopping = true;
       for (const worker of assigned.values()) updateFetching(worker);
       return Promise.all([...assigned.values()].map((worker) => worker.stop(graceMs)));

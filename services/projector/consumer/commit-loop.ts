@@ -24,13 +24,7 @@ type CommitLoopDeps = Parameters<typeof createProgressRecorder>[0] &
     nowMs: () => number;
   };
 
-export type CommitLoop = {
-  /** Saves progress, raises the watermark and commits, once. Rejects if one of them fails. */
-  flush: () => Promise<void>;
-  stop: () => Promise<void>;
-  /** The watermark after the last run. */
-  watermarkMs: () => number;
-};
+export type CommitLoop = ReturnType<typeof startCommitLoop>;
 
 /** Fewer records since the last run do not justify an extra run. */
 const extraRunMin = 1_000;
@@ -44,11 +38,7 @@ const knownEnds = ({ ends, unreachable }: LogState): LogState['ends'] =>
  * of the assigned partitions and raises the watermark, then commits. It commits last, so that no committed offset is
  * ahead of saved progress. The next runs do not wait for a commit: a group coordinator that is away delays no freshness.
  */
-export function startCommitLoop(
-  deps: CommitLoopDeps,
-  consumer: RunningConsumer,
-  intervalMs = 1_000,
-): CommitLoop {
+export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer, intervalMs = 1_000) {
   const { control, generation, liveness, nowMs } = deps;
   const registered = new Set<string>();
   const saveProgress = createProgressRecorder(deps);
@@ -100,12 +90,14 @@ export function startCommitLoop(
     if (appliedSince >= extraRunMin && consumer.isCaughtUp()) runNow();
   });
   return {
-    flush: async () => {
+    /** Saves progress, raises the watermark and commits, once. Rejects if one of them fails. */
+    flush: async (): Promise<void> => {
       // An earlier commit that arrives late must not take back a later one.
       await committing;
       await consumer.commit(await save());
     },
-    watermarkMs: () => watermarkMs,
+    /** The watermark after the last run. */
+    watermarkMs: (): number => watermarkMs,
     stop,
   };
 }

@@ -30,24 +30,7 @@ export type ConsumerDeps = Omit<AssignmentDeps, 'onApplied'> &
 
 type OnApplied = (topic: string, applied: Applied) => void;
 
-export type RunningConsumer = {
-  /** Calls `listener` after each batch that is applied from now on. */
-  onApplied: (listener: OnApplied) => void;
-  /** How far each assigned partition has been applied, and why its records wait. */
-  snapshot: (ends?: LogState['ends']) => Snapshot[];
-  /** Whether each assigned partition is applied up to its end as last seen. */
-  isCaughtUp: () => boolean;
-  /** The keys of the assigned partitions whose start offset has not been found yet. */
-  withoutStartOffset: () => string[];
-  /** The documents that the fan-outs in progress have still to refresh, as far as known. */
-  fanOutWaiting: () => number;
-  /** Calls `onFatal` if the gap detector finds a gap. Call it once a second. */
-  detectGaps: (log: LogState) => void;
-  /** Commits the offsets of a snapshot. Its progress must have been saved before. */
-  commit: (snapshot: Snapshot[]) => Promise<void>;
-  /** Finishes the batches in progress, lets `beforeLeaving` commit, then leaves the group. */
-  stop: (beforeLeaving: () => Promise<void>) => Promise<void>;
-};
+export type RunningConsumer = Awaited<ReturnType<typeof startConsumer>>;
 
 /** How long a batch may continue at shutdown before it is aborted, in milliseconds. */
 export const shutdownGraceMs = 15_000;
@@ -57,7 +40,7 @@ export const shutdownGraceMs = 15_000;
  * neither the others nor the heartbeats. This module decides where to start reading, not kafkajs: a partition is paused
  * until its start offset is found.
  */
-export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
+export async function startConsumer(deps: ConsumerDeps) {
   const consumer = createConsumer(deps);
   const listeners: OnApplied[] = [];
   const onApplied: AssignmentDeps['onApplied'] = ({ topic }, applied) => {
@@ -83,18 +66,28 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   });
   const findGap = createGapDetector();
   return {
-    onApplied: (listener) => void listeners.push(listener),
-    snapshot: (ends) => takeSnapshot(assignment.workers(), ends),
-    isCaughtUp: () => assignment.workers().every(({ position, end }) => position !== null && position >= end),
-    withoutStartOffset: () =>
+    /** Calls `listener` after each batch that is applied from now on. */
+    onApplied: (listener: OnApplied): void => void listeners.push(listener),
+    /** How far each assigned partition has been applied, and why its records wait. */
+    snapshot: (ends?: LogState['ends']): Snapshot[] => takeSnapshot(assignment.workers(), ends),
+    /** Whether each assigned partition is applied up to its end as last seen. */
+    isCaughtUp: (): boolean =>
+      assignment.workers().every(({ position, end }) => position !== null && position >= end),
+    /** The keys of the assigned partitions whose start offset has not been found yet. */
+    withoutStartOffset: (): string[] =>
       assignment.workers().flatMap((worker) => (worker.position === null ? [partitionKey(worker)] : [])),
-    fanOutWaiting: () => assignment.workers().reduce((sum, worker) => sum + worker.fanOutWaiting(), 0),
-    detectGaps: (log) => {
+    /** The documents that the fan-outs in progress have still to refresh, as far as known. */
+    fanOutWaiting: (): number =>
+      assignment.workers().reduce((sum, worker) => sum + worker.fanOutWaiting(), 0),
+    /** Calls `onFatal` if the gap detector finds a gap. Call it once a second. */
+    detectGaps: (log: LogState): void => {
       const gap = findGap(assignment.workers(), log);
       if (gap && !signal.aborted) deps.onFatal(gap);
     },
-    commit: (snapshot) => commitOffsets(consumer, assignment, snapshot),
-    stop: async (beforeLeaving) => {
+    /** Commits the offsets of a snapshot. Its progress must have been saved before. */
+    commit: (snapshot: Snapshot[]): Promise<void> => commitOffsets(consumer, assignment, snapshot),
+    /** Finishes the batches in progress, lets `beforeLeaving` commit, then leaves the group. */
+    stop: async (beforeLeaving: () => Promise<void>): Promise<void> => {
       stopping.abort();
       await assignment.stop(shutdownGraceMs);
       // If this fails, the group continues from an earlier offset and applies some records again.

@@ -72,15 +72,19 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
   const work: Work = { delay: 'backlog', fanOutWaiting: 0 };
   let running: Promise<void> | null = null;
 
+  const retry = <T>(failed: string, attemptOnce: () => Promise<T>) =>
+    retrying(deps, self, signals.stopping, work, failed, attemptOnce);
   const applyQueue = async () => {
     while (!signals.stopping.aborted && !queue.isEmpty()) {
       await waitForTurn(deps, self, signals, work);
       if (signals.stopping.aborted) return;
-      const { records, nextOffset } = await takeWithRetries(deps, self, signals, work);
+      const take = () => queue.take(self.position ?? 0);
+      const { records, nextOffset } = await retry('could not decompress the batch; retrying', take);
       if (signals.stopping.aborted) return;
       const parkTimer = setTimeout(queue.park, parkAfterMs);
-      const applying = applyWithRetries(deps, self, signals, work, records);
-      const applied = await applying.finally(() => {
+      const apply = createAttempt(deps, self, signals, work, records);
+      const failed = 'could not apply the batch; retrying (no record is skipped)';
+      const applied = await retry(failed, apply).finally(() => {
         clearTimeout(parkTimer);
         queue.release();
       });
@@ -139,13 +143,13 @@ const ignoreRevoked = (error: unknown) => {
  * that no other partition waits for it.
  */
 async function waitForTurn(
-  { topic, partition, queue, waitForTurn: wait }: PartitionWorkerDeps,
+  { topic, queue, waitForTurn: wait }: PartitionWorkerDeps,
   self: PartitionWorker,
   { stopping }: Signals,
   work: Work,
 ): Promise<void> {
   const end = () => Math.max(self.end, self.nextFetchOffset ?? 0);
-  const turn = { topic, partition, position: self.position ?? 0, end };
+  const turn = { topic, position: self.position ?? 0, end };
   await wait(turn, stopping, () => {
     work.delay = 'prerequisites';
     queue.park();
@@ -154,41 +158,45 @@ async function waitForTurn(
   work.delay = 'backlog';
 }
 
-/** Takes the next records. While the process has no memory for them, it waits. */
-async function takeWithRetries(
-  { topic, partition, queue, logger, retryDelayMs }: PartitionWorkerDeps,
+/** Repeats work until it succeeds or the worker stops. A pause between two attempts takes ten seconds at most. */
+async function retrying<T>(
+  { topic, partition, logger, retryDelayMs }: PartitionWorkerDeps,
   self: PartitionWorker,
-  { stopping }: Signals,
+  stopping: AbortSignal,
   work: Work,
-): ReturnType<RecordQueue['take']> {
+  failed: string,
+  attemptOnce: () => Promise<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt += 1)
     try {
-      return await queue.take(self.position ?? 0);
+      stopping.throwIfAborted();
+      const done = await attemptOnce();
+      work.delay = 'backlog';
+      return done;
     } catch (error) {
       work.delay = 'failing';
-      logger.error({ error, topic, partition, attempt }, 'could not decompress the batch; retrying');
-      await pause(retryDelayMs * attempt, stopping);
-      if (stopping.aborted) throw new Revoked(`${topic}/${partition} is given up`);
+      work.fanOutWaiting = 0;
+      if (error instanceof Revoked || stopping.aborted)
+        throw new Revoked(`${topic}/${partition} is given up`);
+      if (isTransient(error)) self.progressCount += 1;
+      logger.error({ error, topic, partition, attempt }, failed);
+      const pauseMs = Math.min(retryDelayMs * attempt, 10_000);
+      await sleep(pauseMs, undefined, { signal: stopping }).catch(() => undefined);
     }
 }
 
-/** The pause before another attempt, of ten seconds at most. It ends when the worker stops. */
-const pause = (ms: number, signal: AbortSignal) =>
-  sleep(Math.min(ms, 10_000), undefined, { signal }).catch(() => undefined);
-
-/** Skips nothing: a failed batch is retried until it succeeds or the worker stops. */
-async function applyWithRetries(
-  deps: PartitionWorkerDeps,
+/** Skips nothing. An attempt makes progress only if it gets further than every attempt before it from where it begins. */
+function createAttempt(
+  { topic, apply }: PartitionWorkerDeps,
   self: PartitionWorker,
-  { stopping, revoked }: Signals,
+  { stopping, revoked: signal }: Signals,
   work: Work,
   records: KafkaRecord[],
-): Promise<Applied> {
-  if (records.length === 0) return nothing;
-  const { topic, partition, logger, retryDelayMs } = deps;
-  // An attempt makes progress only if it gets further than every attempt before it from where it begins.
+): () => Promise<Applied> {
   let furthest = 0;
-  for (let attempt = 1; ; attempt += 1) {
+  const onQueued = (isQueued: boolean) => void (work.delay = isQueued ? 'one_at_a_time' : 'backlog');
+  const onFanOut = (documents: number) => void (work.fanOutWaiting = documents);
+  return async () => {
     let done = 0;
     const onProgress: ApplyContext['onProgress'] = (isSaved) => {
       if (isSaved) done = furthest = 0;
@@ -197,32 +205,10 @@ async function applyWithRetries(
       furthest = done;
       self.progressCount += 1;
     };
-    const onQueued = (isQueued: boolean) => void (work.delay = isQueued ? 'one_at_a_time' : 'backlog');
-    const onFanOut = (documents: number) => void (work.fanOutWaiting = documents);
-    try {
-      stopping.throwIfAborted();
-      const applied = await deps.apply(topic, records, {
-        signal: revoked,
-        stopping,
-        onProgress,
-        onQueued,
-        onFanOut,
-      });
-      work.delay = 'backlog';
-      return applied;
-    } catch (error) {
-      work.delay = 'failing';
-      work.fanOutWaiting = 0;
-      if (error instanceof Revoked || stopping.aborted)
-        throw new Revoked(`${topic}/${partition} is given up`);
-      if (isTransient(error)) self.progressCount += 1;
-      logger.error(
-        { error, topic, partition, attempt },
-        'could not apply the batch; retrying (no record is skipped)',
-      );
-      await pause(retryDelayMs * attempt, stopping);
-    }
-  }
+    return records.length === 0
+      ? nothing
+      : apply(topic, records, { signal, stopping, onProgress, onQueued, onFanOut });
+  };
 }
 
 /** The context of one call of `apply`. */

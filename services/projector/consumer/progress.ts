@@ -82,17 +82,11 @@ export async function recordedPositions(control: Db, generation: number): Promis
 }
 
 /**
- * Saves how far the partitions have been applied, and the instant up to which each is complete, less the lateness
- * allowance. `asOf` is an instant before `ends` was read. No saved value ever decreases, whichever projector writes.
- * Returns the instants before the allowance, in milliseconds, by `<topic>/<partition>`; 0 if unknown.
+ * Creates the function that saves progress once per run of the commit loop: how far the partitions have been applied, and
+ * the instant up to which each is complete, less the lateness allowance. `asOf` is an instant before `ends` was read. No
+ * saved value ever decreases, whichever projector writes. The function returns the instants before the allowance, in
+ * milliseconds, by `<topic>/<partition>`; 0 if unknown.
  */
-export type SaveProgress = (
-  snapshots: Snapshot[],
-  ends: Map<string, { end: number }>,
-  asOf: Date,
-) => Promise<Map<string, number>>;
-
-/** Creates the function that saves progress once per run of the commit loop. */
 export function createProgressRecorder({
   control,
   generation,
@@ -104,9 +98,13 @@ export function createProgressRecorder({
   allowanceMs: number;
   /** Whether the projector was given the number of its generation. */
   isPinned?: boolean;
-}): SaveProgress {
+}) {
   const readMarks = createPartitionWatermarks();
-  return async (snapshots, ends, asOf) => {
+  return async (
+    snapshots: Snapshot[],
+    ends: Map<string, { end: number }>,
+    asOf: Date,
+  ): Promise<Map<string, number>> => {
     const instants = new Map<string, number>();
     const operations = snapshots.map(({ topic, partition, position, cause }) => {
       const key = partitionKey({ topic, partition });
@@ -164,14 +162,9 @@ const markSpacing = 1 / 16;
  * its next record, null if there is none. No producer's clock decides. Call it once per run of the commit loop, with the
  * end offset that was read after `asOfMs`, or undefined.
  */
-export function createPartitionWatermarks(): (
-  key: string,
-  position: number,
-  end: number | undefined,
-  asOfMs: number,
-) => { completeToMs: number; waitingSinceMs: number | null } {
+export function createPartitionWatermarks() {
   const marksByKey = new Map<string, Mark[]>();
-  return (key, position, end = Infinity, asOfMs) => {
+  return (key: string, position: number, end = Infinity, asOfMs: number) => {
     const marks = marksByKey.get(key) ?? [];
     const ahead = marks.filter((mark) => position < mark.end);
     const [oldestMs, newestMs] = [ahead[0]?.asOfMs ?? asOfMs, ahead.at(-1)?.asOfMs ?? -Infinity];

@@ -7,8 +7,8 @@ const pollMs = 20;
 /** The longest that a partition waits in one backlog, in milliseconds, outside a load. */
 const waitMaxMs = 10 * 60_000;
 
-/** A partition, the offset of the next record to apply, and the present end of its log as far as known. */
-type Turn = { topic: string; partition: number; position: number; end: () => number };
+/** A topic, the offset of the next record of a partition to apply, and the present end of its log as far as known. */
+type Turn = { topic: string; position: number; end: () => number };
 
 /**
  * Waits until the next batch of a partition may be applied, or `signal` aborts; calls `onWait` at each poll. A backlog
