@@ -124,9 +124,11 @@ async function erasuresOf(
         const accepted = (deletions.get(stored._id) ?? []).filter(
           (deletion) => deletion.op === 'tombstone' || deletion.orgId === stored.orgId,
         );
-        if (stored.deletedAt) erasures.push(erasureOf(idKind, stored, accepted));
-        else if (accepted.length > 0 && !projections[idKind].deletionIsFinal)
-          erasures.push(erasureOfEarlier(idKind, stored, accepted));
+        const { deletionIsFinal } = projections[idKind];
+        if (stored.deletedAt && deletionIsFinal)
+          erasures.push({ kind: idKind, id: stored._id, covers: () => true });
+        else if (stored.deletedAt || (accepted.length > 0 && !deletionIsFinal))
+          erasures.push(erasureOf(idKind, stored, accepted));
       }
     }
   }
@@ -134,42 +136,26 @@ async function erasuresOf(
 }
 
 /**
- * A dead letter is erased if its record can have no effect any more: after a final deletion every one, otherwise a
- * record of the deleted version or an older one, or before the tombstone. If no version can be read, the time decides,
- * up to the latest delivery of the deletion.
+ * A dead letter is erased if its record can have no effect any more: a record of the deleted version or an older one, or
+ * before the tombstone. If no version can be read, the time decides, up to the latest delivery of the deletion. An entity
+ * may have come back after the deletions, in the same batch or before a replay of them: they erase the same dead letters as
+ * if each record had been applied alone.
  */
 function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
-  const { _id: id, version, position, tombstonePosition } = stored;
-  if (projections[kind].deletionIsFinal) return { kind, id, covers: () => true };
-  const positions = [position, tombstonePosition, ...deletions.map((deletion) => deletion.position)];
-  return { kind, id, covers: coversUpTo(stored, version, positions) };
-}
-
-/**
- * The entity came back after the deletions, in the same batch or before a replay of them. They erase the same dead
- * letters as if each record had been applied alone.
- */
-function erasureOfEarlier(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
-  const version = Math.max(...deletions.map((deletion) => (deletion.op === 'delete' ? deletion.version : 0)));
-  const positions = deletions.map((deletion) => deletion.position);
-  return { kind, id: stored._id, covers: coversUpTo(stored, version, positions) };
-}
-
-const coversUpTo = (
-  { _id: id, tombstonePosition }: StoredEnvelope,
-  version: number,
-  positions: (Position | null | undefined)[],
-): Erasure['covers'] => {
+  const { _id: id, tombstonePosition } = stored;
+  const versions = deletions.map((deletion) => (deletion.op === 'delete' ? deletion.version : 0));
+  const version = stored.deletedAt ? stored.version : Math.max(...versions);
+  const positions = deletions.map(({ position }): Position | null | undefined => position);
+  if (stored.deletedAt) positions.push(stored.position, tombstonePosition);
   const untilMs = Math.max(...positions.map((position) => position?.timestampMs ?? 0));
-  return (deadLetter) => {
+  const covers: Erasure['covers'] = (deadLetter) => {
     const { versioned, timestampMs } = deadLetter;
     if (versioned?.id !== id) return timestampMs <= untilMs;
-    return (
-      versioned.version <= version ||
-      (tombstonePosition !== undefined && isAfter(tombstonePosition, deadLetter))
-    );
+    const isBeforeTombstone = tombstonePosition !== undefined && isAfter(tombstonePosition, deadLetter);
+    return versioned.version <= version || isBeforeTombstone;
   };
-};
+  return { kind, id, covers };
+}
 
 const kindOf = (kind: Kind, id: string): Kind =>
   kinds.find((other) => resources[other].idPrefix !== '' && id.startsWith(resources[other].idPrefix)) ?? kind;
