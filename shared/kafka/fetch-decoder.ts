@@ -1,4 +1,5 @@
 import { batchHeader, batchHeaderBytes, isRecordBatch, type RawBatch } from './record-batch.ts';
+import { readRecord } from './record-format.ts';
 
 /** The internal parts of kafkajs that decode Fetch responses. */
 export type FetchParts = { fetch: FetchApi; Decoder: new (bytes: Buffer) => Decoder };
@@ -37,9 +38,6 @@ type Decoder = {
   readInt16: () => number;
   readInt32: () => number;
   readInt64: () => bigint;
-  readVarInt: () => number;
-  readVarLong: () => unknown;
-  readVarIntBytes: () => Buffer | null;
   readString: () => string;
   readBytes: (length: number) => Buffer;
   readArray: <T>(read: (decoder: Decoder) => T) => T[];
@@ -92,13 +90,12 @@ async function decodeResponse(parts: FetchParts, bytes: Buffer, request: FetchRe
   const responses = decoder.readArray(() => {
     const topicName = decoder.readString();
     const requested = request.topics.find(({ topic }) => topic === topicName)?.partitions ?? [];
-    return { topicName, partitions: decoder.readArray(() => decodePartition(parts, decoder, requested)) };
+    return { topicName, partitions: decoder.readArray(() => decodePartition(decoder, requested)) };
   });
   return { clientSideThrottleTime, responses };
 }
 
 function decodePartition(
-  parts: FetchParts,
   decoder: Decoder,
   requested: FetchRequest['topics'][number]['partitions'],
 ): PartitionData {
@@ -113,7 +110,7 @@ function decodePartition(
   const preferredReadReplica = decoder.readInt32();
   const records = decoder.readBytes(Math.max(0, decoder.readInt32()));
   const from = Number(requested.find((item) => item.partition === partition)?.fetchOffset ?? 0);
-  const messages = messagesOf(parts, splitBatches(records, from), aborted);
+  const messages = messagesOf(splitBatches(records, from), aborted);
   // The messages are already filtered, so kafkajs must not filter them again.
   return { partition, errorCode, highWatermark, abortedTransactions: [], preferredReadReplica, messages };
 }
@@ -168,40 +165,27 @@ function frameEnd(bytes: Buffer, start: number): number | null {
  * The messages for batches that have records, without aborted transactions. If the last batch has none, a control record
  * with its last offset is appended, since kafkajs continues after the last message.
  */
-function messagesOf(parts: FetchParts, batches: RawBatch[], aborted: AbortedTransaction[]): Message[] {
+function messagesOf(batches: RawBatch[], aborted: AbortedTransaction[]): Message[] {
   const messages: Message[] = [];
   const isAborted = createAbortFilter(aborted);
   let lastOffset = -1;
   for (const batch of batches) {
     lastOffset = batch.lastOffset;
-    if (hasRecords(parts, batch, isAborted)) messages.push({ offset: String(lastOffset), batch });
+    if (hasRecords(batch, isAborted)) messages.push({ offset: String(lastOffset), batch });
   }
   if (lastOffset > Number(messages.at(-1)?.offset ?? -1))
     messages.push({ offset: String(lastOffset), isControlRecord: true, key: null });
   return messages;
 }
 
-function hasRecords(
-  parts: FetchParts,
-  { bytes }: RawBatch,
-  isAborted: ReturnType<typeof createAbortFilter>,
-): boolean {
+function hasRecords({ bytes }: RawBatch, isAborted: ReturnType<typeof createAbortFilter>): boolean {
   // A frame of another format is rejected when it is decoded.
   if (!isRecordBatch(bytes)) return true;
   const header = batchHeader(bytes);
-  const firstKey = header.isControl ? controlKey(parts, bytes) : null;
+  const hasKey = header.isControl && bytes.length > batchHeaderBytes;
+  const first = { bytes, at: batchHeaderBytes };
+  const firstKey = hasKey ? readRecord(first, { ...header, partition: 0 }).key : null;
   return !isAborted(header, firstKey) && !header.isControl && header.recordCount !== 0;
-}
-
-/** The key of the record of a control batch: length, attributes, time and offset precede it. */
-function controlKey({ Decoder }: FetchParts, bytes: Buffer): Buffer | null {
-  if (bytes.length <= batchHeaderBytes) return null;
-  const decoder = new Decoder(bytes.subarray(batchHeaderBytes));
-  decoder.readVarInt();
-  decoder.readBytes(1);
-  decoder.readVarLong();
-  decoder.readVarInt();
-  return decoder.readVarIntBytes();
 }
 
 /** The fields of a record batch's header that the filter needs. */
