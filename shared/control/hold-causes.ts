@@ -7,7 +7,7 @@ export const holdCauses = {
   open_transaction: 'a transaction of a producer is open, and hides the records behind it',
   failing: 'a batch fails and is retried',
   starting: 'the start offset of a partition is not found yet',
-  unreadable: 'the end of a log cannot be read: no leader, or a broker that does not answer',
+  unreadable: 'a log cannot be read: no leader, or a broker that does not answer or reports an error',
   unassigned: 'no projector applies a partition',
   unsaved: 'progress cannot be saved: MongoDB does not answer',
 } as const;

@@ -30,9 +30,11 @@ type PartitionData = {
  * `handleBatch` takes the batch out again.
  */
 export type BatchMessage = { offset: string; batch: RawBatch };
+/** The message in place of a partition that its broker cannot read at this offset, with the name of the error. */
+export type ErrorMessage = { offset: string; error: string };
 /** A control record: kafkajs uses its offset and drops the record. */
 type EndMarker = { offset: string; isControlRecord: true; key: null };
-type Message = BatchMessage | EndMarker;
+type Message = BatchMessage | ErrorMessage | EndMarker;
 
 type Decoder = {
   readInt16: () => number;
@@ -50,7 +52,7 @@ const fetchVersion = 11;
  * Replaces the decoder of Fetch responses: kafkajs gets one message for each record batch, which is decoded when it is
  * applied. Its own decoder holds everything decompressed, takes quadratic time for the headers of a record, delivers
  * records of overlapping aborted transactions, fetches a batch that compaction has emptied again forever, and rejects all
- * partitions of a response for one batch that it cannot decode.
+ * partitions of a response for one batch that it cannot decode, or for one partition that its broker cannot read.
  */
 export function patchFetch(parts: FetchParts): void {
   const { fetch } = parts;
@@ -95,6 +97,13 @@ async function decodeResponse(parts: FetchParts, bytes: Buffer, request: FetchRe
   return { clientSideThrottleTime, responses };
 }
 
+/** The errors with which a broker says that it cannot read a partition, by their code. It can read the others. */
+const readErrors = new Map([
+  [-1, 'UNKNOWN'],
+  [2, 'CORRUPT_MESSAGE'],
+  [56, 'KAFKA_STORAGE_ERROR'],
+]);
+
 function decodePartition(
   decoder: Decoder,
   requested: FetchRequest['topics'][number]['partitions'],
@@ -110,9 +119,11 @@ function decodePartition(
   const preferredReadReplica = decoder.readInt32();
   const records = decoder.readBytes(Math.max(0, decoder.readInt32()));
   const from = Number(requested.find((item) => item.partition === partition)?.fetchOffset ?? 0);
-  const messages = messagesOf(splitBatches(records, from), aborted);
   // The messages are already filtered, so kafkajs must not filter them again.
-  return { partition, errorCode, highWatermark, abortedTransactions: [], preferredReadReplica, messages };
+  const found = { partition, highWatermark, abortedTransactions: [] as [], preferredReadReplica };
+  const error = readErrors.get(errorCode);
+  if (error !== undefined) return { ...found, errorCode: 0, messages: [{ offset: String(from), error }] };
+  return { ...found, errorCode, messages: messagesOf(splitBatches(records, from), aborted) };
 }
 
 /** The bytes of an offset and a length, which precede every batch, and of the fields up to the format. */

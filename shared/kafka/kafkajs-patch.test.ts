@@ -199,6 +199,23 @@ describe('a fetch response', () => {
     expect(batches[1]?.isEmpty()).toBe(true);
   });
 
+  test.each([
+    [-1, 'UNKNOWN'],
+    [2, 'CORRUPT_MESSAGE'],
+    [56, 'KAFKA_STORAGE_ERROR'],
+  ])(
+    'in which a partition has the error %i delivers that error, and the other partitions',
+    async (code, error) => {
+      const partitions = [
+        { partition: 0, errorCode: code, highWatermark: -1, bytes: Buffer.alloc(0) },
+        { partition: 1, bytes: batchBytes(data(5, 1)) },
+      ];
+      const [broken, read] = await fetched(5, ...partitions);
+      expect(broken?.messages).toEqual([{ offset: '5', error }]);
+      expect(read?.messages.map(({ offset }) => offset)).toEqual(['5']);
+    },
+  );
+
   test('that rejects an offset is an error, as in kafkajs', async () => {
     const refused = fetched(5, { errorCode: 1, bytes: Buffer.alloc(0) });
     await expect(refused).rejects.toMatchObject({

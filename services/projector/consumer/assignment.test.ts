@@ -6,9 +6,9 @@ import { createAssignment, type AssignmentDeps } from './assignment.ts';
 import { handleBatch } from './handle-batch.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 import { createPositions } from './positions.ts';
+import { takeSnapshot } from './progress.ts';
 
 const megabyte = 1024 * 1024;
-const logger = pino({ level: 'silent' });
 const nothing = { events: 0, rejected: [], times: [] };
 const idle = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -18,6 +18,8 @@ function given(apply: AssignmentDeps['apply'] = async () => nothing) {
   const paused = new Set<string>();
   const [applied, seeks, resolved]: [number[], string[], string[]] = [[], [], []];
   let refusal: Error | null = null;
+  const logged: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) });
   const keys = (some: TopicPartitions[]) =>
     some.flatMap(({ topic, partitions }) =>
       partitions.map((partition) => partitionKey({ topic, partition })),
@@ -66,12 +68,7 @@ function given(apply: AssignmentDeps['apply'] = async () => nothing) {
   };
   let fetchedRecords = 0;
   const onFetched = (_: string, records: number) => void (fetchedRecords += records);
-  /** Delivers one batch for each record that was fetched from `from`, holds these offsets, and ends at `to`. */
-  const deliver = (from: number, offsets: number[], to: number, isStale = false) => {
-    const messages = offsets.map((offset) => ({
-      offset: `${offset}`,
-      batch: rawBatch({ baseOffset: offset, lastOffset: offset, records: [{ offset }] }),
-    }));
+  const deliverMessages = (from: number, messages: object[], to: number, isStale = false) => {
     const batch = { topic: 't', partition: 0, fetchedOffset: `${from}`, messages, lastOffset: () => `${to}` };
     const payload = {
       batch,
@@ -80,6 +77,14 @@ function given(apply: AssignmentDeps['apply'] = async () => nothing) {
       resolveOffset: (offset: string) => void resolved.push(offset),
     };
     handleBatch({ logger, onFetched }, consumer, assignment, payload as unknown as EachBatchPayload);
+  };
+  /** Delivers one batch for each record that was fetched from `from`, holds these offsets, and ends at `to`. */
+  const deliver = (from: number, offsets: number[], to: number, isStale = false) => {
+    const messages = offsets.map((offset) => ({
+      offset: `${offset}`,
+      batch: rawBatch({ baseOffset: offset, lastOffset: offset, records: [{ offset }] }),
+    }));
+    deliverMessages(from, messages, to, isStale);
   };
   return {
     assignment,
@@ -92,6 +97,9 @@ function given(apply: AssignmentDeps['apply'] = async () => nothing) {
     start,
     fetched,
     deliver,
+    /** Delivers the error of a broker that cannot read the partition at an offset. */
+    deliverError: (at: number, error: string) => deliverMessages(at, [{ offset: `${at}`, error }], at),
+    logged,
     fetchedRecords: () => fetchedRecords,
     /** From now on `pause` and `resume` throw. */
     refuse: (error: Error | null) => (refusal = error),
@@ -175,6 +183,50 @@ describe('a fetched batch', () => {
     deliver(4, [4, 5], 6);
     while (position() !== 7) await idle();
     expect(applied).toEqual([0, 1, 4, 5]);
+  });
+});
+
+describe('a partition that its broker cannot read', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  it('is fetched again from the same offset once a second, names the cause, and is logged once', () => {
+    const { assignment, assign, start, paused, logged, resolved, seeks, deliver, deliverError } = given();
+    const worker = assign();
+    start(worker);
+    const cause = () => takeSnapshot(assignment.workers())[0]?.cause;
+    const counts: number[] = [];
+    for (let fetch = 0; fetch < 3; fetch += 1) {
+      expect([...paused]).toEqual([]);
+      deliverError(0, 'KAFKA_STORAGE_ERROR');
+      counts.push(worker.progressCount);
+      expect([[...paused], cause()]).toEqual([['t/0'], 'unreadable']);
+      jest.advanceTimersByTime(1_000);
+    }
+    expect({ next: worker.nextFetchOffset, resolved, seeks }).toEqual({ next: 0, resolved: [], seeks: [] });
+    // and its projector is alive, since a restart would not help
+    expect(counts).toEqual([1, 2, 3]);
+    deliverError(0, 'CORRUPT_MESSAGE');
+    expect(logged).toEqual([
+      expect.stringContaining('KAFKA_STORAGE_ERROR'),
+      expect.stringContaining('CORRUPT_MESSAGE'),
+    ]);
+    deliver(0, [0], 0);
+    expect(cause()).toBe('backlog');
+  });
+
+  it('stays paused if it is assigned again meanwhile, or its projector stops', async () => {
+    const { assignment, assign, start, paused, deliverError } = given();
+    start(assign());
+    deliverError(0, 'UNKNOWN');
+    const next = assign();
+    jest.advanceTimersByTime(1_000);
+    expect([...paused]).toEqual(['t/0']);
+    start(next);
+    deliverError(0, 'UNKNOWN');
+    await assignment.stop(0);
+    jest.advanceTimersByTime(1_000);
+    expect([...paused]).toEqual(['t/0']);
   });
 });
 

@@ -5,6 +5,9 @@ import { createBudget, createRecordQueue } from './record-queue.ts';
 import type { Positions } from './positions.ts';
 import { createWaitForTurn } from './wait-for-turn.ts';
 
+/** How long a partition that its broker cannot read is not fetched, in milliseconds. */
+const restMs = 1_000;
+
 /** The largest share of the memory that one partition may take, however few partitions are assigned. */
 const partitionShareMax = 1 / 8;
 
@@ -43,6 +46,7 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
   const halfBytes = deps.queuedBytesMax / 2;
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
   const paused = new Set<string>();
+  const resting = new Set<PartitionWorker>();
   let ownId = '';
   let isStopping = false;
   /** Pauses the partition of a worker or resumes it: it is fetched below its share of the memory, up to its load end. */
@@ -51,7 +55,8 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
     const key = partitionKey(worker);
     if (assigned.get(key) !== worker || nextFetchOffset === null) return;
     const hasRoom = worker.queuedBytes() <= shareBytes();
-    const isDue = !isStopping && hasRoom && nextFetchOffset < positions.loadEnd(key);
+    const isFetched = !isStopping && !resting.has(worker);
+    const isDue = isFetched && hasRoom && nextFetchOffset < positions.loadEnd(key);
     if (isDue !== paused.has(key)) return;
     paused[isDue ? 'delete' : 'add'](key);
     ignoreRestart(() => consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]));
@@ -90,6 +95,15 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
       return [...assigned.values()];
     },
     updateFetching,
+    /** Pauses a partition that its broker cannot read for a second: the error would be the answer to each fetch, at once. */
+    rest: (worker: PartitionWorker): void => {
+      // A restart of this process would not help: the partition does not count as stuck.
+      worker.progressCount += 1;
+      resting.add(worker);
+      updateFetching(worker);
+      const end = () => void (resting.delete(worker) && updateFetching(worker));
+      setTimeout(end, restMs).unref();
+    },
     /** Pauses every partition, so that no fetch is wasted, and stops the workers, each within `graceMs`. */
     stop: (graceMs: number): Promise<unknown> => {
       isStopping = true;

@@ -1,7 +1,7 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { recordsIn } from '../../../shared/kafka/record-batch.ts';
-import type { BatchMessage } from '../../../shared/kafka/fetch-decoder.ts';
+import type { BatchMessage, ErrorMessage } from '../../../shared/kafka/fetch-decoder.ts';
 import { fetchedOffsetOf } from '../../../shared/kafka/kafkajs-patch.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { Assignment } from './assignment.ts';
@@ -26,6 +26,16 @@ export function handleBatch(
   if (!worker || payload.isStale() || !payload.isRunning()) return;
   const { nextFetchOffset } = worker;
   if (nextFetchOffset === null) return;
+  // The patch of kafkajs delivers each record batch as one message, not yet decoded.
+  const messages = batch.messages as unknown as (BatchMessage | ErrorMessage)[];
+  const error = messages.find((message) => 'error' in message)?.error ?? null;
+  if (error !== null && error !== worker.fetchError)
+    logger.error(
+      { topic: batch.topic, partition: batch.partition, error },
+      'a broker cannot read a partition',
+    );
+  worker.fetchError = error;
+  if (error !== null) return assignment.rest(worker);
   const fetchedOffset = fetchedOffsetOf(batch);
   if (fetchedOffset !== nextFetchOffset) {
     // kafkajs restarts at the beginning of the log, and commits that, when it asks for an offset that the log no
@@ -38,8 +48,7 @@ export function handleBatch(
     assignment.committedOffsets.delete(key);
     return seek(consumer, worker, nextFetchOffset);
   }
-  // The patch of kafkajs delivers each record batch as one message, not yet decoded.
-  const fetched = batch.messages.map((message) => (message as unknown as BatchMessage).batch);
+  const fetched = messages.flatMap((message) => ('batch' in message ? [message.batch] : []));
   // A build fetches the records after its load once the load is over.
   const loadEnd = assignment.positions.loadEnd(key);
   const later = fetched.find(({ baseOffset }) => baseOffset >= loadEnd);

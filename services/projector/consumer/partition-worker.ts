@@ -23,6 +23,8 @@ export type PartitionWorker = {
   position: number | null;
   /** Offset of the next record to fetch; null until the worker is started. */
   nextFetchOffset: number | null;
+  /** The error of the last fetch, if its broker could not read the partition. */
+  fetchError: string | null;
   /** Counts progress within a batch, and the waits for servers and for prerequisite topics. */
   progressCount: number;
   delay: () => Delay;
@@ -106,6 +108,7 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
     partition: deps.partition,
     position: null,
     nextFetchOffset: null,
+    fetchError: null,
     progressCount: 0,
     delay: () => (work.delay === 'backlog' && work.fanOutWaiting > 0 ? 'fan_out' : work.delay),
     fanOutWaiting: () => work.fanOutWaiting,

@@ -78,7 +78,8 @@ describe('the next record of a partition', () => {
     ['its own worker', 4, { end: 6, stable: 6 }, 'fan_out'],
     ['nothing', 6, { end: 6, stable: 6 }, 'fan_out'],
   ])('waits for %s', (_, position, log, cause) => {
-    const worker = { topic: 't', partition: 0, position, progressCount: 0, delay: () => 'fan_out' as const };
+    const at = { topic: 't', partition: 0, position, fetchError: null, progressCount: 0 };
+    const worker = { ...at, delay: () => 'fan_out' as const };
     expect(takeSnapshot([worker], new Map([['t/0', log]]))).toMatchObject([{ cause }]);
   });
 });

@@ -20,14 +20,18 @@ export type Snapshot = {
 
 /** The snapshots of the workers that have been started. A worker does not know of an open transaction; `ends` tells. */
 export const takeSnapshot = (
-  workers: Pick<PartitionWorker, 'topic' | 'partition' | 'position' | 'progressCount' | 'delay'>[],
+  workers: Pick<
+    PartitionWorker,
+    'topic' | 'partition' | 'position' | 'fetchError' | 'progressCount' | 'delay'
+  >[],
   ends: ReadonlyMap<string, Pick<LogOffsets, 'end' | 'stable'>> = new Map(),
 ): Snapshot[] =>
-  workers.flatMap(({ topic, partition, position, progressCount, delay }) => {
+  workers.flatMap(({ topic, partition, position, fetchError, progressCount, delay }) => {
     if (position === null) return [];
     const log = ends.get(partitionKey({ topic, partition }));
     const isHeld = log !== undefined && position >= log.stable && log.stable < log.end;
-    return [{ topic, partition, position, progressCount, cause: isHeld ? 'open_transaction' : delay() }];
+    const cause = isHeld ? 'open_transaction' : fetchError ? 'unreadable' : delay();
+    return [{ topic, partition, position, progressCount, cause }];
   });
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
