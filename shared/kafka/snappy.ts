@@ -1,4 +1,5 @@
 import snappy from 'snappy';
+import { readVarint } from './record-format.ts';
 
 /** The header of the framing that Java clients use for snappy: magic, version 1, compatible with version 1. */
 export const header = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
@@ -34,14 +35,8 @@ function framedBlocks(content: Buffer): Buffer[] {
   return blocks;
 }
 
-/** A block starts with its decompressed length, a varint of at most five bytes. */
+/** A block starts with its decompressed length, an unsigned varint. `readVarint` takes the lowest bit for the sign. */
 function uncompressedLength(block: Buffer): number {
-  let length = 0;
-  for (let index = 0; index < 5; index++) {
-    const byte = block[index];
-    if (byte === undefined) throw new Error('unexpected end of file');
-    length += (byte & 0x7f) * 2 ** (7 * index);
-    if (byte < 0x80) return length;
-  }
-  throw new Error('a snappy block must start with its length');
+  const half = readVarint({ bytes: block, at: 0 });
+  return half < 0 ? -2 * half - 1 : 2 * half;
 }

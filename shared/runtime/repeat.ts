@@ -1,8 +1,4 @@
-export type Repeating = {
-  /** Starts the next run at once, or right after the run in progress. */
-  runNow: () => void;
-  stop: () => Promise<void>;
-};
+export type Repeating = ReturnType<typeof repeat>;
 
 /**
  * Calls `run` repeatedly, `intervalMs` after each run has ended, whether it succeeded or failed. Errors go to
@@ -11,7 +7,7 @@ export type Repeating = {
 export function repeat(
   run: () => Promise<void>,
   { intervalMs, onError }: { intervalMs: number; onError: (error: unknown) => void },
-): Repeating {
+) {
   let stopped = false;
   let runAgain = false;
   let timer: NodeJS.Timeout | undefined;
@@ -26,13 +22,14 @@ export function repeat(
   };
   start();
   return {
-    runNow: () => {
+    /** Starts the next run at once, or right after the run in progress. */
+    runNow: (): void => {
       runAgain = true;
       if (!timer || stopped) return;
       clearTimeout(timer);
       start();
     },
-    stop: async () => {
+    stop: async (): Promise<void> => {
       stopped = true;
       clearTimeout(timer);
       await running;

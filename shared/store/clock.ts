@@ -9,21 +9,20 @@ export async function storeTime(control: Db, options: CommandOperationOptions = 
   return localTime as Date;
 }
 
-/**
- * The store's time without a command for each reading: its time at the last `read`, and the monotonic time since. `now`
- * throws before the first `read`.
- */
-export type StoreClock = { read: () => Promise<Date>; now: () => Date };
+export type StoreClock = ReturnType<typeof createStoreClock>;
 
-/** Creates the clock of a store whose time `read` returns. `nowMs` is a monotonic clock, in milliseconds. */
-export function createStoreClock(read: () => Promise<Date>, nowMs: () => number): StoreClock {
+/**
+ * The time of the store that `read` returns, without a command for each reading: its time at the last `read`, and the time
+ * of the monotonic clock `nowMs` since. `now` throws before the first `read`.
+ */
+export function createStoreClock(read: () => Promise<Date>, nowMs: () => number) {
   let last: { time: Date; atMs: number } | null = null;
   return {
-    read: async () => {
+    read: async (): Promise<Date> => {
       last = { time: await read(), atMs: nowMs() };
       return last.time;
     },
-    now: () => {
+    now: (): Date => {
       if (!last) throw new Error('the clock of the store was not read yet');
       return new Date(last.time.getTime() + nowMs() - last.atMs);
     },

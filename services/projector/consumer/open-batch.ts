@@ -13,22 +13,19 @@ export type Place = { at: number; count: number };
 /** The records that were read, and the place after them. `error` says why the next record cannot be read. */
 type Read = { records: KafkaRecord[]; bytes: number; place: Place; isEnd: boolean; error?: unknown };
 
-/** A decompressed batch, whose records are decoded on demand. `bytes` is the memory that it holds besides the batch itself. */
-export type OpenBatch = {
-  bytes: number;
-  /** Reads up to that many records and bytes, but at least one record. */
-  read: (place: Place, recordsMax: number, bytesMax: number) => Read;
-};
+export type OpenBatch = Awaited<ReturnType<typeof openBatch>>;
 
-/** Decompresses a batch. Rejects if that is impossible. */
-export async function openBatch(partition: number, bytes: Buffer): Promise<OpenBatch> {
+/** Decompresses a batch, whose records are decoded on demand. Rejects if that is impossible. */
+export async function openBatch(partition: number, bytes: Buffer) {
   const records = await decompress(bytes);
   const header = batchHeader(bytes);
   if (header.recordCount < 0) throw new RangeError('its number of records is negative');
   const isCopy = header.codec !== null;
   return {
+    /** The memory that it holds besides the batch itself. */
     bytes: isCopy ? records.length : 0,
-    read: (place, recordsMax, bytesMax) => {
+    /** Reads up to that many records and bytes, but at least one record. */
+    read: (place: Place, recordsMax: number, bytesMax: number): Read => {
       const left = header.recordCount - place.count;
       const probed = probe({ bytes: records, at: place.at }, Math.min(left, recordsMax), bytesMax);
       const isEnd = probed.count === left;

@@ -21,29 +21,7 @@ const batchOverheadBytes = 400;
 /** Records to apply together, and the offset after them and after the control records that follow them. */
 type Chunk = { records: KafkaRecord[]; nextOffset: number };
 
-/** The fetched batches of one partition, in the order of the log. They are decoded when their turn comes. */
-export type RecordQueue = {
-  /** Queues batches that have records; `nextOffset` is the offset after all that was fetched with them. */
-  push: (batches: RawBatch[], nextOffset: number) => void;
-  isEmpty: () => boolean;
-  /** The size of the queued batches, compressed. */
-  bytes: () => number;
-  /**
-   * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax` but at least one. In place of
-   * records that cannot be decoded, it takes one record that stands for them. Rejects if the process has no memory for the
-   * next batch; the caller tries again.
-   */
-  take: (position: number) => Promise<Chunk>;
-  /**
-   * Gives the memory of a batch of which a part is taken back, unless the part exceeds its share. The next `take`
-   * decompresses the batch again.
-   */
-  park: () => void;
-  /** Gives the memory of taken records that exceed their share back: they are applied, or given up. */
-  release: () => void;
-  /** Empties the queue for good. */
-  close: () => void;
-};
+export type RecordQueue = ReturnType<typeof createRecordQueue>;
 
 /** A batch, or the control records after one (null), how far it was taken, and why its next record cannot be decoded. */
 type Queued = { batch: RawBatch | null; nextOffset: number; place: Place; error?: unknown };
@@ -55,7 +33,8 @@ type RecordQueueDeps = {
   chunkBytesMax: () => number;
 };
 
-export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
+/** The fetched batches of one partition, in the order of the log. They are decoded when their turn comes. */
+export function createRecordQueue(deps: RecordQueueDeps) {
   const queue: Queued[] = [];
   const head = createHead(deps);
   let isClosed = false;
@@ -67,15 +46,23 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
     return queue.shift()?.nextOffset ?? 0;
   };
   return {
-    push: (batches, nextOffset) => {
+    /** Queues batches that have records; `nextOffset` is the offset after all that was fetched with them. */
+    push: (batches: RawBatch[], nextOffset: number): void => {
       if (isClosed) return;
       const place = { at: 0, count: 0 };
       for (const batch of batches) queue.push({ batch, nextOffset: batch.lastOffset + 1, place });
       if (nextOffset > (batches.at(-1)?.lastOffset ?? -1) + 1) queue.push({ batch: null, nextOffset, place });
     },
-    isEmpty: () => queue.length === 0,
-    bytes: () => queue.reduce((sum, { batch }) => sum + batchOverheadBytes + (batch?.bytes.length ?? 0), 0),
-    take: async (position) => {
+    isEmpty: (): boolean => queue.length === 0,
+    /** The size of the queued batches, compressed. */
+    bytes: (): number =>
+      queue.reduce((sum, { batch }) => sum + batchOverheadBytes + (batch?.bytes.length ?? 0), 0),
+    /**
+     * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax` but at least one. In place of
+     * records that cannot be decoded, it takes one record that stands for them. Rejects if the process has no memory for the
+     * next batch; the caller tries again.
+     */
+    take: async (position: number): Promise<Chunk> => {
       const chunk = { records: [] as KafkaRecord[], nextOffset: position, bytes: 0 };
       for (let first = queue[0]; first && !isClosed; first = queue[0]) {
         const { batch, error } = first;
@@ -97,14 +84,20 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
       }
       return chunk;
     },
-    park: () => {
+    /**
+     * Gives the memory of a batch of which a part is taken back, unless the part exceeds its share. The next `take`
+     * decompresses the batch again.
+     */
+    park: (): void => {
       if (!isLarge) head.park();
     },
-    release: () => {
+    /** Gives the memory of taken records that exceed their share back: they are applied, or given up. */
+    release: (): void => {
       if (isRead) head.park();
       isLarge = isRead = false;
     },
-    close: () => {
+    /** Empties the queue for good. */
+    close: (): void => {
       isClosed = true;
       queue.length = 0;
       head.close();

@@ -9,18 +9,6 @@ import { recordedPositions, rememberTopicIds } from './progress.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Assignment } from './assignment.ts';
 
-/**
- * The offset at which a worker starts to fetch, the committed offset (negative if there is none), the end of its log, and
- * the id of its topic if it has one.
- */
-type StartOffset = {
-  worker: PartitionWorker;
-  offset: number;
-  committed: number;
-  end: number;
-  topicId: string | null;
-};
-
 type StartOffsetDeps = { admin: Admin; log: LogClient; control: Db; groupId: string; generation: number };
 
 export type ResumeDeps = StartOffsetDeps & {
@@ -35,10 +23,7 @@ export type ResumeDeps = StartOffsetDeps & {
  * Finds the offset from which to read each partition on, of those that have a leader: the recorded position, whatever the
  * group has committed. Rejects with a `LogGap` if the next record is no longer in the log.
  */
-export async function findStartOffsets(
-  deps: StartOffsetDeps,
-  workers: PartitionWorker[],
-): Promise<StartOffset[]> {
+export async function findStartOffsets(deps: StartOffsetDeps, workers: PartitionWorker[]) {
   const topics = [...new Set(workers.map(({ topic }) => topic))];
   if (topics.length === 0) return [];
   // Records are applied, then recorded, then committed. Read in reverse order, no value can appear ahead.
@@ -65,6 +50,8 @@ export async function findStartOffsets(
     return [{ worker, offset: Math.max(applied, low), committed, end, topicId }];
   });
 }
+
+type StartOffset = Awaited<ReturnType<typeof findStartOffsets>>[number];
 
 /** The committed offsets of the group, by `<topic>/<partition>`. */
 async function committedOffsets(

@@ -3,7 +3,7 @@ import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { describeNames, isStructured, readHeaders, type Headers } from './headers.ts';
 
-const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
+export const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
 
 /** The unvalidated state of an event; undefined if the event has no data. */
 type Data = { value: unknown } | { rejected: Rejection };

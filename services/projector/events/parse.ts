@@ -4,7 +4,7 @@ import { decodeText } from './bytes.ts';
 import type { Change } from './change.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { readContent, type RawEvent } from './content-mode.ts';
+import { readContent, rejected, type RawEvent } from './content-mode.ts';
 import { attributes, typeOf, type Attributes, type Verb } from './envelope.ts';
 import { describeLargeHeaders } from './headers.ts';
 import { idSchema } from '../../../shared/kafka/topics.ts';
@@ -28,8 +28,6 @@ export function parse(kind: Kind, record: KafkaRecord, known: Upcasts = upcasts)
   if (key === null) return rejected('key_mismatch', 'key: must be the id of the entity, in UTF-8');
   return content === 'tombstone' ? tombstone(kind, key, record) : event(kind, key, record, content, known);
 }
-
-const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
 
 function tombstone(kind: Kind, key: string, { position }: KafkaRecord): Parsed {
   const id = idSchema(kind).safeParse(key);

@@ -7,6 +7,7 @@ import {
   type Generation,
 } from '../../../shared/control/generations.ts';
 import { isFollowed, lagSeconds, watermark } from '../../../shared/control/progress.ts';
+import { readTopicSettings } from '../../../shared/kafka/topic-settings.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Positions } from '../consumer/positions.ts';
@@ -21,7 +22,7 @@ import {
 } from '../../../shared/control/registry.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Applier } from '../pipeline/applier.ts';
-import { lagStart, lagToRecord, readTombstoneBound, tombstoneWarning } from './tombstones.ts';
+import { lagStart, lagToRecord, tombstoneBound, tombstoneWarning } from './tombstones.ts';
 
 type FollowDeps = {
   control: Db;
@@ -131,8 +132,13 @@ export async function recordAbsence(
     : await changeRegistry(control, recordStart(number, now()));
   const own = generationOf(registry, number);
   const longestBehindSeconds = await recordLag(deps, own);
-  const bound = await readTombstoneBound(deps.admin, deps.topics).catch(() => null);
-  const reason = tombstoneWarning({ ...own, longestBehindSeconds }, completeTo, bound, now());
+  const settings = await readTopicSettings(deps.admin, deps.topics).catch(() => []);
+  const reason = tombstoneWarning(
+    { ...own, longestBehindSeconds },
+    completeTo,
+    tombstoneBound(settings),
+    now(),
+  );
   if (reason) deps.logger.error({ reason }, 'deletions may have been missed; build another generation');
   return own.startedAt ?? own.registeredAt;
 }

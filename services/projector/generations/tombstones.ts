@@ -1,7 +1,6 @@
-import type { Admin } from 'kafkajs';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { Generation } from '../../../shared/control/generations.ts';
-import { readTopicSettings, type TopicSettings } from '../../../shared/kafka/topic-settings.ts';
+import type { TopicSettings } from '../../../shared/kafka/topic-settings.ts';
 
 /** The topic that keeps tombstones for the shortest time, and that time (`delete.retention.ms`). */
 type TombstoneBound = { topic: string; keptMs: number };
@@ -13,9 +12,6 @@ export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null
       keptMs === null || (shortest && shortest.keptMs <= keptMs) ? shortest : { topic, keptMs },
     null,
   );
-
-export const readTombstoneBound = async (admin: Admin, topics: string[]): Promise<TombstoneBound | null> =>
-  tombstoneBound(await readTopicSettings(admin, topics));
 
 /**
  * When the lag of a generation begins; null before its start: a projector that waits for brokers or topics has read

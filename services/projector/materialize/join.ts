@@ -8,15 +8,6 @@ import type { Child, ReferencedEntity, Store, StoredState } from './store.ts';
 /** A living document to be joined, with the ids that its state names, in the order of its kind's edges. */
 export type Joining = { id: string; orgId: string; ids: string[][] };
 
-/** The joins of a document. `refs` names every referenced entity, also missing ones. */
-export type Joined = {
-  joined: object;
-  isPending: boolean;
-  refs: string[];
-  ownerDeleted: boolean;
-  ownerMissing: boolean;
-};
-
 /** The entities that documents are joined from. Their revisions are compared again after the write. */
 export type References = {
   byKind: Map<Kind, Map<string, ReferencedEntity>>;
@@ -99,8 +90,10 @@ const pickFields = ({ fields }: Edge, state: StoredState = {}): StoredState => {
   return embedded;
 };
 
-/** Joins one document. An entity that is deleted or of another organization counts as missing. */
-export function join(kind: Kind, joining: Joining, references: References): Joined {
+/**
+ * Joins one document. An entity that is deleted or of another organization counts as missing; `refs` names it all the same.
+ */
+export function join(kind: Kind, joining: Joining, references: References) {
   const resolved: Record<string, unknown> = {};
   const refs: string[] = [];
   let [ownerDeleted, ownerMissing] = [false, false];

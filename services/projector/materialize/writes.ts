@@ -3,7 +3,7 @@ import { resources } from '../../../shared/documents/resources.ts';
 import type { Upsert } from '../events/change.ts';
 import { incomingEdges } from './edges.ts';
 import { toTombstone, type Entity } from './evolve.ts';
-import { join, type Joined, type References, type Joining } from './join.ts';
+import { join, type References, type Joining } from './join.ts';
 import type { Current, JoinedFields, StoredDocument, Write } from './store.ts';
 
 export type WriteDeps = {
@@ -49,7 +49,7 @@ export function writeOf<K extends Kind>(
 function joinedFields<K extends Kind>(
   { now }: WriteDeps,
   { id, current, entity }: PendingWrite<K>,
-  { joined, isPending, refs, ownerMissing }: Joined,
+  { joined, isPending, refs, ownerMissing }: ReturnType<typeof join>,
   revision: number,
 ): JoinedFields {
   const { position, tombstonePosition } = entity;

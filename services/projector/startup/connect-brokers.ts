@@ -1,17 +1,9 @@
 import type { Admin, Kafka } from 'kafkajs';
-import { createLogClient, type LogClient } from '../../../shared/kafka/log-client.ts';
+import { createLogClient } from '../../../shared/kafka/log-client.ts';
 import { NotReady, waitUntil, type OnWait } from './wait-until.ts';
 
-/** The clients of the brokers, the topics that a projector reads, and its group. */
-type Brokers = { kafka: Kafka; admin: Admin; log: LogClient; topics: string[]; groupId: string };
-
 /** Waits for the brokers, the topics and the group, in this order. */
-export async function connectBrokers(
-  kafka: Kafka,
-  topics: string[],
-  groupId: string,
-  onWait: OnWait,
-): Promise<Brokers> {
+export async function connectBrokers(kafka: Kafka, topics: string[], groupId: string, onWait: OnWait) {
   const admin = kafka.admin();
   const log = createLogClient(kafka);
   await waitUntil(onWait, 'the brokers are unavailable', async () => {
