@@ -230,6 +230,21 @@ describe('a partition that its broker cannot read', () => {
   });
 });
 
+it('once it stops, no partition is fetched, while a batch ends and after that', async () => {
+  const batch = Promise.withResolvers<typeof nothing>();
+  const { assignment, paused, applied, start, fetched } = given(() => batch.promise);
+  const workers = assignment.replace({ t: [0, 1] }, 'member');
+  workers.forEach(start);
+  expect([...paused]).toEqual([]);
+  for (const worker of workers.slice(0, 1)) fetched(worker);
+  while (applied.length === 0) await idle();
+  const stopped = assignment.stop(3_600_000);
+  expect(paused.size).toBe(2);
+  batch.resolve(nothing);
+  await stopped;
+  expect([workers[0]?.position, paused.size]).toEqual([1, 2]);
+});
+
 it('stuck partitions do not keep another partition from being resumed', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const { assignment, paused, start, fetched } = given((topic) =>
