@@ -192,10 +192,3 @@ test('a port in use is named in the log, and the exit code of each service is 1'
     holder.close();
   }
 });
-
-test('the CLI names the server that it cannot reach', async () => {
-  const environment = { KAFKA_BROKERS: 'localhost:1', MONGODB_URL: 'mongodb://localhost:1' };
-  const service = startService('cli', environment, ['dead-letters', 'list']);
-  expect(await service.exited).toBe(1);
-  expect(service.stderr()).toMatch(/^dead-letters list failed: MongoDB \(MONGODB_URL\) cannot be reached: /);
-});
