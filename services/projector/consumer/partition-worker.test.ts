@@ -14,6 +14,10 @@ const batch = (lastOffset: number, ...offsets: number[]) =>
   rawBatch({ baseOffset: offsets[0] ?? 0, lastOffset, records: offsets.map((offset) => ({ offset })) });
 const nothingApplied = { events: 0, rejected: [], times: [] };
 const idle = () => new Promise((resolve) => setImmediate(resolve));
+const nothingIsDone = () => undefined;
+const until = async (isDone: () => boolean) => {
+  while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 1));
+};
 
 /** A worker at offset 5. The test decides when each attempt to apply a batch fails or ends. */
 function given() {
@@ -30,7 +34,12 @@ function given() {
     onApplied: (self) => applied.push(self.position),
   });
   worker.push([batch(8, 5, 7)], 9);
-  return { worker, attempts, applied };
+  /** The attempt of this number, from 0 on, once it is made. */
+  const attempt = async (number: number) => {
+    await until(() => attempts.length > number);
+    return attempts[number] as (typeof attempts)[number];
+  };
+  return { worker, attempts, attempt, applied };
 }
 
 it('a worker without memory for its next batch tries again', async () => {
@@ -39,42 +48,30 @@ it('a worker without memory for its next batch tries again', async () => {
   const worker = startWorker(5, {
     queue: { ...queue, take: (at) => ((failures -= 1) < 0 ? queue.take(at) : Promise.reject(new Error())) },
     apply: async () => nothingApplied,
-    onApplied: () => undefined,
+    onApplied: nothingIsDone,
   });
   worker.push([batch(5, 5)], 6);
-  while (worker.position !== 6) await new Promise((resolve) => setTimeout(resolve, 1));
+  await until(() => worker.position === 6);
 });
 
 describe('the position of a worker', () => {
-  it('stays before a batch until the batch is applied', async () => {
-    const { worker, attempts, applied } = given();
-    await idle();
-    expect(attempts.map(({ offsets }) => offsets)).toEqual([[5, 7]]);
-    expect(worker.position).toBe(5);
-    attempts[0]?.end();
+  it('stays before a batch until it is applied; a failed one is retried', async () => {
+    const { worker, attempts, attempt, applied } = given();
+    (await attempt(0)).fail();
+    const again = await attempt(1);
+    expect([worker.position, ...attempts.map(({ offsets }) => offsets)]).toEqual([5, [5, 7], [5, 7]]);
+    again.end();
     await idle();
     expect([worker.position, applied]).toEqual([9, [9]]);
   });
 
-  it('stays before a failed batch, which is retried', async () => {
-    const { worker, attempts } = given();
-    await idle();
-    attempts[0]?.fail();
-    while (attempts.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
-    expect(worker.position).toBe(5);
-    expect(attempts[1]?.offsets).toEqual([5, 7]);
-    attempts[1]?.end();
-    await idle();
-    expect(worker.position).toBe(9);
-  });
-
   it('stays before a batch that is aborted', async () => {
-    const { worker, attempts } = given();
-    await idle();
+    const { worker, attempt } = given();
+    const { signal, fail } = await attempt(0);
     const stopped = worker.stop(0);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(() => attempts[0]?.signal.throwIfAborted()).toThrow('no longer assigned');
-    attempts[0]?.fail();
+    await until(() => signal.aborted);
+    expect(() => signal.throwIfAborted()).toThrow('no longer assigned');
+    fail();
     await stopped;
     expect(worker.position).toBe(5);
   });
@@ -104,66 +101,57 @@ describe('the progress count of a worker', () => {
         );
         return nothingApplied;
       },
-      onApplied: () => undefined,
+      onApplied: nothingIsDone,
     });
     worker.push([batch(5, 5)], 6);
-    while (worker.position !== 6) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until(() => worker.position === 6);
     const [first = 0, second = 0, third, fourth] = counts;
     expect(second).toBeGreaterThan(first + 1);
     expect([third, fourth]).toEqual([second, second]);
   });
 
   it('grows while MongoDB is away, since a restart would not help, and not if it refuses the batch', async () => {
-    const { worker, attempts } = given();
+    const { worker, attempt } = given();
     const counts: number[] = [];
     for (const error of [new MongoNetworkError('reset'), new Error('refused by MongoDB')]) {
-      while (attempts.length <= counts.length) await new Promise((resolve) => setTimeout(resolve, 1));
-      attempts.at(-1)?.fail(error);
+      (await attempt(counts.length)).fail(error);
       await idle();
       counts.push(worker.progressCount);
     }
     expect(counts).toEqual([1, 1]);
-    while (attempts.length < 3) await new Promise((resolve) => setTimeout(resolve, 1));
-    attempts[2]?.end();
-    await idle();
+    (await attempt(2)).end();
   });
 
   it('grows only when an attempt gets further than every attempt before it', async () => {
-    const { worker, attempts } = given();
+    const { worker, attempt } = given();
     // given an attempt that completes two chunks and fails
-    await idle();
-    attempts[0]?.onProgress();
-    attempts[0]?.onProgress();
+    const first = await attempt(0);
+    for (let chunk = 0; chunk < 2; chunk += 1) first.onProgress();
     expect(worker.progressCount).toBe(2);
-    attempts[0]?.fail();
-    // when the next attempt gets as far, then that is no progress
-    while (attempts.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
-    attempts[1]?.onProgress();
-    attempts[1]?.onProgress();
+    first.fail();
+    // when the next attempt gets as far, then that is no progress, but a third chunk is
+    const second = await attempt(1);
+    for (let chunk = 0; chunk < 2; chunk += 1) second.onProgress();
     expect(worker.progressCount).toBe(2);
-    // but a third chunk is
-    attempts[1]?.onProgress();
+    second.onProgress();
     expect(worker.progressCount).toBe(3);
-    attempts[1]?.end();
-    await idle();
+    second.end();
   });
 });
 
 it('a worker names why its records wait', async () => {
-  const { worker, attempts } = given();
-  await idle();
-  const [attempt] = attempts;
-  attempt?.onQueued?.(true);
+  const { worker, attempt } = given();
+  const first = await attempt(0);
+  first.onQueued?.(true);
   expect(worker.delay()).toBe('one_at_a_time');
-  attempt?.onQueued?.(false);
+  first.onQueued?.(false);
   expect(worker.delay()).toBe('backlog');
-  attempt?.onFanOut?.(700);
+  first.onFanOut?.(700);
   expect([worker.delay(), worker.fanOutWaiting()]).toEqual(['fan_out', 700]);
-  attempt?.fail();
-  while (attempts.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  first.fail();
+  const second = await attempt(1);
   expect([worker.delay(), worker.fanOutWaiting()]).toEqual(['failing', 0]);
-  attempts[1]?.end();
-  await idle();
+  second.end();
 });
 
 it('a worker that waits for its turn says so', async () => {
@@ -174,7 +162,7 @@ it('a worker that waits for its turn says so', async () => {
       return new Promise((resolve) => (endWait = resolve));
     },
     apply: () => new Promise(() => undefined),
-    onApplied: () => undefined,
+    onApplied: nothingIsDone,
   });
   worker.push([batch(8, 5, 7)], 9);
   expect(worker.delay()).toBe('prerequisites');
@@ -186,14 +174,11 @@ it('a worker that waits for its turn says so', async () => {
 it('a worker that is stopped while it takes records applies none of them', async () => {
   const taken = Promise.withResolvers<Awaited<ReturnType<RecordQueue['take']>>>();
   const queue = createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 });
-  let batches = 0;
+  const apply = jest.fn(async () => nothingApplied);
   const worker = startWorker(5, {
     queue: { ...queue, isEmpty: () => false, take: () => taken.promise },
-    apply: async () => {
-      batches += 1;
-      return nothingApplied;
-    },
-    onApplied: () => undefined,
+    apply,
+    onApplied: nothingIsDone,
   });
   worker.push([batch(5, 5)], 6);
   const chunk = await queue.take(5);
@@ -201,33 +186,25 @@ it('a worker that is stopped while it takes records applies none of them', async
   const stopped = worker.stop(3_600_000);
   taken.resolve(chunk);
   await stopped;
-  expect([batches, worker.position]).toEqual([0, 5]);
+  expect([apply.mock.calls, worker.position]).toEqual([[], 5]);
 });
 
 it('a worker that is stopped finishes its batch, and starts no other', async () => {
-  const released = Promise.withResolvers<typeof nothingApplied>();
-  let batches = 0;
-  const apply = () => {
-    batches += 1;
-    return released.promise;
-  };
-  const worker = startWorker(5, { apply, onApplied: () => undefined });
-  worker.push([batch(5, 5)], 6);
-  while (batches === 0) await idle();
-  worker.push([batch(6, 6)], 7);
+  const { worker, attempts, attempt } = given();
+  const first = await attempt(0);
+  worker.push([batch(9, 9)], 10);
   const stopped = worker.stop(3_600_000);
-  released.resolve(nothingApplied);
+  first.end();
   await stopped;
-  expect([batches, worker.position]).toEqual([1, 6]);
+  expect([attempts.length, worker.position]).toEqual([1, 9]);
 });
 
 it('a worker that stops tells at once that it stops, and only later that its partition is lost', async () => {
-  const { worker, attempts } = given();
-  await idle();
-  attempts[0]?.stopping?.addEventListener('abort', () => attempts[0]?.fail());
+  const { worker, attempt } = given();
+  const { stopping, signal, fail } = await attempt(0);
+  stopping?.addEventListener('abort', () => fail());
   await worker.stop(3_600_000);
-  expect([attempts[0]?.stopping?.aborted, attempts[0]?.signal.aborted]).toEqual([true, false]);
-  expect(worker.position).toBe(5);
+  expect([stopping?.aborted, signal.aborted, worker.position]).toEqual([true, false, 5]);
 });
 
 it('a worker that stops between two attempts makes no other, and does not wait for it', async () => {
@@ -239,7 +216,7 @@ it('a worker that stops between two attempts makes no other, and does not wait f
       attempted.resolve();
       return Promise.reject(new MongoNetworkError('away'));
     },
-    onApplied: () => undefined,
+    onApplied: nothingIsDone,
     retryDelayMs: 10_000,
   });
   worker.push([batch(5, 5)], 6);
