@@ -6,7 +6,7 @@ import {
   KafkaJSProtocolError,
   KafkaJSSASLAuthenticationError,
 } from 'kafkajs';
-import { MongoBulkWriteError, MongoNetworkError, MongoServerError } from 'mongodb';
+import { MongoNetworkError } from 'mongodb';
 import { isKafkaAuthorizationError, isTransient } from './transient-errors.ts';
 
 const answered = (type: string, retriable = false) =>
@@ -26,11 +26,6 @@ describe('an error of the brokers or of MongoDB', () => {
         retryCount: 8,
         retryTime: 1,
       }),
-    ],
-    ['an unavailable MongoDB', new MongoNetworkError('reset')],
-    [
-      'a bulk write whose connection is lost',
-      Reflect.construct(MongoBulkWriteError, [new MongoNetworkError('reset'), {}]) as Error,
     ],
     ['a transient error as the cause', new Error('indexes', { cause: new MongoNetworkError('reset') })],
   ])('is transient: %s', (_, error) => {
@@ -52,7 +47,6 @@ describe('an error of the brokers or of MongoDB', () => {
 
   it.each([
     ['a bug', new TypeError('undefined')],
-    ['an internal error of MongoDB', new MongoServerError({ ok: 0, code: 1, errmsg: 'Invariant failure' })],
     ['a request that the brokers refuse each time', answered('INVALID_RECORD')],
     ['a response that kafkajs cannot decode', new KafkaJSNonRetriableError('invalid varint')],
   ])('is permanent: %s', (_, error) => {

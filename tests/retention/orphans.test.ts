@@ -41,12 +41,6 @@ describe('a message whose conversation is missing', () => {
     expect(await model.sweepAsOf(day(130))).toEqual({ conversations: 1, messages: 1 });
   });
 
-  test('is deleted if the conversation belongs to another organization', async () => {
-    await model.apply([channel(0), { ...conversation(0), orgId: 'org_2' }, message(0)], day(100));
-    expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
-    expect(await model.sweepAsOf(day(131))).toEqual(purged(0));
-  });
-
   test('is deleted 30 days after it arrived, if its conversation was swept before', async () => {
     // given a conversation that was swept before one of its messages arrived
     await model.apply([channel(), conversation(0)], day(10));
@@ -68,16 +62,6 @@ describe('a message whose conversation is missing', () => {
     });
     expect(await model.sweepAsOf(day(130, -1))).toEqual(purged(0));
     expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
-  });
-
-  test('is kept and unmarked if its conversation is there', async () => {
-    // given a message of a living conversation that is marked as an orphan all the same
-    await model.apply([channel(0), conversation(0), message(0)]);
-    const marked = { $set: { orphanedAt: day(0) }, $inc: { revision: 1 } };
-    await collectionOf<StoredDocument>(model.database, 'message').updateOne({}, marked);
-    expect(await model.sweepAsOf(day(100))).toEqual(purged(0));
-    expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' } });
-    expect(await stored()).not.toHaveProperty('orphanedAt');
   });
 
   test('waits again if its conversation is there but MongoDB refuses the refresh', async () => {

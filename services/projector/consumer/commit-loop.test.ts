@@ -8,54 +8,39 @@ import { createPositions } from './positions.ts';
 
 const t0 = { topic: 't', partition: 0, position: 3, progressCount: 0 };
 
-/** The failure of a process that stands still for longer than a stuck one may; null if it is alive. */
-function afterStandingStill({
-  snapshot = [t0],
-  ends = {},
-  stable = 9,
-  loadEnds = null,
-  withoutStartOffset = [],
-}: {
+type Standing = {
   snapshot?: (typeof t0)[];
-  ends?: Record<string, number>;
-  /** The last stable offset of each partition. */
+  /** The end and the last stable offset of its partition; null if no broker leads it. */
+  end?: number | null;
   stable?: number;
   loadEnds?: Record<string, number> | null;
   withoutStartOffset?: string[];
-}): string | null {
-  const positions = createPositions(() => 0);
-  positions.load(loadEnds && new Map(Object.entries(loadEnds)));
-  const log = { ends: new Map(Object.entries(ends).map(([key, end]) => [key, { low: 0, end, stable }])) };
-  const consumer = { withoutStartOffset: () => withoutStartOffset };
-  const liveness = createLiveness(0);
-  for (const nowMs of [0, 400_000])
-    liveness.observe(nowMs, observedPartitions(consumer, positions, log, snapshot));
-  return liveness.failure(400_000);
-}
+};
+const unstarted = { snapshot: [], withoutStartOffset: ['t/0'] };
 
-describe('a process that stands still for longer than a stuck one may', () => {
-  const stuck = /has records, but has not moved/;
-
-  it('is stuck if records wait in its partition', () => {
-    expect(afterStandingStill({ ends: { 't/0': 9 } })).toMatch(stuck);
-  });
-
-  it('is alive if its partition waits at its load end, however many records have come since', () => {
-    expect(afterStandingStill({ ends: { 't/0': 9 }, loadEnds: { 't/0': 3 } })).toBeNull();
-    expect(afterStandingStill({ ends: { 't/0': 9 }, loadEnds: {} })).toBeNull();
-    expect(afterStandingStill({ ends: { 't/0': 9 }, loadEnds: { 't/0': 4 } })).toMatch(stuck);
-  });
-
-  it('is alive if it waits for the end of a transaction, and stuck before that', () => {
-    expect(afterStandingStill({ ends: { 't/0': 9 }, stable: 3 })).toBeNull();
-    expect(afterStandingStill({ ends: { 't/0': 9 }, stable: 4 })).toMatch(stuck);
-  });
-
-  it('is alive if no broker leads its partition, with or without a start offset', () => {
-    expect(afterStandingStill({})).toBeNull();
-    expect(afterStandingStill({ snapshot: [], withoutStartOffset: ['t/0'] })).toBeNull();
-    const led = { snapshot: [], withoutStartOffset: ['t/0'], ends: { 't/0': 0 } };
-    expect(afterStandingStill(led)).toMatch(stuck);
+describe('a process at offset 3 that stands still for longer than a stuck one may', () => {
+  it.each<[string, Standing, boolean]>([
+    ['stuck if records wait', {}, true],
+    ['stuck if records wait before its load end', { loadEnds: { 't/0': 4 } }, true],
+    ['alive at its load end, however many records have come since', { loadEnds: { 't/0': 3 } }, false],
+    ['alive if the load has nothing of its partition', { loadEnds: {} }, false],
+    ['stuck if records wait before an open transaction', { stable: 4 }, true],
+    ['alive if it waits for the end of a transaction', { stable: 3 }, false],
+    ['alive if no broker leads its partition', { end: null }, false],
+    ['alive if it finds no start offset because no broker leads it', { ...unstarted, end: null }, false],
+    ['stuck if it finds no start offset otherwise', { ...unstarted, end: 0 }, true],
+  ])('is %s', (_, standing, isStuck) => {
+    const { snapshot = [t0], end = 9, stable = 9, loadEnds = null, withoutStartOffset = [] } = standing;
+    const positions = createPositions(() => 0);
+    positions.load(loadEnds && new Map(Object.entries(loadEnds)));
+    const log = { ends: new Map(end === null ? [] : [['t/0', { low: 0, end, stable }]]) };
+    const consumer = { withoutStartOffset: () => withoutStartOffset };
+    const liveness = createLiveness(0);
+    for (const nowMs of [0, 400_000])
+      liveness.observe(nowMs, observedPartitions(consumer, positions, log, snapshot));
+    expect(liveness.failure(400_000)).toEqual(
+      isStuck ? expect.stringContaining('has records, but has not moved') : null,
+    );
   });
 });
 

@@ -43,12 +43,6 @@ const orders = <T>(items: T[]): T[][] =>
       );
 
 describe('evolve', () => {
-  test('a duplicate and a stale version change nothing', () => {
-    const entity = fold([upsert(3, at(3))]);
-    expect(evolve(entity, upsert(3, at(9)), rules)).toEqual({ entity, changed: false });
-    expect(evolve(entity, upsert(2, at(10)), rules)).toEqual({ entity, changed: false });
-  });
-
   test('a deleted entity keeps no state, and its tombstone expires', () => {
     const entity = fold([upsert(1, at(1)), deletion(2, at(2))]);
     expect(entity).toEqual({
@@ -58,14 +52,6 @@ describe('evolve', () => {
       deletedAt: now,
       expiresAt: new Date('2026-02-09T00:00:00Z'),
     });
-  });
-
-  test('a higher version after a deletion re-creates the entity, unless the deletion is final', () => {
-    const records = [upsert(1, at(1)), deletion(2, at(2)), upsert(3, at(3))];
-    expect(nameOf(fold(records))).toBe('v3');
-    const final = fold(records, { ...rules, deletionIsFinal: true });
-    expect(nameOf(final)).toBeNull();
-    expect(final?.expiresAt).toBeUndefined();
   });
 
   describe('a channel with a retention', () => {
@@ -151,11 +137,6 @@ describe('evolve', () => {
 
   describe('an entity whose deletion is final', () => {
     const final = { ...rules, deletionIsFinal: true };
-
-    test('a tombstone that is read before every version deletes them all', () => {
-      const deleted = fold([tombstone(at(1)), upsert(1, at(2)), upsert(2, at(3))], final);
-      expect(deleted).toMatchObject({ orgId: 'org_1', version: 2, deletedAt: now });
-    });
 
     test('no version restores it, and the deletion keeps its time', () => {
       const deleted = fold([upsert(1, at(1)), deletion(2, at(2))], final);
