@@ -3,10 +3,9 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import { itemsMax } from '../../../shared/documents/fields.ts';
 import { states } from '../../../shared/documents/resources.ts';
 import { chatbotBlock, formBlock } from '../../../tests/support/entities.ts';
-import { attributes } from '../../../tests/support/example-records.ts';
+import { attributes, record } from '../../../tests/support/example-records.ts';
 import { examples, withData } from '../../../tests/support/example-states.ts';
 import { jsonBytesMax, jsonValuesMax } from './bytes.ts';
-import { noHeaders } from './headers.ts';
 import { describeIssues, describeOversize, parse } from './parse.ts';
 
 const attachment = { id: 'att_1', filename: 'a.txt', inline: false };
@@ -69,32 +68,15 @@ const issueOf = (kind: Kind, state: unknown): string | null => {
 };
 
 const all = filled.flatMap(([label, kind, state]) =>
-  [...fields(state, 'data')].map((field) => ({ ...field, kind, label })),
+  [...fields(state, 'data')].map(({ path, value, replace }) => {
+    const issueWith = (other: unknown) => issueOf(kind, replace(other));
+    const issueAt = (length: number, filler = 'x') => issueWith(String(value).padEnd(length, filler));
+    return { label, path, value, issueWith, issueAt };
+  }),
 );
 /** Free texts: no enumerated values, instants, colors or hashes. */
-const texts = all.flatMap(({ value, kind, replace, path, label }) =>
-  typeof value === 'string' && issueOf(kind, replace(`${value}x`)) === null
-    ? [
-        {
-          label,
-          path,
-          issueAt: (length: number, filler = 'x') => issueOf(kind, replace(value.padEnd(length, filler))),
-        },
-      ]
-    : [],
-);
-const lists = all.flatMap(({ value, kind, replace, path, label }) =>
-  Array.isArray(value)
-    ? [
-        {
-          label,
-          path,
-          element: value[0] as unknown,
-          issueWith: (other: unknown) => issueOf(kind, replace(other)),
-        },
-      ]
-    : [],
-);
+const texts = all.filter(({ value, issueWith }) => typeof value === 'string' && !issueWith(`${value}x`));
+const lists = all.filter(({ value }) => Array.isArray(value));
 
 /** The field names by the maximum length of their text; texts in a list count by the name of the list. */
 const lengths: Record<number, string> = {
@@ -127,7 +109,8 @@ test.each(texts.filter(({ path }) => !['data.content', 'data.answer'].includes(p
 
 test.each(lists)(
   '$label, $path: a list is accepted up to its limit, and rejected beyond it without checking its elements',
-  ({ path, element, issueWith }) => {
+  ({ path, value, issueWith }) => {
+    const [element] = value as unknown[];
     expect(issueWith(Array(1_000).fill(element))).toBeNull();
     expect(issueWith(Array(1_001).fill(element))).toBe(`${path}: must have 1000 items or fewer`);
     // given invalid elements, each of which would be one more issue
@@ -168,18 +151,10 @@ test('no state of a record below the measured size is too large', () => {
 });
 
 describe('a value that takes much memory', () => {
-  const structured = (value: string | Buffer) =>
-    parse('tag', {
-      key: Buffer.from('tag_1'),
-      value: Buffer.from(value),
-      headers: noHeaders,
-      position: { partition: 0, offset: 0, timestampMs: 0 },
-    });
+  const structured = (value: string | Buffer) => parse('tag', record(Buffer.from(value)));
+  const dataWith = (history: string) => `{"id":"tag_1","name":"A","history":${history}}`;
   const withHistory = (history: string) =>
-    JSON.stringify({ ...attributes, type: 'support.tag.updated.v1', subject: 'tag_1' }).replace(
-      /}$/,
-      `,"data":{"id":"tag_1","name":"A","history":${history}}}`,
-    );
+    JSON.stringify(attributes).replace(/}$/, `,"data":${dataWith(history)}}`);
   const values = (count: number) => `[${'{},'.repeat(count / 2)}{}]`;
 
   it('is rejected before it is parsed, because of its size or of the number of its values', () => {
@@ -194,11 +169,8 @@ describe('a value that takes much memory', () => {
   });
 
   it('is judged in base64, too', () => {
-    const data = Buffer.from(`{"id":"tag_1","name":"A","history":${values(jsonValuesMax)}}`).toString(
-      'base64',
-    );
-    const event = { ...attributes, type: 'support.tag.updated.v1', subject: 'tag_1', data_base64: data };
-    expect(structured(JSON.stringify(event))).toMatchObject({
+    const data_base64 = Buffer.from(dataWith(values(jsonValuesMax))).toString('base64');
+    expect(structured(JSON.stringify({ ...attributes, data_base64 }))).toMatchObject({
       rejected: { reason: 'too_large', detail: expect.stringContaining('data: ') as string },
     });
   });
