@@ -1,3 +1,4 @@
+import type { Kind } from '../../shared/documents/document.ts';
 import type { Store, StoredDocument, Write } from '../../services/projector/materialize/store.ts';
 import { storedDocument } from '../support/engine.ts';
 import { emptyData, memoryStore } from '../simulation/memory-store.ts';
@@ -56,11 +57,12 @@ export const tombstoneOf = (document: StoredDocument): StoredDocument => {
 export const insert = (document: StoredDocument): Write => ({ op: 'put', document, guard: null });
 
 /** The documents of as many reads as bounded memory needs. */
-export async function readAll(store: Store, kind: 'conversation' | 'message', ids: string[]) {
+export async function readAll(store: Store, kind: Kind, ids: string[], onRead = (_size: number) => {}) {
   const documents = [];
   for (let remaining = ids; remaining.length > 0;) {
     const read = await store.readCurrent(kind, remaining);
     documents.push(...read.documents);
+    onRead(read.documents.length);
     remaining = read.remaining;
   }
   return documents;

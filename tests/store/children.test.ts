@@ -1,4 +1,5 @@
 import type { StoredDocument, Write } from '../../services/projector/materialize/store.ts';
+import { envelopeOf } from '../simulation/memory-store.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { bothStores, conversation, tombstoneOf, insert, keyOf } from './both-stores.ts';
 
@@ -62,13 +63,7 @@ describe.each(bothStores)('the first children, from $name', ({ isReal, open }) =
   it('are living documents of the organization of their parent', async () => {
     const foreign = family('ti_c', 4, 'org_2');
     const [dead, ...mine] = [9, 8, 7].map((second) => conversation(`c${second}`, 'ti_c', second));
-    const {
-      state: _state,
-      joined: _joined,
-      refs: _refs,
-      byCreated: _byCreated,
-      ...freed
-    } = conversation('c6', 'ti_c');
+    const freed = envelopeOf(conversation('c6', 'ti_c'));
     await given([...foreign, ...mine, freed, ...(dead ? [tombstoneOf(dead)] : [])]);
     expect((await firstChildren(3, ['ti_c'])).found).toEqual({ ti_c: ['c7', 'c8'] });
     // and a read for parents of both organizations does not mix them up

@@ -1,7 +1,7 @@
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { embeddedConversationsMax, type TicketJoined } from '../../shared/documents/ticket.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { applyChanges, changeOf, deletionOf, engineDeps } from '../support/engine.ts';
+import { applyChanges, changeOf, deletionOf, engineDeps, storedDocument } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';
@@ -20,21 +20,11 @@ describe(`a ticket with ${children} conversations`, () => {
   const opened = useEngineStore();
   beforeAll(async () => {
     await apply(created('channel', 'chan_1'));
-    const documents = Array.from({ length: children }, (_, index): StoredDocument => {
+    const documents = Array.from({ length: children }, (_, index) => {
       const change = changeOf(event(index, 1));
       if (change.op !== 'upsert') throw new Error('the event carries no state');
-      const { id, state, orgId, version, position } = change;
-      return {
-        _id: id,
-        orgId,
-        version,
-        revision: 1,
-        position,
-        state,
-        joined: { channel: null },
-        refs: ['channel:chan_1'],
-        byCreated: keyOf(index),
-      };
+      const joined = { joined: { channel: null }, refs: ['channel:chan_1'] };
+      return storedDocument({ ...change.state }, { ...joined, byCreated: keyOf(index) });
     });
     const conversations = collectionOf<StoredDocument>(opened.database, 'conversation');
     for (let start = 0; start < children; start += 5_000)

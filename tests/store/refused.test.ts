@@ -21,13 +21,18 @@ describe('a document that the store refuses', () => {
     for (const document of tags) await opened.store.write('tag', [{ op: 'put', document, guard: null }]);
   };
   const ticket = (id: string, ids: string[], version = 1) => created('ticket', id, { tagIds: ids }, version);
+  /** The engine's dependencies, and the documents that it could not refresh. */
+  const watched = () => {
+    const notRefreshed: string[] = [];
+    const onNotRefreshed = (kind: Kind, id: string, reason: string) => {
+      expect(reason).not.toBe('');
+      notRefreshed.push(`${kind} ${id}`);
+    };
+    return { notRefreshed, deps: engineDeps(opened.store, { now: () => new Date(7), onNotRefreshed }) };
+  };
   /** Applies events of one kind in one batch. Returns the dead-lettered events, and the documents not refreshed. */
   const apply = async (events: Event[]) => {
-    const notRefreshed: string[] = [];
-    const deps = engineDeps(opened.store, {
-      now: () => new Date(7),
-      onNotRefreshed: (kind, id, reason) => notRefreshed.push(`${kind} ${id}: ${reason.length > 0}`),
-    });
+    const { notRefreshed, deps } = watched();
     const records = events.map((event) => recordOf(event, (offset += 1)));
     const [complete] = await applyParsed(deps, [{ kind: events[0]?.kind ?? 'tag', records, context: deps }]);
     const { rejected = [] } = (await complete?.()) ?? {};
@@ -40,11 +45,7 @@ describe('a document that the store refuses', () => {
   };
   /** Renames a tag to a name that no parser accepts. */
   const rename = async (id: string, nameLength: number, version: number) => {
-    const notRefreshed: string[] = [];
-    const deps = engineDeps(opened.store, {
-      now: () => new Date(7),
-      onNotRefreshed: (kind: Kind, refusedId: string) => notRefreshed.push(`${kind} ${refusedId}`),
-    });
+    const { notRefreshed, deps } = watched();
     const change = changeOf(created('tag', id, {}, version), (offset += 1));
     const state = { id, name: 'y'.repeat(nameLength) };
     await applyChanges(deps, 'tag', [{ ...change, state } as Change]);

@@ -7,30 +7,24 @@ import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 const nowMs = 1_000_000;
 const secondsAgo = (seconds: number) => new Date(nowMs - seconds * 1_000);
 
-type State = {
-  position?: number;
-  end?: number | null;
-  completeTo?: Date;
-  watermarkAge?: number;
-  heldBy?: number;
-  silentSeconds?: number;
-  cause?: HoldCause;
-  unreachable?: { broker: string; error: unknown }[];
-  startedAt?: Date;
+const backlogged = {
+  position: 3,
+  end: 9 as number | null,
+  completeTo: secondsAgo(95),
+  watermarkAge: 100,
+  heldBy: 0,
+  silentSeconds: 1,
+  cause: 'backlog' as HoldCause,
+  unreachable: [] as { broker: string; error: unknown }[],
+  startedAt: new Date(0),
 };
+type State = Partial<typeof backlogged>;
 
 /** The gauges of a projector that applies partition 0 of a topic, after one run. */
-function given({
-  position = 3,
-  end = 9,
-  completeTo = secondsAgo(95),
-  watermarkAge = 100,
-  heldBy = 0,
-  silentSeconds = 1,
-  cause = 'backlog',
-  unreachable = [],
-  startedAt = new Date(0),
-}: State = {}) {
+function given(changes: State = {}) {
+  const state = { ...backlogged, ...changes };
+  const { position, end, completeTo, watermarkAge, heldBy, silentSeconds } = state;
+  const { cause, unreachable, startedAt } = state;
   const metrics = createMetrics();
   const isStarting = cause === 'starting';
   const consumer = { fanOutWaiting: () => 7, withoutStartOffset: () => (isStarting ? ['t/0'] : []) };
