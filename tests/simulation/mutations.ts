@@ -2,7 +2,7 @@
 export type Mutation = {
   name: string;
   file: string;
-  edits: [find: string, replace: string][];
+  edits: { [find: string]: string };
   /** How many schedules to try, if few of them meet the fault. */
   schedules?: number;
 };
@@ -20,230 +20,199 @@ export const mutations: Mutation[] = [
   {
     name: 'references are not rechecked after the write',
     file: reconcile,
-    edits: [['round.unfinished.push(...round.outdated);', '']],
+    edits: { 'round.unfinished.push(...round.outdated);': '' },
   },
   {
     name: 'references are rechecked before the write',
     file: reconcile,
-    edits: [
-      [
-        'const { conflicted, refused } = await store.write(kind, writes);',
-        `const early = await recheckReferences(store, kind, joinings, references);
+    edits: {
+      'const { conflicted, refused } = await store.write(kind, writes);': `const early = await recheckReferences(store, kind, joinings, references);
   const { conflicted, refused } = await store.write(kind, writes);`,
-      ],
-      [
-        'round.outdated = await recheckReferences(store, kind, toRecheck, references);',
+      'round.outdated = await recheckReferences(store, kind, toRecheck, references);':
         'round.outdated = early.filter((id) => toRecheck.some((joining) => joining.id === id));',
-      ],
-    ],
+    },
   },
   {
     name: 'a refresh leaves the revision as it is',
     file: writes,
-    edits: [
-      [
-        'const revision = (current?.revision ?? deps.now().getTime()) + 1;',
+    edits: {
+      'const revision = (current?.revision ?? deps.now().getTime()) + 1;':
         'const revision = (current?.revision ?? deps.now().getTime()) + (current && !upsert && joining ? 0 : 1);',
-      ],
-    ],
+    },
   },
   {
     name: 'a write is not guarded by the revision',
     file: memoryStore,
-    edits: [['stored.revision === guard', 'guard > 0']],
+    edits: { 'stored.revision === guard': 'guard > 0' },
   },
   {
     name: 'a conflicted write is not tried again',
     file: reconcile,
-    edits: [
-      [
-        'if (!write || conflicted.has(item.id)) round.unfinished.push(item.id);',
+    edits: {
+      'if (!write || conflicted.has(item.id)) round.unfinished.push(item.id);':
         'if (!write || conflicted.has(item.id)) continue;',
-      ],
-    ],
+    },
   },
   {
     name: 'a deleted entity leaves no tombstone',
     file: memoryStore,
-    edits: [
-      [
-        'if (applies(stored, write)) save(',
+    edits: {
+      'if (applies(stored, write)) save(':
         "if (applies(stored, write) && write.op === 'put' && write.document.deletedAt)\n          documents(kind).delete(write.document._id);\n        else if (applies(stored, write)) save(",
-      ],
-    ],
+    },
   },
   {
     name: 'an equal version is not checked again',
     file: reconcile,
-    edits: [['current !== undefined && isPropagated(deps, kind, current);', 'current !== undefined;']],
+    edits: { 'current !== undefined && isPropagated(deps, kind, current);': 'current !== undefined;' },
   },
   {
     name: 'an outdated document is not joined again once another worker has applied its change',
     schedules: 8_000,
     file: reconcile,
-    edits: [['!isOutdated && ', '']],
+    edits: { '!isOutdated && ': '' },
   },
   {
     name: 'a state counts as propagated once it is stored',
     file: reconcile,
-    edits: [['before: isKnown ? current : null,', 'before: current ?? null,']],
+    edits: { 'before: isKnown ? current : null,': 'before: current ?? null,' },
   },
   {
     name: 'a position counts as applied before its effect is durable',
     file: 'tests/simulation/simulate.ts',
-    edits: [
-      [
-        'return applyTogether(',
-        `for (const { one, records } of taken)
+    edits: {
+      'return applyTogether(': `for (const { one, records } of taken)
         one.partition.applied = Math.max(one.partition.applied, one.position + records.length);
       return applyTogether(`,
-      ],
-    ],
+    },
   },
   {
     name: 'dependents are refreshed before the entity is written',
     file: fanOut,
-    edits: [
-      [
-        'const { entities, rejections } = await reconcileAll(',
-        `const early = [...byId].map(([id, some]) => {
+    edits: {
+      'const { entities, rejections } = await reconcileAll(': `const early = [...byId].map(([id, some]) => {
       const state = some.findLast((change) => change.op === 'upsert')?.state;
       return { id, version: 0, state, before: null, resumeAt: undefined };
     });
     await updateDependents(deps, kind, early as never);
     const { entities, rejections } = await reconcileAll(`,
-      ],
-      [
-        'outcome.large.set(kind, await findStale(deps, kind, applied, superseded, stale));',
-        'void superseded;',
-      ],
-    ],
+      'outcome.large.set(kind, await findStale(deps, kind, applied, superseded, stale));': 'void superseded;',
+    },
   },
   {
     name: 'kinds are applied after those that refer to them',
     file: `${engine}/edges.ts`,
-    edits: [
-      [
-        'prerequisites(a).length - prerequisites(b).length',
+    edits: {
+      'prerequisites(a).length - prerequisites(b).length':
         'prerequisites(b).length - prerequisites(a).length',
-      ],
-    ],
+    },
   },
   {
     name: 'a stale document is not written if its own change has been applied',
     file: reconcile,
-    edits: [['new Set(stale)', 'new Set<string>()']],
+    edits: { 'new Set(stale)': 'new Set<string>()' },
   },
   {
     name: 'a batch is complete before its large fan-outs',
     file: fanOut,
-    edits: [['await refreshLarge(deps, kind, entities);', 'void entities;']],
+    edits: { 'await refreshLarge(deps, kind, entities);': 'void entities;' },
   },
   {
     name: 'the parent that a child has left is not refreshed',
     file: fanOut,
-    edits: [
-      [
-        'edges.filter(isFrom(from)).map(',
+    edits: {
+      'edges.filter(isFrom(from)).map(':
         "edges.filter((one) => isFrom(from)(one) && one.edge.type !== 'children').map(",
-      ],
-    ],
+    },
   },
   {
     name: 'the parent that a child names is not refreshed',
     file: fanOut,
-    edits: [['...parentsIn(kind, from, [...states, ...superseded]), ', '']],
+    edits: { '...parentsIn(kind, from, [...states, ...superseded]), ': '' },
   },
   {
     name: 'documents of a deleted owner are not refreshed',
     file: fanOut,
-    edits: [
-      [
-        'edges.filter(isFrom(from)).map(',
+    edits: {
+      'edges.filter(isFrom(from)).map(':
         "edges.filter((one) => isFrom(from)(one) && one.edge.type !== 'owner').map(",
-      ],
-    ],
+    },
   },
   {
     name: 'a new document stays although its owner is deleted',
     file: join,
-    edits: [['ownerDeleted ||= found?.deletedAt !== undefined;', '']],
+    edits: { 'ownerDeleted ||= found?.deletedAt !== undefined;': '' },
   },
   {
     name: 'children are read in no order, and a child that is returned twice counts twice',
     file: `${engine}/mongo-first-children.ts`,
-    edits: [
-      ['const inOrder = { [field]: 1, orgId: 1, byCreated: 1 } as const;', 'const inOrder = null;'],
-      ['family.set(child._id, child);', 'family.set(`${child._id} ${family.size}`, child);'],
-    ],
+    edits: {
+      'const inOrder = { [field]: 1, orgId: 1, byCreated: 1 } as const;': 'const inOrder = null;',
+      'family.set(child._id, child);': 'family.set(`${child._id} ${family.size}`, child);',
+    },
   },
   {
     name: 'the fan-out cursor is saved before its page is refreshed',
     schedules: 8_000,
     file: fanOut,
-    edits: [
-      [
-        `ref, after);`,
-        `ref, after);
+    edits: {
+      [`ref, after);`]: `ref, after);
     if (page.next !== null)
       await deps.store.saveFanOutCursor(kind, stateOf(entity), { from, edge: edge.name, after: page.next });`,
-      ],
-    ],
+    },
   },
   {
     name: 'the fan-out cursor outlives its state',
     schedules: 20_000,
     file: reconcile,
-    edits: [["op === 'join' ? current?.fanOutCursor : document.fanOutCursor,", 'current?.fanOutCursor,']],
+    edits: { "op === 'join' ? current?.fanOutCursor : document.fanOutCursor,": 'current?.fanOutCursor,' },
   },
   {
     name: 'a deletion goes on at the fan-out cursor of the state before it',
     schedules: 8_000,
     file: writes,
-    edits: [['current?.deletedAt && current.orgId', 'current?.orgId']],
+    edits: { 'current?.deletedAt && current.orgId': 'current?.orgId' },
   },
   {
     name: 'a deletion that is interrupted starts its fan-out again',
     file: writes,
-    edits: [['goesOn ?', 'goesOn && deps.outOfOrder ?']],
+    edits: { 'goesOn ?': 'goesOn && deps.outOfOrder ?' },
   },
   {
     name: 'a stale version is applied',
     file: `${engine}/evolve.ts`,
-    edits: [
-      ['if (current && change.version < current.version) return { entity: current, changed: false };', ''],
-    ],
+    edits: {
+      'if (current && change.version < current.version) return { entity: current, changed: false };': '',
+    },
   },
   {
     name: 'a tombstone of a conversation deletes only the versions before it',
     file: `${engine}/evolve.ts`,
-    edits: [
-      ['!rules.deletionIsFinal && known.position &&', 'known.position &&'],
-      [
-        '(rules.deletionIsFinal && current?.deletedAt',
+    edits: {
+      '!rules.deletionIsFinal && known.position &&': 'known.position &&',
+      '(rules.deletionIsFinal && current?.deletedAt':
         '(rules.deletionIsFinal && current?.version && current.deletedAt',
-      ],
-    ],
+    },
   },
   {
     name: 'a final deletion of a lower version is ignored',
     file: `${engine}/evolve.ts`,
-    edits: [['(rules.deletionIsFinal && change.version < current.version)', 'false']],
+    edits: { '(rules.deletionIsFinal && change.version < current.version)': 'false' },
   },
   {
     name: 'a deletion of an equal version is ignored',
     file: `${engine}/evolve.ts`,
-    edits: [['(change.version === current.version || (rules', '((rules']],
+    edits: { '(change.version === current.version || (rules': '((rules' },
   },
   {
     name: 'a re-driven state counts as propagated once it is stored',
     schedules: 5_000,
     file: 'tests/simulation/simulate.ts',
-    edits: [['{ isApplied: () => false, outOfOrder: true }', '{ isApplied: () => true }']],
+    edits: { '{ isApplied: () => false, outOfOrder: true }': '{ isApplied: () => true }' },
   },
   {
     name: 'a purge is not followed by its fan-out',
     file: sweep,
-    edits: [["await updateDependents(deps, 'conversation', changed);", 'void [updateDependents, changed];']],
+    edits: { "await updateDependents(deps, 'conversation', changed);": 'void [updateDependents, changed];' },
   },
 ];

@@ -2,7 +2,7 @@ import type { Kind } from '../../shared/documents/document.ts';
 import { resources, states, type EntityState } from '../../shared/documents/resources.ts';
 import { examples } from './example-states.ts';
 import { edgesOf, idIn } from '../../services/projector/materialize/edges.ts';
-import { idsInState, join, type Joined, type References } from '../../services/projector/materialize/join.ts';
+import { idsInState, join, type References } from '../../services/projector/materialize/join.ts';
 import type { Child } from '../../services/projector/materialize/store.ts';
 
 type Given = { kind: Kind; entity: Child };
@@ -23,7 +23,7 @@ export function living<K extends Kind>(
 
 /** Joins documents of `org_1` from these entities, without a store. */
 export const given = (...entities: Given[]) => ({
-  whenJoined: <K extends Kind>(kind: K, changes: Record<string, unknown> = {}): Joined => {
+  whenJoined: <K extends Kind>(kind: K, changes: Record<string, unknown> = {}) => {
     const state = stateOf(kind, changes);
     const references: References = { byKind: new Map(), byParent: new Map() };
     for (const edge of edgesOf(kind)) {
