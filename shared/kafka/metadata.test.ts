@@ -90,10 +90,15 @@ describe('the metadata of several brokers', () => {
     expect(merge(recent, old)).toEqual({ leaders, topicIds });
   });
 
-  it('leaves out topics that a broker does not know yet, and rejects one that the user may not read', () => {
-    const [unknown, forbidden] = [topic([], { errorCode: 3 }), topic([], { errorCode: 29 })];
-    expect(merge(unknown, topic([[1, 0]]))).toEqual({ leaders: { 't/0': 1 }, topicIds });
-    expect(() => merge(forbidden)).toThrow('Not authorized');
+  it.each([
+    ['that a broker does not know yet', 3],
+    ['at which a broker has failed', -1],
+  ])('leaves out a topic %s', (_, errorCode) => {
+    expect(merge(topic([], { errorCode }), topic([[1, 0]]))).toEqual({ leaders: { 't/0': 1 }, topicIds });
+  });
+
+  it('is rejected if the user may not read a topic', () => {
+    expect(() => merge(topic([], { errorCode: 29 }))).toThrow('Not authorized');
   });
 
   it('has neither id nor leaders of a topic whose id they disagree on', () => {

@@ -48,10 +48,14 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
   createErrorFromCode: (code: number) => Error & { retriable: boolean };
 };
 
+/** A broker has failed at one topic or partition. kafkajs would not try again. */
+const unknownServerError = -1;
+
 /** Throws the error of a response, such as a missing permission, unless it may pass by itself. 0 is no error. */
 export function throwUnlessRetriable(errorCode: number): void {
-  const error = errorCode === 0 ? null : createErrorFromCode(errorCode);
-  if (error && !error.retriable) throw error;
+  if (errorCode === 0 || errorCode === unknownServerError) return;
+  const error = createErrorFromCode(errorCode);
+  if (!error.retriable) throw error;
 }
 
 /** The Metadata request in the first usable version whose response has topic ids (Kafka 2.8 and later). */
