@@ -7,6 +7,7 @@ import type { TicketDocument } from '../../shared/documents/ticket.ts';
 import { findById } from '../../services/api/resources/find-by-id.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep, type SweepDeps } from '../../services/projector/retention/sweep.ts';
+import { watermarksOf } from '../../shared/control/progress.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { testReaders } from '../api/test-api.ts';
 import { applyChanges, changeOf, engineDeps } from '../support/engine.ts';
@@ -101,6 +102,8 @@ async function openReadModel() {
     apply,
     applyAtOnce,
     sweepDeps,
+    setWatermark: (completeTo = new Date()) =>
+      watermarksOf(control).updateOne({ _id: 1 }, { $set: { completeTo } }, { upsert: true }),
     sweepAsOf: (asOf: Date, options?: SweepOptions) => sweep(sweepDeps(asOf, options)),
     answersAt: (name: string, now: Date) => answersAt(database, name, now),
     everything: async () => {

@@ -1,5 +1,4 @@
 import { collectionOf } from '../../shared/store/connection.ts';
-import { watermarksOf } from '../../shared/control/progress.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep, type SweepStore } from '../../services/projector/retention/sweep.ts';
@@ -133,17 +132,15 @@ describe('conversation data that expires by the retention of its channel', () =>
 
   const daysAgo = (number: number) => new Date(Date.now() - number * dayMs).toISOString();
   const sweepApplied = () => sweepUpToWatermark({ ...model.sweepDeps(new Date()), ...model, generation: 1 });
-  const watermarkAt = (completeTo: Date) =>
-    watermarksOf(model.control).updateOne({ _id: 1 }, { $set: { completeTo } }, { upsert: true });
 
   test('is kept until the watermark reaches its expiry, since an earlier update may extend it', async () => {
     const { channel, ticket } = eventsOf('g');
     const times = { ticketId: 'ti_g', channelId: 'chan_g', createdAt: daysAgo(60), updatedAt: daysAgo(60) };
     await model.apply([channel(), ticket, created('conversation', 'conv_g', times)]);
     expect(await sweepApplied()).toEqual(freed(0, 0));
-    await watermarkAt(new Date(Date.parse(times.updatedAt) + 30 * dayMs - 1));
+    await model.setWatermark(new Date(Date.parse(times.updatedAt) + 30 * dayMs - 1));
     expect(await sweepApplied()).toEqual(freed(0, 0));
-    await watermarkAt(new Date(Date.parse(times.updatedAt) + 30 * dayMs));
+    await model.setWatermark(new Date(Date.parse(times.updatedAt) + 30 * dayMs));
     expect(await sweepApplied()).toEqual(freed(1, 0));
     // and its tombstone document expires by the store's clock
     const left = await collectionOf(model.database, 'conversation').findOne({ _id: 'conv_g' });
@@ -159,7 +156,7 @@ describe('conversation data that expires by the retention of its channel', () =>
       created('conversation', 'conv_i', { ...recent, ticketId: 'ti_i', channelId: 'chan_i' }),
       created('message', 'msg_i', { createdAt: daysAgo(29), conversationId: 'conv_i' }),
     ]);
-    await watermarkAt(new Date(Date.now() + 365 * dayMs));
+    await model.setWatermark(new Date(Date.now() + 365 * dayMs));
     expect(await sweepApplied()).toEqual(freed(0, 0));
   });
 

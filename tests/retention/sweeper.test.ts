@@ -2,7 +2,6 @@ import { pino } from 'pino';
 import type { SweepStore } from '../../services/projector/retention/sweep.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { watermarksOf } from '../../shared/control/progress.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
@@ -27,7 +26,7 @@ describe('the sweeper of a projector', () => {
     // given expired data, and a projector that is not the owner
     await model.apply([created('channel', 'chan_1', { dataRetentionDays: 1 })]);
     await model.apply([created('conversation', 'conv_1', { ...long, channelId: 'chan_1' })]);
-    await watermarksOf(model.control).insertOne({ _id: 1, completeTo: new Date() });
+    await model.setWatermark();
     let polls = 0;
     let isOwner = false;
     const sweeper = start({ isOwner: () => (polls += 1) > 0 && isOwner }, { intervalMs: 0, pollMs: 5 });
@@ -67,7 +66,7 @@ describe('the sweeper of a projector', () => {
     const sweeps: string[] = [];
     const { sweepStore } = model.sweepDeps(new Date());
     await model.apply([created('channel', 'chan_1', { dataRetentionDays: 1 })]);
-    await watermarksOf(model.control).insertOne({ _id: 1, completeTo: new Date() });
+    await model.setWatermark();
     const readConversations: SweepStore['readConversations'] = async (_channel, _after, createdUpTo) => {
       sweeps.push(createdUpTo ? 'expired' : 'all');
       nowMs += createdUpTo ? 3_000 : completeTakesMs;
@@ -111,11 +110,7 @@ describe('the sweeper of a projector', () => {
   });
 
   test('stops within a page, however many pages its sweep has left', async () => {
-    await watermarksOf(model.control).updateOne(
-      { _id: 1 },
-      { $set: { completeTo: new Date() } },
-      { upsert: true },
-    );
+    await model.setWatermark();
     const begun = Promise.withResolvers<void>();
     const pagesMax = 500;
     let pages = 0;
