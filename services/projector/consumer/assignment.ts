@@ -47,16 +47,14 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
   const paused = new Set<string>();
   const resting = new Set<PartitionWorker>();
-  let ownId = '';
-  let isStopping = false;
+  let [ownId, isStopping] = ['', false];
   /** Pauses the partition of a worker or resumes it: it is fetched below its share of the memory, up to its load end. */
   const updateFetching = (worker: PartitionWorker): void => {
     const { topic, partition, nextFetchOffset } = worker;
     const key = partitionKey(worker);
     if (assigned.get(key) !== worker || nextFetchOffset === null) return;
-    const hasRoom = worker.queuedBytes() <= shareBytes();
-    const isFetched = !isStopping && !resting.has(worker);
-    const isDue = isFetched && hasRoom && nextFetchOffset < positions.loadEnd(key);
+    const hasRoom = !resting.has(worker) && worker.queuedBytes() <= shareBytes();
+    const isDue = !isStopping && hasRoom && nextFetchOffset < positions.loadEnd(key);
     if (isDue !== paused.has(key)) return;
     paused[isDue ? 'delete' : 'add'](key);
     ignoreRestart(() => consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]));
@@ -101,8 +99,7 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
       worker.progressCount += 1;
       resting.add(worker);
       updateFetching(worker);
-      const end = () => void (resting.delete(worker) && updateFetching(worker));
-      setTimeout(end, restMs).unref();
+      setTimeout(() => void (resting.delete(worker) && updateFetching(worker)), restMs).unref();
     },
     /** Pauses every partition, so that no fetch is wasted, and stops the workers, each within `graceMs`. */
     stop: (graceMs: number): Promise<unknown> => {

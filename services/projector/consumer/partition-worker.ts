@@ -67,6 +67,9 @@ type Signals = { stopping: AbortSignal; revoked: AbortSignal };
 /** After this long, a batch that is applied in parts gives its memory back, so that no other partition waits for it. */
 const parkAfterMs = 1_000;
 
+const notTaken = 'could not decompress the batch; retrying';
+const notApplied = 'could not apply the batch; retrying (no record is skipped)';
+
 export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorker {
   const { queue } = deps;
   const [stopping, revoked] = [new AbortController(), new AbortController()];
@@ -80,13 +83,11 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
     while (!signals.stopping.aborted && !queue.isEmpty()) {
       await waitForTurn(deps, self, signals, work);
       if (signals.stopping.aborted) return;
-      const take = () => queue.take(self.position ?? 0);
-      const { records, nextOffset } = await retry('could not decompress the batch; retrying', take);
+      const { records, nextOffset } = await retry(notTaken, () => queue.take(self.position ?? 0));
       if (signals.stopping.aborted) return;
       const parkTimer = setTimeout(queue.park, parkAfterMs);
       const apply = createAttempt(deps, self, signals, work, records);
-      const failed = 'could not apply the batch; retrying (no record is skipped)';
-      const applied = await retry(failed, apply).finally(() => {
+      const applied = await retry(notApplied, apply).finally(() => {
         clearTimeout(parkTimer);
         queue.release();
       });
@@ -119,9 +120,7 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
       queue.push(batches, nextOffset);
       wake();
     },
-    start: (offset) => {
-      self.position = self.nextFetchOffset = offset;
-    },
+    start: (offset) => void (self.position = self.nextFetchOffset = offset),
     stop: async (graceMs) => {
       stopping.abort();
       queue.close();

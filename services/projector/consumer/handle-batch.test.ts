@@ -1,0 +1,126 @@
+import { given, idle } from '../../../tests/support/given-assignment.ts';
+import { takeSnapshot } from './progress.ts';
+
+describe('a fetched batch', () => {
+  it.each<[string, number | null, Parameters<ReturnType<typeof given>['deliver']>, object]>([
+    ['is dropped before its partition has a start offset', null, [0, [0, 1], 1], { position: null }],
+    [
+      'is applied if it was fetched from the next offset',
+      5,
+      [5, [5, 7], 8],
+      { applied: [5, 7], resolved: ['8'], position: 9 },
+    ],
+    [
+      'advances the position even if it holds control records alone',
+      5,
+      [5, [], 6],
+      { resolved: ['6'], position: 7 },
+    ],
+    ['is dropped if a seek has happened since', 5, [5, [5], 5, true], { position: 5 }],
+  ])('%s', async (_, startOffset, batch, expected) => {
+    const { assign, applied, seeks, resolved, deliver, fetchedRecords } = given();
+    const worker = assign();
+    if (startOffset !== null) worker.start(startOffset);
+    deliver(...batch);
+    await idle();
+    const nothingHappens = { applied: [], seeks: [], resolved: [] };
+    expect({ applied, seeks, resolved, position: worker.position }).toEqual({
+      ...nothingHappens,
+      ...expected,
+    });
+    expect(fetchedRecords()).toBe(applied.length);
+  });
+
+  it.each([
+    ['before', 0, [0, 1], 1],
+    ['after', 9, [9], 9],
+    ['after, with control records only,', 9, [], 9],
+  ])(
+    'fetched from %s the next offset is not applied, and the next offset is fetched again',
+    async (_, from, offsets, to) => {
+      const { assignment, assign, applied, seeks, resolved, deliver } = given();
+      const worker = assign();
+      worker.start(5);
+      assignment.committedOffsets.set('t/0', 5);
+      deliver(from, offsets, to);
+      await idle();
+      expect({ applied, seeks, resolved, position: worker.position }).toEqual({
+        applied: [],
+        seeks: ['5'],
+        resolved: [],
+        position: 5,
+      });
+      // and the offset is committed again, since kafkajs may have committed another
+      expect(assignment.committedOffsets.has('t/0')).toBe(false);
+    },
+  );
+
+  it('is applied up to the end of the load only, and the rest is fetched after the load', async () => {
+    const { positions, assign, start, paused, applied, resolved, deliver } = given();
+    positions.load(new Map([['t/0', 2]]));
+    const worker = assign();
+    start(worker);
+    expect([...paused]).toEqual([]);
+    deliver(0, [0, 1, 4, 5], 6);
+    const position = () => worker.position;
+    while (position() !== 4) await idle();
+    expect({ applied, resolved, paused: [...paused] }).toEqual({
+      applied: [0, 1],
+      resolved: ['3'],
+      paused: ['t/0'],
+    });
+    // The fetch in progress may bring a batch that begins before the next offset, which does not move back.
+    positions.load(new Map([['t/0', 3]]));
+    deliver(4, [3], 3);
+    expect(worker.nextFetchOffset).toBe(4);
+    positions.load(null);
+    expect([...paused]).toEqual([]);
+    deliver(4, [4, 5], 6);
+    while (position() !== 7) await idle();
+    expect(applied).toEqual([0, 1, 4, 5]);
+  });
+});
+
+describe('a partition that its broker cannot read', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  it('is fetched again from the same offset once a second, names the cause, and is logged once', () => {
+    const { assignment, assign, start, paused, logged, resolved, seeks, deliver, deliverError } = given();
+    const worker = assign();
+    start(worker);
+    const cause = () => takeSnapshot(assignment.workers())[0]?.cause;
+    const counts: number[] = [];
+    for (let fetch = 0; fetch < 3; fetch += 1) {
+      expect([...paused]).toEqual([]);
+      deliverError(0, 'KAFKA_STORAGE_ERROR');
+      counts.push(worker.progressCount);
+      expect([[...paused], cause()]).toEqual([['t/0'], 'unreadable']);
+      jest.advanceTimersByTime(1_000);
+    }
+    expect({ next: worker.nextFetchOffset, resolved, seeks }).toEqual({ next: 0, resolved: [], seeks: [] });
+    // and its projector is alive, since a restart would not help
+    expect(counts).toEqual([1, 2, 3]);
+    deliverError(0, 'CORRUPT_MESSAGE');
+    expect(logged).toEqual([
+      expect.stringContaining('KAFKA_STORAGE_ERROR'),
+      expect.stringContaining('CORRUPT_MESSAGE'),
+    ]);
+    deliver(0, [0], 0);
+    expect(cause()).toBe('backlog');
+  });
+
+  it('stays paused if it is assigned again meanwhile, or its projector stops', async () => {
+    const { assignment, assign, start, paused, deliverError } = given();
+    start(assign());
+    deliverError(0, 'UNKNOWN');
+    const next = assign();
+    jest.advanceTimersByTime(1_000);
+    expect([...paused]).toEqual(['t/0']);
+    start(next);
+    deliverError(0, 'UNKNOWN');
+    await assignment.stop(0);
+    jest.advanceTimersByTime(1_000);
+    expect([...paused]).toEqual(['t/0']);
+  });
+});

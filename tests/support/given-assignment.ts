@@ -1,0 +1,106 @@
+import { pino } from 'pino';
+import type { EachBatchPayload, TopicPartitions } from 'kafkajs';
+import { rawBatch } from './example-responses.ts';
+import { partitionKey } from '../../shared/control/topic-partition.ts';
+import { createAssignment, type AssignmentDeps } from '../../services/projector/consumer/assignment.ts';
+import { handleBatch } from '../../services/projector/consumer/handle-batch.ts';
+import type { PartitionWorker } from '../../services/projector/consumer/partition-worker.ts';
+import { createPositions } from '../../services/projector/consumer/positions.ts';
+
+export const megabyte = 1024 * 1024;
+export const nothing = { events: 0, rejected: [], times: [] };
+export const idle = () => new Promise((resolve) => setImmediate(resolve));
+
+/** An assignment, the offsets that it applies, the partitions that kafkajs does not fetch, and the offsets sought. */
+export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
+  const positions = createPositions(() => 0);
+  const paused = new Set<string>();
+  const [applied, seeks, resolved]: [number[], string[], string[]] = [[], [], []];
+  let refusal: Error | null = null;
+  const logged: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) });
+  const keys = (some: TopicPartitions[]) =>
+    some.flatMap(({ topic, partitions }) =>
+      partitions.map((partition) => partitionKey({ topic, partition })),
+    );
+  const change = (some: unknown, by: (key: string) => void) => {
+    if (refusal) throw refusal;
+    keys(some as TopicPartitions[]).forEach(by);
+  };
+  const consumer = {
+    pause: (some: unknown) => change(some, (key) => paused.add(key)),
+    resume: (some: unknown) => change(some, (key) => paused.delete(key)),
+    seek: ({ offset }: { offset: string }) => void seeks.push(offset),
+  };
+  const assignment = createAssignment(
+    {
+      queuedBytesMax: 16 * megabyte,
+      apply: (topic, records, context) => {
+        applied.push(...records.map(({ position }) => position.offset));
+        return apply(topic, records, context);
+      },
+      positions,
+      prerequisitesOf: () => [],
+      onApplied: () => undefined,
+      logger,
+    },
+    consumer,
+  );
+  let members = 0;
+  /** The only worker of a new assignment of partition 0 of the topic; by default, the process is a new member. */
+  const assign = (member = `member ${(members += 1)}`): PartitionWorker => {
+    const [worker] = assignment.replace({ t: [0] }, member);
+    if (!worker) throw new Error('nothing is assigned');
+    return worker;
+  };
+  const start = (worker: PartitionWorker) => {
+    worker.start(0);
+    assignment.updateFetching(worker);
+  };
+  /** Queues one record, at the offset that the worker needs next. */
+  const fetched = (worker: PartitionWorker, bytes = 1) => {
+    const offset = worker.nextFetchOffset ?? 0;
+    const records = [{ offset, value: Buffer.alloc(bytes) }];
+    worker.nextFetchOffset = offset + 1;
+    worker.push([rawBatch({ baseOffset: offset, lastOffset: offset, records })], offset + 1);
+    assignment.updateFetching(worker);
+  };
+  let fetchedRecords = 0;
+  const onFetched = (_: string, records: number) => void (fetchedRecords += records);
+  const deliverMessages = (from: number, messages: object[], to: number, isStale = false) => {
+    const batch = { topic: 't', partition: 0, fetchedOffset: `${from}`, messages, lastOffset: () => `${to}` };
+    const payload = {
+      batch,
+      isStale: () => isStale,
+      isRunning: () => true,
+      resolveOffset: (offset: string) => void resolved.push(offset),
+    };
+    handleBatch({ logger, onFetched }, consumer, assignment, payload as unknown as EachBatchPayload);
+  };
+  /** Delivers one batch for each record that was fetched from `from`, holds these offsets, and ends at `to`. */
+  const deliver = (from: number, offsets: number[], to: number, isStale = false) => {
+    const messages = offsets.map((offset) => ({
+      offset: `${offset}`,
+      batch: rawBatch({ baseOffset: offset, lastOffset: offset, records: [{ offset }] }),
+    }));
+    deliverMessages(from, messages, to, isStale);
+  };
+  return {
+    assignment,
+    positions,
+    paused,
+    applied,
+    seeks,
+    resolved,
+    assign,
+    start,
+    fetched,
+    deliver,
+    /** Delivers the error of a broker that cannot read the partition at an offset. */
+    deliverError: (at: number, error: string) => deliverMessages(at, [{ offset: `${at}`, error }], at),
+    logged,
+    fetchedRecords: () => fetchedRecords,
+    /** From now on `pause` and `resume` throw. */
+    refuse: (error: Error | null) => (refusal = error),
+  };
+}
