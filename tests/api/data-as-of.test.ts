@@ -7,7 +7,7 @@ import { now, oneOfEach, urls } from './every-route.ts';
 import { startApi, useApi } from './test-api.ts';
 
 const clock = { nowMs: 0 };
-const api = useApi(oneOfEach(), { now, nowMs: () => clock.nowMs, monitored: true });
+const api = useApi(oneOfEach(), { now, nowMs: () => clock.nowMs });
 
 it('is never later than the clock of the store, even if the stored watermark is', async () => {
   const [since, future] = [await storeTime(api.store.control), new Date(Date.now() + dayMs)];

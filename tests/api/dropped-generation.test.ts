@@ -11,7 +11,7 @@ let active = 1;
 const documents = oneOfEach();
 // Before `useApi`, whose own hook closes the client.
 afterAll(() => generationDatabase(api.store.control.client, api.store.name, active).dropDatabase());
-const api = useApi(documents, { now, nowMs: () => clock.nowMs, monitored: true });
+const api = useApi(documents, { now, nowMs: () => clock.nowMs });
 /** Switches to a new generation with the same documents, and drops the active one at once: it ends in `state`. */
 async function dropActive(state: 'dropping' | 'dropped') {
   const { control, name } = api.store;

@@ -5,7 +5,7 @@ const count = 40;
 const content = 'x'.repeat(900_000);
 const ids = Array.from({ length: count }, (_, index) => `msg_${String(index).padStart(3, '0')}`);
 
-const api = useApi({ conversation: [build.conversation({ id: 'conv_1' })] }, { monitored: true });
+const api = useApi({ conversation: [build.conversation({ id: 'conv_1' })] });
 
 // Each is inserted by itself: together they exceed one message to the store.
 beforeAll(async () => {

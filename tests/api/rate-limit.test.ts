@@ -1,29 +1,23 @@
+import type { ApiConfig } from '../../services/api/config.ts';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import * as build from './builders.ts';
 import { errorOf, startApi, tokens, useApi, type TestApi } from './test-api.ts';
 
-const windowSeconds = 60;
 const clock = { nowMs: 1_000 };
-const shared = useApi({ ticket: [build.ticket({ id: 'ti_1' })] }, { monitored: true });
+const shared = useApi({ ticket: [build.ticket({ id: 'ti_1' })] });
 let api: TestApi;
 
-const start = async (requests: number, failureRequests = 0, requestsMax = 500) => {
-  api = await startApi(shared.store, {
-    limit: { requests, windowSeconds },
-    failureRequests,
-    requestsMax,
-    nowMs: () => clock.nowMs,
-  });
+const start = async (settings: Partial<ApiConfig>) => {
+  api = await startApi(shared.store, { settings, nowMs: () => clock.nowMs });
 };
 afterEach(() => api?.close());
 
 const limits = ({ headers }: { headers: Headers }) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`ratelimit-${name}`) ?? Number.NaN));
-const policy = `20;w=${windowSeconds}`;
 
 describe('the limit of a key', () => {
   it('is reported in every authenticated response, whatever its status', async () => {
-    await start(20);
+    await start({ RATE_LIMIT_REQUESTS: 20 });
     let remaining = 20;
     for (const [path, method, status] of [
       ['/v1/tickets', 'GET', 200],
@@ -38,7 +32,7 @@ describe('the limit of a key', () => {
       const answer = await api.get(path, { method });
       remaining -= 1;
       expect([path, answer.status, ...limits(answer)]).toEqual([path, status, 20, remaining, 60]);
-      expect(answer.headers.get('ratelimit-policy')).toBe(policy);
+      expect(answer.headers.get('ratelimit-policy')).toBe('20;w=60');
     }
     for (const token of [null, 'nonsense', 'svc_live_unknown']) {
       expect((await api.get('/v1/tickets', { token })).headers.has('ratelimit-limit')).toBe(false);
@@ -46,7 +40,7 @@ describe('the limit of a key', () => {
   });
 
   it('refuses further requests of the key until Retry-After has passed; other keys are not affected', async () => {
-    await start(2);
+    await start({ RATE_LIMIT_REQUESTS: 2 });
     await api.get('/v1/tickets');
     clock.nowMs += 20_500;
     await api.get('/v1/tickets');
@@ -68,7 +62,7 @@ describe('the limit of a key', () => {
 });
 
 it('a request that is refused because too many are in progress does not count against the window', async () => {
-  await start(1, 0, 0);
+  await start({ RATE_LIMIT_REQUESTS: 1, API_REQUESTS_MAX: 0 });
   const refused = [await api.get('/v1/tickets'), await api.get('/v1/tickets')];
   expect(refused.map(({ status }) => status)).toEqual([503, 503]);
   expect(refused.map(({ headers }) => headers.has('ratelimit-remaining'))).toEqual([false, false]);
@@ -79,7 +73,7 @@ describe('the limit of an address that guesses keys', () => {
     api.get('/v1/tickets', { token, headers: { 'X-Forwarded-For': address } });
 
   it('refuses further invalid keys, malformed ones included, until the window has passed', async () => {
-    await start(0, 3);
+    await start({ AUTH_FAILURE_LIMIT: 3 });
     const statuses = [];
     for (const token of ['svc_live_1', tokens.archived, 'nonsense', 'svc_live_2', 'nonsense']) {
       statuses.push((await guess('192.0.2.1', token)).status);
@@ -100,7 +94,7 @@ describe('the limit of an address that guesses keys', () => {
   });
 
   it('admits every valid key, cached or not, and counts none of them', async () => {
-    await start(0, 2);
+    await start({ AUTH_FAILURE_LIMIT: 2 });
     for (let index = 0; index < 5; index += 1) expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
     for (const status of [401, 401, 429, 429]) expect((await guess('192.0.2.1')).status).toBe(status);
     clock.nowMs += 30_000;

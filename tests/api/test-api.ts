@@ -8,13 +8,12 @@ import { selfSigned } from '../../infra/certificate.ts';
 import { startApi as startService } from '../../services/api/api.ts';
 import { readApiConfig, type ApiConfig } from '../../services/api/config.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
-import type { RateLimit } from '../../services/api/rate-limit/rate-limiter.ts';
 import { createReadBudget } from '../../services/api/store/read-budget.ts';
 import { createReaders } from '../../services/api/store/reader.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
 import { apiKey, fill, type Documents } from './builders.ts';
-import { watchOrganizations } from './named-organizations.ts';
+import { commandFaults } from './command-faults.ts';
 
 /** Tokens of the keys in every test store: two organizations, one archived key. */
 export const tokens = {
@@ -59,20 +58,11 @@ export async function startStore(documents: Documents = {}, url = mongoUrl()) {
 export type TestStore = Awaited<ReturnType<typeof startStore>>;
 
 type Options = {
-  limit?: RateLimit;
-  /** Invalid keys that one address may try in a window. */
-  failureRequests?: number;
+  settings?: Partial<ApiConfig>;
   nowMs?: () => number;
   now?: () => Date;
   /** Whether the API serves TLS, with a self-signed certificate. */
   hasTls?: boolean;
-  scanEntriesMax?: number;
-  requestsMax?: number;
-  /** Traces requests, as `REQUEST_TRACES` does. */
-  traced?: boolean;
-  keylessTracesMax?: number;
-  /** `useApi` records the commands that the API sends to the store. */
-  monitored?: boolean;
 };
 
 /** The reader factory with the default limits of the API. */
@@ -86,27 +76,20 @@ export const testReaders = (
     nowMs: () => performance.now(),
   });
 
-/** The default configuration on a free port behind a trusted proxy; without limits and traces unless a test sets them. */
-function testConfig(name: string, options: Options): ApiConfig {
+/** The default configuration on a free port behind a trusted proxy, without limits and traces. */
+function testConfig(name: string): ApiConfig {
   const result = readApiConfig({
     MONGODB_URL: mongoUrl(),
     DATABASE_NAME: name,
     API_HOST: '127.0.0.1',
     API_PORT: '0',
     API_TRUSTED_PROXIES: '127.0.0.0/8',
-    AUTH_FAILURE_LIMIT: String(options.failureRequests ?? 0),
-    RATE_LIMIT_REQUESTS: String(options.limit?.requests ?? 0),
-    RATE_LIMIT_WINDOW_SECONDS: String(options.limit?.windowSeconds ?? 60),
-    REQUEST_TRACES: String(options.traced ?? false),
-    REQUEST_TRACES_KEYLESS_MAX: String(options.keylessTracesMax ?? 1_000),
+    AUTH_FAILURE_LIMIT: '0',
+    RATE_LIMIT_REQUESTS: '0',
+    REQUEST_TRACES: 'false',
   });
   if ('errors' in result) throw new Error(result.errors.join('\n'));
-  const { config } = result;
-  return {
-    ...config,
-    API_SCAN_ENTRIES_MAX: options.scanEntriesMax ?? config.API_SCAN_ENTRIES_MAX,
-    API_REQUESTS_MAX: options.requestsMax ?? config.API_REQUESTS_MAX,
-  };
+  return result.config;
 }
 
 /** The API in this process, with the same client for data and for keys unless a test has two. Its requests come from a trusted proxy. */
@@ -116,7 +99,7 @@ export async function startApi(
 ) {
   const metrics = createMetrics();
   const { address, spec, closers } = await startService({
-    config: testConfig(name, options),
+    config: { ...testConfig(name), ...options.settings },
     mongo: client,
     authMongo: authClient,
     credentials: options.hasTls ? await selfSigned() : null,
@@ -135,32 +118,34 @@ export async function startApi(
 
 export type TestApi = Awaited<ReturnType<typeof startApi>>;
 
-/** A client of the store, and the commands that it has sent. */
+/** A client of the store, the commands that it has sent, and their faults. */
 function monitoredMongo() {
   const client = monitorCommands(createMongo(mongoUrl(), 'api-tests'));
   const commands: CommandStartedEvent[] = [];
-  client.on('commandStarted', (event) => commands.push(event));
-  return { client, commands };
+  const faults = new Set<string>();
+  client.on('commandStarted', (event) => {
+    commands.push(event);
+    for (const fault of commandFaults(event)) faults.add(fault);
+  });
+  return { client, commands, faults };
 }
 
 /**
- * The API on a store of its own for the tests of one file. The members are set when the first test begins. Each of its
- * commands on documents must name its organization.
+ * The API on a store of its own for the tests of one file. The members are set when the first test begins. None of its
+ * commands may have a fault.
  */
 export function useApi(documents: Documents = {}, options: Options = {}) {
   const api = {} as TestApi & { store: TestStore } & ReturnType<typeof monitoredMongo>;
-  let unnamed = new Set<string>();
   beforeAll(async () => {
     const store = await startStore(documents);
-    const mongo = options.monitored ? monitoredMongo() : { client: store.client, commands: [] };
-    unnamed = watchOrganizations(mongo.client);
+    const mongo = monitoredMongo();
     Object.assign(api, await startApi({ ...store, ...mongo }, options), mongo, { store });
   });
   afterAll(async () => {
     await api.close();
-    if (options.monitored) await api.client.close();
+    await api.client.close();
     await api.store.close();
-    expect([...unnamed]).toEqual([]);
+    expect([...api.faults]).toEqual([]);
   });
   return api;
 }

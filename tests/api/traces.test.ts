@@ -5,7 +5,7 @@ import { runCli } from '../support/run-cli.ts';
 import * as build from './builders.ts';
 import { mongoUrl, startApi, tokens, useApi, type Answer } from './test-api.ts';
 
-const api = useApi({ ticket: [build.ticket({ id: 'ti_1' })] }, { traced: true });
+const api = useApi({ ticket: [build.ticket({ id: 'ti_1' })] }, { settings: { REQUEST_TRACES: true } });
 
 const batches = () => requestTracesOf(api.store.control);
 
@@ -125,9 +125,7 @@ it('a trace is printed for the operator by `cli trace`', async () => {
 it('a flood without a key, or above the rate limit, stores no more traces per minute than configured', async () => {
   const clock = { nowMs: 0 };
   const limited = await startApi(api.store, {
-    traced: true,
-    keylessTracesMax: 10,
-    limit: { requests: 5, windowSeconds: 60 },
+    settings: { REQUEST_TRACES: true, REQUEST_TRACES_KEYLESS_MAX: 10, RATE_LIMIT_REQUESTS: 5 },
     nowMs: () => clock.nowMs,
   });
   const ids: Record<string, string[]> = { served: [], refused: [] };

@@ -38,7 +38,7 @@ describe('the client and the API', () => {
       channel: [build.channel({ id: 'chan_1' })],
       qa: ['qa_1', 'qa_2'].map((id) => build.qa({ id })),
     },
-    { limit: { requests: 1_000, windowSeconds: 60 } },
+    { settings: { RATE_LIMIT_REQUESTS: 1_000 } },
   );
   beforeAll(() => build.dataAsOf(api.store.control, new Date('2026-03-01T12:00:00.123Z')));
 

@@ -25,7 +25,7 @@ const answering = (answers: (() => Response | Promise<Response>)[]): typeof fetc
 
 test('paging beyond the rate limit waits for Retry-After, continues at the same page, and counts no failure', async () => {
   let nowMs = 0;
-  const api = await serve(store, { limit: { requests: 1, windowSeconds: 60 }, nowMs: () => nowMs });
+  const api = await serve(store, { settings: { RATE_LIMIT_REQUESTS: 1 }, nowMs: () => nowMs });
   const { client, waitsMs, asked } = connect({
     baseUrl: api.url,
     retries: 1,
