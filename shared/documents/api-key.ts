@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { exampleInstant, instant, name, optional, prefixedId } from './fields.ts';
+import { instant, name, optional, prefixedId } from './fields.ts';
 
 /** The state of an API key. It holds the hash of the token, never the token. */
 export const apiKeyState = z.object({
@@ -23,14 +23,6 @@ export const apiKey = {
   topic: 'api-keys',
   idPrefix: 'key_',
   state: apiKeyState,
-  example: {
-    id: 'key_1',
-    name: 'CI',
-    mode: 'live',
-    tokenSha256: 'AB'.repeat(32),
-    access: 'read',
-    createdAt: exampleInstant,
-  },
   collection: 'apiKeys',
   indexes: [{ name: 'token', key: { 'state.tokenSha256': 1 } }, tombstoneIndex],
   sortKeys: () => ({}),

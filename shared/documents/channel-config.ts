@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { exampleInstant, anyId, instant, listOf, longText, name, optional, shortText } from './fields.ts';
+import { anyId, instant, listOf, longText, name, optional, shortText } from './fields.ts';
 
 const sendingDomain = z.union([
   z.object({ hosted: z.literal(true) }),
@@ -75,18 +75,3 @@ export const channelConfig = { email, chatbot, form };
 export type EmailConfig = z.output<typeof email>;
 export type ChatbotConfig = z.output<typeof chatbot>;
 export type FormConfig = z.output<typeof form>;
-
-/** The configuration of the example, with secrets that parsing drops. */
-export const exampleEmailConfig = {
-  inbox: 'help@example.com',
-  displayName: 'Help',
-  provider: 'microsoft',
-  connection: {
-    status: 'connected',
-    lastSyncedAt: exampleInstant,
-    credentials: 'canary',
-    syncState: { a: 'canary' },
-  },
-  aiMode: { mode: 'off' },
-  signatures: { useForNewMessages: true, useForReplies: false },
-} as const;

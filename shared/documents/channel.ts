@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { channelConfig, exampleEmailConfig } from './channel-config.ts';
+import { channelConfig } from './channel-config.ts';
 import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { exampleInstant, anyId, instant, name, optional, prefixedId } from './fields.ts';
+import { anyId, instant, name, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const channelTypes = ['chatbot', 'email', 'form'] as const;
@@ -62,23 +62,6 @@ export const channel = {
   topic: 'channels',
   idPrefix: '',
   state: channelState,
-  example: {
-    id: 'chan_1',
-    type: 'email',
-    name: 'Help',
-    createdAt: exampleInstant,
-    updatedAt: exampleInstant,
-    settings: {
-      aiSummary: { enabled: false },
-      urgency: { enabled: false },
-      insights: { enabled: false },
-      topics: { enabled: false },
-      aiDisclosure: { enabled: false },
-      utmTagging: { enabled: false },
-      autoResolve: {},
-    },
-    email: exampleEmailConfig,
-  },
   collection: 'channels',
   indexes: [
     { name: 'created', key: { orgId: 1, byCreated: 1 } },

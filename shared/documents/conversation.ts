@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChannelType } from './channel.ts';
 import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { exampleInstant, anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
+import { anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const conversationRoles = ['primary', 'side'] as const;
@@ -59,20 +59,6 @@ export const conversation = {
   topic: 'conversations',
   idPrefix: 'conv_',
   state: conversationState,
-  example: {
-    id: 'conv_1',
-    ticketId: 'ti_1',
-    role: 'primary',
-    title: 'T',
-    status: 'archived',
-    supportLevel: 'ai',
-    channelId: 'chan_1',
-    contactId: 'con_1',
-    topicIds: [],
-    tagIds: [],
-    createdAt: exampleInstant,
-    updatedAt: exampleInstant,
-  },
   collection: 'conversations',
   indexes: [
     { name: 'ticket', key: { 'state.ticketId': 1, orgId: 1, byCreated: 1 } },

@@ -52,8 +52,6 @@ export type Entity<State> = {
   idPrefix: string;
   /** The schema of `data` in its events. */
   state: z.ZodType<State>;
-  /** One valid state of an event, with the required fields, for tests. */
-  example: { id: string } & Record<string, unknown>;
   collection: string;
   indexes: readonly (IndexDescription & { name: string })[];
   sortKeys: (state: State) => SortKeys;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { exampleInstant, anyId, instant, listOf, name, optional, prefixedId, text } from './fields.ts';
+import { anyId, instant, listOf, name, optional, prefixedId, text } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const messageTypes = ['chat', 'email'] as const;
@@ -40,14 +40,6 @@ export const message = {
   topic: 'messages',
   idPrefix: 'msg_',
   state: messageState,
-  example: {
-    id: 'msg_1',
-    conversationId: 'conv_1',
-    type: 'chat',
-    role: 'user',
-    attachments: [],
-    createdAt: exampleInstant,
-  },
   collection: 'messages',
   indexes: [
     { name: 'thread', key: { 'state.conversationId': 1, orgId: 1, byCreated: 1 } },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { exampleInstant, anyId, instant, listOf, longText, optional, prefixedId, text } from './fields.ts';
+import { anyId, instant, listOf, longText, optional, prefixedId, text } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 /** The state of a knowledge-base entry. Its question variations are kept sorted by code point. */
@@ -26,14 +26,6 @@ export const qa = {
   topic: 'knowledge-qas',
   idPrefix: '',
   state: qaState,
-  example: {
-    id: 'any',
-    question: 'Q',
-    questionVariations: [],
-    answer: 'A',
-    createdAt: exampleInstant,
-    updatedAt: exampleInstant,
-  },
   collection: 'qas',
   indexes: [{ name: 'created', key: { orgId: 1, byCreated: 1 } }, tombstoneIndex],
   sortKeys: ({ id, createdAt }: Qa) => ({ byCreated: sortKey(createdAt, id) }),

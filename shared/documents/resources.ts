@@ -1,15 +1,11 @@
 import type { z } from 'zod';
-import { agent } from './agent.ts';
 import { apiKey } from './api-key.ts';
 import { channel } from './channel.ts';
-import { contact } from './contact.ts';
 import { conversation } from './conversation.ts';
+import { agent, contact, tag, topic, user } from './embedded.ts';
 import { message } from './message.ts';
 import { qa } from './qa.ts';
-import { tag } from './tag.ts';
 import { ticket } from './ticket.ts';
-import { topic } from './topic.ts';
-import { user } from './user.ts';
 import type { Entity } from './entity.ts';
 
 /** Every entity, in the order of the event contract. Topics, ids, collections and types follow from this table. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ConversationRole, ConversationStatus } from './conversation.ts';
 import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { exampleInstant, anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
+import { anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const ticketStatuses = ['open', 'snoozed', 'resolved', 'assumed_resolved', 'closed'] as const;
@@ -62,16 +62,6 @@ export const ticket = {
   topic: 'tickets',
   idPrefix: 'ti_',
   state: ticketState,
-  example: {
-    id: 'ti_1',
-    title: 'T',
-    status: 'open',
-    requesterId: 'con_1',
-    tagIds: [],
-    topicIds: [],
-    createdAt: exampleInstant,
-    updatedAt: exampleInstant,
-  },
   collection: 'tickets',
   indexes: [
     { name: 'created', key: { orgId: 1, byCreated: 1, byUpdated: 1 } },

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { projectionVersion } from '../../shared/control/generations.ts';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
-import { resources } from '../../shared/documents/resources.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
+import { exampleId } from '../support/example-states.ts';
 import type { Documents } from './builders.ts';
 
 type Golden = Record<Kind, { state: { id: string }; sortKeys: object; joined: { joined: object } }>;
@@ -47,11 +47,8 @@ export function oneOfEach(further: Documents = {}, { suffix, orgId } = owner, ve
 }
 
 /** A path with the id of the example, whose collection its second segment names. */
-function fill(path: string, suffix: string): string {
-  const segment = path.split('/')[2];
-  const resource = Object.values(resources).find(({ collection }) => collection === segment);
-  return path.replace(':id', `${resource?.example.id}${suffix}`);
-}
+const fill = (path: string, suffix: string) =>
+  path.replace(':id', `${exampleId(path.split('/')[2])}${suffix}`);
 
 /** Every route, with the path of a golden document, and of one of the other organization. */
 export const routes = createRoutes({ now, brand: 'svc' }).map((route) => ({

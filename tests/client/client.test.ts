@@ -3,10 +3,10 @@ import { createClient, type Client, type Page, type TicketItem } from '../../cli
 import { ApiError, ConnectionError } from '../../clients/typescript/src/errors.ts';
 import { version } from '../../clients/typescript/src/generated/version.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
-import { resources } from '../../shared/documents/resources.ts';
 import * as build from '../api/builders.ts';
 import { urls } from '../api/every-route.ts';
 import { tokens, useApi } from '../api/test-api.ts';
+import { exampleId } from '../support/example-states.ts';
 import { connect, failureOf, takeAll } from './test-client.ts';
 
 test('the generated types match openapi.json, and the version matches package.json', async () => {
@@ -20,7 +20,7 @@ type Method = (id?: string) => PromiseLike<Answer>;
 const callsOf = (client: object) =>
   Object.entries(client as Record<string, Record<string, Method | { list: Method }>>).flatMap(
     ([group, methods]) => {
-      const id = Object.values(resources).find(({ collection }) => collection === group)?.example.id;
+      const id = exampleId(group);
       return Object.entries(methods).map(([name, method]) => {
         if (typeof method !== 'function') return () => method.list(id);
         return () => (name === 'list' ? method() : method(id));
