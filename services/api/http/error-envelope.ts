@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import type { ApiError } from './api-error.ts';
-import { errorCatalogue, type ErrorCode, type ErrorType } from './error-catalogue.ts';
+import { errorCatalogue, type ErrorCode } from './error-catalogue.ts';
 
-export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
+export const errorCodes = Object.keys(errorCatalogue) as ErrorCode[];
 
-const types = [...new Set(Object.values(errorCatalogue).map(({ type }) => type))] as [
-  ErrorType,
-  ...ErrorType[],
-];
+const types = [...new Set(Object.values(errorCatalogue).map(({ type }) => type))];
 
 const error = z
   .strictObject({

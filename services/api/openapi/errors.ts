@@ -6,7 +6,10 @@ import { headers } from './headers.ts';
 import { toJsonSchema } from './json-schema.ts';
 import type { Response } from './types.ts';
 
-type ErrorResponseSettings = { docs: DocsLocation; headersOf: (status: number) => Response['headers'] };
+export type ErrorResponseSettings = {
+  docs: DocsLocation;
+  headersOf: (status: number) => Response['headers'];
+};
 
 /** Codes that any endpoint may answer: all except those of parameters and resources. */
 export const commonErrors = errorCodes.filter((code) => {
@@ -21,38 +24,33 @@ export const publicErrors = commonErrors.filter((code) => {
 });
 
 /** One response per status among `codes`, with all codes of that status. */
-export function errorResponses(
+export const errorResponses = (
   settings: ErrorResponseSettings,
   codes: ErrorCode[],
-): Record<string, Response> {
-  const byStatus = new Map<number, [ErrorCode, ...ErrorCode[]]>();
-  for (const code of codes) {
-    const { status } = errorCatalogue[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code] as [ErrorCode, ...ErrorCode[]]);
-  }
-  return Object.fromEntries(
-    [...byStatus]
-      .toSorted(([a], [b]) => a - b)
-      .map(([status, found]) => [String(status), errorResponse(settings, status, found)]),
+): Record<string, Response> =>
+  Object.fromEntries(
+    codes.map((code) => {
+      const { status } = errorCatalogue[code];
+      const alike = codes.filter((other) => errorCatalogue[other].status === status);
+      return [String(status), errorResponse(settings, status, alike)];
+    }),
   );
-}
 
 export function errorResponse(
   { docs, headersOf }: ErrorResponseSettings,
   status: number,
-  codes: [ErrorCode, ...ErrorCode[]],
+  codes: ErrorCode[],
 ): Response {
-  const examples = codes.map((code) => [
-    code,
-    { summary: errorCatalogue[code].message, value: errorExample(docs, code) },
-  ]);
+  const examples = codes.map(
+    (code) => [code, { summary: errorCatalogue[code].message, value: errorExample(docs, code) }] as const,
+  );
   return {
     description: `${STATUS_CODES[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
     headers: headersOf(status),
     content: {
       'application/json': {
         schema: toJsonSchema(errorEnvelopeSchema).schema,
-        examples: Object.fromEntries(examples) as Record<string, { summary: string; value: unknown }>,
+        examples: Object.fromEntries(examples),
       },
     },
   };

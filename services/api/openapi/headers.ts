@@ -1,21 +1,19 @@
 import { commonHeaders, strictTransportSecurity } from '../http/headers.ts';
+import { allowedMethods } from '../http/methods.ts';
 import type { JsonSchema } from './json-schema.ts';
 import type { Header, Reference, Response } from './types.ts';
 
 type Headers = Response['headers'];
 
-const text = (description: string, schema: JsonSchema, example: string): Header => ({
-  description,
-  required: true,
-  schema: { type: 'string', ...schema },
-  example,
-});
-const count = (description: string, minimum: number, example: string): Header => ({
-  description,
-  required: true,
-  schema: { type: 'integer', minimum },
-  example,
-});
+const header = (description: string, schema: JsonSchema, example: string): Header => {
+  return { description, required: true, schema, example };
+};
+const text = (description: string, schema: JsonSchema, example: string) =>
+  header(description, { type: 'string', ...schema }, example);
+const count = (description: string, minimum: number, example: string) =>
+  header(description, { type: 'integer', minimum }, example);
+/** A header that always has the same value. */
+export const fixed = (description: string, value: string) => text(description, { const: value }, value);
 
 /** Every header that a response may have, except those of the transport. */
 export const headers = {
@@ -29,12 +27,11 @@ export const headers = {
     { format: 'date-time', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' },
     '2026-01-31T12:41:03.218Z',
   ),
-  'Cache-Control': text(
+  'Cache-Control': fixed(
     'Only the client may cache the response, and must revalidate it before each use.',
-    { const: commonHeaders['Cache-Control'] },
     commonHeaders['Cache-Control'],
   ),
-  'X-Content-Type-Options': text('Forbids content-type sniffing.', { const: 'nosniff' }, 'nosniff'),
+  'X-Content-Type-Options': fixed('Forbids content-type sniffing.', 'nosniff'),
   'RateLimit-Limit': count('The number of requests that the key may make in one window.', 1, '100'),
   'RateLimit-Remaining': count('The number of requests that the key may still make now.', 0, '87'),
   'RateLimit-Reset': count(
@@ -60,19 +57,14 @@ export const headers = {
   ),
   Vary: text('The request headers on which the response depends.', {}, 'Accept-Encoding'),
   'Strict-Transport-Security': {
-    ...text(
+    ...fixed(
       'Tells clients to use HTTPS only. Every response over TLS has this header.',
-      { const: strictTransportSecurity },
       strictTransportSecurity,
     ),
     required: false,
   },
-  Allow: text(
-    'The methods that the endpoint supports.',
-    { const: 'GET, HEAD, OPTIONS' },
-    'GET, HEAD, OPTIONS',
-  ),
-  'WWW-Authenticate': text('The authentication scheme.', { const: 'Bearer' }, 'Bearer'),
+  Allow: fixed('The methods that the endpoint supports.', allowedMethods),
+  'WWW-Authenticate': fixed('The authentication scheme.', 'Bearer'),
 } satisfies Record<string, Header>;
 
 type HeaderName = keyof typeof headers;

@@ -1,35 +1,22 @@
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import type { ApiConfig } from '../config.ts';
-import type { DocsLocation } from '../http/error-envelope.ts';
 import { readTimeoutMs } from '../store/deadline.ts';
 
 /** The settings that the OpenAPI document contains. */
-export type SpecSettings = {
-  docs: DocsLocation;
-  keyPrefix: string;
-  /** The name of the package of the TypeScript client. */
-  clientPackage: string;
-  /** Requests that a key may make in one window; 0 = no limit. */
-  limit: { requests: number; windowSeconds: number };
-};
-
-/** The settings that only the document contains. */
-export type DocumentSettings = SpecSettings & {
-  /** Requests that a key may have in progress while the service has room. */
-  inProgressMax: number;
-  /** How long a request can be traced; null if requests are not traced. */
-  traceDays: number | null;
-};
-
-export const specSettings = (config: ApiConfig): DocumentSettings => ({
+export const specSettings = (config: ApiConfig) => ({
   docs: { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL },
   keyPrefix: config.KEY_PREFIX,
   clientPackage: config.CLIENT_PACKAGE,
   limit: { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS },
-  // An eighth: half of its organization's quarter.
+  /** Requests that a key may have in progress while the service has room: half of its organization's quarter. */
   inProgressMax: Math.max(1, Math.floor(config.API_REQUESTS_MAX / 8)),
+  /** How long a request can be traced; null if requests are not traced. */
   traceDays: config.REQUEST_TRACES ? config.REQUEST_TRACE_DAYS : null,
 });
+
+export type DocumentSettings = ReturnType<typeof specSettings>;
+/** The settings that pages contain, too. */
+export type SpecSettings = Omit<DocumentSettings, 'inProgressMax' | 'traceDays'>;
 
 /** The introduction of the OpenAPI document, in Markdown. */
 export const description = ({ keyPrefix, limit, inProgressMax }: DocumentSettings): string => `\

@@ -1,25 +1,18 @@
 import { STATUS_CODES } from 'node:http';
 import type { z } from 'zod';
 import { errorCatalogue } from '../http/error-catalogue.ts';
-import type { DocsLocation } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
 import { clientMethod, codeSamples } from './code-samples.ts';
-import { commonErrors, errorResponses } from './errors.ts';
+import { commonErrors, errorResponses, type ErrorResponseSettings } from './errors.ts';
 import { responseHeaders } from './headers.ts';
 import { toJsonSchema, type JsonSchema } from './json-schema.ts';
 import type { Operation, Parameter, Reference, Response } from './types.ts';
 
-type ResponseSettings = { docs: DocsLocation; isLimited: boolean };
-type OperationSettings = ResponseSettings & { clientPackage: string };
-
-const responseSettings = ({ docs, isLimited }: ResponseSettings) => ({
-  docs,
-  headersOf: (status: number) => responseHeaders(status, isLimited),
-});
+type OperationSettings = ErrorResponseSettings & { clientPackage: string; isLimited: boolean };
 
 /** The OpenAPI operation of a route. */
 export function operation(settings: OperationSettings, route: Route): Operation {
-  const { docs, headersOf } = responseSettings(settings);
+  const { docs, headersOf, clientPackage, isLimited } = settings;
   const { path, operationId } = route;
   const inPath = parameters('path', route.params);
   return {
@@ -31,7 +24,7 @@ export function operation(settings: OperationSettings, route: Route): Operation 
     responses: {
       200: {
         description: 'The requested resource or page.',
-        headers: responseHeaders(200, settings.isLimited, isList(route)),
+        headers: responseHeaders(200, isLimited, isList(route)),
         content: {
           'application/json': { schema: toJsonSchema(route.response).schema, example: route.example },
         },
@@ -40,12 +33,12 @@ export function operation(settings: OperationSettings, route: Route): Operation 
         description: 'The response has not changed since the version in `If-None-Match`. There is no body.',
         headers: headersOf(304),
       },
-      ...errorResponses({ docs, headersOf }, route.errors),
+      ...errorResponses(settings, route.errors),
       ...commonReferences,
     },
     'x-client-method': clientMethod(path, operationId),
     'x-codeSamples': codeSamples(
-      { baseUrl: docs.baseUrl, clientPackage: settings.clientPackage },
+      { baseUrl: docs.baseUrl, clientPackage },
       { path, operationId, exampleId: inPath[0]?.example as string | undefined },
     ),
   };
@@ -83,9 +76,9 @@ export const ifNoneMatch: Parameter = {
 export const ifNoneMatchReference: Reference = { $ref: '#/components/parameters/IfNoneMatch' };
 
 /** The error responses that all endpoints below `/v1` share. */
-export const responseComponents = (settings: ResponseSettings): Record<string, Response> =>
+export const responseComponents = (settings: ErrorResponseSettings): Record<string, Response> =>
   Object.fromEntries(
-    Object.entries(errorResponses(responseSettings(settings), commonErrors)).map(([status, response]) => [
+    Object.entries(errorResponses(settings, commonErrors)).map(([status, response]) => [
       responseComponentOf(status),
       response,
     ]),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DocsLocation } from '../http/error-envelope.ts';
 import { errorResponses, publicErrors } from './errors.ts';
-import { headers, publicHeaders } from './headers.ts';
+import { fixed, headers, publicHeaders } from './headers.ts';
 import { toJsonSchema } from './json-schema.ts';
 import type { Operation } from './types.ts';
 import { ifNoneMatchReference } from './operation.ts';
@@ -29,24 +29,19 @@ const openApiSchema = z
   })
   .describe('An OpenAPI 3.1 document.');
 
-const cacheControl = {
-  ...headers['Cache-Control'],
-  description: `Any cache may store the document and reuse it for ${documentAgeMaxSeconds} seconds.`,
-  schema: { type: 'string', const: specCacheControl },
-  example: specCacheControl,
-} as const;
 const originHeaders = (status: number) => ({
   ...publicHeaders(status),
   'Access-Control-Allow-Origin': {
-    description: 'Pages of any host may read the document.',
+    ...fixed('Pages of any host may read the document.', '*'),
     required: false,
-    schema: { type: 'string', const: '*' },
-    example: '*',
-  } as const,
+  },
 });
 const documentHeaders = (status: number) => ({
   ...originHeaders(status),
-  'Cache-Control': cacheControl,
+  'Cache-Control': fixed(
+    `Any cache may store the document and reuse it for ${documentAgeMaxSeconds} seconds.`,
+    specCacheControl,
+  ),
   ETag: headers.ETag,
 });
 

@@ -40,11 +40,11 @@ const withListed = ({ responses, ...operation }: Operation): Operation => ({
 
 function otherError(docs: DocsLocation): Response {
   const codes = errorCodes.filter((code) => !listedStatuses.includes(String(errorCatalogue[code].status)));
-  const [first, ...others] = codes.map((code) => `${errorCatalogue[code].status} \`${code}\``);
+  const named = codes.map((code) => `${errorCatalogue[code].status} \`${code}\``);
   const headersOf = () => ({ 'Request-Id': { $ref: '#/components/headers/RequestId' } });
   return {
-    ...errorResponse({ docs, headersOf }, 500, codes as [(typeof codes)[number]]),
-    description: `Any other error, such as ${[first, ...others].join(', ')}.`,
+    ...errorResponse({ docs, headersOf }, 500, codes),
+    description: `Any other error, such as ${named.join(', ')}.`,
   };
 }
 

@@ -128,14 +128,6 @@ test('every field is described', () => {
   }
 });
 
-test('every reference has a target', () => {
-  const known = new Set(nodes.map(([pointer]) => pointer));
-  const lost = nodes
-    .map(([, { $ref }]) => $ref)
-    .filter((ref) => ref !== undefined && !known.has(ref as string));
-  expect(lost).toEqual([]);
-});
-
 /** Checks every example of a document and returns their number. */
 function examplesOf(checkedDocument: typeof document): number {
   const errorsAt = documentSchemas(checkedDocument);

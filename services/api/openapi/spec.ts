@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { release } from '../../../shared/runtime/release.ts';
 import { errorEnvelopeSchema } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
-import { headerComponents } from './headers.ts';
+import { headerComponents, responseHeaders } from './headers.ts';
 import { description, tags, type DocumentSettings } from './info.ts';
 import { toJsonSchema, type JsonSchema } from './json-schema.ts';
 import type { OpenApiDocument } from './types.ts';
@@ -12,7 +12,9 @@ import { specOperation, healthOperation } from './public-operations.ts';
 /** Creates the OpenAPI 3.1 document from the schemas that parse requests and type responses. */
 export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApiDocument {
   const { docs, keyPrefix, clientPackage, limit, traceDays } = settings;
-  const operationSettings = { docs, clientPackage, isLimited: limit.requests > 0 };
+  const isLimited = limit.requests > 0;
+  const headersOf = (status: number) => responseHeaders(status, isLimited);
+  const operationSettings = { docs, clientPackage, isLimited, headersOf };
   return {
     openapi: '3.1.1',
     info: {
@@ -43,7 +45,7 @@ export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApi
         },
       },
       parameters: { IfNoneMatch: ifNoneMatch },
-      headers: headerComponents(operationSettings.isLimited, traceDays),
+      headers: headerComponents(isLimited, traceDays),
       responses: responseComponents(operationSettings),
       schemas: schemaComponents([...routes.map(({ response }) => response), errorEnvelopeSchema]),
     },
