@@ -9,7 +9,7 @@ import type { Context } from './context.ts';
 import type { Reply } from './route.ts';
 
 /** Content codings that the API can send. */
-export type Encoding = 'br' | 'gzip' | 'identity';
+type Encoding = 'br' | 'gzip' | 'identity';
 
 const preference: Encoding[] = ['br', 'gzip', 'identity'];
 
@@ -38,13 +38,11 @@ export function chooseEncoding({ req }: Pick<Context, 'req'>): Encoding {
  * Encodes content on the first request, and caches each encoding. Any client may request it without a key, and without
  * the cache compression would be most of the cost of each request, in time and memory.
  */
-export function cacheEncoded(read: () => Promise<Buffer>): (encoding: Encoding) => Promise<Buffer> {
+export function cacheEncoded(content: Buffer): (encoding: Encoding) => Promise<Buffer> {
   const cache = new Map<Encoding, Promise<Buffer>>();
   return (encoding) => {
-    const encoded = cache.get(encoding) ?? read().then((content) => encode(content, encoding));
+    const encoded = cache.get(encoding) ?? encode(content, encoding);
     cache.set(encoding, encoded);
-    // After a failed read, the next request tries again.
-    encoded.catch(() => cache.delete(encoding));
     return encoded;
   };
 }
@@ -80,24 +78,23 @@ function isNotModified(context: Context, etag: string): boolean {
   return matches;
 }
 
-/** Answers in the encoding that the client prefers. If `read` fails, no header of the response is set. */
+/** Answers in the encoding that the client prefers. */
 export async function sendEncoded(
   context: Context,
   type: string,
-  read: (encoding: Encoding) => Promise<Buffer>,
+  encoded: ReturnType<typeof cacheEncoded>,
 ): Promise<void> {
   const encoding = chooseEncoding(context);
-  const content = await read(encoding);
   context.type = type;
   if (encoding !== 'identity') context.set('Content-Encoding', encoding);
-  context.body = content;
+  context.body = await encoded(encoding);
 }
 
 /** Answers with a text that never changes while the process runs; its ETag and encodings are cached. */
 export function fixedText(text: string, type = 'application/json'): (context: Context) => Promise<void> {
   const content = Buffer.from(text);
   const etag = etagOf(content);
-  const encoded = cacheEncoded(async () => content);
+  const encoded = cacheEncoded(content);
   return async (context) => {
     if (!isNotModified(context, etag)) await sendEncoded(context, type, encoded);
   };
@@ -151,11 +148,6 @@ export async function sendReply(
   }
   linkNext(context, reply, baseUrl);
   context.type = 'application/json';
-  if (context.method === 'HEAD') {
-    await reply.chunks.return();
-    context.body = Readable.from([]);
-    return;
-  }
   const stream = Readable.from(countPieces(context, store, text, reply.chunks), { highWaterMark: 1 });
   // Compression pipes this stream, and a pipe does not forward errors.
   stream.once('error', (error) => {

@@ -24,58 +24,47 @@ async function handle(
   await middleware(context as unknown as Context, () => Promise.reject(thrown));
   const refused = (await requestsRefused.get()).values.map(({ value, labels }) => [labels.reason, value]);
   const store = (await storeErrors.get()).values.map(({ value }) => value);
-  const { failure } = context.state;
-  return {
-    status: context.status,
-    retryAfter: headers['Retry-After'],
-    refused,
-    store,
-    ...(context.status < 500 && { failure }),
-  };
+  const hasFailure = context.state.failure !== undefined;
+  return { status: context.status, retryAfter: headers['Retry-After'], refused, store, hasFailure };
 }
 
-describe('a 503', () => {
-  it.each(['memory', 'requests'] as const)('by the limit of %s is no error of the store', async (limit) => {
-    expect(await handle(new Overloaded(limit, 'full'))).toEqual({
-      status: 503,
-      retryAfter: '1',
-      refused: [[limit, 1]],
-      store: [0],
-    });
-  });
-
-  it('is a 429 if the caller itself has too many requests in progress', async () => {
-    expect(await handle(new Overloaded('share', 'full'))).toEqual({
-      status: 429,
-      retryAfter: '1',
-      refused: [['share', 1]],
-      store: [0],
-      failure: undefined,
-    });
-  });
-
-  it('by the store is no refusal of a limit', async () => {
-    expect(await handle(new StoreUnavailable('away'))).toEqual({
-      status: 503,
-      retryAfter: '5',
-      refused: [],
-      store: [1],
-    });
-  });
-
-  it.each([new Overloaded('memory', 'full'), new StoreUnavailable('away')])(
-    'for a client that has left counts nowhere: %s',
-    async (error) => {
-      expect(await handle(error, { hasLeft: true })).toMatchObject({ refused: [], store: [0] });
-    },
-  );
+it.each([
+  [
+    'a limit of this process is no error of the store',
+    new Overloaded('memory', '-'),
+    503,
+    '1',
+    ['memory'],
+    0,
+  ],
+  [
+    'a limit of this process is no error of the store',
+    new Overloaded('requests', '-'),
+    503,
+    '1',
+    ['requests'],
+    0,
+  ],
+  ['the share of a caller is its own error', new Overloaded('share', '-'), 429, '1', ['share'], 0],
+  ['an error of the store is no refusal', new StoreUnavailable('away'), 503, '5', [], 1],
+])('%s: %s', async (_, error, status, retryAfter, reasons, storeErrors) => {
+  const refused = reasons.map((reason) => [reason, 1]);
+  const expected = { status, retryAfter, refused, store: [storeErrors] };
+  expect(await handle(error)).toEqual({ ...expected, hasFailure: status === 503 });
 });
 
-it('an error has no header of the content that it replaces', async () => {
+it.each([new Overloaded('memory', 'full'), new StoreUnavailable('away')])(
+  'an error for a client that has left counts nowhere: %s',
+  async (error) => {
+    expect(await handle(error, { hasLeft: true })).toMatchObject({ refused: [], store: [0] });
+  },
+);
+
+it('an error has no header of the content that it replaces, and no cache keeps it', async () => {
   const kept = { 'Data-As-Of': '2026-01-31T12:00:00.000Z' };
   const content = { 'Content-Encoding': 'br', 'Content-Security-Policy': '-', ETag: '"1"', Link: '</>' };
-  const headers: Record<string, string> = { ...kept, ...content };
+  const headers: Record<string, string> = { ...kept, ...content, 'Cache-Control': 'immutable' };
   await handle(new Error('the encoder failed'), { headers });
   expect(Object.keys(headers).filter((name) => name in content)).toEqual([]);
-  expect(headers).toMatchObject(kept);
+  expect(headers).toMatchObject({ ...kept, 'Cache-Control': 'private, no-cache' });
 });

@@ -17,10 +17,8 @@ const pageCacheControl = 'public, max-age=300';
 const assetCacheControl = 'public, max-age=31536000, immutable';
 
 /** `GET /docs…`: serves the documentation pages and their assets to anyone. */
-export function serveDocs(
-  { spec, ...settings }: SpecSettings & { spec: OpenApiDocument },
-  assets = createAssets(),
-): Middleware {
+export function serveDocs({ spec, ...settings }: SpecSettings & { spec: OpenApiDocument }): Middleware {
+  const assets = createAssets();
   const site = createSite(settings, assets.folder);
   const { fixed, search, missing } = createPages(site, spec);
   const pages = new Map([...fixed].map(([path, html]) => [path, fixedText(html, 'text/html')]));
@@ -41,7 +39,7 @@ export function serveDocs(
     if (asset) {
       // During a rolling update a page of one version may load its assets from a replica of the other.
       context.set('Cache-Control', asset.isCurrent ? assetCacheControl : 'public, no-cache');
-      return sendEncoded(context, asset.type, (encoding) => assets.read(asset.name, encoding));
+      return sendEncoded(context, asset.type, asset.encoded);
     }
     if (!page) {
       context.status = isSearch ? 200 : 404;
