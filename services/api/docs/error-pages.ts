@@ -4,7 +4,7 @@ import { errorCatalogue, type ErrorCode } from '../http/error-catalogue.ts';
 import { errorCodes } from '../http/error-envelope.ts';
 import { errorExample } from '../openapi/errors.ts';
 import { codeBlock } from '../../../shared/pages/document.ts';
-import { html, type Html } from '../../../shared/pages/html.ts';
+import { html } from '../../../shared/pages/html.ts';
 import type { Page, Site } from './layout.ts';
 import { inline, readMarkdown, renderMarkdown } from './markdown.ts';
 
@@ -33,10 +33,7 @@ function errorPage(site: Site, code: ErrorCode, section: Token[]): Page {
       <p>Status ${status} ${STATUS_CODES[status] ?? ''}, type <code>${type}</code>. ${inline(message)}</p>
       ${renderMarkdown(site, section)}
       <h2>Example</h2>
-      ${exampleOf(site, code)}
+      ${codeBlock(`Example of ${code}`, JSON.stringify(errorExample(site.settings.docs, code), null, 2))}
       <p><a href="${site.href('/docs/errors')}">All errors</a></p>`,
   };
 }
-
-const exampleOf = ({ settings }: Site, code: ErrorCode): Html =>
-  codeBlock(`Example of ${code}`, JSON.stringify(errorExample(settings.docs, code), null, 2));

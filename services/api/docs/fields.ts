@@ -63,26 +63,23 @@ function withoutList(
   return list ? withoutList(spec, list.items as JsonSchema, `${prefix}[]`) : { schema: given, prefix };
 }
 
-/** The alternatives of a schema, without null. */
-function variants(spec: OpenApiDocument, given: JsonSchema): JsonSchema[] {
+/** The alternatives of a schema, null among them. */
+function alternatives(spec: OpenApiDocument, given: JsonSchema): JsonSchema[] {
   const schema = resolve<JsonSchema>(spec, given);
   const options = schema.oneOf ?? schema.anyOf;
-  if (options) return options.flatMap((each) => variants(spec, each));
-  return schema.type === 'null' ? [] : [schema];
+  return options?.flatMap((each) => alternatives(spec, each)) ?? [schema];
 }
+
+const variants = (spec: OpenApiDocument, given: JsonSchema) =>
+  alternatives(spec, given).filter(({ type }) => type !== 'null');
 
 /** In Markdown, such as `string or null`. */
-export function typeOf(spec: OpenApiDocument, schema: JsonSchema): string {
-  const names = [...new Set(typeNames(spec, schema))];
+export function typeOf(spec: OpenApiDocument, given: JsonSchema): string {
+  const names = alternatives(spec, given).flatMap((schema) =>
+    [schema.type ?? 'any'].flat().map((type) => typeName(spec, schema, type)),
+  );
   const isNull = (name: string) => name === 'null';
-  return [...names.filter((name) => !isNull(name)), ...names.filter(isNull)].join(' or ');
-}
-
-function typeNames(spec: OpenApiDocument, given: JsonSchema): string[] {
-  const schema = resolve<JsonSchema>(spec, given);
-  const options = schema.oneOf ?? schema.anyOf;
-  if (options) return options.flatMap((each) => typeNames(spec, each));
-  return [schema.type ?? 'any'].flat().map((type) => typeName(spec, schema, type));
+  return [...new Set([...names.filter((name) => !isNull(name)), ...names.filter(isNull)])].join(' or ');
 }
 
 function typeName(spec: OpenApiDocument, schema: JsonSchema, type: string): string {

@@ -3,26 +3,23 @@ import { html, type Html } from '../../../shared/pages/html.ts';
 import { exampleOrigin } from '../openapi/errors.ts';
 import type { SpecSettings } from '../openapi/info.ts';
 
-/** The URLs of pages and assets, and the settings that pages contain. */
-export type Site = {
-  /** URL of the API in examples. */
-  apiUrl: string;
-  /** URL of a path of this service, for links in pages. */
-  href: (path: string) => string;
-  /** URL of an asset; it changes with the asset's content. */
-  asset: (name: string) => string;
-  settings: SpecSettings;
-};
+export type Site = ReturnType<typeof createSite>;
 
-/** Links contain no host, so pages are the same under every host name of the service. */
-export function createSite(settings: SpecSettings, assetFolder: string): Site {
+/**
+ * The URLs of pages and assets, and the settings that pages contain. Links contain no host, so pages are the same under
+ * every host name of the service.
+ */
+export function createSite(settings: SpecSettings, assetFolder: string) {
   const { baseUrl } = settings.docs;
   const prefix = baseUrl ? new URL(baseUrl).pathname.replace(/\/$/, '') : '';
   const href = (path: string) => prefix + path;
   return {
+    /** URL of the API in examples. */
     apiUrl: baseUrl ?? exampleOrigin,
+    /** URL of a path of this service, for links in pages. */
     href,
-    asset: (name) => href(`${assetFolder}/${name}`),
+    /** URL of an asset; it changes with the asset's content. */
+    asset: (name: string) => href(`${assetFolder}/${name}`),
     settings,
   };
 }

@@ -6,14 +6,7 @@ import { readMarkdown, renderMarkdown, titleOf } from './markdown.ts';
 import { referencePage } from './reference.ts';
 import { createSearch } from './search.ts';
 
-type Pages = {
-  /** The HTML of every page by its path. Pages do not change while the process runs. */
-  fixed: Map<string, string>;
-  search: (query: string) => string;
-  missing: string;
-};
-
-export function createPages(site: Site, spec: OpenApiDocument): Pages {
+export function createPages(site: Site, spec: OpenApiDocument) {
   const pages = [
     referencePage(site, spec),
     ...Object.keys(guides).map((name) => guide(site, name)),
@@ -22,8 +15,9 @@ export function createPages(site: Site, spec: OpenApiDocument): Pages {
   const search = createSearch(site, pages);
   const shown = (path: string, title: string, body: Page['body']) => layout(site, { path, title, body });
   return {
+    /** The HTML of every page by its path. Pages do not change while the process runs. */
     fixed: new Map(pages.map((page) => [page.path, layout(site, page)])),
-    search: (query) => shown('/docs/search', 'Search', search(query)),
+    search: (query: string) => shown('/docs/search', 'Search', search(query)),
     missing: shown(
       '/docs/search',
       'No such page',

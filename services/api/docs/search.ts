@@ -24,7 +24,8 @@ export function createSearch(site: Site, pages: Page[]): (query: string) => Html
     const words = query.slice(0, queryLengthMax).toLowerCase().split(/\s+/).filter(Boolean);
     const found = sections
       .filter(({ all }) => words.length > 0 && count(all, words) === words.length)
-      .toSorted((a, b) => count(b.title, words) - count(a.title, words))
+      .map(({ section, title }) => ({ section, inTitle: count(title, words) }))
+      .toSorted((a, b) => b.inTitle - a.inTitle)
       .slice(0, resultsMax)
       .map(({ section }) => section);
     return html`<h1>Search</h1>
@@ -62,8 +63,7 @@ const entities = { amp: '&', lt: '<', gt: '>', quot: '"' };
 const excerptLength = 200;
 
 function excerpt(text: string, words: string[]): string {
-  const at =
-    Math.max(0, ...words.map((word) => text.toLowerCase().indexOf(word)).slice(0, 1)) - excerptLength / 4;
+  const at = Math.max(0, text.toLowerCase().indexOf(words[0] ?? '')) - excerptLength / 4;
   const start = Math.max(0, text.lastIndexOf(' ', at) + 1);
   const end = text.indexOf(' ', start + excerptLength);
   return `${start > 0 ? '… ' : ''}${end < 0 ? text.slice(start) : `${text.slice(start, end)} …`}`;
