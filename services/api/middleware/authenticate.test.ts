@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { createGenerationsInUse } from '../store/generations-in-use.ts';
+import { createCounts } from '../counts.ts';
 import { authenticate } from './authenticate.ts';
 
 type Given = { leaves?: boolean; find?: () => Promise<object>; consume?: () => void };
@@ -15,7 +15,7 @@ async function given({ leaves = false, find = async () => caller, consume = () =
     set: () => undefined,
     state: {},
   };
-  const generationsInUse = createGenerationsInUse();
+  const generationsInUse = createCounts<number>();
   const middleware = authenticate({
     keyPrefix: 'svc',
     generationsInUse,
@@ -31,14 +31,13 @@ async function given({ leaves = false, find = async () => caller, consume = () =
   } as unknown as Parameters<typeof authenticate>[0]);
   let isPassedOn = false;
   await middleware(context as never, async () => void (isPassedOn = true));
-  const counts = generationsInUse.counts();
+  const counts = generationsInUse.entries();
   res.emit('close');
-  return { isPassedOn, counts, after: generationsInUse.counts() };
+  return { isPassedOn, counts, after: generationsInUse.entries() };
 }
 
 it('a request counts as a reader of its generation until it ends', async () => {
-  const counts = [{ generation: 1, requests: 1 }];
-  expect(await given({})).toEqual({ isPassedOn: true, counts, after: [] });
+  expect(await given({})).toEqual({ isPassedOn: true, counts: [[1, 1]], after: [] });
 });
 
 it('a client that has left is no reader: a drop would wait for it for ever', async () => {

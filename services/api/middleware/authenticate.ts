@@ -1,13 +1,13 @@
 import type { Counter } from 'prom-client';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
+import type { Counts } from '../counts.ts';
 import { clientAddress } from '../http/proxy.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { Context, Middleware } from '../http/context.ts';
 import { retryAfter } from '../http/headers.ts';
-import type { GenerationsInUse } from '../store/generations-in-use.ts';
 import type { ReadSnapshots } from '../store/read-snapshot.ts';
 import { isToken, tokenShape, type ApiKeyCache } from '../auth/api-key-cache.ts';
-import type { AuthFailureLimiter } from '../auth/auth-failure-limiter.ts';
+import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 
 /**
  * Admits requests with a valid API key in the `Authorization` header. A token of the wrong shape is refused without
@@ -28,10 +28,10 @@ export function authenticate({
 }: {
   keyPrefix: string;
   snapshots: Pick<ReadSnapshots, 'current'>;
-  generationsInUse: Pick<GenerationsInUse, 'begin'>;
+  generationsInUse: Pick<Counts<number>, 'begin'>;
   requireGeneration: (generation: number) => Promise<void>;
   apiKeys: ApiKeyCache;
-  authFailures: AuthFailureLimiter;
+  authFailures: MemoryRateLimiter;
   authFailuresCounted: Counter<'reason'>;
   trustedProxies: AddressRange[];
 }): Middleware {

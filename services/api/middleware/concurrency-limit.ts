@@ -1,6 +1,7 @@
 import { isWithinShare, type ReadBudget } from '../store/read-budget.ts';
 import type { OpenReader } from '../store/reader.ts';
 import { Overloaded } from '../store/store-errors.ts';
+import { createCounts } from '../counts.ts';
 import type { Middleware, RequestState } from '../http/context.ts';
 
 /** A client has this long to take its response, and a second more for each 64 KB, while room is scarce. */
@@ -25,15 +26,8 @@ type Deps = {
  */
 export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Deps): Middleware {
   /** By organization, and by key. */
-  const counts = new Map<string, number>();
+  const counts = createCounts<string>();
   const inProgress = new Set<InProgress>();
-  const count = (names: string[], by: 1 | -1) => {
-    for (const name of names) {
-      const remaining = (counts.get(name) ?? 0) + by;
-      if (remaining > 0) counts.set(name, remaining);
-      else counts.delete(name);
-    }
-  };
   const closeSlow = () => {
     if (inProgress.size <= requestsMax / 2 && !budget.isHalfUsed()) return;
     for (const { startedMs, state, close } of inProgress) {
@@ -48,7 +42,7 @@ export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Dep
     const { orgId, keyId } = caller;
     const names = [orgId, `${orgId} ${keyId}`];
     closeSlow();
-    const [org = 0, key = 0] = names.map((name) => counts.get(name) ?? 0);
+    const [org = 0, key = 0] = names.map(counts.count);
     const used = { all: inProgress.size, org, key };
     const isFull = used.all >= requestsMax;
     if (isFull || !isWithinShare(requestsMax, 1, used)) {
@@ -60,7 +54,7 @@ export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Dep
     const store = openReader(caller, snapshot);
     const end = () => {
       if (!inProgress.delete(entry)) return;
-      count(names, -1);
+      for (const endCount of counted) endCount();
       store.end();
     };
     const close = () => {
@@ -69,7 +63,7 @@ export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Dep
     };
     const entry: InProgress = { startedMs: nowMs(), state, close };
     inProgress.add(entry);
-    count(names, 1);
+    const counted = names.map(counts.begin);
     res.once('close', end);
     state.store = store;
     return next();

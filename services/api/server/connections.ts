@@ -24,6 +24,18 @@ function createAgeLimit(nowMs: () => number): () => boolean {
   return () => nowMs() > untilMs;
 }
 
+type Accept = (socket: Socket) => void;
+
+/** Hands each new connection to `handle`. Returns the function that passes one on to the server's own listeners. */
+export function interceptConnections(server: Server, handle: Accept): Accept {
+  const listeners = server.listeners('connection') as Accept[];
+  server.removeAllListeners('connection');
+  server.on('connection', handle);
+  return (socket) => {
+    for (const listener of listeners) listener.call(server, socket);
+  };
+}
+
 /** Tracks the connections of a server and the responses in progress on them, so that it stops in order. */
 export function trackConnections(server: Server, logger: Logger, nowMs: () => number) {
   const connections = new Map<string, { socket: Socket; isOld: () => boolean }>();
@@ -61,7 +73,7 @@ export function trackConnections(server: Server, logger: Logger, nowMs: () => nu
     },
     /** Every response from now on says `Connection: close`. */
     drain,
-    /** Accepts no more connections; resolves when all are closed. */
+    /** Accepts no more connections; resolves when all are closed, those of slow clients after 15 seconds. */
     stop: async () => {
       drain();
       isStopping = true;

@@ -1,28 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Counter } from 'prom-client';
 import { listen } from '../../../shared/runtime/listen.ts';
-import { createAddressLimit, type AddressLimit } from './address-limit.ts';
-import { trackConnections } from './connections.ts';
+import { createCounts } from '../counts.ts';
+import { isTrustedPeer, networkOf } from '../http/proxy.ts';
+import { interceptConnections, trackConnections } from './connections.ts';
 import { noPipelining, type Listener } from './no-pipelining.ts';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import { originForm } from './request-target.ts';
 import { answer, answerUnparsed, type UnparsedDeps } from './parser-errors.ts';
 import { acceptTls, type Credentials } from './tls.ts';
-
-type WebServer = {
-  /** Address of the socket; if port 0 was requested, `port` is the one that the system chose. */
-  address: { host: string; port: number };
-  /** Every answer from now on asks its client to use another connection. Requests are still accepted. */
-  drain: () => void;
-  /**
-   * Accepts no further requests, and resolves when those in progress are answered. After 15 seconds it closes the
-   * connections of clients that have not taken their answers.
-   */
-  stop: () => Promise<void>;
-  /** Uses another certificate for new connections. */
-  useCertificate: (pair: Credentials) => void;
-};
 
 /** Time limits of a client. When one passes, the connection is closed, with 408 if that is possible. */
 const headersTimeoutMs = 10_000;
@@ -61,7 +47,7 @@ type Options = {
 export async function startServer(
   { listener, connectionsRefused, nowMs, ...unparsed }: Deps,
   { host, port, credentials, connectionsMax, addressConnectionsMax: max, trustedProxies }: Options,
-): Promise<WebServer> {
+) {
   const serve = noPipelining((request, response) => {
     connections.begin(request, response);
     request.url = originForm(request.url ?? '/');
@@ -81,25 +67,33 @@ export async function startServer(
   const tls = credentials && acceptTls(server, credentials);
   // Registered after `acceptTls`, so that it sees the TCP connections themselves.
   const connections = trackConnections(server, unparsed.logger, nowMs);
-  limitConnections(server, createAddressLimit({ trustedProxies, max }), connectionsRefused);
+  limitConnections(server, { trustedProxies, max, connectionsRefused });
   const address = await listen(server, host, port);
   return {
+    /** If port 0 was requested, `port` is the one that the system chose. */
     address: { host: address.address, port: address.port },
     drain: connections.drain,
     stop: connections.stop,
-    useCertificate: (pair) => tls?.setSecureContext(pair),
+    /** Uses another certificate for new connections. */
+    useCertificate: (pair: Credentials) => tls?.setSecureContext(pair),
   };
 }
 
-/** Closes connections of an address that is at its limit, before anything is read from them. */
-function limitConnections(server: Server, limit: AddressLimit, connectionsRefused: Counter): void {
-  const accept = server.listeners('connection') as ((socket: Socket) => void)[];
-  server.removeAllListeners('connection');
-  server.on('connection', (socket: Socket) => {
-    const counted = limit(socket);
-    if (counted) {
-      socket.once('close', counted.release);
-      for (const listener of accept) listener.call(server, socket);
+type AddressLimit = { trustedProxies: AddressRange[]; max: number; connectionsRefused: Counter };
+
+/**
+ * Closes further connections of a client address that has `max`, before anything is read from them, so that one address
+ * leaves room for the others. Trusted proxies are exempt.
+ */
+function limitConnections(server: Server, { trustedProxies, max, connectionsRefused }: AddressLimit): void {
+  const open = createCounts<string>();
+  const accept = interceptConnections(server, (socket) => {
+    const address = networkOf(socket.remoteAddress);
+    if (isTrustedPeer(trustedProxies, socket)) {
+      accept(socket);
+    } else if (open.count(address) < max) {
+      socket.once('close', open.begin(address));
+      accept(socket);
     } else {
       connectionsRefused.inc();
       socket.destroy();

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { interceptConnections } from './connections.ts';
 
 /** A certificate with its chain, and its key, in PEM. */
 export type Credentials = { cert: string; key: string };
@@ -16,21 +17,16 @@ const firstByteTimeoutMs = 10_000;
  * probes need no certificate. The server's limits and connection list cover both.
  */
 export function acceptTls(server: Server, credentials: Credentials): TlsServer {
-  const serve = server.listeners('connection') as ((socket: Socket) => void)[];
-  const accept = (socket: Socket) => {
-    for (const listener of serve) listener.call(server, socket);
-  };
   const tls = createTlsServer({ ...credentials, handshakeTimeout: handshakeTimeoutMs });
-  tls.on('secureConnection', accept);
   // After a failed handshake there is no client to answer.
   tls.on('tlsClientError', (_, socket) => socket.destroy());
-  server.removeAllListeners('connection');
-  server.on('connection', (socket: Socket) => {
+  const accept = interceptConnections(server, (socket) => {
     peek(socket, (first) => {
       if (first === handshakeByte) tls.emit('connection', socket);
       else accept(socket);
     });
   });
+  tls.on('secureConnection', accept);
   return tls;
 }
 

@@ -9,8 +9,8 @@ import { repeat } from '../../../shared/runtime/repeat.ts';
 import { servedVersions } from '../../../shared/control/generations.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { announceIntervalMs, replicasOf } from '../../../shared/control/replicas.ts';
+import type { Counts } from '../counts.ts';
 import { serverTimeoutMs } from './deadline.ts';
-import type { GenerationsInUse } from './generations-in-use.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 
 /** The store ends each command before the driver would drop its connection. */
@@ -22,7 +22,8 @@ const keptForMs = 3_600_000;
 type Deps = {
   control: Db;
   snapshots: ReadSnapshots;
-  generationsInUse: Pick<GenerationsInUse, 'counts'>;
+  /** The requests in progress, by the generation that each of them reads. */
+  generationsInUse: Pick<Counts<number>, 'entries'>;
   logger: Logger;
   now: () => Date;
   metrics: { generation: Gauge; dataAge: Gauge };
@@ -51,7 +52,7 @@ export function announceReplica({ control, snapshots, generationsInUse, logger, 
       release,
       versions: servedVersions,
       generation,
-      inProgress: generationsInUse.counts(),
+      inProgress: generationsInUse.entries().map(([generation, requests]) => ({ generation, requests })),
     };
     const update = { $set: announced, $currentDate: { at: true as const } };
     await replicas.updateOne({ _id }, update, { upsert: true, ...limits });

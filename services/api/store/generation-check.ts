@@ -1,32 +1,8 @@
 import type { Db } from 'mongodb';
 import { readRegistry } from '../../../shared/control/generations.ts';
-import type { RequestsInProgress } from '../../../shared/control/replicas.ts';
 import { readRepeatedly } from './deadline.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 import { StoreUnavailable } from './store-errors.ts';
-
-/** The requests in progress, by the generation that each of them reads. */
-export type GenerationsInUse = {
-  /** Counts a request. The returned function ends it. */
-  begin: (generation: number) => () => void;
-  counts: () => RequestsInProgress[];
-};
-
-export function createGenerationsInUse(): GenerationsInUse {
-  const byGeneration = new Map<number, number>();
-  const count = (generation: number, by: 1 | -1) => {
-    const requests = (byGeneration.get(generation) ?? 0) + by;
-    if (requests > 0) byGeneration.set(generation, requests);
-    else byGeneration.delete(generation);
-  };
-  return {
-    begin: (generation) => {
-      count(generation, 1);
-      return () => count(generation, -1);
-    },
-    counts: () => [...byGeneration].map(([generation, requests]) => ({ generation, requests })),
-  };
-}
 
 /**
  * Creates the function that rejects with `StoreUnavailable` if a generation was dropped. The collections of a dropped
