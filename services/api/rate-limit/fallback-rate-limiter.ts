@@ -26,48 +26,28 @@ export function createRateLimiter(
   });
 }
 
-type StoreDeps = {
+type FallbackDeps = {
   connect: (onLost: (error: Error) => void) => Promise<RedisRateLimiter>;
+  memory: RateLimiter;
+  fallbacks: Counter;
   logger: Logger;
   nowMs: () => number;
   pause?: (ms: number) => Promise<unknown>;
 };
 
 /**
- * Counts in a shared store, and in this process while the store is unavailable, so no request fails or waits for it.
- * Only the requests in progress notice a failure.
+ * Counts in a shared store, and in this process while the store is unavailable, so no request fails or waits for it. Only
+ * the requests in progress notice a failure: it connects apart from requests, and after each failure only after a pause.
+ * So a store that accepts connections but refuses commands gets few connections and log lines, however many requests arrive.
  */
 export function createFallbackRateLimiter({
+  connect,
   memory,
   fallbacks,
-  ...deps
-}: StoreDeps & { memory: RateLimiter; fallbacks: Counter }): RateLimiter & { stop: () => void } {
-  const store = keepConnected(deps);
-  const consume = async (key: string): Promise<RateLimitUsage> => {
-    const shared = store.current();
-    if (shared) {
-      try {
-        return await shared.consume(key);
-      } catch (error) {
-        store.drop(shared, error);
-      }
-    }
-    fallbacks.inc();
-    return memory.consume(key);
-  };
-  return { consume, stop: store.stop };
-}
-
-/**
- * Connects apart from requests, and after each failure only after a pause: a store that accepts connections but refuses
- * commands gets few connections and log lines, however many requests arrive. `current` is null while there is none.
- */
-function keepConnected({
-  connect,
   logger,
   nowMs,
   pause = (ms) => sleep(ms, undefined, { ref: false }),
-}: StoreDeps) {
+}: FallbackDeps): RateLimiter & { stop: () => void } {
   let isStopped = false;
   let shared: RedisRateLimiter | null = null;
   let isKnownUnavailable = false;
@@ -101,11 +81,20 @@ function keepConnected({
       void retryAfter(error);
     }
   };
+  const consume = async (key: string): Promise<RateLimitUsage> => {
+    const used = shared;
+    try {
+      if (used) return await used.consume(key);
+    } catch (error) {
+      if (used) drop(used, error);
+    }
+    fallbacks.inc();
+    return memory.consume(key);
+  };
 
   void connectOnce();
   return {
-    current: () => shared,
-    drop,
+    consume,
     stop: () => {
       isStopped = true;
       shared?.close();
