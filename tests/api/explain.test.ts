@@ -2,7 +2,7 @@ import { resources } from '../../shared/documents/resources.ts';
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { rangeUpTo } from '../../services/api/paging/key-range.ts';
 import { pageCursor, scanEndCursor, type PageQuery } from '../../services/api/paging/page-query.ts';
-import { channelPageQuery } from '../../services/api/resources/channels/query.ts';
+import { channelPageQuery } from '../../services/api/resources/channels/routes.ts';
 import { threadQuery } from '../../services/api/resources/messages.ts';
 import { qaPageQuery } from '../../services/api/resources/qas.ts';
 import { remainingQuery } from '../../services/api/resources/tickets/conversations.ts';

@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb';
-import { findConversation } from '../../services/api/resources/conversations/query.ts';
+import { findConversation } from '../../services/api/resources/conversations/routes.ts';
 import { readThread } from '../../services/api/resources/conversations/thread.ts';
 import { threadOf } from '../../services/api/resources/messages.ts';
-import { readConversations } from '../../services/api/resources/tickets/conversations.ts';
+import { readRemaining, visibleConversations } from '../../services/api/resources/tickets/conversations.ts';
 import type { TicketDocument } from '../../shared/documents/ticket.ts';
 import { findById } from '../../services/api/resources/find-by-id.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
@@ -49,7 +49,6 @@ export const eventsOf = (name: string) => ({
 
 /** The answers that readers get about a name's data at an instant. */
 async function answersAt(database: Db, name: string, now: Date) {
-  const reader = { orgId: 'org_1', now };
   const store = testReaders()(
     { orgId: 'org_1', keyId: 'key_1' },
     { database, generation: 1, readAfter: null },
@@ -65,7 +64,7 @@ async function answersAt(database: Db, name: string, now: Date) {
   const ticket = await findById<TicketDocument>(store, 'ticket', `ti_${name}`);
   const ofTicket: string[] = [];
   if (ticket)
-    for await (const batch of readConversations(store, reader, ticket))
+    for await (const batch of visibleConversations(ticket, readRemaining(store, 'org_1', ticket), now))
       ofTicket.push(...batch.map(({ id }) => id));
   return { conversation: found?.state ?? null, messages, ofTicket };
 }

@@ -1,5 +1,5 @@
 /** Text is yielded in pieces of about this many characters: many small writes cost more than the JSON. */
-const chunkLength = 32_768;
+export const chunkLength = 32_768;
 
 /** An object with one array: the members before and after it, its name, and the presenter of its items. */
 type Frame<Item, Presented> = {
@@ -32,16 +32,4 @@ export async function* objectChunks<Item, Presented>(
   }
   const members = JSON.stringify(after).slice(1);
   yield `${isOpen ? text : open(undefined)}]${members === '}' ? '' : ','}${members}`;
-}
-
-/** The same text in fewer pieces. */
-export async function* joinChunks(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
-  let text = '';
-  for await (const piece of pieces) {
-    text += piece;
-    if (text.length < chunkLength) continue;
-    yield text;
-    text = '';
-  }
-  if (text !== '') yield text;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { bufferedLengthMax } from '../http/responses.ts';
+import { chunkLength } from './json-chunks.ts';
 import { encodeCursor, type CursorScope } from './cursor.ts';
 import { pageSizeMax } from './page-parameters.ts';
 import type { Page } from './page-query.ts';
@@ -77,18 +78,20 @@ export function listChunks<T>(
   };
   async function* chunks(): AsyncGenerator<string, void> {
     let length = 0;
-    const counted = (text: string) => {
-      length += text.length;
-      return text;
-    };
-    yield counted('{"object":"list","data":[');
+    let text = '{"object":"list","data":[';
     for (const item of items) {
-      if (begun > 0 && (isFull() || length >= bufferedLengthMax)) break;
-      if (begun > 0) yield counted(',');
+      if (begun > 0 && (isFull() || length + text.length >= bufferedLengthMax)) break;
+      if (begun > 0) text += ',';
       begun += 1;
-      for await (const piece of write(item)) yield counted(piece);
+      for await (const piece of write(item)) {
+        text += piece;
+        if (text.length < chunkLength) continue;
+        yield text;
+        length += text.length;
+        text = '';
+      }
     }
-    yield `],${JSON.stringify(end()).slice(1)}`;
+    yield `${text}],${JSON.stringify(end()).slice(1)}`;
   }
   return { chunks: chunks(), nextCursor: () => end().nextCursor };
 }

@@ -1,4 +1,3 @@
-import { joinChunks } from './json-chunks.ts';
 import type { Reply, Scope } from '../http/route.ts';
 import { decodeCursor, type CursorScope } from './cursor.ts';
 import { listChunks, listEnvelope, type ItemWriter } from './list-envelope.ts';
@@ -34,6 +33,5 @@ export const listHandler =
       const body = listEnvelope(page, end, list.present);
       return { body, nextCursor: () => body.nextCursor };
     }
-    const { chunks, nextCursor } = listChunks(page, end, writer);
-    return { chunks: joinChunks(chunks), nextCursor };
+    return listChunks(page, end, writer);
   };

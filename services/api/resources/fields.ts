@@ -16,6 +16,11 @@ export const millisecondsSchema = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   .meta({ format: 'date-time' });
+export const nullableSeconds = secondsSchema.nullable();
+export const nullableMilliseconds = millisecondsSchema.nullable();
+
+export const nullableText = z.string().nullable();
+export const displayName = nullableText.describe('The display name; null if it is unknown.');
 
 /** A tag or a topic with only its id and name. */
 export const labelSchema = z

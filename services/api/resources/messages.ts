@@ -6,7 +6,13 @@ import {
   type Message,
   type MessageDocument,
 } from '../../../shared/documents/message.ts';
-import { expiredUpTo, type Retention } from '../../../shared/documents/visibility.ts';
+import {
+  expiredUpTo,
+  isShown,
+  visibilityFields,
+  type Retention,
+  type StoredConversation,
+} from '../../../shared/documents/visibility.ts';
 import { ApiError } from '../http/api-error.ts';
 import { idParameter } from '../http/parameters.ts';
 import { defineRoute, type Clock, type Route } from '../http/route.ts';
@@ -16,9 +22,8 @@ import { listHandler } from '../paging/list-handler.ts';
 import { pageParameters } from '../paging/page-parameters.ts';
 import { readPage } from '../paging/page-query.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { findRetention } from './conversations/query.ts';
-import type { StateAndJoined } from './find-by-id.ts';
-import { secondsSchema, toSeconds } from './fields.ts';
+import { findById, type StateAndJoined } from './find-by-id.ts';
+import { displayName, nullableText, secondsSchema, toSeconds } from './fields.ts';
 
 /** Descriptions of the fields that a message has both in a list and inside a conversation. */
 export const messageTexts = {
@@ -45,11 +50,8 @@ const author = z
       .string()
       .refine((id) => /^(con|user|agent)_/.test(id))
       .describe('Id of the sender, which starts with `con_`, `user_` or `agent_`.'),
-    name: z.string().nullable().describe('The display name; null if it is unknown.'),
-    email: z
-      .string()
-      .nullable()
-      .describe('The email address; null if it is unknown. Always null for an AI agent.'),
+    name: displayName,
+    email: nullableText.describe('The email address; null if it is unknown. Always null for an AI agent.'),
   })
   .meta({ id: 'Author', description: 'The sender of a message.' });
 
@@ -65,7 +67,7 @@ const messageItemSchema = z
     type: z.enum(messageTypes).describe('The medium of the message.'),
     role: z.enum(messageRoles).describe(messageTexts.role),
     author: author.nullable().describe('The sender; null for system messages.'),
-    content: z.string().nullable().describe(messageTexts.content),
+    content: nullableText.describe(messageTexts.content),
     attachments: z.array(attachmentSchema).describe(messageTexts.attachments),
     createdAt: secondsSchema.describe(messageTexts.createdAt),
   })
@@ -120,9 +122,8 @@ export const presentAttachments = (attachments: Message['attachments']): Attachm
 /** A sender whose document is missing keeps its type and id. */
 function presentAuthor({ state: { author }, joined }: StoredMessage): MessageItem['author'] {
   if (!author) return null;
-  const { type, id } = author;
-  const email = type === 'ai_agent' ? null : (joined.author?.email ?? null);
-  return { type, id, name: joined.author?.name ?? null, email };
+  const { name, email } = joined.author ?? { name: null, email: null };
+  return { type: author.type, id: author.id, name, email };
 }
 
 /** The visible messages of a conversation; `from` is the lowest sort key that has not expired. */
@@ -171,6 +172,12 @@ const listMessages = ({ now }: Clock) =>
 
 type Request = { thread: Omit<Thread, 'from'>; limit: number; after: string | null; now: Date };
 
+/** Finds the retention that decides which messages are visible; null if the conversation itself is not. */
+async function findRetention(store: StoreReader, id: string, now: Date): Promise<Retention | null> {
+  const found = await findById<StoredConversation>(store, 'conversation', id, visibilityFields);
+  return found && isShown(found, now) ? found.joined.channel : null;
+}
+
 /**
  * Reads the page and the conversation's retention in parallel. If the page starts with expired messages, it is read
  * again; this is rare: the first page of a conversation that is older than its retention.
@@ -179,7 +186,7 @@ async function readMessages(store: StoreReader, { thread, limit, after, now }: R
   const readFrom = (from: string | null) =>
     readPage<MessageDocument>(store, { ...threadQuery({ ...thread, from }, after), limit });
   const { conversationId: id } = thread;
-  const [retention, page] = await Promise.all([findRetention(store, { id, now }), readFrom(null)]);
+  const [retention, page] = await Promise.all([findRetention(store, id, now), readFrom(null)]);
   if (!retention) throw new ApiError('conversation_not_found');
   const { from } = threadOf(thread, retention, now);
   const first = page.items[0]?.byCreated;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { millisecondsSchema } from '../fields.ts';
+import { nullableMilliseconds, nullableText } from '../fields.ts';
 
-const nullableText = z.string().nullable();
 const isEnabled = z.boolean().describe('Whether this feature is on.');
 const toggle = (description: string) => z.strictObject({ enabled: isEnabled }).describe(description);
 const campaignField = (name: string) => nullableText.describe(`Value of \`${name}\`; null if none is set.`);
@@ -40,11 +39,9 @@ const connection = z
     status: z
       .enum(['pending', 'connected', 'needs_reauth', 'disconnected'])
       .describe('The status of the connection.'),
-    lastSyncedAt: millisecondsSchema
-      .nullable()
-      .describe(
-        'When the mailbox was last read completely. Always null for providers other than Microsoft 365.',
-      ),
+    lastSyncedAt: nullableMilliseconds.describe(
+      'When the mailbox was last read completely. Always null for providers other than Microsoft 365.',
+    ),
   })
   .nullable()
   .describe('The connection to the mailbox; null for `forwarding`, or if no mailbox is connected.');
@@ -111,7 +108,7 @@ export const emailConfigSchema = z
       })
       .describe('The signatures of outgoing mail.'),
     autoReply: nullableText.describe('The text of the automatic acknowledgement; null if there is none.'),
-    liveAt: millisecondsSchema.nullable().describe('When the inbox went live; null while it is `observing`.'),
+    liveAt: nullableMilliseconds.describe('When the inbox went live; null while it is `observing`.'),
   })
   .meta({ id: 'EmailConfig', description: 'The configuration of an email inbox.' });
 

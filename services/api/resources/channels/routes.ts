@@ -1,12 +1,12 @@
-import type { ChannelDocument } from '../../../../shared/documents/channel.ts';
+import type { ChannelDocument, ChannelType } from '../../../../shared/documents/channel.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { anyIdParameter, noParams, noQuery } from '../../http/parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
+import { oldestFirst } from '../../paging/key-range.ts';
 import { listHandler } from '../../paging/list-handler.ts';
-import { readPage } from '../../paging/page-query.ts';
+import { readPage, type PageQuery, type PageRequest } from '../../paging/page-query.ts';
 import { findById } from '../find-by-id.ts';
 import { presentChannel, presentChannelItem } from './presenter.ts';
-import { channelPageQuery } from './query.ts';
 import {
   channelExample,
   channelListExample,
@@ -17,6 +17,17 @@ import {
 
 /** `now` decides which mailboxes count as stalled. */
 export type ChannelDeps = { now: () => Date; brand: string };
+
+type ChannelPage = PageRequest & { type?: ChannelType | undefined };
+
+/** Archived channels have no sort key, so they are left out. */
+export const channelPageQuery = ({ orgId, type, limit, after }: ChannelPage): PageQuery => {
+  const within = { orgId, ...(type ? { 'state.type': type } : {}) };
+  return {
+    ...oldestFirst({ kind: 'channel', within, hint: type ? 'typeCreated' : 'created', after }),
+    limit,
+  };
+};
 
 const listChannels = ({ now }: ChannelDeps) =>
   defineRoute({

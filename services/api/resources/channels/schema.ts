@@ -3,7 +3,7 @@ import { channelTypes } from '../../../../shared/documents/channel.ts';
 import { oneOf } from '../../http/parameters.ts';
 import { exampleList, listSchema } from '../../paging/list-envelope.ts';
 import { pageParameters } from '../../paging/page-parameters.ts';
-import { millisecondsSchema } from '../fields.ts';
+import { millisecondsSchema, nullableMilliseconds } from '../fields.ts';
 import { chatbotConfigSchema, emailConfigSchema, formConfigSchema, settingsSchema } from './config-schema.ts';
 import { channelStates, issueCodes } from './status.ts';
 
@@ -24,11 +24,9 @@ const status = z
           '`needs_attention`: an issue blocks the channel; see `issues`. `archived`: the channel is archived; ' +
           'lists omit it.',
       ),
-    since: millisecondsSchema
-      .nullable()
-      .describe(
-        'When the channel entered this state; null if the time was not recorded. Always null for `needs_attention`.',
-      ),
+    since: nullableMilliseconds.describe(
+      'When the channel entered this state; null if the time was not recorded. Always null for `needs_attention`.',
+    ),
     issues: z
       .array(
         z

@@ -1,10 +1,14 @@
 import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
 import type { Message } from '../../../../shared/documents/message.ts';
 import { presentAttachments } from '../messages.ts';
+import type { Retention } from '../../../../shared/documents/visibility.ts';
+import type { StateAndJoined } from '../find-by-id.ts';
 import { toSeconds, toSecondsOrNull } from '../fields.ts';
 import { preview } from './preview.ts';
-import type { VisibleConversation } from './query.ts';
 import type { ConversationHead, EmbeddedMessage } from './schema.ts';
+
+/** A conversation that may be served: its channel is known. */
+export type VisibleConversation = StateAndJoined<ConversationDocument> & { joined: { channel: Retention } };
 
 type Status = ConversationDocument['state']['status'];
 

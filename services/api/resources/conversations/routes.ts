@@ -1,11 +1,23 @@
+import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
+import { isShown } from '../../../../shared/documents/visibility.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noQuery } from '../../http/parameters.ts';
 import { defineRoute, type Clock, type Route } from '../../http/route.ts';
+import { objectChunks } from '../../paging/json-chunks.ts';
+import type { StoreReader } from '../../store/reader.ts';
+import { findById } from '../find-by-id.ts';
 import { threadOf } from '../messages.ts';
-import { presentConversationHead } from './presenter.ts';
-import { findConversation } from './query.ts';
+import { presentConversationHead, presentEmbeddedMessage, type VisibleConversation } from './presenter.ts';
 import { type EmbeddedMessage, conversationExample, conversationSchema } from './schema.ts';
-import { conversationChunks, readThread } from './thread.ts';
+import { readThread } from './thread.ts';
+
+export async function findConversation(
+  store: StoreReader,
+  { id, now }: { id: string; now: Date },
+): Promise<VisibleConversation | null> {
+  const found = await findById<ConversationDocument>(store, 'conversation', id);
+  return found && isShown(found, now) ? found : null;
+}
 
 const retrieveConversation = ({ now }: Clock) =>
   defineRoute({
@@ -30,9 +42,13 @@ const retrieveConversation = ({ now }: Clock) =>
         store,
         threadOf({ orgId, conversationId: params.id }, conversation.joined.channel, instant),
       );
-      const head = (opening: EmbeddedMessage | undefined) =>
-        presentConversationHead(conversation, status, opening);
-      return { chunks: conversationChunks(head, thread) };
+      const chunks = objectChunks(thread, {
+        before: (opening?: EmbeddedMessage) => presentConversationHead(conversation, status, opening),
+        name: 'messages',
+        present: ({ state }) => presentEmbeddedMessage(state),
+        after: {},
+      });
+      return { chunks };
     },
   });
 

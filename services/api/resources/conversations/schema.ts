@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { activeConversationStatuses } from '../../../../shared/documents/conversation.ts';
 import { messageRoles } from '../../../../shared/documents/message.ts';
 import { attachmentSchema, messageTexts } from '../messages.ts';
-import { labelSchema, secondsSchema } from '../fields.ts';
+import { displayName, labelSchema, nullableSeconds, nullableText, secondsSchema } from '../fields.ts';
 
 /** Channel types as conversations name them: a conversation with a chatbot comes in through its widget. */
 const conversationChannelTypes = ['email', 'widget', 'form'] as const;
@@ -22,15 +22,15 @@ const channel = z
 const contact = z
   .strictObject({
     id: z.string().startsWith('ct_').describe('Id of the contact.'),
-    name: z.string().nullable().describe('The display name; null if it is unknown.'),
-    email: z.string().nullable().describe('The email address; null if it is unknown.'),
+    name: displayName,
+    email: nullableText.describe('The email address; null if it is unknown.'),
   })
   .describe('The contact with whom the conversation takes place.');
 
 const assignedToUser = z
   .strictObject({
     id: z.string().startsWith('user_').describe('Id of the teammate.'),
-    name: z.string().nullable().describe('The display name; null if it is unknown.'),
+    name: displayName,
     email: z.string().describe('Email address of the teammate.'),
   })
   .nullable()
@@ -40,10 +40,9 @@ const topic = z
   .strictObject({
     id: z.string().describe('Id of the topic.'),
     name: z.string().describe('Name of the topic.'),
-    color: z
-      .string()
-      .nullable()
-      .describe('Color of the topic in hexadecimal, such as `#ff8800`; null if it has none.'),
+    color: nullableText.describe(
+      'Color of the topic in hexadecimal, such as `#ff8800`; null if it has none.',
+    ),
   })
   .meta({ id: 'ConversationTopic', description: 'A topic, with its color.' });
 
@@ -66,20 +65,17 @@ const conversationFields = {
     .max(3)
     .nullable()
     .describe('The urgency from 1 (not urgent) to 3 (critical); null if it has not been scored.'),
-  lastMessagePreview: z
-    .string()
-    .nullable()
-    .describe(
-      'The first 200 characters of the opening message, with an ellipsis if the message is longer; null if ' +
-        'there are no messages.',
-    ),
+  lastMessagePreview: nullableText.describe(
+    'The first 200 characters of the opening message, with an ellipsis if the message is longer; null if ' +
+      'there are no messages.',
+  ),
   createdAt: secondsSchema.describe('When the conversation was created.'),
   updatedAt: secondsSchema.describe('When the conversation was last updated.'),
-  waitingSince: secondsSchema
-    .nullable()
-    .describe('When the conversation began to wait for a response; null if it is not waiting.'),
-  firstHumanReplyAt: secondsSchema.nullable().describe('When a teammate first replied; null if none has.'),
-  resolvedAt: secondsSchema.nullable().describe('When the conversation was resolved; null while it is open.'),
+  waitingSince: nullableSeconds.describe(
+    'When the conversation began to wait for a response; null if it is not waiting.',
+  ),
+  firstHumanReplyAt: nullableSeconds.describe('When a teammate first replied; null if none has.'),
+  resolvedAt: nullableSeconds.describe('When the conversation was resolved; null while it is open.'),
 };
 
 /** A message inside a conversation; in a list it has another shape. */
@@ -88,13 +84,11 @@ const embeddedMessageSchema = z
     id: z.string().startsWith('msg_').describe(messageTexts.id),
     object: z.literal('message').describe('Always `message`.'),
     role: z.enum(messageRoles).describe(messageTexts.role),
-    content: z.string().nullable().describe(messageTexts.content),
+    content: nullableText.describe(messageTexts.content),
     createdAt: secondsSchema.describe(messageTexts.createdAt),
-    sentAt: secondsSchema
-      .nullable()
-      .describe(
-        'When an outbound message was delivered; null for inbound messages and for drafts that have not been delivered.',
-      ),
+    sentAt: nullableSeconds.describe(
+      'When an outbound message was delivered; null for inbound messages and for drafts that have not been delivered.',
+    ),
     attachments: z.array(attachmentSchema).describe(messageTexts.attachments),
   })
   .meta({ id: 'ConversationMessage', description: 'A message inside a retrieved conversation.' });

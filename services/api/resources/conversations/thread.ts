@@ -1,10 +1,7 @@
-import { objectChunks } from '../../paging/json-chunks.ts';
 import { readRange } from '../../paging/read-range.ts';
 import { threadBatchSize, threadProjection, type ThreadMessage } from '../../store/find-threads.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { threadQuery, type Thread } from '../messages.ts';
-import { presentEmbeddedMessage } from './presenter.ts';
-import type { ConversationHead, EmbeddedMessage } from './schema.ts';
 
 /** Reads every message of a thread, oldest first. */
 export async function* readThread(store: StoreReader, thread: Thread): AsyncGenerator<ThreadMessage[], void> {
@@ -32,15 +29,3 @@ async function* readStart(
   const key = messages.at(-1)?.byCreated ?? null;
   return { isComplete, key, items: messages.length, bytes: replyBytes };
 }
-
-/** The JSON text of a conversation with its messages, in pieces; `head` receives the opening message. */
-export const conversationChunks = (
-  head: (opening: EmbeddedMessage | undefined) => ConversationHead,
-  thread: AsyncIterable<ThreadMessage[]>,
-): AsyncGenerator<string, void> =>
-  objectChunks(thread, {
-    before: head,
-    name: 'messages',
-    present: ({ state }) => presentEmbeddedMessage(state),
-    after: {},
-  });

@@ -45,7 +45,7 @@ export const remainingQuery = ({ orgId, ticketId, moreAfter }: TicketEnd): Range
   });
 
 /** Reads the conversations that the ticket's document does not embed, visible or not. */
-async function* readRemaining(
+export async function* readRemaining(
   store: StoreReader,
   orgId: string,
   { state, joined: { moreAfter } }: Ticket,
@@ -56,7 +56,7 @@ async function* readRemaining(
 }
 
 /** Yields the visible conversations of a ticket: first the embedded ones, then those of `remaining`. */
-async function* visibleConversations(
+export async function* visibleConversations(
   { joined }: Ticket,
   remaining: AsyncIterable<StoredSummary[]>,
   now: Date,
@@ -69,14 +69,6 @@ async function* visibleConversations(
     yield visible.map(({ state }) => state);
   }
 }
-
-/** Reads every visible conversation of a ticket, in batches. */
-export const readConversations = (
-  store: StoreReader,
-  { orgId, now }: { orgId: string; now: Date },
-  ticket: Ticket,
-): AsyncGenerator<ConversationSummary[], void> =>
-  visibleConversations(ticket, readRemaining(store, orgId, ticket), now);
 
 /** The JSON text of a ticket in pieces; its conversations are replaced by `batches` as they are read. */
 export const ticketChunks = <Presented>(

@@ -5,7 +5,7 @@ import { severalOf, oneOf } from '../../http/parameters.ts';
 import { dateBound } from '../../paging/date-range.ts';
 import { exampleList, listSchema } from '../../paging/list-envelope.ts';
 import { exampleCursor, pageParameters } from '../../paging/page-parameters.ts';
-import { labelSchema, secondsSchema } from '../fields.ts';
+import { displayName, labelSchema, secondsSchema } from '../fields.ts';
 
 export const ticketSorts = ['createdAt', '-createdAt', 'updatedAt', '-updatedAt'] as const;
 
@@ -53,7 +53,7 @@ const role = z
 const requester = z
   .strictObject({
     id: z.string().startsWith('con_').describe('Id of the contact.'),
-    name: z.string().nullable().describe('The display name; null if it is unknown.'),
+    name: displayName,
     email: z
       .strictObject({
         email: z.string().describe('The address itself.'),
@@ -144,7 +144,7 @@ export type ConversationReference = z.output<typeof conversationReference>;
 export type TicketResponse = z.output<typeof ticketSchema>;
 
 /** For the OpenAPI document; its examples use the same ids throughout. */
-const shared = {
+const shared: Omit<TicketItem, 'conversations'> = {
   id: 'ti_01K3QZ8M4T',
   object: 'ticket',
   title: 'Invoice shows the wrong amount',
@@ -159,13 +159,10 @@ const shared = {
   estimatedScore: 4,
   createdAt: '2026-01-31T09:15:02Z',
   updatedAt: '2026-01-31T12:40:57Z',
-} as const satisfies Partial<TicketResponse>;
-
-const lists = { tags: [...shared.tags], topics: [...shared.topics] };
+};
 
 export const ticketExample: TicketResponse = {
   ...shared,
-  ...lists,
   conversations: [
     {
       id: 'conv_01K3QZ8N6V',
@@ -190,7 +187,6 @@ export const ticketExample: TicketResponse = {
 
 const item: TicketItem = {
   ...shared,
-  ...lists,
   conversations: ticketExample.conversations.map(({ id, role }) => ({ id, role })),
 };
 
