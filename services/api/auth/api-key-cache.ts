@@ -14,10 +14,7 @@ import { StoreUnavailable } from '../store/store-errors.ts';
 /** Returns the caller of each hash that belongs to an active key. */
 type LookUp = (snapshot: ReadSnapshot, hashes: string[], limits: ReadOptions) => Promise<Map<string, Caller>>;
 
-export type ApiKeyCache = {
-  /** Finds the caller of a token in a snapshot; null if the token is unknown, archived or blocked. */
-  find: (snapshot: ReadSnapshot, token: string) => Promise<Caller | null>;
-};
+export type ApiKeyCache = ReturnType<typeof createApiKeyCache>;
 
 /** A key stops or starts working at most this long after the read model has the change, or an operator has blocked it. */
 const lifetimeMs = 5_000;
@@ -41,7 +38,7 @@ type CacheDeps = { lookUp: LookUp; nowMs: () => number; pause?: (ms: number) => 
  * They have a cache of their own, so that a flood of invalid tokens does not evict valid ones. However many tokens clients
  * guess, a replica starts at most 100 look-ups a second, and a valid key waits about 10 ms.
  */
-export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCache {
+export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps) {
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
   const known = new LRUCache<string, Caller>(options);
   const unknown = new LRUCache<string, true>(options);
@@ -55,7 +52,8 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCa
         pauseMs: hashes.every((hash) => callers.has(hash)) ? 0 : pauseMs,
       };
     });
-  const find = async (snapshot: ReadSnapshot, token: string) => {
+  /** Finds the caller of a token in a snapshot; null if the token is unknown, archived or blocked. */
+  const find = async (snapshot: ReadSnapshot, token: string): Promise<Caller | null> => {
     const hash = digest('sha256', token);
     const entry = `${snapshot.generation}/${hash}`;
     const cached = known.get(entry);

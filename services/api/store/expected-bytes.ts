@@ -8,11 +8,6 @@ export type Reading = { kind: Kind; items: number };
 /** The number and size of the documents in a reply. */
 export type Reply = { replyItems: number; replyBytes: number };
 
-type ExpectedBytes = {
-  estimate: (orgId: string, reading: Reading) => number;
-  record: (orgId: string, kind: Kind, reply: Reply) => void;
-};
-
 /** The minimum estimate. */
 const estimateMin = 256 * 1_024;
 /** Documents may be this many times larger than the largest recent one. */
@@ -27,21 +22,21 @@ const entriesMax = 20_000;
  * used for an organization without recent reads. If estimates are too low, the connections of the pool still limit the
  * total, at 16 MB each.
  */
-export function createExpectedBytes(nowMs: () => number): ExpectedBytes {
+export function createExpectedBytes(nowMs: () => number) {
   const largest = new LRUCache<string, { bytes: number; atMs: number }>({ max: entriesMax });
   const recentBytes = (key: string) => {
     const known = largest.get(key);
     return known && known.bytes * 0.5 ** ((nowMs() - known.atMs) / halfLifeMs);
   };
   return {
-    estimate: (orgId, { kind, items }) => {
+    estimate: (orgId: string, { kind, items }: Reading): number => {
       const max = items > 1 ? replyBytesMax : documentBytes;
       const each = recentBytes(`${kind} ${orgId}`);
       return each === undefined
         ? max
         : Math.ceil(Math.min(max, Math.max(estimateMin, margin * items * each)));
     },
-    record: (orgId, kind, { replyItems, replyBytes }) => {
+    record: (orgId: string, kind: Kind, { replyItems, replyBytes }: Reply): void => {
       if (replyItems === 0) return;
       const key = `${kind} ${orgId}`;
       const bytes = Math.max(replyBytes / replyItems, recentBytes(key) ?? 0);

@@ -12,15 +12,7 @@ export type Answer<Wanted, Found> = {
 /** Reads all that several readers want with one query. */
 type Query<Wanted, Found> = (wanted: Wanted[]) => Promise<Answer<Wanted, Found>>;
 
-/**
- * Returns the result for `wanted`. All readers of a group pass equivalent queries. Rejects with the error of the query,
- * or with `StoreUnavailable` after `readTimeoutMs`.
- */
-type Gather<Wanted, Found> = (
-  group: { snapshot: object; name: string },
-  wanted: Wanted,
-  query: Query<Wanted, Found>,
-) => Promise<Found>;
+type Group = { snapshot: object; name: string };
 
 type Reader<Wanted, Found> = {
   wanted: Wanted;
@@ -49,7 +41,7 @@ export function createGather<Wanted, Found>({
   queriesMax?: number;
   readersPerQuery?: number;
   pause?: (ms: number) => Promise<unknown>;
-} = {}): Gather<Wanted, Found> {
+} = {}) {
   type Waiting = Map<string, Reader<Wanted, Found>[]>;
   const waitingBySnapshot = new WeakMap<object, Waiting>();
   const inProgress = new Set<Promise<void>>();
@@ -75,22 +67,24 @@ export function createGather<Wanted, Found>({
     }
     waiting.delete(name);
   };
-  return ({ snapshot, name }, wanted, query) => {
-    let reader: Reader<Wanted, Found> | undefined;
-    const found = new Promise<Found>((resolve, reject) => {
-      reader = { wanted, resolve, reject };
-      const waiting: Waiting = waitingBySnapshot.get(snapshot) ?? new Map<string, Reader<Wanted, Found>[]>();
-      waitingBySnapshot.set(snapshot, waiting);
-      const readers = waiting.get(name);
-      if (readers) {
-        readers.push(reader);
-        return;
-      }
+  /**
+   * Returns the result for `wanted`. All readers of a group pass equivalent queries. Rejects with the error of the query,
+   * or with `StoreUnavailable` after `readTimeoutMs`.
+   */
+  return ({ snapshot, name }: Group, wanted: Wanted, query: Query<Wanted, Found>): Promise<Found> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Found>();
+    const reader: Reader<Wanted, Found> = { wanted, resolve, reject };
+    const waiting: Waiting = waitingBySnapshot.get(snapshot) ?? new Map<string, Reader<Wanted, Found>[]>();
+    waitingBySnapshot.set(snapshot, waiting);
+    const readers = waiting.get(name);
+    if (readers) {
+      readers.push(reader);
+    } else {
       waiting.set(name, [reader]);
       void queryAll(waiting, name, query);
-    });
-    return withDeadline(found).catch((error: unknown) => {
-      if (reader) reader.hasLeft = true;
+    }
+    return withDeadline(promise).catch((error: unknown) => {
+      reader.hasLeft = true;
       throw error;
     });
   };

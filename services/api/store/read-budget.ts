@@ -12,19 +12,7 @@ type Usage = { reads: number; bytes: number };
 type Read = { caller: Caller; bytes: number; request: object | undefined };
 type Waiting = Read & { admit: () => void; refuse: (error: Error) => void };
 
-export type ReadBudget = {
-  /** Counts a read of `bytes` once there is room. Rejects with `Overloaded` if there is none in time. */
-  acquire: (caller: Caller, bytes: number, request?: object) => Promise<void>;
-  /** Rejects the reads of a request that wait: its client has left. */
-  leave: (request: object) => void;
-  release: (caller: Caller, bytes: number) => void;
-  /** Counts bytes that stay in memory; a negative number releases them. */
-  count: (caller: Caller, bytes: number) => void;
-  /** All of this process: the reads in progress and in the queue, and the bytes held. */
-  usage: () => Usage & { waiting: number };
-  /** Whether more than half of the bytes are held. */
-  isHalfUsed: () => boolean;
-};
+export type ReadBudget = ReturnType<typeof createReadBudget>;
 
 type Limits = {
   /** Bytes that all responses in progress may hold. */
@@ -99,7 +87,7 @@ function createUsages({ bytesMax, connectionsMax }: Limits) {
  * has taken the response. Further reads wait in a queue. One organization, and each of its keys, may hold its share of the
  * bytes and never every connection, so that it cannot make the others wait.
  */
-export function createReadBudget(limits: Limits): ReadBudget {
+export function createReadBudget(limits: Limits) {
   const { bytesMax, waitMs = readTimeoutMs } = limits;
   const { all, add, hasRoom, mayRead } = createUsages(limits);
   const waiting = new Set<Waiting>();
@@ -114,7 +102,8 @@ export function createReadBudget(limits: Limits): ReadBudget {
     }
   };
   return {
-    acquire: async (caller, bytes, request) => {
+    /** Counts a read of `bytes` once there is room. Rejects with `Overloaded` if there is none in time. */
+    acquire: async (caller: Caller, bytes: number, request?: object): Promise<void> => {
       if (waiting.size === 0 && mayRead(caller, bytes) && hasRoom(bytes)) {
         add(caller, 1, bytes);
         return;
@@ -132,20 +121,24 @@ export function createReadBudget(limits: Limits): ReadBudget {
         throw error;
       }
     },
-    leave: (request) => {
+    /** Rejects the reads of a request that wait: its client has left. */
+    leave: (request: object) => {
       for (const read of waiting) {
         if (read.request === request) read.refuse(new StoreUnavailable('the client has left'));
       }
     },
-    release: (caller, bytes) => {
+    release: (caller: Caller, bytes: number) => {
       add(caller, -1, -bytes);
       admitWaiting();
     },
-    count: (caller, bytes) => {
+    /** Counts bytes that stay in memory; a negative number releases them. */
+    count: (caller: Caller, bytes: number) => {
       add(caller, 0, bytes);
       if (bytes < 0) admitWaiting();
     },
+    /** All of this process: the reads in progress and in the queue, and the bytes held. */
     usage: () => ({ ...all, waiting: waiting.size }),
+    /** Whether more than half of the bytes are held. */
     isHalfUsed: () => all.bytes > bytesMax / 2,
   };
 }

@@ -21,17 +21,7 @@ export type DataSnapshot = Pick<ReadSnapshot, 'database' | 'generation' | 'readA
 /** A generation's database on two connection pools, so that reads of data do not delay authentication. */
 export type Databases = { database: Db; authDatabase: Db };
 
-export type ReadSnapshots = {
-  /**
-   * Returns a snapshot at most a second old. After a failure, requests get its error at once, and once a second one of
-   * them starts another read, until a read succeeds: no request waits for a store that does not answer.
-   */
-  current: () => Promise<ReadSnapshot>;
-  /** The watermark of the last snapshot; 1970 before the first. */
-  lastDataAsOf: () => Date;
-  /** The generation of the last snapshot; null before the first. */
-  lastGeneration: () => number | null;
-};
+export type ReadSnapshots = ReturnType<typeof createReadSnapshots>;
 
 type SnapshotSources = {
   /**
@@ -60,7 +50,7 @@ type Cache = {
   awaited: number | null;
 };
 
-export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
+export function createReadSnapshots(sources: SnapshotSources) {
   const cache: Cache = { latest: null, failure: null, awaited: null };
   let pending: Promise<ReadSnapshot> | null = null;
 
@@ -83,9 +73,15 @@ export function createReadSnapshots(sources: SnapshotSources): ReadSnapshots {
   };
 
   return {
+    /** The watermark of the last snapshot; 1970 before the first. */
     lastDataAsOf: () => cache.latest?.snapshot.dataAsOf ?? new Date(0),
+    /** The generation of the last snapshot; null before the first. */
     lastGeneration: () => cache.latest?.snapshot.generation ?? null,
-    current: async () => {
+    /**
+     * Returns a snapshot at most a second old. After a failure, requests get its error at once, and once a second one of
+     * them starts another read, until a read succeeds: no request waits for a store that does not answer.
+     */
+    current: async (): Promise<ReadSnapshot> => {
       const { latest, failure } = cache;
       const isFresh = (readMs: number) => sources.nowMs() - readMs < lifetimeMs;
       if (latest && !failure && isFresh(latest.readMs)) return latest.snapshot;

@@ -1,4 +1,4 @@
-import type { Db, Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import type { Caller } from '../auth/caller.ts';
 import { createExpectedBytes, type Reading, type Reply } from './expected-bytes.ts';
 import { createDocumentFinder, type Shape } from './find-document.ts';
@@ -8,42 +8,25 @@ import type { ReadBudget } from './read-budget.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
+export type OpenReader = ReturnType<typeof createReaders>;
 /** Reads the generation's database for one request, and counts the memory that the request holds. */
-export type StoreReader = {
-  database: Db;
-  /** Index entries that the store may examine for one page. */
-  scanEntriesMax: number;
-  /** Rejects with `StoreUnavailable` if the generation was dropped: its collections read as empty then. */
-  requireGeneration: () => Promise<void>;
-  /** Runs a read once the budget admits it. */
-  read: <T extends Reply>(reading: Reading, run: (options: ReadDataOptions) => Promise<T>) => Promise<T>;
-  /** Finds a document of the organization by its id; null if there is none, and its generation exists. Requests share queries. */
-  find: (shape: Shape, id: string) => Promise<Document | null>;
-  /** Finds the first messages of a conversation of the organization. Requests share queries. */
-  findThread: (conversationId: string) => Promise<ThreadStart>;
-  /** Counts bytes that the request keeps in memory. The returned function releases them. */
-  hold: (bytes: number) => () => void;
-  /** Counts the bytes of the response text in place of everything that the request held. */
-  holdOnly: (bytes: number) => void;
-  /** Releases everything: the client has taken the response, or has left. */
-  end: () => void;
-};
-
-export type OpenReader = (caller: Caller, snapshot: DataSnapshot) => StoreReader;
+export type StoreReader = ReturnType<OpenReader>;
 
 type ReaderDeps = {
   budget: ReadBudget;
+  /** Index entries that the store may examine for one page. */
   scanEntriesMax: number;
+  /** Rejects with `StoreUnavailable` if the generation was dropped: its collections read as empty then. */
   requireGeneration: (generation: number) => Promise<void>;
   nowMs: () => number;
 };
 
 /** Creates the reader of each request. All readers together stay within the budget. */
-export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget }: ReaderDeps): OpenReader {
+export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget }: ReaderDeps) {
   const expected = createExpectedBytes(nowMs);
   const findDocument = createDocumentFinder();
   const findThread = createThreadFinder();
-  return (caller, snapshot) => {
+  return (caller: Caller, snapshot: DataSnapshot) => {
     const { orgId } = caller;
     const held = createHoldings((bytes) => budget.count(caller, bytes));
     const admit = async <T extends Reply>(reading: Reading, run: () => Promise<T>): Promise<T> => {
@@ -60,6 +43,7 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
     };
     return {
       ...held,
+      /** Releases everything: the client has taken the response, or has left. */
       end: () => {
         held.end();
         budget.leave(held);
@@ -67,14 +51,18 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
       database: snapshot.database,
       scanEntriesMax,
       requireGeneration: () => requireGeneration(snapshot.generation),
-      read: (reading, run) => admit(reading, () => readData(snapshot, run)),
-      find: async (shape, id) => {
+      /** Runs a read once the budget admits it. */
+      read: <T extends Reply>(reading: Reading, run: (options: ReadDataOptions) => Promise<T>) =>
+        admit(reading, () => readData(snapshot, run)),
+      /** Finds a document of the organization by its id; null if there is none, and its generation exists. Requests share queries. */
+      find: async (shape: Shape, id: string): Promise<Document | null> => {
         const reading = { kind: shape.kind, items: 1 };
         const { found } = await admit(reading, () => findDocument(snapshot, shape, { orgId, id }));
         if (!found) await requireGeneration(snapshot.generation);
         return found;
       },
-      findThread: async (conversationId) => {
+      /** Finds the first messages of a conversation of the organization. Requests share queries. */
+      findThread: async (conversationId: string): Promise<ThreadStart> => {
         const reading = { kind: 'message', items: threadBatchSize } as const;
         const start = await admit(reading, () => findThread(snapshot, { orgId, conversationId }));
         if (start.messages.length === 0) await requireGeneration(snapshot.generation);
@@ -95,6 +83,7 @@ function createHoldings(count: (bytes: number) => void) {
   };
   return {
     isEnded: () => isEnded,
+    /** Counts bytes that the request keeps in memory. The returned function releases them. */
     hold: (bytes: number) => {
       if (isEnded) return () => undefined;
       const holding = {};
@@ -104,6 +93,7 @@ function createHoldings(count: (bytes: number) => void) {
         if (holdings.delete(holding)) change(-bytes);
       };
     },
+    /** Counts the bytes of the response text in place of everything that the request held. */
     holdOnly: (bytes: number) => {
       holdings = new Set();
       if (!isEnded) change(bytes - held);

@@ -4,11 +4,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 
-export type Readiness = {
-  /** Null if requests can be served, or could within the last 15 seconds; otherwise the reason. */
-  reason: () => string | null;
-  stop: () => void;
-};
+export type Readiness = ReturnType<typeof watchReadiness>;
 
 /** Polling also keeps `Data-As-Of` fresh for refused requests. */
 const pollIntervalMs = 1_000;
@@ -27,7 +23,7 @@ type Deps = {
 };
 
 /** Polls MongoDB until it is stopped, and logs when requests can be served and when they no longer can. */
-export function watchReadiness({ snapshots, metrics, logger, nowMs }: Deps): Readiness {
+export function watchReadiness({ snapshots, metrics, logger, nowMs }: Deps) {
   let reason: string | null = 'MongoDB has not been reached yet';
   let reachedMs = -Infinity;
   let isStopping = false;
@@ -43,6 +39,7 @@ export function watchReadiness({ snapshots, metrics, logger, nowMs }: Deps): Rea
   };
   const polling = repeat(poll, { intervalMs: pollIntervalMs, onError: () => undefined });
   return {
+    /** Null if requests can be served, or could within the last 15 seconds; otherwise the reason. */
     reason: failure,
     stop: () => {
       isStopping = true;
