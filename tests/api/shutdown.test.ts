@@ -1,13 +1,15 @@
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { replicasOf } from '../../shared/control/replicas.ts';
 import { readTrace } from '../../services/operations/traces/read-trace.ts';
 import { eventually } from '../support/eventually.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
+import { withoutTimeLimits } from '../support/wrong-clock.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, host, metricOf, open, untilClosed } from './raw-socket.ts';
-import { begin, textOf } from './requests.ts';
+import { begin } from './requests.ts';
 import { mongoUrl } from './test-api.ts';
 
 const messageCount = 400;
@@ -53,7 +55,7 @@ describe('at SIGTERM', () => {
   });
 
   it('answers requests in progress with Connection: close, then stores their traces and exits with 0', async () => {
-    const child = await children.startServing({ ...proxied, SHUTDOWN_DELAY_SECONDS: '0' });
+    const child = await children.startServing({ ...proxied, ...withoutTimeLimits() });
     proxy.trouble.holding = 'ti_slow';
     const kept = keepAlive();
     const asked = Array.from({ length: 24 }, () => begin(child, '/v1/tickets/ti_slow', kept));
@@ -101,18 +103,19 @@ describe('at SIGTERM', () => {
 
 describe('during the shutdown delay', () => {
   it('is not ready, and serves new and open connections with a request to leave', async () => {
-    const child = await children.startServing({ SHUTDOWN_DELAY_SECONDS: '5' });
+    const child = await children.startServing({ SHUTDOWN_DELAY_SECONDS: '300' });
     const kept = keepAlive();
     const first = await begin(child, '/v1/tickets', kept);
     await textOf(first);
     expect(first.headers.connection).toBe('keep-alive');
-    const { exited } = await terminate(child);
+    child.child.kill('SIGTERM');
+    await child.logged('stopping');
     const ready = await child.admin('/readyz');
     expect([ready.status, await ready.text()]).toEqual([503, 'stopping\n']);
     for (const via of [kept, keepAlive()]) {
       const { statusCode, headers } = (await begin(child, '/v1/tickets', via)).resume();
       expect([statusCode, headers.connection]).toEqual([200, 'close']);
     }
-    expect(await exited).toBe(0);
+    await child.stop('SIGKILL');
   });
 });
