@@ -1,7 +1,8 @@
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { ticketSorts } from '../../services/api/resources/tickets/schema.ts';
 import * as build from './builders.ts';
-import { errorOf, listOf, readAllPages, tokens, useApi } from './test-api.ts';
+import { useOpened } from '../support/use-opened.ts';
+import { errorOf, listOf, readAllPages, startApi, tokens, useApi } from './test-api.ts';
 
 /** Many ids at few instants, so that ties are common; the ids sort differently in UTF-8 and UTF-16. */
 const suffixes = ['a', 'B', 'é', '\u{1F600}', '\uFFFD', '_', '0'];
@@ -77,23 +78,64 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
         ({ state }) => state[date] >= new Date(from) && state[date] < new Date('2026-01-01T00:00:10Z'),
       );
       expect(chosen.length).toBeGreaterThan(10);
-      expect(
-        await readAllPages(api.get, `/v1/tickets?sort=${sort}&${date}[gte]=${from}&${date}[lte]=${to}`, 7),
-      ).toEqual(ordered(chosen));
+      const path = `/v1/tickets?sort=${sort}&${date}[gte]=${from}&${date}[lte]=${to}`;
+      expect(await readAllPages(api.get, path, 7)).toEqual(ordered(chosen));
       const open = chosen.filter(({ state }) => state.status !== 'closed');
-      const statuses = ticketStatuses
-        .filter((status) => status !== 'closed')
-        .map((status) => `&status=${status}`)
-        .join('');
-      expect(
-        await readAllPages(
-          api.get,
-          `/v1/tickets?sort=${sort}&${date}[gte]=${from}&${date}[lte]=${to}${statuses}`,
-          7,
-        ),
-      ).toEqual(ordered(open));
+      const statuses = ticketStatuses.flatMap((status) => (status === 'closed' ? [] : [`&status=${status}`]));
+      expect(await readAllPages(api.get, path + statuses.join(''), 7)).toEqual(ordered(open));
     },
   );
+
+  describe('with a bound on the other date, which does not narrow the range', () => {
+    const scanEntriesMax = 100;
+    const scanning = useOpened(() =>
+      startApi(api.store, { settings: { API_SCAN_ENTRIES_MAX: scanEntriesMax } }),
+    );
+    const [date, by, steps] = sort.endsWith('createdAt')
+      ? (['updatedAt', 'gte', [99, 44, 4]] as const)
+      : (['createdAt', 'lte', [-99, 1, 15]] as const);
+
+    const three = ticketStatuses.slice(0, 3);
+    it.each(
+      [ticketStatuses, three].flatMap((statuses) =>
+        steps.map((step) => ({ statuses, bound: instantOf(step), ranges: statuses === three ? 3 : 1 })),
+      ),
+    )('returns each once, although a page scans few entries: $bound, $statuses', async (search) => {
+      const { statuses, bound, ranges } = search;
+      const limit = new Date(bound);
+      const inRanges = tickets.filter(({ state }) => statuses.includes(state.status));
+      const chosen = inRanges.filter(({ state }) =>
+        by === 'gte' ? state[date] >= limit : state[date] <= limit,
+      );
+      const filter = [`${date}[${by}]=${bound}`, ...statuses.map((status) => `status=${status}`)].join('&');
+      const ids: string[] = [];
+      let pages = 0;
+      let cursor: string | null = '';
+      for (; cursor !== null; pages += 1) {
+        const after: string = cursor && `&startingAfter=${cursor}`;
+        const path = `/v1/tickets?sort=${sort}&limit=100&${filter}${after}`;
+        const { data, nextCursor } = listOf(await scanning.get(path));
+        ids.push(...data.map(({ id }) => id));
+        cursor = nextCursor;
+      }
+      expect(ids).toEqual(ordered(chosen));
+      // A page scans its ranges twice, and each time the seek at the start of each examines an entry, too.
+      if (chosen.length < 100) expect(pages).toBe(Math.ceil(inRanges.length / (scanEntriesMax / 2 - ranges)));
+    });
+  });
+});
+
+test('a list queries the store once if no scan has to be limited', async () => {
+  for (const path of [
+    '/v1/tickets',
+    '/v1/tickets?status=open',
+    `/v1/tickets?updatedAt[gte]=${instantOf(9)}`,
+  ]) {
+    api.commands.splice(0);
+    await api.get(path);
+    const queries = api.commands.filter(({ command }) => command.find === 'tickets');
+    expect([path, queries.length]).toEqual([path, 1]);
+  }
 });
 
 describe('reading the other lists', () => {
