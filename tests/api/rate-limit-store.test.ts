@@ -141,23 +141,6 @@ describe('a store with outages', () => {
     await expectSince({ lost: 1, fallbacks: 2 });
   });
 
-  it('delays only the requests in progress when it hangs', async () => {
-    const url = `redis://127.0.0.1:${port}/6`;
-    const settings = { RATE_LIMIT_REQUESTS: '1000', RATE_LIMIT_STORE_TIMEOUT_MS: '2000' };
-    const child = await start({ RATE_LIMIT_STORE_URL: url, ...settings });
-    const expectSince = await sinceShared(child);
-    const times = count(child, back);
-    await valkey.kill('SIGSTOP');
-    const answers = await Promise.all(Array.from({ length: 20 }, () => get(child)));
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    await Promise.all(Array.from({ length: 20 }, () => get(child)));
-    await expectSince({ lost: 1, fallbacks: 40 });
-    await valkey.kill('SIGCONT');
-    await shared(child, times + 1);
-    await get(child);
-    await expectSince({ lost: 1, fallbacks: 40 });
-  });
-
   it('may be unavailable at the start', async () => {
     const [closed = 0] = await freePorts(1);
     const child = await start({ RATE_LIMIT_STORE_URL: `redis://:secretive@127.0.0.1:${closed}` });
