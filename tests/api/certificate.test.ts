@@ -11,11 +11,12 @@ import {
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
+import { text as textOf } from 'node:stream/consumers';
 import { writeCertificate } from '../../infra/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 import { useApiProcesses } from './api-processes.ts';
 import { metricOf } from './raw-socket.ts';
-import { begin, textOf } from './requests.ts';
+import { begin } from './requests.ts';
 
 const children = useApiProcesses();
 

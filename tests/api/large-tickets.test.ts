@@ -1,5 +1,6 @@
 import { resources } from '../../shared/documents/resources.ts';
 import { embeddedConversationsMax } from '../../shared/documents/ticket.ts';
+import { embeddedConversation } from '../../shared/documents/visibility.ts';
 import * as build from './builders.ts';
 import { listOf, useApi } from './test-api.ts';
 
@@ -38,18 +39,8 @@ const visible = mixed.filter((_, index) => !isHidden(index));
 /** A ticket as the projector stores it for these conversations, given in order. */
 function ticketOf(id: string, conversations: Stored[], fields: Record<string, unknown> = {}) {
   const first = conversations.slice(0, embeddedConversationsMax);
-  const embedded = first.filter(({ joined }) => joined.channel !== null);
   const joined = build.ticketJoined({
-    conversations: embedded.map(({ state, joined: { channel } }) => ({
-      id: state.id,
-      role: state.role,
-      status: state.status,
-      createdAt: state.createdAt,
-      updatedAt: state.updatedAt,
-      retainUntil: channel?.dataRetentionDays
-        ? new Date(state.updatedAt.getTime() + channel.dataRetentionDays * 86_400_000)
-        : null,
-    })),
+    conversations: first.flatMap(({ state, joined: { channel } }) => embeddedConversation(state, channel)),
     moreAfter: conversations.length > first.length ? (first.at(-1)?.byCreated ?? null) : null,
   });
   return build.ticket({ id, ...fields }, { joined });

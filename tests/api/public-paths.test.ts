@@ -1,5 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { errorCodes } from '../../services/api/http/error-envelope.ts';
 import { errorOf, tokens, useApi } from './test-api.ts';
 
@@ -10,18 +12,11 @@ const read = (path: string, init: RequestInit & { headers?: Record<string, strin
   fetch(api.url + path, { redirect: 'manual', ...init, headers: { ...https, ...init.headers } });
 
 /** The response as it is sent: `fetch` would decompress it and add `Cache-Control: no-cache`. */
-const raw = (path: string, headers: Record<string, string>) =>
-  new Promise<{ status: number | undefined; headers: IncomingMessage['headers']; body: Buffer }>(
-    (resolve, reject) => {
-      httpGet(api.url + path, { headers: { ...https, ...headers } }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () =>
-          resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) }),
-        );
-      }).on('error', reject);
-    },
-  );
+const raw = async (path: string, headers: Record<string, string>) => {
+  const request = httpGet(api.url + path, { headers: { ...https, ...headers } });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, headers: response.headers, body: await buffer(response) };
+};
 
 const pages = [
   '/docs',

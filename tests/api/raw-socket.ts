@@ -43,11 +43,8 @@ export async function expectAnswering(child: ApiProcess): Promise<void> {
   expect([health.status, page.status]).toEqual([200, 200]);
 }
 
-/** The text of `/metrics` on the admin port. */
-const metricsOf = async ({ admin }: ApiProcess) => (await admin('/metrics')).text();
-
 /** The value of one metric, given with its labels; NaN if there is none. */
-export async function metricOf(child: ApiProcess, name: string): Promise<number> {
-  const lines = (await metricsOf(child)).split('\n');
+export async function metricOf({ admin }: ApiProcess, name: string): Promise<number> {
+  const lines = (await (await admin('/metrics')).text()).split('\n');
   return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length));
 }

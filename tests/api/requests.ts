@@ -1,5 +1,6 @@
 import { get as httpGet, type Agent, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
+import { text as textOf } from 'node:stream/consumers';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import type { HoldToDocument } from '../support/documented.ts';
 import { tokens } from './test-api.ts';
@@ -35,12 +36,6 @@ export const begin = (
     };
     (secure ? httpsGet : httpGet)(options, resolve).on('error', reject);
   });
-
-export async function textOf(response: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const chunk of response.setEncoding('utf8')) text += String(chunk);
-  return text;
-}
 
 /** Sends a request and reads the answer, which must match the OpenAPI document. */
 export async function ask(child: Target, path: string, options: Options = {}) {

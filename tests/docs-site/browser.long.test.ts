@@ -69,17 +69,6 @@ test('the reference shows each operation with its fields, its statuses and its s
   });
 });
 
-test('a search finds a section of a guide, and leads to it', async () => {
-  await withReader({ javaScriptEnabled: false }, async ({ page, open }) => {
-    await open('/docs');
-    await page.getByRole('searchbox').fill('earliest Data-As-Of');
-    await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: 'Complete incremental exports: The recipe' }).click();
-    expect(new URL(page.url()).pathname + new URL(page.url()).hash).toBe('/docs/guides/exports#the-recipe');
-    expect(await page.locator('#the-recipe').isVisible()).toBe(true);
-  });
-});
-
 test('a button copies an example', async () => {
   await withReader({ permissions: ['clipboard-read', 'clipboard-write'] }, async ({ page, open }) => {
     await open('/docs/guides/paging');

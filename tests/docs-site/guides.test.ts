@@ -110,21 +110,21 @@ test.each(['Reading a list', 'Exporting changes'])(
   },
 );
 
-const breakages: [string, Breakage][] = [
-  ['jq is missing', { without: 'jq' }],
-  ['curl is missing', { without: 'curl' }],
-  ['the key is wrong', { apiKey: 'svc_live_unknown0000000' }],
-  ['the disk is full', { output: '/dev/full' }],
+const breakages: [string, Breakage, string][] = [
+  ['jq is missing', { without: 'jq' }, ''],
+  ['curl is missing', { without: 'curl' }, ''],
+  ['the key is wrong', { apiKey: 'svc_live_unknown0000000' }, '"code": "invalid_api_key"'],
+  ['the disk is full', { output: '/dev/full' }, ''],
 ];
-test('a script that fails prints the error of the API', async () => {
-  const { ok, output } = await follow('Reading a list', { apiKey: 'svc_live_unknown0000000' });
-  expect([ok, output]).toEqual([false, expect.stringContaining('"code": "invalid_api_key"')]);
-});
-
-test.each(breakages)('each script fails if %s, and an export then keeps its start', async (_, breakage) => {
-  if (breakage.output) symlinkSync('/dev/full', join(folder, 'changes.jsonl'));
-  writeFileSync(join(folder, 'since'), '2026-01-01T00:00:00Z\n');
-  for (const label of ['Reading a list', 'Exporting changes'])
-    expect([label, (await follow(label, breakage)).ok]).toEqual([label, false]);
-  expect(linesOf('since')).toEqual(['2026-01-01T00:00:00Z']);
-});
+test.each(breakages)(
+  'each script fails if %s, with the error of the API, and an export then keeps its start',
+  async (_, breakage, error) => {
+    if (breakage.output) symlinkSync('/dev/full', join(folder, 'changes.jsonl'));
+    writeFileSync(join(folder, 'since'), '2026-01-01T00:00:00Z\n');
+    for (const label of ['Reading a list', 'Exporting changes']) {
+      const { ok, output } = await follow(label, breakage);
+      expect([label, ok, output]).toEqual([label, false, expect.stringContaining(error)]);
+    }
+    expect(linesOf('since')).toEqual(['2026-01-01T00:00:00Z']);
+  },
+);
