@@ -15,22 +15,16 @@ const isBad = ({ severity }: Finding) => severity === 'bad';
  * generation, and the served generation before the others. With `partitions`, a generation lists every partition, also
  * one without lag.
  */
-export function renderReport(
-  { sentence, active, findings, generations }: Report,
-  partitions = false,
-): string {
+export function renderReport({ sentence, findings, generations }: Report, partitions = false): string {
   const bad = generations.flatMap(({ number, findings: own }) =>
     own.filter(isBad).map((one) => ({ ...one, text: `generation ${number}: ${one.text}` })),
   );
   const first = [...findings.filter(isBad), ...bad, ...findings.filter((one) => !isBad(one))];
-  const servedFirst = generations.toSorted(
-    (a, b) => Number(b.number === active) - Number(a.number === active),
-  );
   return [
     `${sentence}\n`,
     ...first.map((one) => renderFinding(one)),
     '\n',
-    servedFirst.map((one) => renderGeneration(one, partitions)).join('\n'),
+    generations.map((one) => renderGeneration(one, partitions)).join('\n'),
   ].join('');
 }
 

@@ -2,18 +2,9 @@ import { MongoServerError, type Db } from 'mongodb';
 import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { counted } from '../../shared/runtime/counted.ts';
+import { counted, orMore } from '../../shared/runtime/counted.ts';
 
-/** How many documents a generation has. MongoDB scans no collection for it, so its work does not grow with the data. */
-export type Counts = {
-  /** Estimates by collection, tombstones included. */
-  documents: Record<string, number>;
-  /**
-   * Conversations whose channel is missing, counted up to `countMax`; missing tickets that conversations refer to, null
-   * if they cannot be counted in time.
-   */
-  pending: { conversations: number; tickets: number | null };
-};
+export type Counts = Awaited<ReturnType<typeof readCounts>>;
 
 /** Pending conversations are counted up to this number, so that a count is short. */
 const countMax = 10_000;
@@ -22,7 +13,11 @@ const ticketsTimeoutMs = 500;
 /** MongoDB's code for an operation that `maxTimeMS` ended. */
 const maxTimeExpired = 50;
 
-export async function readCounts(database: Db): Promise<Counts> {
+/**
+ * How many documents a generation has. MongoDB scans no collection for it, so its work does not grow with the data. Pending
+ * are conversations whose channel is missing, up to `countMax`, and missing tickets that conversations refer to.
+ */
+export async function readCounts(database: Db) {
   const [documents, conversations, tickets] = await Promise.all([
     estimateDocuments(database),
     collectionOf(database, 'conversation').countDocuments({ pending: true }, { limit: countMax }),
@@ -40,7 +35,7 @@ export async function estimateDocuments(database: Db): Promise<Record<string, nu
   return Object.fromEntries(await Promise.all(kinds.map(estimate)));
 }
 
-/** Both stages before the look-up read the index on tickets alone. */
+/** Null if they cannot be counted in time. Both stages before the look-up read the index on tickets alone. */
 async function countMissingTickets(database: Db): Promise<number | null> {
   const stages = [
     { $match: { 'state.ticketId': { $gt: '' } } },
@@ -60,5 +55,5 @@ async function countMissingTickets(database: Db): Promise<number | null> {
 }
 
 export const pendingText = ({ conversations, tickets }: Counts['pending']): string =>
-  `${counted(conversations, 'conversation')}${conversations >= countMax ? ' or more' : ''}, ` +
+  `${counted(conversations, 'conversation')}${orMore(conversations, countMax)}, ` +
   (tickets === null ? 'tickets not counted in time' : counted(tickets, 'ticket'));

@@ -54,7 +54,7 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
   rebuildDaysMax: 3,
   registry: {
     _id: 'active',
-    generation: 1,
+    generation: generations.find(({ generation }) => generation.state === 'active')?.generation.number ?? 1,
     since: before(9_000),
     revision: 1,
     lastNumber: 2,

@@ -98,7 +98,10 @@ export type UseKafka = <T>(
   work: (clients: { admin: Admin; log: Pick<LogClient, 'read'> }) => Promise<T>,
 ) => Promise<T>;
 
-type FactDeps = Omit<OperatorDeps, 'admin' | 'log'>;
+type FactDeps = Pick<OperatorDeps, 'control' | 'config' | 'topics' | 'now'>;
+
+/** Reads the facts; `before` are earlier ones, for rates. */
+export type ReadFacts = (before: Facts | null) => Promise<Facts>;
 
 /** Reads the facts, to act on them, with connected clients of Kafka. `before` are earlier facts, for rates. */
 export const factsNow = (deps: OperatorDeps, before: Facts | null = null): Promise<Facts> =>

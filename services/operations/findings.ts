@@ -2,7 +2,6 @@ import { counted, digits } from '../../shared/runtime/counted.ts';
 import { isBuild, type GenerationState } from '../../shared/control/generations.ts';
 import { commandsIn } from './deployment.ts';
 import type { Facts, GenerationFacts } from './facts.ts';
-import { followsWithinSeconds } from './progress-text.ts';
 import { generationRules, staleAfterSeconds } from './rules/generation.ts';
 import type { Rule, Severity, Step } from './rules/rule.ts';
 import { systemRules } from './rules/system.ts';
@@ -25,56 +24,48 @@ export type Finding = {
   remedy: string | null;
 };
 
-type Options = {
-  /** The options that the operator has given. */
-  waivers?: readonly string[];
-  maxLagSeconds?: number;
-};
-
 type Rules<About> = Readonly<Record<string, Rule<About>>>;
 
 const severities = ['bad', 'attention', 'progress'] as const;
 
-/** Judges the facts: the worst first, and of each severity those of the whole system first. Pure. */
-export function findings(
-  facts: Facts,
-  { waivers = [], maxLagSeconds = followsWithinSeconds }: Options = {},
-): Finding[] {
-  const context = { ...commandsIn[facts.deployment], maxLagSeconds };
+/**
+ * Judges the facts: the worst first, and of each severity those of the whole system first. `waivers` are the options that
+ * the operator has given. Pure.
+ */
+export function findings(facts: Facts, waivers: readonly string[] = []): Finding[] {
+  const commands = commandsIn[facts.deployment];
   const judge = <About>(rules: Rules<About>, about: About, generation: number | null): Finding[] =>
-    Object.entries<Rule<About>>(rules).flatMap(([name, rule]) =>
-      [rule.judge(facts, about, context) ?? []]
+    Object.entries<Rule<About>>(rules).flatMap(([name, { severity, blocks, waiver, judge: judgeOne }]) =>
+      [judgeOne(facts, about, commands) ?? []]
         .flat()
         .map((judged) => ({
           name: name as Finding['name'],
           generation,
-          severity: judged.severity ?? rule.severity,
-          blocks: judged.blocks ?? rule.blocks,
-          waiver: rule.waiver ?? null,
-          isWaived: judged.isWaived ?? (rule.waiver !== undefined && waivers.includes(rule.waiver)),
-          isFinal: judged.isFinal ?? false,
-          text: judged.text,
-          remedy: judged.remedy ?? null,
+          severity,
+          blocks,
+          waiver: waiver ?? null,
+          isWaived: waiver !== undefined && waivers.includes(waiver),
+          isFinal: false,
+          remedy: null,
+          ...(typeof judged === 'string' ? { text: judged } : judged),
         })),
     );
   const all = [
     ...judge(systemRules, null, null),
     ...facts.generations.flatMap((one) =>
-      judgeGeneration(facts, one, (rules: Rules<GenerationFacts>) =>
-        judge(rules, one, one.generation.number),
-      ),
+      ofGeneration(facts, one, judge(generationRules, one, one.generation.number)),
     ),
   ];
   return severities.flatMap((severity) => all.filter((one) => one.severity === severity));
 }
 
 /** Of a generation that is not served, nothing is worse than `attention`; `next` is said if nothing else prevents it. */
-function judgeGeneration(
+function ofGeneration(
   { registry }: Facts,
   { generation: { number, state } }: GenerationFacts,
-  judge: (rules: Rules<GenerationFacts>) => Finding[],
+  judged: Finding[],
 ): Finding[] {
-  const found = judge(generationRules).map((one) =>
+  const found = judged.map((one) =>
     number !== registry?.generation && one.severity === 'bad'
       ? { ...one, severity: 'attention' as const }
       : one,
@@ -125,7 +116,12 @@ export function causes(all: Finding[]): Finding[] {
 }
 
 /** Whether customers get current data, in one sentence. */
-export type Verdict = { state: 'well' | 'attention' | 'bad'; sentence: string };
+type Verdict = {
+  state: 'well' | 'attention' | 'bad';
+  sentence: string;
+  /** The finding that the sentence names. */
+  finding?: Finding;
+};
 
 export function verdict(facts: Facts, all: Finding[]): Verdict {
   const active = facts.generations.find(({ generation }) => generation.state === 'active');
@@ -134,7 +130,8 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
   if (active.lagSeconds > staleAfterSeconds)
     return { state: 'bad', sentence: `Stale: Data-As-Of lags by ${digits(active.lagSeconds)} s.` };
   const [worst] = all;
-  if (worst?.severity === 'bad') return { state: 'bad', sentence: `Not well: ${worst.text}.` };
+  if (worst?.severity === 'bad')
+    return { state: 'bad', sentence: `Not well: ${worst.text}.`, finding: worst };
   const count = all.filter(({ severity }) => severity === 'attention').length;
   if (count === 0) return { state: 'well', sentence: 'All is well.' };
   const need = count === 1 ? 'one finding needs' : `${count} findings need`;

@@ -1,19 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Facts, GenerationFacts } from './facts.ts';
-import { causes, condition, findings, findingsOf, verdict, type Verdict, type Finding } from './findings.ts';
+import type { Facts, GenerationFacts, ReadFacts } from './facts.ts';
+import { causes, condition, findings, findingsOf, verdict, type Finding } from './findings.ts';
 
-/** The output of `status`, `rebuild status` and the console: the facts with their findings. */
-export type Report = {
-  verdict: Verdict['state'];
-  sentence: string;
-  /** The number of the active generation; null before a projector has first started. */
-  active: number | null;
-  /** Those of the whole system; a generation has its own. */
-  findings: Finding[];
-  generations: GenerationReport[];
-  deadLetters: number;
-};
-
+export type Report = ReturnType<typeof report>;
 export type GenerationReport = ReturnType<typeof reportGeneration>;
 
 const reportGeneration = (all: Finding[], shown: Finding[], own: GenerationFacts) => ({
@@ -32,15 +21,22 @@ const reportGeneration = (all: Finding[], shown: Finding[], own: GenerationFacts
   partitions: own.partitions,
 });
 
-export function report(facts: Facts, all = findings(facts)): Report {
+/** The output of `status`, `rebuild status` and the console: the facts with their findings. */
+export function report(facts: Facts, all = findings(facts)) {
   const shown = causes(all);
   const { state, sentence } = verdict(facts, all);
+  const active = facts.registry?.generation ?? null;
   return {
     verdict: state,
     sentence,
-    active: facts.registry?.generation ?? null,
+    /** The number of the active generation; null before a projector has first started. */
+    active,
+    /** Those of the whole system; a generation has its own. */
     findings: shown.filter(({ generation }) => generation === null),
-    generations: facts.generations.map((one) => reportGeneration(all, shown, one)),
+    /** The served one first. */
+    generations: facts.generations
+      .toSorted((a, b) => Number(b.generation.number === active) - Number(a.generation.number === active))
+      .map((one) => reportGeneration(all, shown, one)),
     deadLetters: facts.deadLetters,
   };
 }
@@ -49,9 +45,7 @@ export function report(facts: Facts, all = findings(facts)): Report {
 const intervalMs = 2_000;
 
 /** Yields a report every two seconds. */
-export async function* watchReports(
-  read: (before: Facts | null) => Promise<Facts>,
-): AsyncGenerator<Report, never> {
+export async function* watchReports(read: ReadFacts): AsyncGenerator<Report, never> {
   for (let before = await read(null); ;) {
     await sleep(intervalMs);
     before = await read(before);

@@ -10,7 +10,7 @@ const rebuild = useRebuild();
 const texts = (findings: { text: string }[] | undefined) => findings?.map(({ text }) => text);
 
 describe('an operator is told', () => {
-  const wait = (timeout = 0) => ({ generation: 2, maxLag: 10, timeout });
+  const wait = (timeout = 0) => ({ generation: 2, timeout });
 
   test('the state of every living generation, and that a build is on its way', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'catching-up'), generation(3, 'dropped')]);

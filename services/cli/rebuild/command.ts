@@ -63,7 +63,6 @@ function addComparing(group: Command, accept: Accept): void {
     .command('await')
     .description('wait until a build is ready to be compared and promoted')
     .argument('<generation>', 'its number', number)
-    .option('--max-lag <seconds>', 'the longest lag that counts as ready', seconds, 10)
     .addOption(timeout('give up after this time', 3_600))
     .addOption(jsonOption())
     .addHelpText(

@@ -41,12 +41,9 @@ export const history: OperatorVerb<Json> = async ({ control }, options) => {
   return output(options, transitions, renderHistory(transitions));
 };
 
-export const awaitVerb: OperatorVerb<Numbered & { maxLag: number; timeout: number }> = async (
-  deps,
-  options,
-) => {
-  const { generation } = options;
-  const { text, ...readiness } = await awaitReady(deps, generation, options);
+export const awaitVerb: OperatorVerb<Numbered & { timeout: number }> = async (deps, options) => {
+  const { generation, timeout } = options;
+  const { text, ...readiness } = await awaitReady(deps, generation, timeout);
   const exitCode = ({ ready: 0, 'time is up': 1, stopped: 3, failing: 3 } as const)[readiness.outcome];
   const reason = exitCode === 3 ? { text } : {};
   return output(options, { generation, ...readiness, ...reason }, `${text}\n`, exitCode);

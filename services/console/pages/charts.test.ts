@@ -45,7 +45,7 @@ test('the hour is that of the generation that was served then, across a promotio
   const generations = [own(1, 'standby'), own(2, 'active')];
   const { registry } = facts(generations);
   const history = [became(1, 9_000), became(2, 50)];
-  const promoted = facts(generations, { registry: registry && { ...registry, generation: 2, history } });
+  const promoted = facts(generations, { registry: registry && { ...registry, history } });
   const both = [60, 40].flatMap((ago) => [sample(1, ago, 5, 1), sample(2, ago, 500, 900)]);
   expect(points(promoted, both)).toEqual([
     [60, 1, null],

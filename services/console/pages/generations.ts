@@ -22,11 +22,9 @@ export const generationsPage = ({ overview, commands }: Sources): Page => ({
     const { generations = [], history = [] } = facts.registry ?? {};
     const isBuilding = report.generations.some(isBuild);
     return {
-      generations: html`${report.generations
-        .toSorted((a, b) => Number(b.number === report.active) - Number(a.number === report.active))
-        .map((one) =>
-          section(findings, one, generations.find(({ number }) => number === one.number)?.report),
-        )}
+      generations: html`${report.generations.map((one) =>
+        section(findings, one, generations.find(({ number }) => number === one.number)?.report),
+      )}
       ${isBuilding ? html`` : html`<p>To build another one: ${command(`${commands.cli} rebuild start`)}</p>`}`,
       history: history.length === 0 ? html`` : historyTable(history, facts.now, commands.cli),
       fresh,

@@ -1,7 +1,8 @@
 import { isBuild } from '../../../shared/control/generations.ts';
+import { orMore } from '../../../shared/runtime/counted.ts';
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { deadLettersMax, type Facts } from '../../operations/facts.ts';
-import { causes, type Finding } from '../../operations/findings.ts';
+import { causes, verdict, type Finding } from '../../operations/findings.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import {
   withAges,
@@ -48,20 +49,18 @@ const isFirstLoad = (active: Active): active is GenerationReport =>
   active?.lagSeconds === null && active.lag > 0;
 
 /** The verdict, with the command of the finding that it names, and the other findings. */
-function judgement({ findings, report }: Overview, active: Active, stale: Html | null) {
-  const told = causes(findings).filter(({ severity }) => severity !== 'progress');
-  const isNamed = ({ text }: Finding) => report.sentence.includes(text);
+function judgement({ facts, findings, report }: Overview, active: Active, stale: Html | null) {
+  const { finding: named } = verdict(facts, findings);
   // The progress of a first load is shown instead of its lag.
   const isLoad = ({ name, generation }: Finding) =>
     name === 'lag' && generation === active?.number && isFirstLoad(active);
-  const rest = told.filter((one) => !isNamed(one) && !isLoad(one));
+  const rest = causes(findings).filter((one) => one.severity !== 'progress' && one !== named && !isLoad(one));
   const isLoading = isFirstLoad(active) && rest.every(({ severity }) => severity !== 'bad');
-  const remedy = told.find(isNamed)?.remedy;
   return {
     verdict:
       stale ??
       html`<p class="verdict ${isLoading ? 'warn' : classes[report.verdict]}">
-        ${withAges(report.sentence)} ${remedy ? command(remedy) : html``}
+        ${withAges(report.sentence)} ${named?.remedy ? command(named.remedy) : html``}
       </p>`,
     findings: cards(rest),
   };
@@ -83,7 +82,7 @@ function tiles({ facts, findings, report }: Overview, active: Active): Html {
   };
   const isLagKnown = active?.topics.every(({ lag }) => lag !== null);
   const members = facts.kafka.members.get(report.active ?? 0);
-  const more = report.deadLetters >= deadLettersMax ? ' or more' : '';
+  const more = orMore(report.deadLetters, deadLettersMax);
   return definitions(
     [
       [

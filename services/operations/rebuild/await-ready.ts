@@ -18,28 +18,22 @@ type Readiness = {
 export async function awaitReady(
   deps: OperatorDeps,
   number: number,
-  { maxLag, timeout }: { maxLag: number; timeout: number },
+  timeoutSeconds: number,
 ): Promise<Readiness> {
   const reportChange = reportChanges(deps.report);
   let before: Facts | null = null;
   const read = async (): Promise<Readiness> => {
     generationOf(await requireRegistry(deps.control), number);
     before = await factsNow(deps, before);
-    const blocked = blocking(findings(before, { maxLagSeconds: maxLag }), number, 'ready');
+    const blocked = blocking(findings(before), number, 'ready');
     const final = blocked.find(({ isFinal }) => isFinal);
-    const outcome =
-      blocked.length === 0
-        ? 'ready'
-        : !final
-          ? 'time is up'
-          : final.name === 'rejects'
-            ? 'failing'
-            : 'stopped';
+    const stuck = final && (final.name === 'rejects' ? 'failing' : 'stopped');
+    const outcome = blocked.length === 0 ? 'ready' : (stuck ?? 'time is up');
     return { outcome, findings: blocked, text: readinessText(before, number, blocked) };
   };
   const last = await pollUntil(read, ({ outcome }) => outcome !== 'time is up', {
     everyMs: 2_000,
-    timeoutMs: timeout * 1_000,
+    timeoutMs: timeoutSeconds * 1_000,
     onPending: ({ text }) => reportChange(text),
   });
   return last.outcome === 'time is up' ? { ...last, text: `time is up: ${last.text}` } : last;

@@ -16,7 +16,7 @@ import { register } from './transitions.ts';
 
 type StartOptions = {
   /** Build even if records of a log are gone, or a topic is not compacted. */
-  acceptTruncated: boolean;
+  acceptTruncated?: boolean | undefined;
   why: string;
 };
 
@@ -26,15 +26,16 @@ const spaceFactor = 1.5;
 /** Registers a new generation and returns its number. Throws `RebuildRefused` with each problem and its remedy. */
 export async function startRebuild(
   deps: OperatorDeps,
-  { acceptTruncated, why }: StartOptions,
+  { acceptTruncated = false, why }: StartOptions,
 ): Promise<number> {
   const registry = await requireRegistry(deps.control);
   const log = await deps.log.read(deps.topics);
   const { ends: offsets } = log;
+  const unled = leaderless(log);
   const applied = await progressOf(deps.control).find({ generation: registry.generation }).toArray();
   const problems = [
     ...(await topicProblems(deps, acceptTruncated)),
-    ...[leaderless(log) ?? []].flat().map(({ text }) => `${text}: mend the brokers first`),
+    ...(unled === null ? [] : [`${unled}: mend the brokers first`]),
     ...(acceptTruncated ? [] : [...truncatedLogs(offsets), ...shortenedLogs(registry, applied, offsets)]),
     ...(await missingSpace(deps, registry)),
     ...(await missingRights(deps, registry)),

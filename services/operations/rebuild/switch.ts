@@ -83,8 +83,7 @@ async function findSwitch(
 ): Promise<Finding[]> {
   generationOf(registry, number);
   const before = await factsNow(deps);
-  const read = async () =>
-    findings(await factsNow(deps, before), { waivers: older ? ['--accept-older'] : [] });
+  const read = async () => findings(await factsNow(deps, before), older ? ['--accept-older'] : []);
   const reportChange = reportChanges(deps.report);
   const open = (found: Finding[]) => blocking(found, number, step);
   const isBehind = (found: Finding[]) =>

@@ -1,8 +1,9 @@
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { ComparisonReport, GenerationState } from '../../../shared/control/generations.ts';
+import type { Commands } from '../deployment.ts';
 import type { Facts, GenerationFacts } from '../facts.ts';
-import type { Context, Judged } from './rule.ts';
+import type { Judged } from './rule.ts';
 
 /** A comparison expires after this time, because both generations change, and the release of the CLI may change too. */
 const reportValidMs = dayMs;
@@ -13,7 +14,7 @@ export const expectationText = ({ kind, field }: { kind: string; field: string }
   `--expect ${kind}:${field}`;
 
 /** A generation is promoted only with a comparison that is still valid and has no unintended difference. */
-export function comparison(facts: Facts, { generation }: GenerationFacts, { cli }: Context): Judged | null {
+export function comparison(facts: Facts, { generation }: GenerationFacts, { cli }: Commands): Judged | null {
   const { number, report, state } = generation;
   if (!isPromotable(state)) return null;
   const remedy = `${cli} rebuild compare ${number}`;

@@ -1,6 +1,6 @@
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { isLastFailure } from '../../../shared/control/failures.ts';
-import { isBuild, type GenerationState } from '../../../shared/control/generations.ts';
+import { isBuild } from '../../../shared/control/generations.ts';
 import { holdCauses } from '../../../shared/control/hold-causes.ts';
 import { isSilent } from '../../../shared/control/progress.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
@@ -11,7 +11,7 @@ import type { Facts, GenerationFacts } from '../facts.ts';
 import { byLag } from '../partitions.ts';
 import { followsWithinSeconds, lagText } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
-import { everyStep, switches, type Context, type Judged, type Rule } from './rule.ts';
+import { everyStep, switches, type Judged, type Rule } from './rule.ts';
 
 export const generationRules = {
   dropping: {
@@ -22,7 +22,12 @@ export const generationRules = {
         ? { text: 'it is being dropped', remedy: `${cli} rebuild drop ${generation.number}` }
         : null,
   },
-  group: { severity: 'bad', blocks: [], judge: occupied },
+  /** A group that another client occupies. */
+  group: {
+    severity: 'bad',
+    blocks: [],
+    judge: ({ kafka }, { generation }) => describeStrays(kafka.members.get(generation.number) ?? []),
+  },
   projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', judge: whyStopped },
   rejects: {
     severity: 'attention',
@@ -44,10 +49,10 @@ export const generationRules = {
     severity: 'bad',
     blocks: switches,
     holds: 'its lag was never longer than Kafka keeps tombstones',
-    judge: ({ kafka, now, registry }, own, commands) => {
-      const bound = kafka.settings && tombstoneBound(kafka.settings);
-      const text = tombstoneWarning(own.generation, own.watermark, bound, now);
-      return text === null ? null : { text, remedy: replacement(own, commands, registry?.generations ?? []) };
+    judge: (facts, own, commands) => {
+      const bound = facts.kafka.settings && tombstoneBound(facts.kafka.settings);
+      const text = tombstoneWarning(own.generation, own.watermark, bound, facts.now);
+      return text && { text, remedy: replacement(facts, own, commands) };
     },
   },
   lag: { severity: 'bad', blocks: ['ready'], judge: lagging },
@@ -100,11 +105,8 @@ export const generationRules = {
       const unable = replicas.filter(({ versions }) => !versions.includes(projectionVersion));
       const [first] = isPromotable(state) ? unable : [];
       return first
-        ? {
-            text:
-              `${unable.length} of ${counted(replicas.length, 'API replica')} cannot serve projection version ` +
-              `${projectionVersion}, among them process ${first.pid} on ${first.host}: deploy the API's new release first`,
-          }
+        ? `${unable.length} of ${counted(replicas.length, 'API replica')} cannot serve projection version ` +
+            `${projectionVersion}, among them process ${first.pid} on ${first.host}: deploy the API's new release first`
         : null;
     },
   },
@@ -140,10 +142,7 @@ export const generationRules = {
 } satisfies Record<string, Rule<GenerationFacts>>;
 
 /** Tells that a projector of the active generation has no number, and how to give it one. */
-export const unpinned = (
-  active: number,
-  { projector }: Commands,
-): Required<Pick<Judged, 'text' | 'remedy'>> => ({
+export const unpinned = (active: number, { projector }: Commands) => ({
   text:
     `a projector of generation ${active} runs without GENERATION=${active}: restarted after the promotion, it ` +
     'would leave that generation, and a rollback would be lost; restart it with the number first',
@@ -155,12 +154,12 @@ export const staleAfterSeconds = 30;
 
 /** How to replace a generation that must not be trusted, or cannot continue. */
 function replacement(
+  { registry }: Facts,
   { generation: { number, state } }: GenerationFacts,
-  { cli }: Context,
-  generations: { number: number; state: GenerationState }[],
+  { cli }: Commands,
 ): string {
   if (state !== 'active') return `${cli} rebuild drop ${number}`;
-  const build = generations.find(isBuild);
+  const build = registry?.generations.find(isBuild);
   return build ? `${cli} rebuild await ${build.number}` : `${cli} rebuild start`;
 }
 
@@ -168,11 +167,11 @@ function replacement(
  * Why no projector follows a generation, with a remedy unless projectors still run. The documents of a generation without
  * projectors would never change again.
  */
-function whyStopped(facts: Facts, own: GenerationFacts, commands: Context): Judged | null {
+function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Judged | string | null {
   const { generation, recreated, failure, savedAt } = own;
   if (generation.state === 'dropping') return null;
   const restart = commands.projector(generation.number);
-  const replace = replacement(own, commands, facts.registry?.generations ?? []);
+  const replace = replacement(facts, own, commands);
   if (recreated.length > 0)
     return {
       text:
@@ -195,49 +194,35 @@ function whyStopped(facts: Facts, own: GenerationFacts, commands: Context): Judg
 }
 
 /** Projectors that save nothing still run if their group has members. Without an answer of Kafka, that is unknown. */
-function whySilent({ kafka }: Facts, own: GenerationFacts, savedAt: Date, restart: string): Judged {
+function whySilent({ kafka }: Facts, own: GenerationFacts, savedAt: Date, restart: string): Judged | string {
   const since = savedAt.toISOString();
   const members = kafka.members.get(own.generation.number);
   if (kafka.problem !== null && !members)
-    return { text: `no progress has been saved since ${since}, because Kafka does not answer` };
+    return `no progress has been saved since ${since}, because Kafka does not answer`;
   if (!members?.length) return { text: `no projector has run since ${since}`, remedy: restart };
   const cause = own.partitions.find((one) => one.cause !== null)?.cause ?? null;
   const last = cause === null ? '' : ` (the last known cause: ${holdCauses[cause]})`;
-  return { text: `its projectors run, but have saved no progress since ${since}${last}: see their logs` };
-}
-
-/** A group that another client occupies. */
-function occupied({ kafka }: Facts, { generation: { number } }: GenerationFacts): Judged | null {
-  const text = describeStrays(kafka.members.get(number) ?? []);
-  return text === null ? null : { text };
+  return `its projectors run, but have saved no progress since ${since}${last}: see their logs`;
 }
 
 /** A load cannot end if its topic was created again since, because the new log is shorter. */
-function unreachableLoadEnds(
-  { kafka: { log }, registry }: Facts,
-  own: GenerationFacts,
-  commands: Context,
-): Judged[] {
+function unreachableLoadEnds(facts: Facts, own: GenerationFacts, commands: Commands): Judged[] {
+  const { log } = facts.kafka;
+  const remedy = replacement(facts, own, commands);
   return [...(loadEnds(own.generation) ?? [])].flatMap(([key, loadEnd]) => {
     const end = log?.ends.get(key)?.end ?? (log && !log.partitions.includes(key) ? 0 : Infinity);
-    return end >= loadEnd
-      ? []
-      : [
-          {
-            text:
-              `the load of ${key} ends at offset ${loadEnd}, but its log ends at ${end}: if the topic was deleted and ` +
-              'created again, the load cannot end',
-            remedy: replacement(own, commands, registry?.generations ?? []),
-          },
-        ];
+    const text =
+      `the load of ${key} ends at offset ${loadEnd}, but its log ends at ${end}: if the topic was deleted and ` +
+      'created again, the load cannot end';
+    return end >= loadEnd ? [] : [{ text, remedy }];
   });
 }
 
 /** A generation that was loaded and does not follow, with the partition that holds it. */
-function lagging(_: Facts, own: GenerationFacts, { maxLagSeconds }: Context): Judged | null {
+function lagging(_: Facts, own: GenerationFacts): Judged | null {
   const { generation, lagSeconds } = own;
   const isFollowing = ['ready', 'active', 'standby'].includes(generation.state);
-  if (!isFollowing || (lagSeconds ?? Infinity) <= maxLagSeconds) return null;
+  if (!isFollowing || (lagSeconds ?? Infinity) <= followsWithinSeconds) return null;
   const severity = (lagSeconds ?? Infinity) > staleAfterSeconds ? 'bad' : 'attention';
   return lagSeconds === null
     ? { text: `some partitions were never applied to the end of their log${heldBy(own)}`, severity }
@@ -252,7 +237,7 @@ function heldBy({ partitions, topics }: GenerationFacts): string {
   return slowest ? `, held by ${lagText(slowest, topics)}` : '';
 }
 
-function staleness({ registry, generations }: Facts, own: GenerationFacts, { cli }: Context): Judged | null {
+function staleness({ registry, generations }: Facts, own: GenerationFacts, { cli }: Commands): Judged | null {
   const { generation, watermark } = own;
   const active = generations.find((one) => one.generation.number === registry?.generation)?.watermark;
   const staleMs = (active?.getTime() ?? 0) - (watermark?.getTime() ?? 0);

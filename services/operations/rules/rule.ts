@@ -11,6 +11,7 @@ export const switches: readonly Step[] = ['promote', 'rollback'];
 /** `bad`: customers get old data, or none. `attention`: they do not, yet. `progress`: as it should be at this stage. */
 export type Severity = 'bad' | 'attention' | 'progress';
 
+/** What a rule says of a finding, besides the severity and the steps of the rule itself. */
 export type Judged = {
   text: string;
   remedy?: string | null;
@@ -20,15 +21,12 @@ export type Judged = {
   isWaived?: boolean;
 };
 
-/** The commands that a remedy names, and the lag that counts as ready, in seconds. */
-export type Context = Commands & { maxLagSeconds: number };
-
-/** How a rule judges the system, or one generation: null if there is nothing to say. */
+/** How a rule judges the system, or one generation: null if there is nothing to say, or the text alone. */
 export type Rule<About> = {
   severity: Severity;
   blocks: readonly Step[];
   waiver?: string;
   /** The condition that holds without a finding, for a list of checks. */
   holds?: string;
-  judge: (facts: Facts, about: About, context: Context) => Judged | Judged[] | null;
+  judge: (facts: Facts, about: About, commands: Commands) => Judged | string | (Judged | string)[] | null;
 };

@@ -1,9 +1,10 @@
-import { digits } from '../../../shared/runtime/counted.ts';
+import { digits, orMore } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
+import type { Commands } from '../deployment.ts';
 import { deadLettersMax, type Facts } from '../facts.ts';
-import { everyStep, switches, type Context, type Judged, type Rule } from './rule.ts';
+import { everyStep, switches, type Judged, type Rule } from './rule.ts';
 
 export const systemRules = {
   registry: {
@@ -18,41 +19,36 @@ export const systemRules = {
     judge: ({ kafka: { problem } }) => {
       if (!problem) return null;
       const text = /^Kafka /.test(problem) ? problem : `Kafka (KAFKA_BROKERS): ${problem}`;
-      return {
-        text: `${text}. If the brokers are down, restore them: the projectors continue by themselves`,
-      };
+      return `${text}. If the brokers are down, restore them: the projectors continue by themselves`;
     },
   },
   settings: {
     severity: 'attention',
     blocks: switches,
     judge: ({ kafka: { settingsProblem } }) =>
-      settingsProblem === null
-        ? null
-        : {
-            text: `cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${settingsProblem}`,
-          },
+      settingsProblem &&
+      `cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${settingsProblem}`,
   },
   leaders: { severity: 'bad', blocks: [], judge: ({ kafka: { log } }) => log && leaderless(log) },
   brokers: {
     severity: 'attention',
     blocks: [],
     judge: ({ kafka: { log } }) =>
-      (log?.unreachable ?? []).map(({ broker, error }) => ({
-        text: `broker ${broker} does not answer: ${errorMessage(error)}`,
-      })),
+      (log?.unreachable ?? []).map(
+        ({ broker, error }) => `broker ${broker} does not answer: ${errorMessage(error)}`,
+      ),
   },
   api: {
     severity: 'bad',
     blocks: [],
-    judge: ({ replicas }) => (replicas.length === 0 ? { text: 'no API replica is live' } : null),
+    judge: ({ replicas }) => (replicas.length === 0 ? 'no API replica is live' : null),
   },
   topics: {
     severity: 'attention',
     blocks: [],
-    judge: (facts, _, context) => [
-      ...missingTopics(facts, context),
-      ...topicWarnings(facts.kafka.settings ?? [], facts.rebuildDaysMax).map(({ text }) => ({ text })),
+    judge: (facts, _, commands) => [
+      ...missingTopics(facts, commands),
+      ...topicWarnings(facts.kafka.settings ?? [], facts.rebuildDaysMax).map(({ text }) => text),
     ],
   },
   'dead-letters': {
@@ -62,24 +58,24 @@ export const systemRules = {
       deadLetters === 0
         ? null
         : {
-            text: `dead letters: ${digits(deadLetters)}${deadLetters >= deadLettersMax ? ' or more' : ''}`,
+            text: `dead letters: ${digits(deadLetters)}${orMore(deadLetters, deadLettersMax)}`,
             remedy: `${cli} dead-letters list`,
           },
   },
 } satisfies Record<string, Rule<null>>;
 
 /** Null if each partition has a leader that answers. */
-export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | 'ends'>): Judged | null {
+export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | 'ends'>): string | null {
   const [first, ...others] = partitions.filter((key) => !ends.has(key)).toSorted();
   const more = others.length > 0 ? ` (${others.length + 1} partitions have none)` : '';
-  return first ? { text: `${first}: its log cannot be read, because no leader answers${more}` } : null;
+  return first ? `${first}: its log cannot be read, because no leader answers${more}` : null;
 }
 
 /** A topic whose records were applied cannot be replaced by an empty one: its log, and every rebuild, would lack them. */
-function missingTopics({ kafka, generations }: Facts, { cli }: Context): Judged[] {
+function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (Judged | string)[] {
   const { missing, otherPrefixes } = kafka;
   if (otherPrefixes.length > 0)
-    return [{ text: `TOPIC_PREFIX: no topic has it; all topics exist with ${otherPrefixes.join(', ')}` }];
+    return [`TOPIC_PREFIX: no topic has it; all topics exist with ${otherPrefixes.join(', ')}`];
   const applied = new Set(
     generations
       .flatMap(({ partitions }) => partitions.filter((one) => one.applied > 0))
