@@ -1,5 +1,5 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import type { Db, MongoClient } from 'mongodb';
+import type { Db } from 'mongodb';
 import { groupIdOf } from '../../shared/control/generations.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
@@ -13,14 +13,7 @@ import { topicsOf } from '../../shared/kafka/topics.ts';
 import type { KafkaSettings } from '../../shared/kafka/client.ts';
 import { projectorConfig } from '../projector/config.ts';
 import { cliConfig } from './config.ts';
-import {
-  connectKafka,
-  explained,
-  withMongo,
-  type Accept,
-  type CommandOutput,
-  type Context,
-} from './context.ts';
+import { connectKafka, explained, withMongo, type Accept, type Output, type Context } from './context.ts';
 import { example, jsonOption } from './options.ts';
 import { output, type Json } from './output.ts';
 
@@ -43,7 +36,7 @@ type Check = { name: string; isMet: boolean; detail: string };
 
 type Line = (name: string, work: () => Promise<string>) => Promise<boolean>;
 
-async function check(context: Context, options: Json & { role: Role }): Promise<CommandOutput> {
+async function check(context: Context, options: Json & { role: Role }): Promise<Output> {
   const checks: Check[] = [];
   /** Adds a line, and returns whether it is well: those that build on it are left out otherwise. */
   const line: Line = async (name, work) => {
@@ -67,22 +60,20 @@ const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = 
   projector: async (line, context) => {
     const config = configOrExit(projectorConfig(context.environment));
     await checkKafka(line, context, config, groupIdOf(config, config.GENERATION ?? 1));
-    await checkMongo(line, config, async (control) => {
+    await checkMongo(line, context, config, (control) =>
       // Matches nothing, so that only the right to write is tried.
-      await progressOf(control).updateOne({ _id: '' }, { $set: { position: 0 } });
-    });
+      progressOf(control).updateOne({ _id: '' }, { $set: { position: 0 } }),
+    );
   },
   api: async (line, context) => {
     const config = configOrExit(readApiConfig(context.environment));
-    await checkMongo(line, config, async (_, database) => {
-      await collectionOf(database, 'ticket').findOne();
-    });
+    await checkMongo(line, context, config, (_, database) => collectionOf(database, 'ticket').findOne());
     await checkRateLimitStore(line, config);
   },
   cli: async (line, context) => {
     const config = configOrExit(cliConfig(context.environment));
     await checkKafka(line, context, config, null);
-    await checkMongo(line, config, () => Promise.resolve());
+    await checkMongo(line, context, config, () => Promise.resolve());
   },
 };
 
@@ -123,22 +114,21 @@ async function checkKafka(
 
 async function checkMongo(
   line: Line,
+  context: Context,
   config: { MONGODB_URL: string; DATABASE_NAME: string },
-  use: (control: Db, database: Db) => Promise<void>,
+  use: (control: Db, database: Db) => Promise<unknown>,
 ): Promise<void> {
-  const connect = (work: (clients: { mongo: MongoClient; control: Db }) => Promise<string>) => () =>
-    withMongo(config, work);
-  const ping = connect(async ({ control }) => {
-    await control.command({ ping: 1 });
-    return 'MONGODB_URL: answers';
-  });
-  if (!(await line('MongoDB', ping))) return;
-  await line(
-    'read model',
-    connect(async ({ mongo, control }) => {
+  const answers = await line('MongoDB', () =>
+    withMongo(context, config, async ({ control }) => {
+      await control.command({ ping: 1 });
+      return 'MONGODB_URL: answers';
+    }),
+  );
+  if (!answers) return;
+  await line('read model', () =>
+    withMongo(context, config, async ({ mongo, control }) => {
       const { generation } = await requireRegistry(control);
-      const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
-      await use(control, database);
+      await use(control, generationDatabase(mongo, config.DATABASE_NAME, generation));
       return `DATABASE_NAME: generation ${generation} of ${config.DATABASE_NAME} is active`;
     }),
   );

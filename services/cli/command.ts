@@ -23,7 +23,7 @@ export function parseArguments(args: string[], programName = commandsIn.source.c
   let verb = '';
   let command: ParsedCommand | undefined;
   const program = createProgram(programName, output, (run, options) => {
-    command = { verb, options, run: async (context) => run(context, options) };
+    command = { verb, options, run: (context) => run(context, options) };
   });
   program.hook('preAction', (_, action) => {
     const group = action.parent && action.parent !== program ? `${action.parent.name()} ` : '';

@@ -6,8 +6,13 @@ import { operatorSettings } from '../operations/settings.ts';
 import { projectorSettings } from '../projector/config.ts';
 
 const logSetting = { LOG_LEVEL: commonSettings.LOG_LEVEL.unwrap().default('error') };
-const mongoSettings = { ...storeSettings, ...logSetting };
-const operatorSetting = {
+
+/** Re-driving applies records by the projector's rules, so it shares its setting. */
+const mongoSettings = {
+  ...storeSettings,
+  ...logSetting,
+  TOPIC_PREFIX: kafkaSettings.TOPIC_PREFIX,
+  TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
   OPERATOR: z
     .string()
     .optional()
@@ -16,33 +21,17 @@ const operatorSetting = {
     ),
 };
 
-const topicSettings = { ...mongoSettings, TOPIC_PREFIX: kafkaSettings.TOPIC_PREFIX };
-
-/** Re-driving applies records by the projector's rules, so it shares its settings. */
-const deadLetterSettings = {
-  ...topicSettings,
-  ...operatorSetting,
-  TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
-};
-
 /** A new key is published like an event of the source system, and begins as the API expects. */
-const newKeySettings = { ...kafkaSettings, ...logSetting, KEY_PREFIX: apiSettings.KEY_PREFIX };
+const topicSettings = { ...kafkaSettings, ...logSetting, KEY_PREFIX: apiSettings.KEY_PREFIX };
 
 /** Settings of the CLI. It logs errors only, unless LOG_LEVEL is set. */
-export const cliSettings = { ...operatorSettings, ...deadLetterSettings, ...newKeySettings };
+export const cliSettings = { ...operatorSettings, ...mongoSettings, ...topicSettings };
 
 export const cliConfig = (environment: Environment) => readConfig(cliSettings, environment, kafkaRule);
 
-/** The settings of a verb; prints every error and exits if they are invalid. A verb needs no variable that it does not use. */
+/** The settings of a verb, by the servers that it needs; prints every error and exits if they are invalid. */
 export const configs = {
   everything: (environment: Environment) => configOrExit(cliConfig(environment)),
-  kafka: (environment: Environment) =>
-    configOrExit(readConfig({ ...kafkaSettings, ...logSetting }, environment, kafkaRule)),
+  kafka: (environment: Environment) => configOrExit(readConfig(topicSettings, environment, kafkaRule)),
   mongo: (environment: Environment) => configOrExit(readConfig(mongoSettings, environment)),
-  newKeys: (environment: Environment) => configOrExit(readConfig(newKeySettings, environment, kafkaRule)),
-  keys: (environment: Environment) =>
-    configOrExit(readConfig({ ...mongoSettings, ...operatorSetting }, environment)),
-  /** MongoDB, and the names of the topics. */
-  topicsInMongo: (environment: Environment) => configOrExit(readConfig(topicSettings, environment)),
-  deadLetters: (environment: Environment) => configOrExit(readConfig(deadLetterSettings, environment)),
 };

@@ -3,15 +3,16 @@ import type { Db, MongoClient } from 'mongodb';
 import type { Environment } from '../../shared/runtime/config.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
+import { storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
 import { remedyFor } from '../../shared/kafka/remedies.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import { within } from '../../shared/runtime/within.ts';
+import { operatorName } from './operator.ts';
 
-/** The standard output of a verb; a verb can also set the exit code. */
-export type Output = string | CommandOutput;
-export type CommandOutput = { text: string | Buffer; exitCode: 0 | 1 | 3 };
+/** The standard output of a verb, and its exit code. */
+export type Output = { text: string | Buffer; exitCode: 0 | 1 | 3 };
 
 export type Terminal = {
   /** Prints to standard output before the verb ends. */
@@ -28,7 +29,7 @@ export type Terminal = {
 export type Context = { verb: string; cli: string; environment: Environment; terminal: Terminal };
 
 /** Receives the verb that the arguments select. main.ts calls `run` later, with a context and these options. */
-export type Accept = <O>(run: (context: Context, options: O) => Output | Promise<Output>, options: O) => void;
+export type Accept = <O>(run: (context: Context, options: O) => Promise<Output>, options: O) => void;
 
 /** An error in the arguments that only the settings or the environment reveal. Exit code 2. */
 export class UsageError extends Error {
@@ -96,15 +97,33 @@ export async function withKafka<T>(
   }
 }
 
+type MongoConfig = { MONGODB_URL: string; DATABASE_NAME: string; OPERATOR?: string | undefined };
+
+/** What a verb on MongoDB gets. */
+export type MongoDeps<C extends MongoConfig> = {
+  mongo: MongoClient;
+  control: Db;
+  config: C;
+  cli: string;
+  /** MongoDB's clock. */
+  now: () => Promise<Date>;
+  /** The operator's name. */
+  by: string;
+  report: Terminal['report'];
+};
+
 /** Connects to MongoDB, and disconnects after `use`. */
-export async function withMongo<T>(
-  config: { MONGODB_URL: string; DATABASE_NAME: string },
-  use: (clients: { mongo: MongoClient; control: Db }) => Promise<T>,
+export async function withMongo<C extends MongoConfig, T>(
+  { cli, terminal: { report } }: Context,
+  config: C,
+  use: (deps: MongoDeps<C>) => Promise<T>,
 ): Promise<T> {
   const mongo = createMongo(config.MONGODB_URL, 'cli');
   try {
     await explainFailure('MongoDB (MONGODB_URL)', mongo.connect());
-    return await use({ mongo, control: controlDatabase(mongo, config.DATABASE_NAME) });
+    const control = controlDatabase(mongo, config.DATABASE_NAME);
+    const now = () => storeTime(control);
+    return await use({ mongo, control, config, cli, now, by: operatorName(config.OPERATOR), report });
   } finally {
     await closeWithin(mongo.close());
   }

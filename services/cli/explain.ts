@@ -9,10 +9,12 @@ import {
   placeText,
   type Ingredient,
 } from '../operations/explain/rows.ts';
-import { configs } from './config.ts';
-import { withMongo, type Accept, type CommandOutput, type Context } from './context.ts';
+import type { Row } from '../operations/row.ts';
+import { readTrace } from '../operations/traces/read-trace.ts';
+import type { Accept } from './context.ts';
+import { onMongo, type MongoVerb } from './operate.ts';
 import { example, jsonOption } from './options.ts';
-import { output, rows, type Json, type Row } from './output.ts';
+import { output, rows, type Json } from './output.ts';
 
 export function addExplain(program: Command, accept: Accept): void {
   program
@@ -25,23 +27,19 @@ export function addExplain(program: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText('after', '\nExit code 1 if there is no document and no dead letter.')
     .addHelpText('after', example('explain ti_01K3QZ8M4T', 'explain req_01HNZX8JGFACFA36RBXDHEQN6E'))
-    .action((id, options) => accept(printExplanation, { ...options, id }));
+    .action((id, options) => accept(onMongo(printExplanation), { ...options, id }));
 }
 
-async function printExplanation(
-  { environment, cli }: Context,
-  options: Json & { id: string },
-): Promise<CommandOutput> {
-  const config = configs.topicsInMongo(environment);
-  const explanation = await withMongo(config, async ({ mongo, control }) =>
-    explain(
-      { mongo, config },
-      requestIdShape.test(options.id) ? await idInTrace(control, options.id) : options.id,
-    ),
+const printExplanation: MongoVerb<Json & { id: string }> = async (deps, options) => {
+  const { control, cli } = deps;
+  const isRequest = requestIdShape.test(options.id);
+  const explanation = await explain(
+    deps,
+    isRequest ? idInTrace(await readTrace(control, options.id)) : options.id,
   );
   const isUnknown = explanation.documents.length + explanation.refused.length === 0;
   return output(options, explanation, renderExplanation(explanation, cli), isUnknown ? 1 : 0);
-}
+};
 
 function renderExplanation(explanation: Explanation, cli: string): string {
   const { documents, now } = explanation;

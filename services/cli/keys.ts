@@ -1,20 +1,10 @@
 import { Option, type Command } from '@commander-js/extra-typings';
-import { generationDatabase } from '../../shared/store/connection.ts';
 import { archiveKey, readArchivable } from '../operations/keys/archive-key.ts';
 import { createKey, type NewKey, type PublishDeps } from '../operations/keys/create-key.ts';
-import { blockKey, listKeys, unblockKey, type KeysDeps, type ListedKey } from '../operations/keys/keys.ts';
-import { requireRegistry } from '../../shared/control/registry.ts';
+import { blockKey, listKeys, unblockKey, type ListedKey } from '../operations/keys/keys.ts';
 import { configs } from './config.ts';
-import {
-  confirmed,
-  closeWithin,
-  withKafka,
-  withMongo,
-  type Accept,
-  type Context,
-  type Output,
-} from './context.ts';
-import { operatorName } from './operator.ts';
+import { confirmed, closeWithin, withKafka, type Accept, type Context, type Output } from './context.ts';
+import { onMongo, type MongoVerb } from './operate.ts';
 import { example, jsonOption, nameOf, orgIdOf } from './options.ts';
 import { output, type Json } from './output.ts';
 
@@ -29,7 +19,7 @@ export function addKeys(program: Command, accept: Accept): void {
     .addOption(orgOption('only keys of this organization'))
     .addOption(jsonOption())
     .addHelpText('after', example('keys list --org org_1'))
-    .action((options) => accept(onActive(list), options));
+    .action((options) => accept(onMongo(list), options));
   group
     .command('create')
     .description('publish a new API key, and print its token, which is stored nowhere')
@@ -56,7 +46,7 @@ export function addKeys(program: Command, accept: Accept): void {
         'is archived there. Needs KAFKA_BROKERS, and Write on the topic of the keys.',
     )
     .addHelpText('after', example('keys archive key_01K3QZ8M4T'))
-    .action((id, options) => accept(archive, { id, ...options }));
+    .action((id, options) => accept(onMongo(archive), { id, ...options }));
   group
     .command('block')
     .description('block a key: every API replica refuses it within 6 seconds, without Kafka or a projector')
@@ -64,13 +54,13 @@ export function addKeys(program: Command, accept: Accept): void {
     .addOption(new Option('--why <text>', 'the reason, which "keys list" prints').makeOptionMandatory())
     .addHelpText('after', '\nIt stays blocked until "keys unblock", even after a promotion or a rollback.')
     .addHelpText('after', example('keys block key_1 --why "leaked in a public repository"'))
-    .action((id, options) => accept(onActive(block), { id, ...options }));
+    .action((id, options) => accept(onMongo(block), { id, ...options }));
   group
     .command('unblock')
     .description('let a blocked key work again, unless it is archived or deleted')
     .argument('<id>', 'as "keys list" prints it')
     .addHelpText('after', example('keys unblock key_1'))
-    .action((id) => accept(onActive(unblock), { id }));
+    .action((id) => accept(onMongo(unblock), { id }));
 }
 
 const modes = ['live', 'test'] as const;
@@ -78,7 +68,7 @@ const modes = ['live', 'test'] as const;
 const orgOption = (description: string) => new Option('--org <id>', description).argParser(orgIdOf);
 
 function create(context: Context, { json, ...key }: NewKey & Json): Promise<Output> {
-  const config = configs.newKeys(context.environment);
+  const config = configs.kafka(context.environment);
   return withProducer(context, config, async (deps) => {
     const created = await createKey({ ...deps, keyPrefix: config.KEY_PREFIX }, key);
     return output({ json }, created, `${created.id} of ${created.orgId}: ${created.token}\n`);
@@ -104,57 +94,43 @@ const withProducer = (
 
 type ArchiveOptions = Json & { id: string; yes?: true | undefined; dryRun?: true | undefined };
 
-const archive = (context: Context, options: ArchiveOptions): Promise<Output> => {
-  const config = configs.everything(context.environment);
-  return onActive(async (deps: Deps, { id, yes, dryRun }: ArchiveOptions) => {
-    const key = await readArchivable(deps, id);
-    const archived = (archivedAt: string | null, text: string, exitCode: 0 | 1 = 0) =>
-      output(options, { id, orgId: key.orgId, archivedAt }, `${id} of ${key.orgId} ${text}\n`, exitCode);
-    if (key.state.archivedAt) {
-      const since = key.state.archivedAt.toISOString();
-      return archived(since, `is archived since ${since}`);
-    }
-    if (dryRun) return archived(null, 'would be archived. Dry run: nothing was changed');
-    const question = `Archive the key ${id} (${key.state.name}) of ${key.orgId} for good?`;
-    if (!yes && !(await confirmed(context.terminal, 'archive', question)))
-      return archived(null, 'was not archived', 1);
-    return withProducer(context, config, async (publish) =>
-      archived(
-        await archiveKey({ ...publish, ...deps }, key),
-        'is archived; every replica refuses it within 6 seconds after a projector has applied the event',
-      ),
-    );
-  })(context, options);
+const archive: MongoVerb<ArchiveOptions> = async (deps, options, context) => {
+  const { id, yes, dryRun } = options;
+  const config = configs.kafka(context.environment);
+  const key = await readArchivable(deps, id);
+  const archived = (archivedAt: string | null, text: string, exitCode: 0 | 1 = 0) =>
+    output(options, { id, orgId: key.orgId, archivedAt }, `${id} of ${key.orgId} ${text}\n`, exitCode);
+  if (key.state.archivedAt) {
+    const since = key.state.archivedAt.toISOString();
+    return archived(since, `is archived since ${since}`);
+  }
+  if (dryRun) return archived(null, 'would be archived. Dry run: nothing was changed');
+  const question = `Archive the key ${id} (${key.state.name}) of ${key.orgId} for good?`;
+  if (!yes && !(await confirmed(context.terminal, 'archive', question)))
+    return archived(null, 'was not archived', 1);
+  return withProducer(context, config, async (publish) =>
+    archived(
+      await archiveKey({ ...publish, ...deps }, key),
+      'is archived; every replica refuses it within 6 seconds after a projector has applied the event',
+    ),
+  );
 };
 
-type Deps = KeysDeps & { operator: string };
-
-/** Runs a verb on the keys of the active generation. */
-const onActive =
-  <O>(run: (deps: Deps, options: O) => Promise<Output>) =>
-  ({ environment, cli }: Context, options: O): Promise<Output> => {
-    const config = configs.keys(environment);
-    return withMongo(config, async ({ mongo, control }) => {
-      const { generation } = await requireRegistry(control);
-      const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
-      return run({ control, database, cli, operator: operatorName(config.OPERATOR) }, options);
-    });
-  };
-
-async function list(deps: Deps, options: Json & { org?: string | undefined }): Promise<Output> {
+const list: MongoVerb<Json & { org?: string | undefined }> = async (deps, options) => {
   const keys = await listKeys(deps, options.org);
   return output(options, keys, keys.map(render).join('') || 'no keys\n');
-}
+};
 
-async function block(deps: Deps, { id, why }: { id: string; why: string }): Promise<Output> {
-  const found = await blockKey(deps, id, { by: deps.operator, why });
-  return `${found._id} of ${found.orgId} is ${blocked(found)}; every replica refuses it within 6 seconds\n`;
-}
+const block: MongoVerb<{ id: string; why: string }> = async (deps, { id, why }) => {
+  const found = await blockKey(deps, id, { by: deps.by, why });
+  const text = `${found._id} of ${found.orgId} is ${blocked(found)}; every replica refuses it within 6 seconds\n`;
+  return { text, exitCode: 0 };
+};
 
-async function unblock(deps: Deps, { id }: { id: string }): Promise<Output> {
+const unblock: MongoVerb<{ id: string }> = async (deps, { id }) => {
   await unblockKey(deps, id);
-  return `${id} is not blocked any more\n`;
-}
+  return { text: `${id} is not blocked any more\n`, exitCode: 0 };
+};
 
 const blocked = ({ at, by, why }: { at: Date | string; by: string; why: string }) =>
   `blocked since ${new Date(at).toISOString()} by ${by} (${why})`;

@@ -1,48 +1,40 @@
-import { storeTime } from '../../shared/store/clock.ts';
+import type { Db } from 'mongodb';
 import { RebuildRefused } from '../../shared/control/generations.ts';
-import { readFacts, type Facts, type UseKafka } from '../operations/facts.ts';
+import { requireRegistry } from '../../shared/control/registry.ts';
+import { generationDatabase } from '../../shared/store/connection.ts';
+import { readFacts, type ReadFacts, type UseKafka } from '../operations/facts.ts';
 import type { OperatorDeps } from '../operations/deps.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { configs } from './config.ts';
-import {
-  connectKafka,
-  withKafka,
-  withMongo,
-  type CommandOutput,
-  type Context,
-  type Terminal,
-} from './context.ts';
-import { operatorName } from './operator.ts';
+import { connectKafka, withKafka, withMongo, type Context, type MongoDeps, type Output } from './context.ts';
 import { output, type Json } from './output.ts';
 
-export type OperatorVerb<O> = (deps: OperatorDeps, options: O, terminal: Terminal) => Promise<CommandOutput>;
+/** `database` holds the documents of the served generation. */
+export type ServedDeps = MongoDeps<ReturnType<typeof configs.mongo>> & { database: Db };
 
-type MongoDeps = Omit<OperatorDeps, 'admin' | 'log'>;
+export type MongoVerb<O> = (deps: ServedDeps, options: O, context: Context) => Promise<Output>;
 
-const withOperator = <T>(
-  { terminal }: Context,
-  config: ReturnType<typeof configs.everything>,
-  use: (deps: MongoDeps) => Promise<T>,
-): Promise<T> =>
-  withMongo(config, (clients) =>
-    use({
-      ...clients,
-      config,
-      topics: topicsOf(config.TOPIC_PREFIX),
-      now: () => storeTime(clients.control),
-      by: operatorName(config.OPERATOR),
-      report: terminal.report,
-    }),
-  );
+/** Connects a verb that needs no Kafka. A database without a read model is an error: its name may be wrong. */
+export const onMongo =
+  <O>(run: MongoVerb<O>) =>
+  (context: Context, options: O): Promise<Output> =>
+    withMongo(context, configs.mongo(context.environment), async (deps) => {
+      const { generation } = await requireRegistry(deps.control);
+      const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
+      return run({ ...deps, database }, options, context);
+    });
+
+export type OperatorVerb<O> = (deps: OperatorDeps, options: O) => Promise<Output>;
 
 /** Connects a verb to Kafka and MongoDB. A refusal is one message, and exit code 1. */
 export const withServers =
   <O extends Json>(run: OperatorVerb<O>) =>
-  (context: Context, options: O): Promise<CommandOutput> => {
+  (context: Context, options: O): Promise<Output> => {
     const config = configs.everything(context.environment);
+    const topics = topicsOf(config.TOPIC_PREFIX);
     return withKafka(context, config, (kafka) =>
-      withOperator(context, config, (deps) =>
-        run({ ...deps, ...kafka }, options, context.terminal).catch((error: unknown) => {
+      withMongo(context, config, (deps) =>
+        run({ ...deps, ...kafka, topics }, options).catch((error: unknown) => {
           if (!(error instanceof RebuildRefused)) throw error;
           const { message, verb } = error;
           const refused = verb === null ? message : `${message}: ${context.cli} ${verb}`;
@@ -55,17 +47,18 @@ export const withServers =
 /** Connects a verb that reads the facts to MongoDB, and to Kafka if it answers. */
 export function withFacts<T>(
   context: Context,
-  use: (deps: MongoDeps & { read: (before: Facts | null) => Promise<Facts> }) => Promise<T>,
+  use: (deps: Pick<OperatorDeps, 'mongo' | 'config' | 'now'> & { read: ReadFacts }) => Promise<T>,
 ): Promise<T> {
   const config = configs.everything(context.environment);
-  return withOperator(context, config, async (deps) => {
+  const topics = topicsOf(config.TOPIC_PREFIX);
+  return withMongo(context, config, async (deps) => {
     const { clients, close } = connectKafka(context, config, {
       // Each broker once: without Kafka the rest is shown.
       retries: config.KAFKA_BROKERS.length,
     });
     const useKafka: UseKafka = async (work) => work(await clients);
     try {
-      return await use({ ...deps, read: (before) => readFacts(deps, useKafka, before) });
+      return await use({ ...deps, read: (before) => readFacts({ ...deps, topics }, useKafka, before) });
     } finally {
       await close();
     }

@@ -24,7 +24,7 @@ export const wholeNumber =
     const value = Number(text);
     if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(
-      `It takes a whole number ${Number.isSafeInteger(max) && max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `of ${min} or more`}.`,
+      `It takes a whole number ${max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `of ${min} or more`}.`,
     );
   };
 

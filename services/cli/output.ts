@@ -1,4 +1,5 @@
-import type { CommandOutput } from './context.ts';
+import type { Row } from '../operations/row.ts';
+import type { Output } from './context.ts';
 
 export type Json = { json?: true | undefined };
 
@@ -10,11 +11,8 @@ export const output = (
   { json }: Json,
   value: unknown,
   text: string,
-  exitCode: CommandOutput['exitCode'] = 0,
-): CommandOutput => ({ text: json ? asJson(value) : text, exitCode });
-
-/** A name or '' with its value; null leaves the row out. */
-export type Row = [name: string, value: string | null];
+  exitCode: Output['exitCode'] = 0,
+): Output => ({ text: json ? asJson(value) : text, exitCode });
 
 /** One line for each known value, aligned, after `indent`. */
 export const rows = (all: Row[], indent = ''): string =>

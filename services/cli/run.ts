@@ -25,8 +25,7 @@ export async function runCommandLine(
 async function runVerb({ verb, run }: ParsedCommand, context: Omit<Context, 'verb'>) {
   const { terminal } = context;
   try {
-    const output = await run({ ...context, verb });
-    const { text, exitCode } = typeof output === 'string' ? { text: output, exitCode: 0 } : output;
+    const { text, exitCode } = await run({ ...context, verb });
     terminal.print(text);
     return exitCode;
   } catch (error) {

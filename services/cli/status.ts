@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { pendingText, readCounts, type Counts } from '../operations/counts.ts';
 import { watchReports, type Report } from '../operations/report.ts';
-import type { Accept, CommandOutput, Context } from './context.ts';
+import type { Accept, Output, Context } from './context.ts';
 import { withFacts } from './operate.ts';
 import { example, jsonOption } from './options.ts';
 import { output, table, type Json } from './output.ts';
@@ -23,7 +23,7 @@ export function addStatus(program: Command, accept: Accept): void {
     .action((options) => accept(printStatus, options));
 }
 
-const printStatus = (context: Context, options: StatusOptions): Promise<CommandOutput> =>
+const printStatus = (context: Context, options: StatusOptions): Promise<Output> =>
   withFacts(context, async ({ mongo, config, read }) => {
     const { value: report } = await watchReports(read).next();
     const counts = await readCounts(generationDatabase(mongo, config.DATABASE_NAME, report.active ?? 1));

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { createTopics, partitionsDefault, type TopicOptions } from '../operations/topics/create-topics.ts';
 import { configs } from './config.ts';
-import { withKafka, type Accept, type Context } from './context.ts';
+import { withKafka, type Accept, type Context, type Output } from './context.ts';
 import { example, wholeNumber } from './options.ts';
 
 export function addTopics(program: Command, accept: Accept): void {
@@ -32,7 +32,10 @@ export function addTopics(program: Command, accept: Accept): void {
     .action((options) => accept(create, options));
 }
 
-function create(context: Context, options: TopicOptions): Promise<string> {
+function create(context: Context, options: TopicOptions): Promise<Output> {
   const config = configs.kafka(context.environment);
-  return withKafka(context, config, ({ admin }) => createTopics(admin, config.TOPIC_PREFIX, options));
+  return withKafka(context, config, async ({ admin }) => ({
+    text: await createTopics(admin, config.TOPIC_PREFIX, options),
+    exitCode: 0,
+  }));
 }

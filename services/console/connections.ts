@@ -4,13 +4,7 @@ import { createLogClient, type LogClient } from '../../shared/kafka/log-client.t
 type Clients = { admin: Admin; log: LogClient };
 
 /** Kafka clients that stay connected. */
-export type ReconnectingKafka = {
-  /** Connects if necessary. After a failure of Kafka the next use connects again. */
-  use: <T>(work: (clients: Clients) => Promise<T>) => Promise<T>;
-  close: () => Promise<void>;
-};
-
-export function reconnectingKafka(kafka: Kafka, createLog = createLogClient): ReconnectingKafka {
+export function reconnectingKafka(kafka: Kafka, createLog = createLogClient) {
   let held: { clients: Promise<Clients>; users: number } | null = null;
   const open = async (): Promise<Clients> => {
     const clients = { admin: kafka.admin(), log: createLog(kafka) };
@@ -26,7 +20,8 @@ export function reconnectingKafka(kafka: Kafka, createLog = createLogClient): Re
   };
   const disconnected = (clients: Promise<Clients> | undefined) => clients?.then(disconnect, () => undefined);
   return {
-    use: async (work) => {
+    /** Connects if necessary. After a failure of Kafka the next use connects again. */
+    use: async <T>(work: (clients: Clients) => Promise<T>): Promise<T> => {
       held ??= { clients: open(), users: 0 };
       const used = held;
       used.users += 1;

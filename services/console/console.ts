@@ -14,7 +14,6 @@ import { explainPage } from './pages/explain.ts';
 import { generationsPage } from './pages/generations.ts';
 import { overviewPage } from './pages/overview.ts';
 import { topicsPage } from './pages/topics.ts';
-import { createRenderWithDeadline } from './readings.ts';
 import { createSources, type SourceDeps } from './sources.ts';
 
 const file = (path: string, type: string) => ({ type, body: readFileSync(new URL(path, import.meta.url)) });
@@ -58,14 +57,9 @@ type ConsoleDeps = SourceDeps & { logger: Logger };
 export async function startConsole(deps: ConsoleDeps): Promise<{ address: AddressInfo; closers: Closer[] }> {
   const { config } = deps;
   const sources = createSources(deps);
-  const render = createRenderWithDeadline();
-  const pages: Page[] = [
-    overviewPage(sources),
-    topicsPage(sources),
-    generationsPage(sources),
-    deadLettersPage(sources, render),
-    explainPage({ ...deps, sources, render }),
-  ];
+  const pages = [overviewPage, topicsPage, generationsPage, deadLettersPage, explainPage].map((page) =>
+    page(sources),
+  );
   const answer = createApp(deps, pages).callback();
   const server = createServer((request, response) => void answer(request, response));
   server.maxConnections = connectionsMax;

@@ -83,15 +83,13 @@ export function createReadings<Query, T>(
   };
 }
 
-/** Renders content for one client, or why there is none. Resolves within the deadline, and never rejects. */
-export type RenderWithDeadline = (work: () => Promise<Html>) => Promise<Html>;
-
 /** More are refused while this number is open, because one may outlive its deadline. */
 const openMax = 10;
 
-export function createRenderWithDeadline(waitMs = deadlineMs): RenderWithDeadline {
+/** Creates the function that renders content for one client, or why there is none: within the deadline, never rejecting. */
+export function createRenderWithDeadline(waitMs = deadlineMs) {
   let open = 0;
-  return async (work) => {
+  return async (work: () => Promise<Html>): Promise<Html> => {
     if (open >= openMax) return html`<p class="finding bad">The console is busy. Try again.</p>`;
     open += 1;
     const answer = work()

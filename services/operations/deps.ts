@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
-import type { LogClient, LogState } from '../../shared/kafka/log-client.ts';
+import type { LogClient } from '../../shared/kafka/log-client.ts';
 import type { Deployment } from './deployment.ts';
 
 export type OperatorDeps = {
@@ -24,7 +24,3 @@ export type OperatorDeps = {
   /** Prints a line of progress. */
   report: (line: string) => void;
 };
-
-/** The offsets of each partition in the log, by `<topic>/<partition>`. */
-export const logOffsets = async ({ log, topics }: OperatorDeps): Promise<LogState['ends']> =>
-  (await log.read(topics)).ends;

@@ -191,17 +191,15 @@ export function requireVersion(
 /** Registers generation 1 as active if there is no registry. Returns the registry. */
 export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
   const now = await storeTime(control);
-  const first: Generation = { number: 1, projectionVersion, state: 'active', since: now, registeredAt: now };
-  const history: Transition[] = [
-    { generation: 1, from: null, to: 'active', at: now, by: 'projector', why: 'the first generation' },
-  ];
   const registry: Omit<GenerationRegistry, '_id'> = {
     generation: 1,
     since: now,
     revision: 1,
     lastNumber: 1,
-    generations: [first],
-    history,
+    generations: [{ number: 1, projectionVersion, state: 'active', since: now, registeredAt: now }],
+    history: [
+      { generation: 1, from: null, to: 'active', at: now, by: 'projector', why: 'the first generation' },
+    ],
   };
   await generationsOf(control).updateOne({ _id: 'active' }, { $setOnInsert: registry }, { upsert: true });
   const read = await readRegistry(control);

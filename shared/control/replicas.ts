@@ -1,4 +1,4 @@
-import type { Collection, Db, FindOptions } from 'mongodb';
+import type { Collection, Db } from 'mongodb';
 
 /** How many requests in progress read a generation. */
 export type RequestsInProgress = { generation: number; requests: number };
@@ -30,8 +30,8 @@ const liveForMs = 10_000;
 export const replicasOf = (control: Db): Collection<Replica> => control.collection('replicas');
 
 /** The replicas that have announced themselves lately; `now` is the store's time. */
-export const liveReplicas = (control: Db, now: Date, options: FindOptions = {}): Promise<Replica[]> =>
+export const liveReplicas = (control: Db, now: Date): Promise<Replica[]> =>
   replicasOf(control)
-    .find({ at: { $gte: new Date(now.getTime() - liveForMs) } }, options)
+    .find({ at: { $gte: new Date(now.getTime() - liveForMs) } })
     .sort({ _id: 1 })
     .toArray();

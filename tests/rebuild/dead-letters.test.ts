@@ -16,6 +16,7 @@ import { activeAndReady, generation, useRebuild, present } from './fixture.ts';
 
 describe('dead letters of several generations', () => {
   const rebuild = useRebuild();
+  const deps = () => ({ ...rebuild, now: async () => present });
 
   /** Stores a valid tag, as if a former release had rejected it on these generations. */
   const rejectedOn = async (id: string, generations: number[]): Promise<string> => {
@@ -43,11 +44,7 @@ describe('dead letters of several generations', () => {
     return deadLetterId(topic, position);
   };
   const redrive = (...ids: string[]) =>
-    redriveSelected(
-      { ...rebuild, now: () => present },
-      { ids },
-      { dryRun: false, onProgress: () => undefined },
-    );
+    redriveSelected(deps(), { ids }, { dryRun: false, onProgress: () => undefined });
   const isIn = async (number: number, id: string) =>
     (await collectionOf(rebuild.databaseOf(number), 'tag').countDocuments({ _id: id })) === 1;
   const openFor = async (id: string) =>
@@ -106,12 +103,8 @@ describe('dead letters of several generations', () => {
     expect(again).toMatchObject({ applied: 0, refused: 1 });
     expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
     // That release can still apply the record, so a purge is not advised.
-    expect(
-      await nextSteps(
-        { ...rebuild, now: () => present },
-        await deadLettersOf(rebuild.control).find().toArray(),
-      ),
-    ).toEqual(new Map());
+    const letters = await deadLettersOf(rebuild.control).find().toArray();
+    expect(await nextSteps(deps(), letters)).toEqual(new Map());
     expect(await openFor(both)).toEqual([1]);
   });
 

@@ -1,7 +1,8 @@
 import { cliConfig } from '../../services/cli/config.ts';
-import type { CommandOutput, Terminal } from '../../services/cli/context.ts';
+import type { Json } from '../../services/cli/output.ts';
+import type { OperatorVerb } from '../../services/cli/operate.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
-import { logOffsets, type OperatorDeps } from '../../services/operations/deps.ts';
+import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { switchTo, type OnStep, type Switched } from '../../services/operations/rebuild/switch.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { report } from '../../services/operations/report.ts';
@@ -86,18 +87,8 @@ export async function openRebuild() {
     report: () => undefined,
     ...changes,
   });
-  const run = async <O>(
-    verb: (deps: OperatorDeps, options: O, terminal: Terminal) => Promise<CommandOutput>,
-    options: O,
-    changes: Partial<OperatorDeps> = {},
-  ) => {
-    const terminal: Terminal = {
-      print: () => undefined,
-      report: () => undefined,
-      progress: () => undefined,
-      confirm: null,
-    };
-    const { text, exitCode } = await verb(deps(changes), options, terminal);
+  const run = async <O>(verb: OperatorVerb<O>, options: O, changes: Partial<OperatorDeps> = {}) => {
+    const { text, exitCode } = await verb(deps(changes), options);
     return { text: String(text), exitCode };
   };
   /** Switches to a generation once, as `rebuild promote` does unless the options say otherwise. */
@@ -121,7 +112,7 @@ export async function openRebuild() {
   };
   /** Progress of a generation: everything applied, and its watermark a few seconds old. */
   const applied = async (number: number, completeTo = secondsBefore(6)) => {
-    const documents = [...(await logOffsets(deps()))].map(([key, { end }]) => ({
+    const documents = [...(await log.read(topics)).ends].map(([key, { end }]) => ({
       _id: `${number}/${key}`,
       generation: number,
       ...parsePartitionKey(key),
@@ -137,10 +128,7 @@ export async function openRebuild() {
     ...environment,
     deps,
     run,
-    runJson: async <O extends object>(
-      verb: (deps: OperatorDeps, options: O & { json: true }, terminal: Terminal) => Promise<CommandOutput>,
-      options: O,
-    ) => {
+    runJson: async <O extends Json>(verb: OperatorVerb<O>, options: O) => {
       const { text, exitCode } = await run(verb, { ...options, json: true as const });
       return { exitCode, output: JSON.parse(text) as Record<string, unknown> };
     },
@@ -151,8 +139,9 @@ export async function openRebuild() {
       return { ...found, printed: renderReport(found) };
     },
     databaseOf,
-    /** Creates a topic with these settings. Returns it as dependencies that know this topic alone. */
-    topicWith: async (settings: Record<string, string>) => {
+    /** Creates a topic with these settings beside safe ones. Returns it as dependencies that know this topic alone. */
+    topicWith: async (changes: Record<string, string>) => {
+      const settings = { 'cleanup.policy': 'compact', 'delete.retention.ms': '864000000', ...changes };
       const topic = `${name}.${Object.values(settings).join('-').replace(',', '-')}`;
       const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
       await admin.createTopics({

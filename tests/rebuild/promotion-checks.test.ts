@@ -1,7 +1,5 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import type { Switched } from '../../services/operations/rebuild/switch.ts';
-import { failuresOf } from '../../shared/control/failures.ts';
-import { projectionVersion } from '../../shared/control/generations.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import {
   activeAndReady,
@@ -20,11 +18,6 @@ const refusals: [title: string, arrange: (rebuild: Rebuild) => Promise<unknown>,
       set(2, { report: comparisonReport({ lows: [{ partition: `${topics[0]}/0`, low: -1 }] }) }),
     'compared',
   ],
-  [
-    'another release',
-    ({ announceReplica }) => announceReplica({ versions: [projectionVersion + 1] }),
-    'replicas',
-  ],
   ['a dead letter that the active generation lacks', ({ deadLetter }) => deadLetter(), 'rejects'],
   [
     'such a dead letter that an operator has just re-driven without success',
@@ -34,20 +27,6 @@ const refusals: [title: string, arrange: (rebuild: Rebuild) => Promise<unknown>,
   [
     'a topic that was created again',
     ({ recreateTopic, topics: [topic = ''] }) => recreateTopic(2, topic),
-    'projectors',
-  ],
-  [
-    'projectors that have ended for good',
-    ({ control }) => {
-      const failure = { reason: 'records are gone', isFinal: true, by: 'projector', at: secondsBefore(2) };
-      return failuresOf(control).insertOne({ _id: 2, ...failure });
-    },
-    'projectors',
-  ],
-  [
-    'projectors that have been silent for 31 seconds',
-    ({ control }) =>
-      progressOf(control).updateMany({ generation: 2 }, { $set: { updatedAt: secondsBefore(31) } }),
     'projectors',
   ],
   [
@@ -126,10 +105,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
   });
 
   test('a lag that is longer than a single topic keeps tombstones', async () => {
-    const { topics } = await rebuild.topicWith({
-      'cleanup.policy': 'compact',
-      'delete.retention.ms': String(2 * 3_600_000),
-    });
+    const { topics } = await rebuild.topicWith({ 'delete.retention.ms': String(2 * 3_600_000) });
     await rebuild.set(2, { longestBehindSeconds: 3 * 3_600 });
     const changes = { topics: [...rebuild.topics, ...topics] };
     const [check, ...others] = failed(await rebuild.switchOnce(2, {}, changes));
@@ -205,7 +181,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
 test('the exit code of a promotion is 1 if it is refused, and while a replica serves another generation', async () => {
   await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
   const options = { generation: 2, timeout: 0, why: 'test' };
-  const run = () => rebuild.runJson(verbs.promote, options);
+  const run = () => rebuild.runJson(verbs.switching('promote'), options);
   expect(await run()).toMatchObject({ exitCode: 1, output: { outcome: 'refused' } });
   await rebuild.given(activeAndReady());
   await rebuild.announceReplica();

@@ -9,9 +9,8 @@ import { rejectionReasons, type Rejection } from '../../../shared/control/reject
 import type { DeadLetterFilter, Selection } from '../../operations/dead-letters/select.ts';
 import type { Accept } from '../context.ts';
 import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
+import { onMongo } from '../operate.ts';
 import * as verbs from './verbs.ts';
-
-const { withServers } = verbs;
 
 const reasons = Object.keys(rejectionReasons) as Rejection['reason'][];
 const listLimit = { default: 50, max: 1_000 };
@@ -48,7 +47,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
     .addHelpText('after', example('dead-letters list --reason bad_data --since 2026-11-21T00:00:00Z'))
-    .action(({ limit, json, ...filter }) => accept(withServers(verbs.list), { filter, limit, json }));
+    .action(({ limit, json, ...filter }) => accept(onMongo(verbs.list), { filter, limit, json }));
   group
     .command('show')
     .description('print one dead letter, without its headers and its value')
@@ -57,7 +56,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText('after', '\nOf a record above 8 MB, only the head is stored.')
     .addHelpText('after', example('dead-letters show support.contacts/0/17@1795503600000'))
-    .action((id, options) => accept(withServers(verbs.show), { id, ...options }));
+    .action((id, options) => accept(onMongo(verbs.show), { id, ...options }));
   selecting(group, 'redrive')
     .description(
       'apply dead letters again while projectors run; remove the applied ones, and keep the refused ones',
@@ -72,7 +71,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
       ),
     )
     .action((ids, { dryRun, json, ...options }, verb) =>
-      accept(withServers(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
+      accept(onMongo(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
     );
   selecting(group, 'purge')
     .description('delete dead letters; asks for confirmation on a terminal')
@@ -85,7 +84,7 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     )
     .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
     .action((ids, { yes, dryRun, json, ...options }, verb) =>
-      accept(withServers(verbs.purge), { selection: selectionOf(verb, ids, options), yes, dryRun, json }),
+      accept(onMongo(verbs.purge), { selection: selectionOf(verb, ids, options), yes, dryRun, json }),
     );
 }
 

@@ -9,7 +9,6 @@ import {
 import {
   nextSteps,
   redriveSelected,
-  type RedriveSelectedDeps,
   type RedriveSummary,
 } from '../../operations/dead-letters/redrive-selected.ts';
 import {
@@ -18,49 +17,21 @@ import {
   type DeadLetterFilter,
   type Selection,
 } from '../../operations/dead-letters/select.ts';
-import { createStoreClock, storeTime } from '../../../shared/store/clock.ts';
 import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
-import { requireRegistry } from '../../../shared/control/registry.ts';
-import { configs } from '../config.ts';
-import {
-  UsageError,
-  confirmed,
-  withMongo,
-  type CommandOutput,
-  type Context,
-  type Terminal,
-} from '../context.ts';
-import { operatorName } from '../operator.ts';
-import { asJson, output, rows, type Json, type Row } from '../output.ts';
+import { UsageError, confirmed, type Output, type Terminal } from '../context.ts';
+import type { MongoVerb, ServedDeps } from '../operate.ts';
+import { asJson, output, rows, type Json } from '../output.ts';
 import { topicsOf } from '../../../shared/kafka/topics.ts';
 
-type Deps = RedriveSelectedDeps & { by: string; cli: string };
-type Verb<O> = (deps: Deps, options: O, terminal: Terminal) => Promise<CommandOutput>;
-
-export const withServers =
-  <O>(run: Verb<O>) =>
-  ({ environment, terminal, cli }: Context, options: O): Promise<CommandOutput> => {
-    const config = configs.deadLetters(environment);
-    return withMongo(config, async (clients) => {
-      const { read, now } = createStoreClock(
-        () => storeTime(clients.control),
-        () => performance.now(),
-      );
-      await requireRegistry(clients.control);
-      await read();
-      return run({ ...clients, config, cli, by: operatorName(config.OPERATOR), now }, options, terminal);
-    });
-  };
-
 /** Only the settings tell which topics exist. */
-function requireTopic({ topic }: DeadLetterFilter, { TOPIC_PREFIX }: RedriveSelectedDeps['config']): void {
+function requireTopic({ topic }: DeadLetterFilter, { TOPIC_PREFIX }: ServedDeps['config']): void {
   const topics = topicsOf(TOPIC_PREFIX);
   if (topic !== undefined && !topics.includes(topic))
     throw new UsageError(`--topic: unknown topic ${topic}; use one of ${topics.join(', ')}`);
 }
 
-export const list: Verb<Json & { filter: DeadLetterFilter; limit: number }> = async (deps, options) => {
+export const list: MongoVerb<Json & { filter: DeadLetterFilter; limit: number }> = async (deps, options) => {
   const { filter, limit } = options;
   requireTopic(filter, deps.config);
   const found = await listDeadLetters(deps, filter, { limit });
@@ -102,7 +73,11 @@ function renderList({ deadLetters, total, counts }: DeadLetterList, cli: string)
   ].join('\n');
 }
 
-export const show: Verb<Json & { id: string; raw?: true | undefined }> = async (deps, options, terminal) => {
+export const show: MongoVerb<Json & { id: string; raw?: true | undefined }> = async (
+  deps,
+  options,
+  { terminal },
+) => {
   const { id, raw, json } = options;
   const deadLetter = await readDeadLetter(deps.control, id);
   if (raw) return showRaw(terminal, deadLetter, json ?? false);
@@ -114,15 +89,15 @@ export const show: Verb<Json & { id: string; raw?: true | undefined }> = async (
     later: ' (by a release that accepts it)',
   };
   const command = `${deps.cli} dead-letters ${next ?? 'redrive'} ${id}${release[next ?? 'later']}`;
-  const all: Row[] = [...deadLetterRows(details), ['next', command], ['bytes', '--raw prints them']];
-  return output(options, { ...details, next }, rows(all));
+  const all = rows([...deadLetterRows(details), ['next', command], ['bytes', '--raw prints them']]);
+  return output(options, { ...details, next }, all);
 };
 
 /**
  * The original bytes of a record: of its value or, as JSON, of key, headers and value in base64. Warnings go to standard
  * error, so that standard output has only the bytes.
  */
-function showRaw({ report }: Terminal, deadLetter: DeadLetter, json: boolean): CommandOutput {
+function showRaw({ report }: Terminal, deadLetter: DeadLetter, json: boolean): Output {
   const { _id: id, topic, partition, offset, timestampMs, truncated } = deadLetter;
   const value = buffer(deadLetter.value);
   report('These are the original bytes of the record. They may contain personal data and secrets.');
@@ -139,15 +114,15 @@ function showRaw({ report }: Terminal, deadLetter: DeadLetter, json: boolean): C
   return { text: asJson({ ...place, ...record }), exitCode: 0 };
 }
 
-export const redrive: Verb<Json & { selection: Selection; dryRun?: true | undefined }> = async (
+export const redrive: MongoVerb<Json & { selection: Selection; dryRun?: true | undefined }> = async (
   deps,
   options,
-  { progress },
+  { terminal },
 ) => {
   const { dryRun = false, selection } = options;
   const { cli, config } = deps;
   if ('filter' in selection) requireTopic(selection.filter, config);
-  const summary = await redriveSelected(deps, selection, { dryRun, onProgress: progress });
+  const summary = await redriveSelected(deps, selection, { dryRun, onProgress: terminal.progress });
   const exitCode = summary.refused > 0 || summary.notFound.length > 0 ? 1 : 0;
   return output(options, summary, renderSummary(summary, cli), exitCode);
 };
@@ -167,9 +142,9 @@ function renderSummary(summary: RedriveSummary, cli: string): string {
   ].join('\n');
 }
 
-export const purge: Verb<
+export const purge: MongoVerb<
   Json & { selection: Selection; yes?: true | undefined; dryRun?: true | undefined }
-> = async ({ control, config, by, now }, options, terminal) => {
+> = async ({ control, config, by, now }, options, { terminal }) => {
   const { selection, yes, dryRun } = options;
   if ('filter' in selection) requireTopic(selection.filter, config);
   const count = yes && !dryRun ? 0 : await countSelected(control, selection);
@@ -178,7 +153,7 @@ export const purge: Verb<
     if (!(await confirmed(terminal, 'delete', question)))
       return { text: 'nothing was deleted\n', exitCode: 1 };
   }
-  const purged = dryRun ? count : await purgeSelected(control, selection, { at: now(), by });
+  const purged = dryRun ? count : await purgeSelected(control, selection, { at: await now(), by });
   const missing = 'ids' in selection ? selection.ids.length - purged : 0;
   const notFound = missing > 0 ? `; not found: ${counted(missing, 'id')}` : '';
   const outcome = dryRun ? 'would be deleted. Dry run: nothing was changed' : 'deleted';

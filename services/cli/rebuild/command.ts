@@ -87,9 +87,9 @@ function addComparing(group: Command, accept: Accept): void {
 }
 
 function addSwitching(group: Command, accept: Accept): void {
-  const switching = (name: string, reason: string) =>
+  const switching = (step: 'promote' | 'rollback', reason: string) =>
     group
-      .command(name)
+      .command(step)
       .argument('<generation>', 'its number', number)
       .option(
         '--accept-older',
@@ -107,15 +107,16 @@ function addSwitching(group: Command, accept: Accept): void {
       .addHelpText(
         'after',
         '\nExit code 0 when every live API replica serves it, 1 when a check fails or a replica does not follow in time.',
+      )
+      .action((generation, options) =>
+        accept(withServers(verbs.switching(step)), { generation, ...options }),
       );
   switching('promote', 'a promotion')
     .description('serve a generation that is ready and compared; the active one becomes the standby')
-    .addHelpText('after', example('rebuild promote 2 --dry-run', 'rebuild promote 2'))
-    .action((generation, options) => accept(withServers(verbs.promote), { generation, ...options }));
+    .addHelpText('after', example('rebuild promote 2 --dry-run', 'rebuild promote 2'));
   switching('rollback', 'a rollback')
     .description('serve the standby again')
-    .addHelpText('after', example('rebuild rollback 1 --why "tickets lack their tags"'))
-    .action((generation, options) => accept(withServers(verbs.rollback), { generation, ...options }));
+    .addHelpText('after', example('rebuild rollback 1 --why "tickets lack their tags"'));
   group
     .command('drop')
     .description('remove a build or a standby: its group, progress and documents')

@@ -38,26 +38,14 @@ describe('the outcome of a promotion', () => {
   });
 
   it('tells a finding that the operator waived from one that prevents it', () => {
-    const finding = (
-      name: Finding['name'],
-      text: string,
-      isWaived: boolean,
-      waiver: string | null = null,
-    ) => ({
-      name,
-      generation: 2,
-      severity: 'progress' as const,
-      blocks: ['promote' as const],
-      waiver,
-      isWaived,
-      isFinal: false,
-      text,
-      remedy: isWaived ? null : 'cli rebuild compare 2',
+    const finding = (name: Finding['name'], text: string, changes: Partial<Finding> = {}): Finding => ({
+      ...{ name, text, generation: 2, severity: 'progress', blocks: ['promote'], waiver: null },
+      ...{ isWaived: false, isFinal: false, remedy: 'cli rebuild compare 2', ...changes },
     });
     const findings = [
-      finding('offsets', '3 partitions lag', true),
-      finding('compared', 'not compared', false),
-      finding('freshness', 'its data is older', false, '--accept-older'),
+      finding('offsets', '3 partitions lag', { isWaived: true, remedy: null }),
+      finding('compared', 'not compared'),
+      finding('freshness', 'its data is older', { waiver: '--accept-older' }),
     ];
     expect(renderSwitched({ ...switched, outcome: 'refused', findings }).split('\n')).toEqual([
       '  accepted   3 partitions lag',

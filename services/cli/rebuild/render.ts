@@ -44,22 +44,22 @@ export function renderSwitched({ generation: number, outcome, findings, waiting 
           one.waiver ? `${' '.repeat(13)}or accept it with ${one.waiver}\n` : '',
         ],
   );
-  const lines: string[] = [];
-  if (outcome === 'refused') lines.push(`generation ${number} is not served: nothing was changed`);
-  if (outcome === 'dry-run')
-    lines.push(
-      `dry run: ${findings.every(({ isWaived }) => isWaived) ? 'every check holds; ' : ''}nothing was changed`,
-    );
-  if (outcome !== 'refused' && outcome !== 'dry-run')
-    lines.push(
-      waiting.length === 0
-        ? `generation ${number} is served`
-        : `generation ${number} is active; some replicas do not serve it yet`,
-    );
-  for (const { host, pid, release, generation } of waiting)
-    lines.push(
+  const served =
+    waiting.length === 0
+      ? `generation ${number} is served`
+      : `generation ${number} is active; some replicas do not serve it yet`;
+  const holds = findings.every(({ isWaived }) => isWaived) ? 'every check holds; ' : '';
+  const outcomes: Record<Switched['outcome'], string> = {
+    refused: `generation ${number} is not served: nothing was changed`,
+    'dry-run': `dry run: ${holds}nothing was changed`,
+    promoted: served,
+    'rolled-back': served,
+    'was-active': served,
+  };
+  const replicas = waiting.map(
+    ({ host, pid, release, generation }) =>
       `  the API replica on ${host}, process ${pid}, release ${release}, still serves ${generation === null ? 'nothing' : `generation ${generation}`}: ` +
-        'it follows once the new generation has caught up; see its log, and run this again to keep waiting',
-    );
-  return `${found.join('')}${lines.join('\n')}\n`;
+      'it follows once the new generation has caught up; see its log, and run this again to keep waiting',
+  );
+  return `${found.join('')}${[outcomes[outcome], ...replicas].join('\n')}\n`;
 }

@@ -6,10 +6,9 @@ import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { dropGeneration } from '../../operations/rebuild/drop.ts';
 import { startRebuild } from '../../operations/rebuild/start.ts';
 import { watchReports } from '../../operations/report.ts';
-import type { OperatorDeps } from '../../operations/deps.ts';
 import { switchTo, type SwitchOptions } from '../../operations/rebuild/switch.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
-import type { CommandOutput, Context } from '../context.ts';
+import type { Output, Context } from '../context.ts';
 import { withFacts, type OperatorVerb } from '../operate.ts';
 import { output, type Json } from '../output.ts';
 import { renderComparison, renderHistory, renderStarted, renderSwitched } from './render.ts';
@@ -17,13 +16,13 @@ import { renderReport } from '../render-report.ts';
 
 type Flag = true | undefined;
 type Numbered = Json & { generation: number };
+
 export const start: OperatorVerb<Json & { acceptTruncated?: Flag; why: string }> = async (deps, options) => {
-  const { acceptTruncated = false, why } = options;
-  const generation = await startRebuild(deps, { acceptTruncated, why });
+  const generation = await startRebuild(deps, options);
   return output(options, { generation }, renderStarted(commandsIn[deps.config.DEPLOYMENT], generation));
 };
 
-export const status = (context: Context, options: Json & { watch?: Flag }): Promise<CommandOutput> =>
+export const status = (context: Context, options: Json & { watch?: Flag }): Promise<Output> =>
   withFacts(context, async ({ now, read }) => {
     for await (const found of watchReports(read)) {
       const text = renderReport(found);
@@ -54,51 +53,34 @@ export const compare: OperatorVerb<Numbered & { expect?: Expectation[] | undefin
   options,
 ) => {
   const { generation, expect = [] } = options;
-  return resultOutput(options, generation, await compareWithActive(deps, generation, expect));
+  return compared(options, generation, await compareWithActive(deps, generation, expect));
 };
 
 export const verify: OperatorVerb<Json & { generation?: number | undefined }> = async (deps, options) => {
-  const { number: generation, result } = await verifyGeneration(deps, options.generation);
-  return resultOutput(options, generation, result);
+  const { number, result } = await verifyGeneration(deps, options.generation);
+  return compared(options, number, result);
 };
 
-const resultOutput = (options: Json, generation: number, result: ComparisonResult) =>
-  output(
-    options,
-    { generation, ...result },
-    renderComparison(generation, result),
-    result.differences > 0 ? 1 : 0,
-  );
-
-type Switch = Numbered & { acceptOlder?: Flag; dryRun?: Flag; timeout: number; why: string };
-
-export const promote: OperatorVerb<Switch> = (deps, options) => switchGeneration(deps, options, 'promote');
-
-export const rollback: OperatorVerb<Switch> = (deps, options) => switchGeneration(deps, options, 'rollback');
-
-async function switchGeneration(
-  deps: OperatorDeps,
-  options: Switch,
-  step: SwitchOptions['step'],
-): Promise<CommandOutput> {
-  const { acceptOlder = false, dryRun = false, timeout: timeoutSeconds, why } = options;
-  const switched = await switchTo(deps, options.generation, {
-    step,
-    acceptOlder,
-    dryRun,
-    timeoutSeconds,
-    why,
-  });
-  const isRefused = switched.findings.some(({ isWaived }) => !isWaived);
-  const exitCode = isRefused || switched.waiting.length > 0 ? 1 : 0;
-  return output(options, switched, renderSwitched(switched), exitCode);
+function compared(options: Json, generation: number, result: ComparisonResult): Output {
+  const exitCode = result.differences > 0 ? 1 : 0;
+  return output(options, { generation, ...result }, renderComparison(generation, result), exitCode);
 }
 
-export const drop: OperatorVerb<
-  Numbered & { force?: Flag; dryRun?: Flag; timeout: number; why: string }
-> = async (deps, options) => {
-  const { generation, force = false, dryRun = false, timeout: timeoutSeconds, why } = options;
-  const outcome = await dropGeneration(deps, generation, { force, dryRun, why, timeoutSeconds });
+type Change = Numbered & { dryRun?: Flag; timeout: number; why: string };
+
+export const switching =
+  (step: SwitchOptions['step']): OperatorVerb<Change & { acceptOlder?: Flag }> =>
+  async (deps, options) => {
+    const { generation, timeout: timeoutSeconds } = options;
+    const switched = await switchTo(deps, generation, { ...options, step, timeoutSeconds });
+    const isRefused = switched.findings.some(({ isWaived }) => !isWaived);
+    const exitCode = isRefused || switched.waiting.length > 0 ? 1 : 0;
+    return output(options, switched, renderSwitched(switched), exitCode);
+  };
+
+export const drop: OperatorVerb<Change & { force?: Flag }> = async (deps, options) => {
+  const { generation, timeout: timeoutSeconds } = options;
+  const outcome = await dropGeneration(deps, generation, { ...options, timeoutSeconds });
   const text = {
     dropped: `generation ${generation} is dropped`,
     'was-dropped': `generation ${generation} was dropped before`,

@@ -18,18 +18,17 @@ import {
   withAges,
   type Page,
 } from '../layout.ts';
-import type { RenderWithDeadline } from '../readings.ts';
 import { lettersMax, type LetterQuery, type Sources } from '../sources.ts';
 
 const path = '/dead-letters';
 
 /** The dead letters by topic and reason, then one by one, each with its next step; or one of them, without its bytes. */
-export const deadLettersPage = (sources: Sources, render: RenderWithDeadline): Page => ({
+export const deadLettersPage = (sources: Sources): Page => ({
   path,
   title: 'Dead letters',
   fixed: (query) => {
     const id = text(query, 'id');
-    return id ? render(() => letterInFull(sources, id)) : html``;
+    return id ? sources.render(() => letterInFull(sources, id)) : html``;
   },
   regions: async (query): Promise<Record<string, Html>> => {
     if (query.get('id')) return {};
@@ -110,9 +109,8 @@ function letters(query: LetterQuery, { deadLetters, total }: DeadLetterList): Ht
 const keyLink = ({ key }: DeadLetterDetails): Html =>
   /^(<|null$)/.test(key) ? html`${key}` : html`<a href="/explain?id=${key}">${key}</a>`;
 
-async function letterInFull({ control, redriveDeps, commands }: Sources, id: string): Promise<Html> {
-  const deps = await redriveDeps();
-  const letter = await readDeadLetter(control, id);
+async function letterInFull({ deps, commands }: Sources, id: string): Promise<Html> {
+  const letter = await readDeadLetter(deps.control, id);
   const shown = deadLetterDetails(letter, deps.config.TOPIC_PREFIX);
   const next = (await nextSteps(deps, [letter])).get(id);
   const run = `${commands.cli} dead-letters`;

@@ -1,4 +1,3 @@
-import type { MongoClient } from 'mongodb';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { requestIdShape } from '../../../shared/store/request-traces.ts';
@@ -14,19 +13,15 @@ import {
   notFoundText,
   placeText,
   type Ingredient,
-  type Row,
 } from '../../operations/explain/rows.ts';
+import type { Row } from '../../operations/row.ts';
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
-import type { ConsoleConfig } from '../config.ts';
 import { ago, command, definitions, number, timeOf, withAges, type Page } from '../layout.ts';
-import type { RenderWithDeadline } from '../readings.ts';
 import type { Sources } from '../sources.ts';
 import { topicPath } from './topics.ts';
 
-type Deps = { mongo: MongoClient; config: ConsoleConfig; sources: Sources; render: RenderWithDeadline };
-
 /** Explains a document by its id or by the Request-Id of a request that named it, as `support-cli explain` does. */
-export const explainPage = (deps: Deps): Page => ({
+export const explainPage = (sources: Sources): Page => ({
   path: '/explain',
   title: 'Explain',
   fixed: async (query) => {
@@ -36,21 +31,20 @@ export const explainPage = (deps: Deps): Page => ({
         <input id="id" name="id" value="${id}" maxlength="${idLengthMax}" required autocomplete="off" />
         <button>Explain</button>
       </form>
-      ${id === '' ? html`` : await deps.render(() => explained(deps, id))}`;
+      ${id === '' ? html`` : await sources.render(() => explained(sources, id))}`;
   },
 });
 
-async function explained({ mongo, config, sources }: Deps, id: string): Promise<Html> {
-  const { control, commands } = sources;
-  await sources.connect();
-  const isRequest = requestIdShape.test(id);
-  const request = isRequest
-    ? html`<h2>Request ${id}</h2>
-        ${rowsOf(traceRows(await readTrace(control, id)))}`
-    : html``;
-  const explanation = await explain({ mongo, config }, isRequest ? await idInTrace(control, id) : id);
+async function explained({ deps, commands }: Sources, id: string): Promise<Html> {
+  const trace = requestIdShape.test(id) ? await readTrace(deps.control, id) : null;
+  const explanation = await explain(deps, trace ? idInTrace(trace) : id);
   const { documents, now, refused, requests } = explanation;
-  return html`${request}
+  return html`${
+    trace
+      ? html`<h2>Request ${id}</h2>
+          ${rowsOf(traceRows(trace))}`
+      : html``
+  }
   ${documents.length === 0 ? html`<p class="finding">${notFoundText(explanation)}</p>` : html``}
   ${documents.map(
     (document) =>
@@ -62,7 +56,8 @@ async function explained({ mongo, config, sources }: Deps, id: string): Promise<
   ${/^[\w-]+$/.test(id) ? html`<p>On a terminal: ${command(`${commands.cli} explain ${id}`)}</p>` : html``}`;
 }
 
-const rowsOf = (rows: Row[]): Html => definitions(rows.map(([name, text]) => [name, withAges(text)]));
+const rowsOf = (rows: Row[]): Html =>
+  definitions(rows.flatMap(([name, text]) => (text === null ? [] : [[name, withAges(text)]])));
 
 const explainLink = (id: string): Html => html`<a href="/explain?id=${encodeURIComponent(id)}">${id}</a>`;
 

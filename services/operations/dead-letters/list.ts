@@ -5,29 +5,24 @@ import { deadLettersOf, purgeMarksOf, type DeadLetter } from '../../../shared/co
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
 import { idSchema, kindOfTopic } from '../../../shared/kafka/topics.ts';
-import { nextSteps, type NextStep, type RedriveSelectedDeps } from './redrive-selected.ts';
+import { nextSteps, type RedriveSelectedDeps } from './redrive-selected.ts';
 import { storeFilter, type DeadLetterFilter } from './select.ts';
 
 export type DeadLetterDetails = ReturnType<typeof deadLetterDetails>;
 
-/**
- * Some dead letters of a filter, and the counts of all that it matches. `next` of a dead letter is null if this release
- * would refuse it, and another may apply it. A group is never to be purged: a later release may apply some of it.
- */
-export type DeadLetterList = {
-  deadLetters: (DeadLetterDetails & { next: NextStep | null })[];
-  total: number;
-  counts: { topic: string; reason: string; count: number; next: 'redrive' }[];
-};
+export type DeadLetterList = Awaited<ReturnType<typeof listDeadLetters>>;
 
 type Group = { _id: { topic: string; reason: string }; count: number };
 
-/** Lists the latest dead letters, the latest first; with `after`, those after that id, in the order of the ids. */
+/**
+ * Lists the latest dead letters of a filter, the latest first; with `after`, those after that id, in the order of the ids.
+ * Counts all that it matches.
+ */
 export async function listDeadLetters(
   deps: RedriveSelectedDeps,
   filter: DeadLetterFilter,
   { limit, after }: { limit: number; after?: string },
-): Promise<DeadLetterList> {
+) {
   const wanted = storeFilter(filter);
   const collection = deadLettersOf(deps.control);
   const [letters, groups] = await Promise.all([
@@ -43,9 +38,11 @@ export async function listDeadLetters(
   return {
     deadLetters: letters.map((one) => ({
       ...deadLetterDetails(one, deps.config.TOPIC_PREFIX),
+      /** Null if this release would refuse it, and another may apply it. */
       next: next.get(one._id) ?? null,
     })),
     total: groups.reduce((sum, { count }) => sum + count, 0),
+    /** A group is never to be purged: a later release may apply some of it. */
     counts: groups.map(({ _id, count }) => ({ ..._id, count, next: 'redrive' })),
   };
 }

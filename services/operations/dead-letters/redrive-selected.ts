@@ -1,4 +1,3 @@
-import type { Db, MongoClient } from 'mongodb';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
@@ -8,60 +7,53 @@ import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-let
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
+import type { OperatorDeps } from '../deps.ts';
 import { redrive, type Redriven, type RedriveDeps } from './redrive.ts';
 import { bytesPerChunk, countSelected, selected, type Selection } from './select.ts';
 
-export type RedriveSelectedDeps = {
-  mongo: MongoClient;
-  control: Db;
+export type RedriveSelectedDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {
   config: { DATABASE_NAME: string; TOPIC_PREFIX: string; TOMBSTONE_DAYS: number };
-  now: () => Date;
 };
 
 /** The maximum number of refused dead letters that are named. The rest are counted; `list` shows them. */
 const refusalsListedMax = 100;
 
-export type RedriveSummary = {
-  dryRun: boolean;
-  deadLetters: number;
-  applied: number;
-  superseded: number;
-  refused: number;
-  refusals: Extract<Redriven, { outcome: 'refused' }>[];
-  notFound: string[];
-};
+export type RedriveSummary = Awaited<ReturnType<typeof redriveSelected>>;
 
 /** Re-drives the selected dead letters on every generation that lacks their records and that this release can write. */
 export async function redriveSelected(
   deps: RedriveSelectedDeps,
   selection: Selection,
   { dryRun, onProgress }: { dryRun: boolean; onProgress: (done: number, total: number) => void },
-): Promise<RedriveSummary> {
+) {
   const { control } = deps;
-  const targets = await redriveTargets(deps);
   const total = await countSelected(control, selection);
-  const counts = { deadLetters: 0, applied: 0, superseded: 0, refused: 0 };
-  const summary: RedriveSummary = { dryRun, ...counts, refusals: [], notFound: [] };
+  const summary = { dryRun, deadLetters: 0, applied: 0, superseded: 0, refused: 0 };
+  const refusals: Extract<Redriven, { outcome: 'refused' }>[] = [];
   const missing = new Set('ids' in selection ? selection.ids : []);
   for await (const ids of selected(control, selection)) {
     const deadLetters = await deadLettersOf(control)
       .find({ _id: { $in: ids } })
       .toArray();
-    const results = await redriveOnEach(targets, deadLetters, dryRun).catch((error: unknown) => {
+    const results = await redriveOnEach(deps, deadLetters, dryRun).catch((error: unknown) => {
       const reason = errorMessage(error);
       const chunk = `${counted(ids.length, 'dead letter')} starting at ${ids[0] ?? ''}`;
       throw new Error(
         `${chunk}: ${reason}. Done before: ${counted(summary.deadLetters, 'dead letter')}; run the command again for the rest`,
       );
     });
-    for (const result of results) add(summary, result);
+    for (const result of results) {
+      summary.deadLetters += 1;
+      summary[result.outcome] += 1;
+      if (result.outcome === 'refused' && refusals.length < refusalsListedMax) refusals.push(result);
+    }
     for (const id of ids) missing.delete(id);
     onProgress(summary.deadLetters, total);
   }
-  return { ...summary, notFound: [...missing] };
+  return { ...summary, refusals, notFound: [...missing] };
 }
 
-export type NextStep = 'redrive' | 'purge';
+type NextStep = 'redrive' | 'purge';
 
 /** No release can apply a record that is refused for one of these reasons. A later one may accept what this one refuses otherwise. */
 const hopelessReasons: ReadonlySet<string> = new Set<Rejection['reason']>(['not_json', 'key_mismatch']);
@@ -80,7 +72,7 @@ export async function nextSteps(
     .find({ _id: { $in: chunk.map(({ _id }) => _id) } })
     .toArray();
   const truncated = new Set(stored.flatMap((one) => (one.truncated ? [one._id] : [])));
-  const outcomes = await redriveOnEach(await redriveTargets(deps), stored, true);
+  const outcomes = await redriveOnEach(deps, stored, true);
   return new Map(
     outcomes.flatMap((one): [string, NextStep][] => {
       if (one.outcome !== 'refused') return [[one.id, 'redrive']];
@@ -92,7 +84,7 @@ export async function nextSteps(
 }
 
 async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDeps): Promise<RedriveDeps[]> {
-  const { generations } = await requireRegistry(control);
+  const [{ generations }, at] = await Promise.all([requireRegistry(control), now()]);
   return generations
     .filter(({ state }) => state !== 'dropping' && state !== 'dropped')
     .filter((one) => one.projectionVersion === projectionVersion)
@@ -102,19 +94,19 @@ async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDe
       store: mongoStore(generationDatabase(mongo, config.DATABASE_NAME, generation)),
       prefix: config.TOPIC_PREFIX,
       tombstoneDays: config.TOMBSTONE_DAYS,
-      now,
+      now: () => at,
     }));
 }
 
 /** The outcome of a dead letter is its worst one, because it stays if one generation refuses it. */
 async function redriveOnEach(
-  targets: RedriveDeps[],
+  deps: RedriveSelectedDeps,
   deadLetters: DeadLetter[],
   dryRun: boolean,
 ): Promise<Redriven[]> {
   const worst = new Map<string, Redriven>();
   const severity = { superseded: 0, applied: 1, refused: 2 };
-  for (const target of targets) {
+  for (const target of await redriveTargets(deps)) {
     const open = deadLetters.filter(({ generations }) => generations.includes(target.generation));
     for (const result of await redrive(target, open, { dryRun })) {
       const before = worst.get(result.id);
@@ -130,10 +122,3 @@ const openElsewhere = ({ _id: id, generations }: DeadLetter): Redriven => ({
   reason: 'other_version',
   detail: `it is open for generation ${generations.join(', ')} only, of another release: re-drive it with that release`,
 });
-
-function add(summary: RedriveSummary, result: Redriven): void {
-  summary.deadLetters += 1;
-  summary[result.outcome] += 1;
-  if (result.outcome !== 'refused' || summary.refusals.length >= refusalsListedMax) return;
-  summary.refusals.push(result);
-}

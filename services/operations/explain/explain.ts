@@ -1,94 +1,43 @@
-import type { Db, MongoClient } from 'mongodb';
+import type { Db } from 'mongodb';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { recordTime } from '../../../shared/documents/instant.ts';
-import { storeTime } from '../../../shared/store/clock.ts';
 import { expiry, visibilityFields, type StoredConversation } from '../../../shared/documents/visibility.ts';
-import { collectionOf, controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
-import {
-  projectionVersion,
-  type Generation,
-  type GenerationState,
-} from '../../../shared/control/generations.ts';
+import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
+import type { RequestTrace } from '../../../shared/store/request-traces.ts';
+import { projectionVersion, type Generation } from '../../../shared/control/generations.ts';
 import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { edgesOf, idsByEdge } from '../../projector/materialize/edges.ts';
-import type { FanOutCursor, StoredDocument } from '../../projector/materialize/store.ts';
+import type { StoredDocument } from '../../projector/materialize/store.ts';
+import type { OperatorDeps } from '../deps.ts';
 import { differingPairs, type PairSource } from '../rebuild/compare.ts';
-import { readTrace, recentRequests } from '../traces/read-trace.ts';
+import { recentRequests } from '../traces/read-trace.ts';
 import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
 
-/** The Kafka record that a stored entity comes from. */
-type SourceRecord = { topic: string; partition: number; offset: number; time: string | null };
-
-/** An entity that a document refers to. */
-export type ExplainedReference = {
-  /** The name of the reference in the projection, such as `requester`. */
-  edge: string;
-  /** The fields of the entity that the document embeds. */
-  fields: readonly string[];
-  kind: Kind;
-  id: string;
-  /** `missing`: no record of it was applied. Only a living entity of the document's organization is embedded. */
-  status: 'living' | 'deleted' | 'missing' | 'other organization';
-  version: number | null;
-  record: SourceRecord | null;
+type Deps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {
+  config: { DATABASE_NAME: string; TOPIC_PREFIX: string };
 };
-
-/** A document in one generation, and the records that it was made of. */
-export type ExplainedDocument = {
-  generation: number;
-  generationState: GenerationState;
-  kind: Kind;
-  id: string;
-  orgId: string | null;
-  /** `pending`: a required reference is missing, so the API does not serve the document. */
-  status: 'living' | 'pending' | 'deleted';
-  version: number;
-  /** The record that its state comes from; null if only its deletion is known. */
-  record: SourceRecord | null;
-  /** The latest Kafka tombstone on its key. */
-  tombstone: SourceRecord | null;
-  /** Progress of the record's partition: records from `position` on are not applied yet. */
-  partition: { position: number; end: number; completeTo: string } | null;
-  references: ExplainedReference[];
-  /** The end of its retention, from which the API answers 404; null if it is kept for ever. */
-  servedUntil: string | null;
-  /** Set while documents that embed this one are still being refreshed. */
-  fanOut: FanOutCursor | null;
-  /** Fields that differ from a fresh join of the stored entities; null if another release joins this generation. */
-  outdated: string[] | null;
-  /** Fields that differ from the document of the active generation; null for the active generation itself. */
-  differsFromActive: string[] | null;
-};
-
-export type Explanation = {
-  id: string;
-  /** Up to this instant all events are applied in the active generation. */
-  completeTo: string | null;
-  now: string;
-  /** The documents of all living generations with this id, the active generation first. */
-  documents: ExplainedDocument[];
-  /** The latest records that name the entity and were refused. */
-  refused: { id: string; version: number | null; reason: string; detail: string }[];
-  /** The latest traced requests whose path names the id, the latest first. */
-  requests: { id: string; time: string; status: number; code: string | null; key: string | null }[];
-};
-
-type Deps = { mongo: MongoClient; config: { DATABASE_NAME: string; TOPIC_PREFIX: string } };
 type Side = { generation: Generation; number: number; database: Db };
+
+/** The Kafka record that a stored entity comes from; null if there is none. */
+type RecordOf = (
+  kind: Kind,
+  position: Position | null | undefined,
+) => { topic: string; partition: number; offset: number; time: string | null } | null;
+
+export type Explanation = Awaited<ReturnType<typeof explain>>;
 
 /**
  * Explains the documents with an id: the records that each part comes from, the references that are missing, and how the
  * document differs from a fresh join. It reads by id, so the cost does not depend on the size of the data.
  */
-export async function explain(deps: Deps, id: string): Promise<Explanation> {
-  const { mongo, config } = deps;
-  const control = controlDatabase(mongo, config.DATABASE_NAME);
+export async function explain(deps: Deps, id: string) {
+  const { mongo, control, config } = deps;
   const registry = await requireRegistry(control);
-  const now = await storeTime(control);
+  const now = await deps.now();
   const sides = registry.generations
     .filter(({ state }) => state !== 'dropped' && state !== 'dropping')
     .map((generation) => ({
@@ -101,32 +50,32 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
   const completeTo = active ? await watermark(control, active.number) : null;
   const explainKind = async (side: Side, kind: Kind) => {
     const document = await collectionOf<StoredDocument>(side.database, kind).findOne({ _id: id });
-    return document ? [await explainDocument({ ...deps, control, now, active }, side, kind, document)] : [];
+    return document ? [await explainDocument(deps, { now, active, side }, kind, document)] : [];
   };
   const found = sides.flatMap((side) => kinds.map((kind) => explainKind(side, kind)));
-  const documents = (await Promise.all(found)).flat();
-  const refused = await refusedRecords(control, id);
-  const requests = (await recentRequests(control, id)).map(({ _id, at, status, code, keyId }) => ({
-    id: _id,
-    time: at.toISOString(),
-    status,
-    code,
-    key: keyId,
-  }));
   return {
     id,
+    /** Up to this instant all events are applied in the active generation. */
     completeTo: completeTo?.toISOString() ?? null,
     now: now.toISOString(),
-    documents,
-    refused,
-    requests,
+    /** The documents of all living generations with this id, the active generation first. */
+    documents: (await Promise.all(found)).flat(),
+    refused: await refusedRecords(control, id),
+    /** The latest traced requests whose path names the id, the latest first. */
+    requests: (await recentRequests(control, id)).map(({ _id, at, status, code, keyId }) => ({
+      id: _id,
+      time: at.toISOString(),
+      status,
+      code,
+      key: keyId,
+    })),
   };
 }
 
 const refusedMax = 10;
 
 /** The latest dead letters whose key, subject or state names the entity. */
-async function refusedRecords(control: Db, id: string): Promise<Explanation['refused']> {
+async function refusedRecords(control: Db, id: string) {
   const found = await deadLettersOf(control)
     .find({ subjects: id })
     .project<Pick<DeadLetter, '_id' | 'versioned' | 'reason' | 'detail'>>({
@@ -145,21 +94,23 @@ async function refusedRecords(control: Db, id: string): Promise<Explanation['ref
   }));
 }
 
-/** The id in the path of a traced request. */
-export async function idInTrace(control: Db, requestId: string): Promise<string> {
-  const { pathId, route } = await readTrace(control, requestId);
+/** The id in the path of a traced request. Throws an error if there is none. */
+export function idInTrace({ _id, pathId, route }: RequestTrace): string {
   if (pathId) return pathId;
-  throw new Error(`the request ${requestId} was for ${route ?? 'no route'}, without an id`);
+  throw new Error(`the request ${_id} was for ${route ?? 'no route'}, without an id`);
 }
 
+/** A document in one generation, and the records that it was made of. */
+export type ExplainedDocument = Awaited<ReturnType<typeof explainDocument>>;
+
 async function explainDocument(
-  { config, control, now, active }: Deps & { control: Db; now: Date; active: Side | undefined },
-  side: Side,
+  { config, control }: Deps,
+  { now, active, side }: { now: Date; active: Side | undefined; side: Side },
   kind: Kind,
   document: StoredDocument,
-): Promise<ExplainedDocument> {
+) {
   const { generation, number, database } = side;
-  const recordOf = (of: Kind, position: Position | null | undefined): SourceRecord | null => {
+  const recordOf: RecordOf = (of, position) => {
     if (!position) return null;
     const { partition, offset, timestampMs } = position;
     return { topic: topicOf(of, config.TOPIC_PREFIX), partition, offset, time: recordTime(timestampMs) };
@@ -179,21 +130,29 @@ async function explainDocument(
     id,
     orgId,
     version,
+    /** `pending`: a required reference is missing, so the API does not serve the document. */
     status: deletedAt || document.state === undefined ? 'deleted' : pending ? 'pending' : 'living',
+    /** The record that its state comes from; null if only its deletion is known. */
     record,
+    /** The latest Kafka tombstone on its key. */
     tombstone: recordOf(kind, tombstonePosition),
+    /** Progress of the record's partition: records from `position` on are not applied yet. */
     partition: progress && {
       position: progress.position,
       end: progress.end,
       completeTo: progress.completeTo.toISOString(),
     },
     references: await explainReferences(database, kind, document, recordOf),
+    /** The end of its retention, from which the API answers 404; null if it is kept for ever. */
     servedUntil: (await servedUntil(database, kind, document))?.toISOString() ?? null,
+    /** Set while documents that embed this one are still being refreshed. */
     fanOut: document.fanOutCursor ?? null,
+    /** Fields that differ from a fresh join of the stored entities; null if another release joins this generation. */
     outdated:
       generation.projectionVersion === projectionVersion
         ? await compare(withFreshJoins({ control }, side))
         : null,
+    /** Fields that differ from the document of the active generation; null for the active generation itself. */
     differsFromActive:
       active && active !== side ? await compare(betweenGenerations({ control }, active, side)) : null,
   };
@@ -204,8 +163,8 @@ async function explainReferences(
   database: Db,
   kind: Kind,
   { orgId, refs = [] }: StoredDocument,
-  recordOf: (of: Kind, position: Position | null) => SourceRecord | null,
-): Promise<ExplainedReference[]> {
+  recordOf: RecordOf,
+) {
   const ids = idsByEdge(refs);
   const explained = await Promise.all(
     edgesOf(kind).map(async ({ name: edge, to, fields }) => {
@@ -215,21 +174,23 @@ async function explainReferences(
         .project<StoredDocument>({ orgId: 1, version: 1, position: 1, deletedAt: 1, 'state.id': 1 })
         .toArray();
       const byId = new Map(found.map((entity) => [entity._id, entity]));
-      return wanted.map((id): ExplainedReference => {
+      return wanted.map((id) => {
         const entity = byId.get(id);
-        const reference = { edge, fields, kind: to, id };
-        if (!entity) return { ...reference, status: 'missing', version: null, record: null };
-        const status =
-          entity.orgId !== null && entity.orgId !== orgId
-            ? 'other organization'
-            : entity.state === undefined
-              ? 'deleted'
-              : 'living';
-        return { ...reference, status, version: entity.version, record: recordOf(to, entity.position) };
+        const status = referenceStatus(entity, orgId);
+        const version = entity?.version ?? null;
+        /** `edge` is the name of the reference in the projection, and `fields` are those that the document embeds. */
+        return { edge, fields, kind: to, id, status, version, record: recordOf(to, entity?.position) };
       });
     }),
   );
   return explained.flat();
+}
+
+/** Only a living entity of the document's organization is embedded. `missing`: no record of it was applied. */
+function referenceStatus(entity: StoredDocument | undefined, orgId: string | null): string {
+  if (!entity) return 'missing';
+  if (entity.orgId !== null && entity.orgId !== orgId) return 'other organization';
+  return entity.state === undefined ? 'deleted' : 'living';
 }
 
 /** When the API begins to answer as if a conversation or a message did not exist; null for never, and for other kinds. */

@@ -1,7 +1,6 @@
 import { counted } from '../../../shared/runtime/counted.ts';
-import type { ExplainedDocument, ExplainedReference, Explanation } from './explain.ts';
-
-export type Row = [name: string, value: string];
+import type { Row } from '../row.ts';
+import type { ExplainedDocument, Explanation } from './explain.ts';
 
 export const notFoundText = ({ id, completeTo, refused }: Explanation): string =>
   `${id}: no living generation has a document with this id` +
@@ -14,7 +13,7 @@ export function documentRows(document: ExplainedDocument, now: string): Row[] {
     generationState === 'active' ? 'the active generation' : `a generation that is ${generationState}`;
   const seconds = partition && Math.round((Date.parse(now) - Date.parse(partition.completeTo)) / 1_000);
   const waiting = partition && counted(partition.end - partition.position, 'record');
-  const rows: [string, string | null][] = [
+  return [
     ['generation', `${generation}, ${state}`],
     ['organization', orgId ?? 'unknown'],
     [
@@ -33,7 +32,6 @@ export function documentRows(document: ExplainedDocument, now: string): Row[] {
     ['fresh join', freshJoinText(document.outdated)],
     ['vs active', document.differsFromActive && (document.differsFromActive.join(', ') || 'no difference')],
   ];
-  return rows.filter((row): row is Row => row[1] !== null);
 }
 
 const retentionText = (until: string, now: string): string =>
@@ -44,11 +42,10 @@ const freshJoinText = (outdated: ExplainedDocument['outdated']): string => {
   return outdated.length === 0 ? 'no difference' : `differs in ${outdated.join(', ')}`;
 };
 
-/** An entity that a document was made of, as the field that it gives. */
-export type Ingredient = Omit<ExplainedReference, 'edge' | 'status'> & { field: string; status: string };
+export type Ingredient = ReturnType<typeof ingredients>[number];
 
 /** The entities that a document was made of: itself, its Kafka tombstone, then its references. */
-export function ingredients(document: ExplainedDocument): Ingredient[] {
+export function ingredients(document: ExplainedDocument) {
   const { kind, id, status, version, record, tombstone, references } = document;
   const own = { kind, id, fields: [] };
   return [

@@ -1,5 +1,4 @@
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
-import { storeTime } from '../../../shared/store/clock.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { publishKey, type PublishDeps } from './create-key.ts';
 import type { KeysDeps } from './keys.ts';
@@ -24,11 +23,11 @@ export async function readArchivable({ database, cli }: KeysDeps, id: string): P
 
 /** Publishes that a key is archived, as the source system would. Returns the instant; of an archived key, the earlier one. */
 export async function archiveKey(
-  { control, ...deps }: PublishDeps & Pick<KeysDeps, 'control'>,
+  { now, ...deps }: PublishDeps & Pick<KeysDeps, 'now'>,
   { orgId, state }: ArchivableKey,
 ): Promise<string> {
   if (state.archivedAt) return state.archivedAt.toISOString();
-  const archivedAt = (await storeTime(control)).toISOString();
+  const archivedAt = (await now()).toISOString();
   await publishKey(deps, orgId, { ...state, createdAt: state.createdAt.toISOString(), archivedAt });
   return archivedAt;
 }

@@ -1,27 +1,21 @@
 import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { blockedKeys, type BlockedKey } from '../../../shared/control/blocked-keys.ts';
-import { storeTime } from '../../../shared/store/clock.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
 /** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
-export type KeysDeps = { control: Db; database: Db; cli: string };
+export type KeysDeps = { control: Db; database: Db; now: () => Promise<Date>; cli: string };
 
-/** A key without its hash. `name` and `mode` are null if the served generation lacks the key. Instants are ISO 8601. */
-export type ListedKey = {
-  id: string;
-  orgId: string;
-  name: string | null;
-  mode: 'live' | 'test' | null;
-  archivedAt: string | null;
-  blocked: { at: string; by: string; why: string } | null;
-};
+export type ListedKey = Awaited<ReturnType<typeof listKeys>>[number];
 
-/** All keys, or the keys of one organization, by organization and id. Includes blocked keys that the generation lacks. */
+/**
+ * All keys, or the keys of one organization, by organization and id, without their hashes. Includes blocked keys that the
+ * served generation lacks: their name and mode are null.
+ */
 export async function listKeys(
-  { control, database }: Omit<KeysDeps, 'cli'>,
+  { control, database }: Pick<KeysDeps, 'control' | 'database'>,
   orgId?: string,
-): Promise<ListedKey[]> {
+) {
   const [keys, blocks] = await Promise.all([
     collectionOf<ApiKeyDocument>(database, 'apiKey')
       .find({ ...(orgId !== undefined && { orgId }), deletedAt: { $exists: false } })
@@ -33,7 +27,7 @@ export async function listKeys(
   ]);
   const [keyOf, blockOf] = [byId(keys), byId(blocks)];
   return [...new Set([...keyOf.keys(), ...blockOf.keys()])]
-    .map((id): ListedKey => {
+    .map((id) => {
       const [key, block] = [keyOf.get(id), blockOf.get(id)];
       return {
         id,
@@ -54,7 +48,7 @@ const byId = <T extends { _id: string }>(some: T[]) => new Map(some.map((one) =>
  * a misspelt id would leave the leaked key working.
  */
 export async function blockKey(
-  { control, database, cli }: KeysDeps,
+  { control, database, now, cli }: KeysDeps,
   id: string,
   { by, why }: Pick<BlockedKey, 'by' | 'why'>,
 ): Promise<BlockedKey> {
@@ -63,13 +57,16 @@ export async function blockKey(
     { projection: { orgId: 1 } },
   );
   if (!key?.orgId) throw new Error(`there is no key ${id}; see: ${cli} keys list`);
-  const block = { orgId: key.orgId, at: await storeTime(control), by, why };
+  const block = { orgId: key.orgId, at: await now(), by, why };
   await blockedKeys(control).updateOne({ _id: id }, { $setOnInsert: block }, { upsert: true });
   return (await blockedKeys(control).findOne({ _id: id })) ?? { _id: id, ...block };
 }
 
 /** Removes a block. Throws if the key is not blocked. */
-export async function unblockKey({ control, cli }: Omit<KeysDeps, 'database'>, id: string): Promise<void> {
+export async function unblockKey(
+  { control, cli }: Pick<KeysDeps, 'control' | 'cli'>,
+  id: string,
+): Promise<void> {
   const { deletedCount } = await blockedKeys(control).deleteOne({ _id: id });
   if (deletedCount === 0) throw new Error(`key ${id} is not blocked; see: ${cli} keys list`);
 }

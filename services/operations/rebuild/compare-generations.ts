@@ -10,7 +10,7 @@ import {
 } from '../../../shared/control/generations.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { compareDocuments, resultText, type ComparisonResult } from './compare.ts';
-import { logOffsets, type OperatorDeps } from '../deps.ts';
+import type { OperatorDeps } from '../deps.ts';
 import { expectationText } from '../rules/comparison.ts';
 import type { Expectation } from './differences.ts';
 import { betweenGenerations, withFreshJoins, type Side } from './pair-sources.ts';
@@ -47,7 +47,7 @@ export async function compareWithActive(
     by,
     against: active.number,
     versions: { generation: target.projectionVersion, against: active.projectionVersion },
-    lows: [...(await logOffsets(deps))].map(([partition, { low }]) => ({ partition, low })),
+    lows: [...(await deps.log.read(deps.topics)).ends].map(([partition, { low }]) => ({ partition, low })),
     compared,
     differing,
     differences,

@@ -25,18 +25,7 @@ export type PairSource = {
   watermarks: () => Promise<Date[]>;
 };
 
-export type ComparisonResult = {
-  compared: number;
-  /** Documents with a difference that remained and is not expected. */
-  differing: number;
-  /** Differences that remained and are not expected, by class. */
-  counts: Partial<Record<DifferenceClass, number>>;
-  differences: number;
-  expected: number;
-  samples: Difference[];
-  /** More than `recheckMax` documents differed. The rest were compared once, and count as one difference each. */
-  isCutShort: boolean;
-};
+export type ComparisonResult = Awaited<ReturnType<typeof compareDocuments>>;
 
 export type CompareOptions = {
   expectations: Expectation[];
@@ -62,23 +51,23 @@ type Differing = { pair: Pair; found: Difference[] };
 type Candidates = Map<Kind, Map<string, string>>;
 
 /** Compares every document. Counts the differences that are not only due to lag: Invariant 18 in generations.md. */
-export async function compareDocuments(
-  source: PairSource,
-  options: CompareOptions,
-): Promise<ComparisonResult> {
+export async function compareDocuments(source: PairSource, options: CompareOptions) {
   const { compared, candidates, expected, overflow } = await scanAll(source, options);
   const remaining = await recheckAll(source, candidates, options);
   const unexpected = remaining.filter((one) => !isExpected(one, options.expectations));
-  const counts: ComparisonResult['counts'] = {};
+  /** Differences that remained and are not expected, by class. */
+  const counts: Partial<Record<DifferenceClass, number>> = {};
   for (const { class: name } of unexpected) counts[name] = (counts[name] ?? 0) + 1;
   const documents = new Set(unexpected.map(({ kind, id }) => `${kind} ${id}`)).size;
   return {
     compared,
+    /** Documents with a difference that remained and is not expected. */
     differing: documents + overflow,
     counts,
     differences: unexpected.length + overflow,
     expected: expected + remaining.length - unexpected.length,
     samples: unexpected.slice(0, samplesMax),
+    /** More than `recheckMax` documents differed. The rest were compared once, and count as one difference each. */
     isCutShort: overflow > 0,
   };
 }

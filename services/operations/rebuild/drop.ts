@@ -28,7 +28,12 @@ const standbyHours = 72;
  */
 const switchNoticedMs = 12_000;
 
-type DropOptions = { force: boolean; why: string; timeoutSeconds: number; dryRun?: boolean };
+type DropOptions = {
+  force?: boolean | undefined;
+  why: string;
+  timeoutSeconds: number;
+  dryRun?: boolean | undefined;
+};
 
 type Drop = OperatorDeps & { number: number; deadline: number };
 
@@ -40,13 +45,14 @@ type Drop = OperatorDeps & { number: number; deadline: number };
 export async function dropGeneration(
   deps: OperatorDeps,
   number: number,
-  { force, why, timeoutSeconds, dryRun = false }: DropOptions,
+  options: DropOptions,
   onStep: OnStep = () => undefined,
 ): Promise<'dropped' | 'was-dropped' | 'dry-run'> {
   const { control, by, now } = deps;
+  const { why, timeoutSeconds, dryRun } = options;
   const drop = { ...deps, number, deadline: performance.now() + (dryRun ? 0 : timeoutSeconds * 1_000) };
   const before = stateIn(await requireRegistry(control), number);
-  const begun = before === 'dropping' ? before : await beginOnceUnread(drop, { force, why, dryRun }, onStep);
+  const begun = before === 'dropping' ? before : await beginOnceUnread(drop, options, onStep);
   if (dryRun) return begun === 'dropped' ? 'was-dropped' : 'dry-run';
   // Also if another operator has dropped it: a frozen projector may have written once more since.
   await removeEverything(drop, onStep);
@@ -80,7 +86,7 @@ const stateIn = ({ generations }: GenerationRegistry, number: number) =>
 /** Begins the drop once no request reads the generation. Returns its state then. */
 async function beginOnceUnread(
   drop: Drop,
-  { force, why, dryRun }: Pick<DropOptions, 'force' | 'why' | 'dryRun'>,
+  { force = false, why, dryRun }: DropOptions,
   onStep: OnStep,
 ): Promise<Generation['state'] | undefined> {
   const { control, by, now, number } = drop;

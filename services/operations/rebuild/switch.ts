@@ -6,7 +6,7 @@ import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { factsNow } from '../facts.ts';
 import { against, blocking, findings, type Finding } from '../findings.ts';
-import { logOffsets, type OperatorDeps } from '../deps.ts';
+import type { OperatorDeps } from '../deps.ts';
 import { activate } from './transitions.ts';
 
 export type Switched = {
@@ -22,9 +22,9 @@ export type SwitchOptions = {
   /** A rollback in an emergency needs no comparison. */
   step: 'promote' | 'rollback';
   /** Promote even if the active generation has newer data. */
-  acceptOlder: boolean;
+  acceptOlder?: boolean | undefined;
   why: string;
-  dryRun: boolean;
+  dryRun?: boolean | undefined;
   /** How long the generation may take to reach the active one, and then the replicas to serve it. */
   timeoutSeconds: number;
 };
@@ -111,9 +111,9 @@ async function switchIfUnchanged(
   { control, by, now }: OperatorDeps,
   checked: GenerationRegistry,
   number: number,
-  options: { why: string; acceptOlder: boolean },
+  { why, acceptOlder: older = false }: SwitchOptions,
 ): Promise<boolean> {
-  const change = activate(number, { by, at: await now(), why: options.why }, options);
+  const change = activate(number, { by, at: await now(), why }, older);
   let isChecked = false;
   await changeRegistry(control, (read) => {
     isChecked = read.revision === checked.revision;
@@ -127,7 +127,7 @@ async function switchIfUnchanged(
  * their partition does not answer: Invariant 17.
  */
 async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<void> {
-  const inLog = [...(await logOffsets(deps))].map(([key, { low }]) => ({
+  const inLog = [...(await deps.log.read(deps.topics)).ends].map(([key, { low }]) => ({
     ...parsePartitionKey(key),
     offset: { $gte: low },
   }));

@@ -24,7 +24,7 @@ const ready = [
   advance(2, 'building', 'catching-up', cause(2)),
   advance(2, 'catching-up', 'ready', cause(3)),
 ];
-const promote = (number: number, hour: number) => activate(number, cause(hour), { acceptOlder: false });
+const promote = (number: number, hour: number) => activate(number, cause(hour), false);
 
 describe('the registry of generations', () => {
   it('passes a build through its states to active, and makes the one before a standby', () => {

@@ -46,7 +46,7 @@ export const register =
 
 /** Makes a build or a standby active, and the active generation a standby. */
 export const activate =
-  (number: number, cause: Cause, { acceptOlder }: { acceptOlder: boolean }): RegistryUpdate =>
+  (number: number, cause: Cause, acceptOlder: boolean): RegistryUpdate =>
   (registry) => {
     const target = generationOf(registry, number);
     if (target.state === 'active') return registry;

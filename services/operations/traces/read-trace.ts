@@ -1,5 +1,6 @@
 import type { Db } from 'mongodb';
 import { decodeTime } from 'ulid';
+import type { Row } from '../row.ts';
 import { requestTracesOf, type RequestTrace, type TraceBatch } from '../../../shared/store/request-traces.ts';
 
 /** A trace with the fields of its batch. */
@@ -37,17 +38,17 @@ export async function recentRequests(control: Db, id: string): Promise<RequestTr
 }
 
 /** The fields of a trace that are known, as an operator reads them. */
-export function traceRows(trace: FoundTrace): [name: string, value: string][] {
+export function traceRows(trace: FoundTrace): Row[] {
   const parameters = trace.parameters.map(
     ({ name, values }) => `${name}${values === null ? ' (value not kept)' : ` = ${values.join(', ')}`}`,
   );
-  const rows: [string, string | null][] = [
+  return [
     ['request', trace._id],
     ['time', trace.at.toISOString()],
     ['method', trace.method ?? 'none: the request could not be parsed'],
     ['route', trace.route ?? 'none: no route matched, or the request was refused before routing'],
     ['id', trace.pathId],
-    ...parameters.map((text, index): [string, string] => [index === 0 ? 'parameters' : '', text]),
+    ...parameters.map((text, index): Row => [index === 0 ? 'parameters' : '', text]),
     ['status', `${trace.status}${trace.aborted ? ', the connection closed before the response ended' : ''}`],
     ['error', trace.code],
     ['duration', `${trace.durationMs} ms`],
@@ -56,5 +57,4 @@ export function traceRows(trace: FoundTrace): [name: string, value: string][] {
     ['replica', trace.replica],
     ['kept until', trace.expiresAt.toISOString()],
   ];
-  return rows.filter((row): row is [string, string] => row[1] !== null);
 }
