@@ -1,23 +1,14 @@
 import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { watermarksOf } from '../../shared/control/progress.ts';
 import { apiKey, store } from '../api/builders.ts';
-import { mongoUrl, startApi, startStore, tokens, type TestApi, type TestStore } from '../api/test-api.ts';
-import { generation, longAgo, openRebuild } from '../rebuild/fixture.ts';
+import { mongoUrl, startApi, startStore, tokens } from '../api/test-api.ts';
+import { generation, longAgo, useRebuild } from '../rebuild/fixture.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { runCli } from '../support/run-cli.ts';
 
 describe('keys', () => {
-  let testStore: TestStore;
-  let replicas: TestApi[] = [];
   let nowMs = 1_000;
-  beforeAll(async () => {
-    testStore = await startStore();
-    const options = { nowMs: () => nowMs };
-    replicas = [await startApi(testStore, options), await startApi(testStore, options)];
-  });
-  afterAll(async () => {
-    for (const replica of replicas) await replica.close();
-    await testStore.close();
-  });
+  const testStore = useOpened(() => startStore());
+  const replicas = [1, 2].map(() => useOpened(() => startApi(testStore, { nowMs: () => nowMs })));
 
   const keysAs = (OPERATOR: string | undefined, ...args: string[]) =>
     runCli({ MONGODB_URL: mongoUrl(), DATABASE_NAME: testStore.name, OPERATOR }, ['keys', ...args]);
@@ -82,16 +73,17 @@ describe('keys', () => {
   });
 });
 
-test('a rollback that accepts older data brings back keys that were archived since, but no blocked key', async () => {
-  const rebuild = await openRebuild();
-  const statuses = async () => {
-    const api = await startApi({ client: rebuild.mongo, name: rebuild.name });
-    const read = async (token: string) => (await api.get('/v1/tickets', { token })).status;
-    const found = { archived: await read('svc_live_archived'), blocked: await read('svc_live_blocked') };
-    await api.close();
-    return found;
-  };
-  try {
+describe('two generations', () => {
+  const rebuild = useRebuild();
+
+  test('a rollback that accepts older data brings back keys that were archived since, but no blocked key', async () => {
+    const statuses = async () => {
+      const api = await startApi({ client: rebuild.mongo, name: rebuild.name });
+      const read = async (token: string) => (await api.get('/v1/tickets', { token })).status;
+      const found = { archived: await read('svc_live_archived'), blocked: await read('svc_live_blocked') };
+      await api.close();
+      return found;
+    };
     await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
     for (const number of [1, 2]) {
       await ensureIndexes(rebuild.databaseOf(number));
@@ -104,21 +96,15 @@ test('a rollback that accepts older data brings back keys that were archived sin
     const cli = (...args: string[]) => runCli({ ...rebuild.environment, LOG_LEVEL: 'error' }, args);
     expect((await cli('keys', 'block', 'key_blocked', '--why', 'leaked')).code).toBe(0);
     expect(await statuses()).toEqual({ archived: 401, blocked: 401 });
-    await watermarksOf(rebuild.control).updateOne({ _id: 1 }, { $set: { completeTo: longAgo } });
+    await rebuild.setWatermark(1, longAgo);
     const refused = await cli('rebuild', 'rollback', '1', '--timeout', '1');
-    expect([refused.code, refused.text]).toEqual([
-      1,
-      expect.stringMatching(
-        /\(keys archived since then work again\)\n.*\n +or accept it with --accept-older\n/,
-      ),
-    ]);
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.text).toMatch(
+      /\(keys archived since then work again\)\n.*\n +or accept it with --accept-older\n/,
+    );
     const rolledBack = await cli('rebuild', 'rollback', '1', '--accept-older');
-    expect([rolledBack.code, rolledBack.text]).toEqual([
-      0,
-      expect.stringContaining('generation 1 is served'),
-    ]);
+    expect(rolledBack).toMatchObject({ code: 0 });
+    expect(rolledBack.text).toContain('generation 1 is served');
     expect(await statuses()).toEqual({ archived: 200, blocked: 401 });
-  } finally {
-    await rebuild.close();
-  }
+  });
 });

@@ -3,49 +3,30 @@ import { kinds } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { readCounts } from '../../services/operations/counts.ts';
-import type { Report } from '../../services/operations/report.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';
+import { runCli } from '../support/run-cli.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { startService } from '../../infra/service.ts';
 
 const testEnvironment = useOpened(() => createTestEnvironment(1));
 
-describe('the topics that the CLI creates and checks', () => {
-  const cli = async (environment: Record<string, string>, ...args: string[]) => {
-    const service = startService(
-      'cli',
-      { ...testEnvironment.environment, LOG_LEVEL: 'error', ...environment },
-      args,
+test('the topics that the CLI creates keep tombstones for a week; a status warns if a rebuild may take longer', async () => {
+  const { admin, environment, topics } = testEnvironment;
+  const settings = await readTopicSettings(admin, topics);
+  expect(settings.map(({ topic }) => topic).toSorted()).toEqual(topics.toSorted());
+  for (const { cleanupPolicy, deleteRetentionMs } of settings)
+    expect([cleanupPolicy, deleteRetentionMs]).toEqual(['compact', 7 * dayMs]);
+  const warned = async (REBUILD_DAYS_MAX: string) =>
+    (await runCli({ ...environment, REBUILD_DAYS_MAX }, ['status'])).text.match(
+      /^ +attention +\S+: drops tombstones after 7 days/gm,
     );
-    expect([await service.exited, service.stderr()]).toEqual([0, '']);
-    return service.stdout();
-  };
-  const warnings = async (environment: Record<string, string> = {}) =>
-    (JSON.parse(await cli(environment, 'status', '--json')) as Report).findings
-      .filter(({ name }) => name === 'topics')
-      .map(({ text }) => text);
-
-  test('are compacted and keep tombstones for a week', async () => {
-    const settings = await readTopicSettings(testEnvironment.admin, testEnvironment.topics);
-    expect(settings.map(({ topic }) => topic).toSorted()).toEqual(testEnvironment.topics.toSorted());
-    for (const { cleanupPolicy, deleteRetentionMs } of settings)
-      expect([cleanupPolicy, deleteRetentionMs]).toEqual(['compact', 7 * dayMs]);
-    expect(await warnings()).toEqual([]);
-  });
-
-  test('cause a warning, also in text output, if a rebuild may take longer than they keep tombstones', async () => {
-    expect(await warnings({ REBUILD_DAYS_MAX: '7.5' })).toHaveLength(testEnvironment.topics.length);
-    const text = await cli({ REBUILD_DAYS_MAX: '7.5' }, 'status');
-    const tags = topicOf('tag', testEnvironment.config.TOPIC_PREFIX);
-    expect(text).toMatch(new RegExp(`^ +attention +${tags}: drops tombstones after 7 days`, 'm'));
-  });
+  expect(await warned('7')).toBeNull();
+  expect(await warned('7.5')).toHaveLength(topics.length);
 });
 
 describe('the work of the store for a status', () => {

@@ -1,47 +1,40 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { visit, type Visitor } from '../docs-site/visit.ts';
 import { startChromium } from '../support/chromium.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
-import { openConsole, requestWith, type TestConsole } from './test-console.ts';
+import { openConsole, requestWith } from './test-console.ts';
 
 const { environment, publish, applied, stop, cli, topic } = useProjector();
+const token = 'a-token-of-thirty-two-characters';
+const console = useOpened(() => openConsole(environment.environment));
+const guarded = useOpened(() => openConsole({ ...environment.environment, CONSOLE_TOKEN: token }));
 let browser: Browser;
-let console: TestConsole;
 // The first run on a machine downloads the browser.
 beforeAll(async () => {
   browser = await startChromium();
   await publish(created('contact', 'con_1'), created('ticket', 'ti_1', { tagIds: ['tag_missing'] }));
   await applied();
   await cli('rebuild', 'start');
-  const { control, config } = environment;
-  await storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, created('tag', 'tag_1'));
+  await storeDeadLetter(environment, created('tag', 'tag_1'));
   await stop();
   await publish(created('contact', 'con_2'));
-  console = await openConsole(environment.environment);
 });
-afterAll(async () => {
-  await browser?.close();
-  await console?.close();
-});
+afterAll(() => browser?.close());
 
-const withOperator = (
-  options: BrowserContextOptions,
-  work: (operator: Visitor) => Promise<void>,
-  url = console.url,
-) => visit(browser, url, options, work);
+const withOperator = (work: (operator: Visitor) => Promise<void>) => visit(browser, console.url, {}, work);
 
 test('a page follows the projectors while it is open, and keeps the focus', async () => {
-  await withOperator({}, async ({ page, open }) => {
+  await withOperator(async ({ page, open }) => {
     await open('/lag');
     await page.getByRole('link', { name: topic('contact') }).click();
     await page.getByText(`${topic('contact')}/0`).waitFor();
     await open('/dead-letters');
     const link = page.getByRole('link', { name: `${topic('tag')}/0/1` });
     await link.focus();
-    const { control, config } = environment;
-    await storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, created('qa', 'qa_1'));
+    await storeDeadLetter(environment, created('qa', 'qa_1'));
     await page.getByText('2 dead letters, by topic and reason').waitFor();
     const href = await link.getAttribute('href');
     expect(await page.evaluate('document.activeElement.getAttribute("href")')).toBe(href);
@@ -49,7 +42,7 @@ test('a page follows the projectors while it is open, and keeps the focus', asyn
 });
 
 test('the keyboard reaches the content, each page, the form and the commands', async () => {
-  await withOperator({}, async ({ page, open }) => {
+  await withOperator(async ({ page, open }) => {
     await open('/explain');
     const focused = () =>
       page.evaluate('document.activeElement.textContent.trim() || document.activeElement.id');
@@ -72,22 +65,12 @@ test('the keyboard reaches the content, each page, the form and the commands', a
 });
 
 test('the browser sends the token with every request, once the operator has typed it', async () => {
-  const token = 'a-token-of-thirty-two-characters';
-  const guarded = await openConsole({ ...environment.environment, CONSOLE_TOKEN: token });
-  try {
-    expect((await requestWith(guarded.port, { host: 'localhost' })).status).toBe(401);
-    const httpCredentials = { username: 'ann', password: token };
-    await withOperator(
-      { httpCredentials },
-      async ({ page, open }) => {
-        await open('/');
-        const again = await page.waitForResponse((response) => response.request().resourceType() === 'fetch');
-        expect(again.status()).toBe(200);
-        await page.getByText('Data-As-Of', { exact: true }).waitFor();
-      },
-      guarded.url,
-    );
-  } finally {
-    await guarded.close();
-  }
+  expect((await requestWith(guarded.port, { host: 'localhost' })).status).toBe(401);
+  const httpCredentials = { username: 'ann', password: token };
+  await visit(browser, guarded.url, { httpCredentials }, async ({ page, open }) => {
+    await open('/');
+    const again = await page.waitForResponse((response) => response.request().resourceType() === 'fetch');
+    expect(again.status()).toBe(200);
+    await page.getByText('Data-As-Of', { exact: true }).waitFor();
+  });
 });

@@ -7,55 +7,53 @@ import { progressOf } from '../../shared/control/progress.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
-import { openConsole, textOf, untilShown, type TestConsole } from './test-console.ts';
+import { openConsole, textOf } from './test-console.ts';
 
 describe('the pages of the console', () => {
   const { environment, publish, applied, start, stop, topic } = useProjector({ projectors: 0 });
-  let console: TestConsole;
-  beforeAll(async () => {
-    console = await openConsole(environment.environment);
-  });
-  afterAll(() => console.close());
-
-  const shows = (path: string, ...texts: (string | RegExp)[]) => untilShown(() => console, path, ...texts);
-
+  const console = useOpened(() => openConsole(environment.environment));
   const contacts = () => `/lag?topic=${topic('contact')}`;
 
   it('say so before a projector has started', async () => {
-    await shows('/', 'Unknown: no projector has started on this database', 'GENERATION=1 npm run projector');
-    await shows('/lag', 'No topic is known yet');
+    await console.shows(
+      '/',
+      'Unknown: no projector has started on this database',
+      'GENERATION=1 npm run projector',
+    );
+    await console.shows('/lag', 'No topic is known yet');
   });
 
   it('find a partition that stands still, with its records, its projector and the time since', async () => {
     await start();
     await publish(created('contact', 'con_1'), created('tag', 'tag_1'));
     await applied();
-    await shows(
+    await console.shows(
       '/lag',
       '11 topics and 11 partitions of generation 1',
       `${topic('contact')} 1 1 0 0 s follows`,
     );
-    await shows(contacts(), `${topic('contact')}/0 1 1 0 0 s follows`);
+    await console.shows(contacts(), `${topic('contact')}/0 1 1 0 0 s follows`);
     await stop();
     await publish(created('contact', 'con_2'), created('contact', 'con_3'));
     // As if the projector had stopped an hour ago.
     const anHourAgo = new Date(Date.now() - 3_600_000);
     const contact = { _id: `1/${topic('contact')}/0` };
     await progressOf(environment.control).updateOne(contact, { $set: { completeTo: anHourAgo } });
-    await shows(
+    await console.shows(
       contacts(),
       new RegExp(`${topic('contact')}/0 1 3 0 3,[56]\\d\\d s 2 left: no projector applies a partition none`),
     );
-    await shows('/', 'Records to apply 2', 'Projectors 0');
+    await console.shows('/', 'Records to apply 2', 'Projectors 0');
   });
 
   it('name the projector that a partition is assigned to', async () => {
     const held = Promise.withResolvers<void>();
     await start({ through: (kafka) => waitingKafka(kafka, () => held.promise) });
     const member = `${environment.config.KAFKA_CLIENT_ID}-[0-9a-f-]{36}`;
-    await shows(
+    await console.shows(
       contacts(),
       new RegExp(
         `${topic('contact')}/0 1 3 .* 2 left: [a-z ]+ projector 1 .* projector 1 1 ${release} 11 [0-9a-f.:]+ ${member}`,
@@ -63,21 +61,19 @@ describe('the pages of the console', () => {
     );
     held.resolve();
     await applied();
-    await shows(contacts(), `${topic('contact')}/0 3 3`);
+    await console.shows(contacts(), `${topic('contact')}/0 3 3`);
   });
 });
 
 describe('a dead letter and a document', () => {
   const { environment, publish, send, applied, topic, cli, deadLetters, alterTopic } = useProjector();
   const hostile = '<script>alert("1")</script>';
-  let console: TestConsole;
+  const console = useOpened(() => openConsole(environment.environment));
   beforeAll(async () => {
-    console = await openConsole(environment.environment);
     await publish(created('contact', 'con_1'), created('ticket', 'ti_1', { tagIds: ['tag_missing'] }));
     await send('contact', { key: hostile, value: JSON.stringify({ name: hostile, [hostile]: 1 }) });
     await applied();
   });
-  afterAll(() => console.close());
 
   it('with a timestamp in nanoseconds, which no date has, are shown as any other', async () => {
     const timestamp = '1790000000123456789';
@@ -91,9 +87,9 @@ describe('a dead letter and a document', () => {
     await eventually(() => send('tag', ...records).then(() => true, errorMessage));
     await applied();
     const [refused] = await deadLetters({ topic: topic('tag') });
-    await untilShown(() => console, '/explain?id=tag_nano', `${topic('tag')}/0/0 no valid time`);
+    await console.shows('/explain?id=tag_nano', `${topic('tag')}/0/0 no valid time`);
     // A purge loses the bytes: it is advised for one record that cannot be applied, and for no group.
-    await untilShown(() => console, '/dead-letters', 'no valid time', `redrive --topic ${topic('tag')}`);
+    await console.shows('/dead-letters', 'no valid time', `redrive --topic ${topic('tag')}`);
     const id = refused?._id ?? '';
     const purge = `data-copy="npx support-cli dead-letters purge ${id}"`;
     expect(await console.read(`/dead-letters?id=${encodeURIComponent(id)}`)).toContain(purge);
@@ -112,7 +108,7 @@ describe('a dead letter and a document', () => {
   it('show no markup and no text of the record that a stranger wrote', async () => {
     const [{ _id: id } = { _id: '' }] = await deadLetters();
     const redrive = `npx support-cli dead-letters redrive --topic ${topic('contact')} --reason`;
-    await untilShown(() => console, '/dead-letters', id, redrive, '1 dead letter,');
+    await console.shows('/dead-letters', id, redrive, '1 dead letter,');
     const pages = [
       await console.read('/dead-letters'),
       await console.read(`/dead-letters?id=${encodeURIComponent(id)}`),
@@ -142,14 +138,11 @@ describe('a dead letter and a document', () => {
   });
 
   it('are explained with the records about them that were refused', async () => {
-    const { control, config } = environment;
-    const id = await storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, created('ticket', 'ti_1'), {
-      offset: 9,
-    });
+    const id = await storeDeadLetter(environment, created('ticket', 'ti_1'), { offset: 9 });
     const page = await console.read('/explain?id=ti_1');
     expect(page).toContain(`<a href="/dead-letters?id=${encodeURIComponent(id)}">${id}</a>`);
     expect(textOf(page)).toContain('bad_data: data: must be another');
-    await deadLettersOf(control).deleteOne({ _id: id });
+    await deadLettersOf(environment.control).deleteOne({ _id: id });
   });
 
   it('are found by the Request-Id of a request, with its trace', async () => {
@@ -184,21 +177,13 @@ describe('a dead letter and a document', () => {
 
 describe('more dead letters than a page shows', () => {
   const { environment, applied, topic } = useProjector();
-  let console: TestConsole;
+  const console = useOpened(() => openConsole(environment.environment));
   beforeAll(async () => {
-    console = await openConsole(environment.environment);
     await applied();
-    const { control, config } = environment;
-    const store = (kind: 'tag' | 'contact', offset: number) =>
-      storeDeadLetter(
-        { control, prefix: config.TOPIC_PREFIX },
-        created(kind, `${kind === 'tag' ? 'tag' : 'con'}_${offset}`),
-        { offset },
-      );
-    for (let offset = 100; offset < 160; offset += 1) await store('tag', offset);
-    await store('contact', 1);
+    for (let offset = 100; offset < 160; offset += 1)
+      await storeDeadLetter(environment, created('tag', `tag_${offset}`), { offset });
+    await storeDeadLetter(environment, created('contact', 'con_1'));
   });
-  afterAll(() => console.close());
 
   it('are listed page by page, each once, with a link to its entity, its time in Kafka and its next step', async () => {
     const walked: string[] = [];

@@ -10,15 +10,16 @@ import { picture } from '../docs-site/visit.ts';
 import { startChromium } from '../support/chromium.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
-import { openConsole, untilShown, type TestConsole } from './test-console.ts';
+import { openConsole } from './test-console.ts';
 
 /** Full-page screenshots of each state, for people to look at. That of an idle one is docs/images/console.png. */
 const pictures = 'artifacts/console';
 const { environment, publish, applied, start, stop, cli } = useProjector({ partitions: 3, projectors: 0 });
+const console = useOpened(() => openConsole(environment.environment));
 let browser: Browser;
-let console: TestConsole;
 let api: Service;
 const paths: Record<string, string> = {
   overview: '/',
@@ -47,11 +48,9 @@ beforeAll(async () => {
     API_PORT: '0',
   });
   await api.logged('listening');
-  console = await openConsole(environment.environment);
 });
 afterAll(async () => {
   await browser?.close();
-  await console?.close();
   await api?.stop();
 });
 
@@ -68,7 +67,7 @@ const pictured = (state: string, names = Object.keys(paths)) =>
 test('a loading system', async () => {
   batchDelayMs = 2_500;
   await start(slowly());
-  await untilShown(() => console, '/lag', 'a second');
+  await console.shows('/lag', 'a second');
   await pictured('loading', ['overview', 'topics', 'generations']);
   batchDelayMs = 0;
 });
@@ -91,25 +90,24 @@ test('an idle system', async () => {
     appliedThen -= rate(back) * 20;
   }
   paths.explain = `/explain?id=${await ticketId()}`;
-  await untilShown(() => console, '/', 'All is well', 'Records to apply 0 Dead letters', /ago [67] s \d\d/);
+  await console.shows('/', 'All is well', 'Records to apply 0 Dead letters', /ago [67] s \d\d/);
   await pictured('idle');
 });
 
 test('a stuck system', async () => {
   await stop();
-  const { control, config } = environment;
+  const { control } = environment;
   await publish(...Array.from({ length: 40 }, (_, index) => created('contact', `con_${index}`)));
   const anHourAgo = new Date(Date.now() - 3_600_000);
   await progressOf(control).updateMany({ topic: /contacts$/ }, { $set: { completeTo: anHourAgo } });
   await progressOf(control).updateMany({}, { $set: { updatedAt: anHourAgo } });
   await control.collection('watermarks').updateMany({}, { $set: { completeTo: anHourAgo } });
-  const deps = { control, prefix: config.TOPIC_PREFIX };
   for (let offset = 0; offset < 60; offset += 1)
-    await storeDeadLetter(deps, created('tag', `tag_${offset}`), { offset });
+    await storeDeadLetter(environment, created('tag', `tag_${offset}`), { offset });
   const ticket = created('ticket', await ticketId());
-  const letter = await storeDeadLetter(deps, ticket, { reason: 'wrong_organization' });
+  const letter = await storeDeadLetter(environment, ticket, { reason: 'wrong_organization' });
   paths.letter = `/dead-letters?id=${encodeURIComponent(letter)}`;
-  await untilShown(() => console, '/', 'Stale');
+  await console.shows('/', 'Stale');
   await pictured('stuck');
 });
 
@@ -118,10 +116,10 @@ test('a rebuilding system', async () => {
   await cli('rebuild', 'start');
   batchDelayMs = 2_500;
   await start({ settings: { GENERATION: 2 }, ...slowly() });
-  await untilShown(() => console, '/generations', 'a second');
+  await console.shows('/generations', 'a second');
   await pictured('rebuilding', ['overview', 'topics', 'generations']);
   batchDelayMs = 0;
-  await untilShown(() => console, '/generations', 'Generation 2: ready');
+  await console.shows('/generations', 'Generation 2: ready');
   await pictured('rebuilt', ['overview', 'generations']);
 });
 

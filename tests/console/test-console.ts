@@ -31,9 +31,9 @@ const reads = [
 
 /** Starts a console in this process on a free port of loopback, with settings besides those of `environment`. */
 export async function openConsole(environment: Record<string, string | undefined>) {
-  const read = readConsoleConfig({ CONSOLE_PORT: '0', ...environment });
-  if ('errors' in read) throw new Error(read.errors.join('\n'));
-  const { config } = read;
+  const settings = readConsoleConfig({ CONSOLE_PORT: '0', ...environment });
+  if ('errors' in settings) throw new Error(settings.errors.join('\n'));
+  const { config } = settings;
   const commands = new Set<string>();
   // kafkajs logs each request that it sends.
   const logger = pino(
@@ -47,11 +47,18 @@ export async function openConsole(environment: Record<string, string | undefined
   const kafka = reconnectingKafka(client);
   const { address, closers } = await startConsole({ config, mongo, kafka, logger });
   const url = `http://127.0.0.1:${address.port}`;
+  /** The markup of a page. */
+  const read = async (path: string): Promise<string> => (await fetch(url + path)).text();
   return {
     url,
     port: address.port,
-    /** The text of a page. */
-    read: async (path: string): Promise<string> => (await fetch(url + path)).text(),
+    read,
+    /** Resolves when a page shows all of the texts. */
+    shows: (path: string, ...texts: (string | RegExp)[]): Promise<void> =>
+      eventually(async () => {
+        const text = textOf(await read(path));
+        return texts.every((one) => (typeof one === 'string' ? text.includes(one) : one.test(text))) || text;
+      }),
     close: async () => {
       for (const { close } of closers) await close();
       await Promise.all([kafka.close(), mongo.close()]);
@@ -61,25 +68,12 @@ export async function openConsole(environment: Record<string, string | undefined
   };
 }
 
-export type TestConsole = Awaited<ReturnType<typeof openConsole>>;
-
 /** The text of a page, without its markup. */
 export const textOf = (page: string): string =>
   page
     .replace(/<[^>]*>/g, ' ')
     .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
     .replace(/\s+/g, ' ');
-
-/** Resolves when a page shows all of the texts. */
-export const untilShown = (
-  console: () => TestConsole,
-  path: string,
-  ...texts: (string | RegExp)[]
-): Promise<void> =>
-  eventually(async () => {
-    const text = textOf(await console().read(path));
-    return texts.every((one) => (typeof one === 'string' ? text.includes(one) : one.test(text))) || text;
-  });
 
 /** Requests a path with exactly these headers; fetch sets `Host` itself. */
 export const requestWith = (

@@ -19,7 +19,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
 
   /** Stores a dead letter at this offset whose record this version accepts, as if another version had rejected it. */
   const deadLettered = (event: Event, offset: number) =>
-    storeDeadLetter({ control: environment.control, prefix: environment.config.TOPIC_PREFIX }, event, {
+    storeDeadLetter(environment, event, {
       offset,
       partition: 7,
       timestampMs: 1_700_000_000_123,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { deadLettersOf, purgeDeadLetters } from '../../shared/control/dead-letters.ts';
+import { deadLettersOf, purgeDeadLetters, purgeMarksOf } from '../../shared/control/dead-letters.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { buffer, deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
@@ -22,11 +22,14 @@ describe('storing dead letters', () => {
   });
   const store = (
     records: KafkaRecord[],
-    reason: Rejection['reason'] = 'not_json',
-    at = '2026-01-01T00:00:00Z',
+    {
+      reason = 'not_json',
+      at = '2026-01-01T00:00:00Z',
+      generation = 1,
+    }: { reason?: Rejection['reason']; at?: string; generation?: number } = {},
   ) =>
     storeDeadLetters(
-      { control: opened.control, prefix: 'support.', generation: 1, now: () => new Date(at) },
+      { control: opened.control, prefix: 'support.', generation, now: () => new Date(at) },
       topic,
       records.map((given) => ({ record: given, rejection: { reason, detail: reason } })),
     );
@@ -34,11 +37,8 @@ describe('storing dead letters', () => {
 
   test('a record that arrives again is stored once, and counted with its latest reason', async () => {
     await store([record(1, Buffer.from('{')), record(2, Buffer.from('{'))]);
-    await store(
-      [record(1, Buffer.from('{')), record(3, Buffer.from('{'))],
-      'bad_data',
-      '2026-01-02T00:00:00Z',
-    );
+    const again = [record(1, Buffer.from('{')), record(3, Buffer.from('{'))];
+    await store(again, { reason: 'bad_data', at: '2026-01-02T00:00:00Z' });
     expect(await stored(1)).toMatchObject({
       count: 2,
       reason: 'bad_data',
@@ -49,13 +49,16 @@ describe('storing dead letters', () => {
     expect(await stored(2)).toMatchObject({ count: 1, reason: 'not_json' });
   });
 
-  test('one that an operator has purged stays purged, and is not among those that are counted', async () => {
+  test('one that an operator has purged stays purged in every generation, and its mark has nothing of the record', async () => {
     const [purged, kept] = [record(50, Buffer.from('{')), record(51, Buffer.from('{'))];
     await store([purged]);
-    const ids = [deadLetterId(topic, purged.position)];
-    await purgeDeadLetters(opened.control, ids, { at: new Date(), by: 'ann' });
-    expect((await store([purged, kept])).map((one) => one.record)).toEqual([kept]);
+    const _id = deadLetterId(topic, purged.position);
+    const purge = { at: new Date(), by: 'ann' };
+    await purgeDeadLetters(opened.control, [_id], purge);
+    expect((await store([purged, kept], { generation: 2 })).map((one) => one.record)).toEqual([kept]);
     expect(await stored(50)).toBeNull();
+    const mark = { _id, topic, ...purged.position, reason: 'not_json', ...purge };
+    expect(await purgeMarksOf(opened.control).find().toArray()).toEqual([mark]);
   });
 
   test('a record of a topic that was created again is stored beside the one that was at its offset', async () => {

@@ -17,11 +17,9 @@ describe('on a terminal', () => {
   const { environment, deadLetters } = useProjector({ projectors: 0 });
 
   beforeEach(async () => {
-    const { control, config } = environment;
-    await ensureRegistry(control);
-    await purgeMarksOf(control).deleteMany();
-    for (const offset of [1, 2])
-      await storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, rejected, { offset });
+    await ensureRegistry(environment.control);
+    await purgeMarksOf(environment.control).deleteMany();
+    for (const offset of [1, 2]) await storeDeadLetter(environment, rejected, { offset });
   });
 
   const count = async () => (await deadLetters()).length;

@@ -94,9 +94,8 @@ describe('a deletion erases all personal data', () => {
     const contact = created('contact', 'con_late', { name: personal });
     await publish([record(contact), deletion('contact', 'con_late')]);
     // and two dead letters, one of them about the contact, stored by a worker that dies before it erases any
-    const { control, config } = environment;
     const late = (event: Event, offset: number) =>
-      storeDeadLetter({ control, prefix: config.TOPIC_PREFIX }, event, { offset, partition: 7 });
+      storeDeadLetter(environment, event, { offset, partition: 7 });
     await late(contact, 1);
     await late(created('contact', 'con_other', { name: 'kept too' }), 2);
     expect(await collectionsWith(personal)).toEqual(['dead_letters']);

@@ -1,17 +1,12 @@
-import { purgeSelected } from '../../services/operations/dead-letters/select.ts';
 import { nextSteps, redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
 import { redrive as redriveOn } from '../../services/operations/dead-letters/redrive.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { deadLettersOf, purgeMarksOf } from '../../shared/control/dead-letters.ts';
-import { deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
-import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
-import { rawHeaders } from '../support/example-records.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
+import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
 import { created } from '../support/entities.ts';
-import { encode } from '../support/events.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
 import { activeAndReady, generation, useRebuild, present } from './fixture.ts';
 
 describe('dead letters of several generations', () => {
@@ -20,28 +15,14 @@ describe('dead letters of several generations', () => {
 
   /** Stores a valid tag, as if a former release had rejected it on these generations. */
   const rejectedOn = async (id: string, generations: number[]): Promise<string> => {
-    const { key, value, headers } = encode(created('tag', id), 'structured');
-    const topic = topicOf('tag', rebuild.config.TOPIC_PREFIX);
-    const offset = Number(id.split('_')[1]);
-    const position = { partition: 0, offset, timestampMs: 1_700_000_000_000 };
-    const record = {
-      key: Buffer.from(key),
-      value: Buffer.from(value ?? ''),
-      headers: rawHeaders(headers),
-      position,
-    };
-    for (const number of generations)
-      await storeDeadLetters(
-        {
-          control: rebuild.control,
-          prefix: rebuild.config.TOPIC_PREFIX,
-          generation: number,
-          now: () => present,
-        },
-        topic,
-        [{ record, rejection: { reason: 'bad_data', detail: 'data.name: is missing' } }],
-      );
-    return deadLetterId(topic, position);
+    const stored = generations.map((number) =>
+      storeDeadLetter(rebuild, created('tag', id), {
+        offset: Number(id.split('_')[1]),
+        now: present,
+        generation: number,
+      }),
+    );
+    return (await Promise.all(stored))[0] ?? '';
   };
   const redrive = (...ids: string[]) =>
     redriveSelected(deps(), { ids }, { dryRun: false, onProgress: () => undefined });
@@ -108,34 +89,9 @@ describe('dead letters of several generations', () => {
     expect(await openFor(both)).toEqual([1]);
   });
 
-  test('that an operator has purged stay purged when a build meets their records, and hinder no promotion', async () => {
-    await rebuild.given(activeAndReady());
-    const id = await rejectedOn('tag_5', [1]);
-    expect(await purgeSelected(rebuild.control, { ids: [id] }, { at: new Date(), by: 'ann@desk' })).toBe(1);
-    await rejectedOn('tag_5', [2]);
-    expect(await openFor(id)).toBeUndefined();
-    expect(await rebuild.switchOnce(2)).toMatchObject({ outcome: 'promoted' });
-    // and the mark has the position, and nothing of the record
-    expect(await purgeMarksOf(rebuild.control).find().toArray()).toEqual([
-      {
-        _id: id,
-        topic: topicOf('tag', rebuild.config.TOPIC_PREFIX),
-        partition: 0,
-        offset: 5,
-        timestampMs: 1_700_000_000_000,
-        reason: 'bad_data',
-        at: expect.any(Date) as Date,
-        by: 'ann@desk',
-      },
-    ]);
-  });
-
   test('are carried over to a promoted generation if Kafka has deleted the record, or does not answer for it', async () => {
-    const deps = await rebuild.topicWith({
-      'cleanup.policy': 'compact,delete',
-      'delete.retention.ms': '864000000',
-    });
-    const [topic = ''] = deps.topics;
+    const { topics } = await rebuild.topicWith({ 'cleanup.policy': 'compact,delete' });
+    const [topic = ''] = topics;
     await rebuild.truncate(topic);
     await rebuild.given(activeAndReady());
     const letters = [
@@ -146,7 +102,7 @@ describe('dead letters of several generations', () => {
       { _id: 'of another generation', offset: 0, generations: [3] },
     ];
     for (const letter of letters) await rebuild.deadLetter({ topic, ...letter });
-    expect(await rebuild.switchOnce(2, {}, deps)).toMatchObject({ outcome: 'promoted' });
+    expect(await rebuild.switchOnce(2, {}, { topics })).toMatchObject({ outcome: 'promoted' });
     expect(await Promise.all(letters.map(({ _id }) => openFor(_id)))).toEqual([
       ...[[1, 2], [1], [1, 2], [1, 2], [3]],
     ]);

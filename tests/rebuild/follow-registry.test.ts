@@ -80,6 +80,18 @@ describe('a projector that follows the registry', () => {
   });
 });
 
+/** Runs a projector while `use` runs, with the errors that it has logged. */
+async function withProjector(
+  settings: object,
+  use: (projector: Awaited<ReturnType<typeof runProjector>>, errors: string[]) => Promise<void>,
+): Promise<void> {
+  const errors: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
+  const config = { ...rebuild.config, ...settings };
+  const projector = await runProjector({ ...rebuild, config }, { logger });
+  await use(projector, errors).finally(projector.stop);
+}
+
 test('a build loads the log up to its end at the start, and then applies the later records', async () => {
   // given a build of a log that begins with one tag and one user, of which the user is still to come
   const topicOf = (plural: string) => rebuild.topics.find((name) => name.endsWith(`.${plural}`)) ?? '';
@@ -95,8 +107,7 @@ test('a build loads the log up to its end at the start, and then applies the lat
   await rebuild.given([generation(1, 'active'), generation(2, 'building', { loadTo })]);
   await rebuild.forgetProgress();
   await publish(rebuild, [created('tag', 'tag_before')]);
-  const projector = await runProjector({ ...rebuild, config: { ...rebuild.config, GENERATION: 2 } });
-  try {
+  await withProjector({ GENERATION: 2 }, async (projector) => {
     const database = rebuild.databaseOf(2);
     const has = async (id: string) => (await collectionOf(database, 'tag').findOne({ _id: id })) !== null;
     await eventually(() => has('tag_before'));
@@ -116,9 +127,7 @@ test('a build loads the log up to its end at the start, and then applies the lat
     await publish(rebuild, [created('user', 'user_last')]);
     await eventually(() => has('tag_since'));
     expect((await rebuild.states())[2]).not.toBe('building');
-  } finally {
-    await projector.stop();
-  }
+  });
 });
 
 test('a generation whose first projector has waited for its topics has missed nothing', async () => {
@@ -131,10 +140,7 @@ test('a generation whose first projector has waited for its topics has missed no
     return generations[0]?.findings.filter(({ name }) => name === 'tombstones');
   };
   expect(await bad()).toEqual([]);
-  const lines: string[] = [];
-  const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
-  const projector = await runProjector(rebuild, { logger });
-  try {
+  await withProjector({}, async (projector, lines) => {
     await publish(rebuild, [created('tag', 'tag_first')]);
     const isStored = () => collectionOf(rebuild.databaseOf(1), 'tag').findOne({ _id: 'tag_first' });
     await eventually(async () => (await isStored()) !== null);
@@ -146,9 +152,7 @@ test('a generation whose first projector has waited for its topics has missed no
     expect(started?.getTime()).toBeGreaterThan(daysAgo(1).getTime());
     await changeRegistry(rebuild.control, recordStart(1, new Date()));
     expect((await rebuild.registry()).generations[0]?.startedAt).toEqual(started);
-  } finally {
-    await projector.stop();
-  }
+  });
 });
 
 test('a projector records the lag that grew while none was running, and the reason for its own end', async () => {
@@ -158,10 +162,7 @@ test('a projector records the lag that grew while none was running, and the reas
   await rebuild.given([generation(1, 'active', { registeredAt: ago(20) })]);
   await rebuild.setWatermark(1, ago(8));
   await rebuild.recreateTopic(1, topic);
-  const lines: string[] = [];
-  const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
-  const projector = await runProjector(rebuild, { logger });
-  try {
+  await withProjector({}, async (projector, lines) => {
     expect(lines.join()).toContain('deletions may have been missed; build another generation');
     const [own] = (await rebuild.registry()).generations;
     expect(own?.longestBehindSeconds).toBeGreaterThan(7.9 * 24 * 3_600);
@@ -171,7 +172,5 @@ test('a projector records the lag that grew while none was running, and the reas
       reason: projector.fatal[0]?.message,
       isFinal: true,
     });
-  } finally {
-    await projector.stop();
-  }
+  });
 });

@@ -10,8 +10,6 @@ import { applied, createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { publish } from './live-traffic.ts';
 
-type Release = { folder: string; projectionVersion: number; remove: () => Promise<void> };
-
 /** The changes of the next release: a tag's name that a ticket embeds ends in an exclamation mark. */
 const edits: { file: string; find: string; replace: string }[] = [
   {
@@ -34,7 +32,7 @@ const edits: { file: string; find: string; replace: string }[] = [
 ];
 
 /** The sources of a release with another projection version, in a folder of their own. */
-async function nextRelease(): Promise<Release> {
+async function nextRelease() {
   const folder = await mkdtemp(join(tmpdir(), 'support-release-'));
   for (const part of ['services', 'shared', 'docs', 'package.json'])
     await cp(part, join(folder, part), { recursive: true });
@@ -47,11 +45,7 @@ async function nextRelease(): Promise<Release> {
       text.replace(find, () => replace),
     );
   }
-  return {
-    folder,
-    projectionVersion: projectionVersion + 1,
-    remove: () => rm(folder, { recursive: true, force: true }),
-  };
+  return { folder, close: () => rm(folder, { recursive: true, force: true }) };
 }
 
 const token = 'svc_live_releases0123456789';
@@ -63,7 +57,6 @@ const events = [
 ];
 
 describe('a release that changes a projection', () => {
-  let next: Release;
   let old: Service;
   const services: Service[] = [];
 
@@ -109,13 +102,10 @@ describe('a release that changes a projection', () => {
   };
 
   // Jest runs hooks in the order of their definition: the services stop before their databases are dropped.
-  afterAll(async () => {
-    await Promise.all(services.map((service) => service.stop()));
-    await next.remove();
-  });
+  afterAll(() => Promise.all(services.map((service) => service.stop())));
+  const next = useOpened(nextRelease);
   const testEnvironment = useOpened(() => createTestEnvironment(1));
   beforeAll(async () => {
-    next = await nextRelease();
     await publish(testEnvironment, events);
     old = start('.', 'projector');
     await old.logged('projecting');
@@ -131,7 +121,7 @@ describe('a release that changes a projection', () => {
   test('builds a generation that the release before refuses', async () => {
     expect(await cli(next.folder, 'rebuild', 'start')).toMatchObject({ code: 0, output: { generation: 2 } });
     expect(await refusal(start('.', 'projector', { GENERATION: '2' }))).toContain(
-      `generation 2 holds documents of projection version ${next.projectionVersion}`,
+      `generation 2 holds documents of projection version ${projectionVersion + 1}`,
     );
     await start(next.folder, 'projector', { GENERATION: '2' }).logged('projecting');
     expect(await cli(next.folder, 'rebuild', 'await', '2', '--timeout', '600')).toMatchObject({ code: 0 });

@@ -8,6 +8,7 @@ import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { logEnds, reached } from '../support/progress.ts';
 import { runProjector } from '../support/test-environment.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { generation, openRebuild } from './fixture.ts';
 import { publish } from './live-traffic.ts';
 
@@ -25,15 +26,8 @@ export const history = [
   created('message', 'msg_old', { conversationId: 'conv_old', createdAt: inOldTimes.createdAt }),
 ];
 
-type TwoBuilds = Awaited<ReturnType<typeof openTwoBuilds>>;
-
 /** Generations 1 (active) and 2 (ready), built from one log by projectors that have stopped. */
-export function useTwoBuilds(): TwoBuilds {
-  const builds = {} as TwoBuilds;
-  beforeAll(async () => void Object.assign(builds, await openTwoBuilds()));
-  afterAll(() => builds.rebuild.close());
-  return builds;
-}
+export const useTwoBuilds = () => useOpened(openTwoBuilds);
 
 async function openTwoBuilds() {
   const rebuild = await openRebuild();
@@ -55,6 +49,7 @@ async function openTwoBuilds() {
   const now = new Date((saved[0]?.completeTo.getTime() ?? 0) - 60_000);
   return {
     rebuild,
+    close: rebuild.close,
     /** Before both watermarks, so that no comparison waits for projectors. */
     now,
     sideOf,

@@ -13,11 +13,12 @@ type Options = {
   /** When the worker stores it. */
   now?: Date;
   reason?: Rejection['reason'];
+  generation?: number;
 };
 
 /** Stores the dead letter of an event's record, as a worker does that rejects the record. Returns its id. */
 export async function storeDeadLetter(
-  { control, prefix = 'support.' }: { control: Db; prefix?: string },
+  { control, config }: { control: Db; config?: { TOPIC_PREFIX: string } },
   event: Event,
   {
     offset = event.version,
@@ -25,11 +26,13 @@ export async function storeDeadLetter(
     timestampMs = 1_700_000_000_000,
     now = new Date(),
     reason = 'bad_data',
+    generation = 1,
   }: Options = {},
 ): Promise<string> {
+  const prefix = config?.TOPIC_PREFIX ?? 'support.';
   const topic = topicOf(event.kind, prefix);
   const record = recordAt(event, { partition, offset, timestampMs });
   const rejection = { reason, detail: 'data: must be another' };
-  await storeDeadLetters({ control, prefix, generation: 1, now: () => now }, topic, [{ record, rejection }]);
+  await storeDeadLetters({ control, prefix, generation, now: () => now }, topic, [{ record, rejection }]);
   return deadLetterId(topic, record.position);
 }
