@@ -60,12 +60,12 @@ function stepper({ number }: GenerationReport, steps: BuildStep[]): Html {
   const current = steps.find(({ done }) => done < 1);
   return html`<ol class="stepper">
     ${steps.map(
-      (step) =>
+      (step, index) =>
         html`<li
           class="${step.done === 1 ? 'done' : ''}"
           ${step === current ? html`aria-current="step"` : html``}
         >
-          <strong>${step.name}</strong>
+          <strong>${step.done === 1 ? '✓ ' : steps.length > 1 ? `${index + 1}. ` : ''}${step.name}</strong>
           <progress
             max="1"
             value="${step.done.toFixed(3)}"

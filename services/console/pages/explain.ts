@@ -28,8 +28,10 @@ export const explainPage = (sources: Sources): Page => ({
     const id = (query.get('id') ?? '').trim().slice(0, idLengthMax);
     return html`<form action="/explain">
         <label for="id">The id of a document, or the Request-Id of a request that named one</label>
-        <input id="id" name="id" value="${id}" maxlength="${idLengthMax}" required autocomplete="off" />
-        <button>Explain</button>
+        <fieldset role="group">
+          <input id="id" name="id" value="${id}" maxlength="${idLengthMax}" required autocomplete="off" />
+          <button>Explain</button>
+        </fieldset>
       </form>
       ${id === '' ? html`` : await sources.render(() => explained(sources, id))}`;
   },
