@@ -69,7 +69,7 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
     log: null,
     settings: [],
     settingsProblem: null,
-    members: new Map(),
+    members: new Map(generations.map(({ generation }) => [generation.number, []])),
   },
   replicas: [
     { _id: 'a', host: 'h', pid: 1, release: '1', generation: 1, versions: [1], inProgress: [], at: now },

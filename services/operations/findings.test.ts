@@ -57,6 +57,12 @@ test.each<[string, Facts, string[], string]>([
   ['no watermark', alone({ lagSeconds: null }), ['lag bad'], 'First load: '],
   ['a silent projector', alone(silent), ['projectors bad'], 'Not well: no projector has run since 2026-'],
   ['Kafka away for long', alone(silent, away), ['kafka bad', 'projectors bad'], 'Not well: Kafka'],
+  [
+    'a group that no broker tells of',
+    alone(silent, kafka({ members: new Map() })),
+    ['projectors bad'],
+    'Not well: no progress has been saved since 2026-11-24T11:59:29.000Z, and Kafka does not tell',
+  ],
   ['a projector that saves nothing', alone(silent, living), ['projectors bad'], 'Not well: its projectors'],
   ['an ended projector', alone({ failure }), ['projectors bad'], 'Not well: its projectors ended at 2026-'],
   ['a build that loads', beside(own(2, 'building', { lag: 5 })), ['state progress'], well],
@@ -74,6 +80,8 @@ test('a number that was counted to its limit says so, and the first partition wi
   const texts = (more: Partial<Facts>) => findings(alone({}, more)).map(({ text }) => text);
   expect(texts({ deadLetters: 9_999 })).toEqual(['dead letters: 9,999']);
   expect(texts({ deadLetters: 10_000 })).toEqual(['dead letters: 10,000 or more']);
+  const [rejects] = findings(beside(ready({ ...reject, rejectCount: 10_000 })));
+  expect(rejects?.text).toContain('it has 10,000 dead letters or more that the active generation does not');
   const log = { partitions: ['t/1', 't/0'], ends: new Map(), topicIds: new Map(), unreachable: [] };
   expect(texts(kafka({ log }))).toEqual([
     't/0: its log cannot be read, because no leader answers (2 partitions have none)',

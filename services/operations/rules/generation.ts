@@ -1,4 +1,4 @@
-import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { counted, digits, orMore } from '../../../shared/runtime/counted.ts';
 import { isLastFailure } from '../../../shared/control/failures.ts';
 import { isBuild } from '../../../shared/control/generations.ts';
 import { holdCauses } from '../../../shared/control/hold-causes.ts';
@@ -7,7 +7,7 @@ import { loadEnds } from '../../../shared/control/registry.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import { describeStrays } from '../../../shared/kafka/group-members.ts';
 import type { Commands } from '../deployment.ts';
-import type { Facts, GenerationFacts } from '../facts.ts';
+import { deadLettersMax, type Facts, type GenerationFacts } from '../facts.ts';
 import { byLag } from '../partitions.ts';
 import { followsWithinSeconds, lagText } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
@@ -37,7 +37,8 @@ export const generationRules = {
       first
         ? {
             text:
-              `it has ${counted(rejectCount, 'dead letter')} that the active generation does not have; the first is ` +
+              `it has ${counted(rejectCount, 'dead letter')}${orMore(rejectCount, deadLettersMax)} that the active ` +
+              'generation does not have; the first is ' +
               `${first._id} (${first.reason}: ${first.detail}): fix the cause, and re-drive them`,
             remedy: `${cli} dead-letters list`,
             isFinal: isBuild(generation),
@@ -193,13 +194,15 @@ function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Jud
   return savedAt ? null : { text: 'no projector has run on it yet', remedy: restart };
 }
 
-/** Projectors that save nothing still run if their group has members. Without an answer of Kafka, that is unknown. */
+/** Projectors that save nothing still run if their group has members. If its coordinator does not answer, that is unknown. */
 function whySilent({ kafka }: Facts, own: GenerationFacts, savedAt: Date, restart: string): Judged | string {
   const since = savedAt.toISOString();
   const members = kafka.members.get(own.generation.number);
-  if (kafka.problem !== null && !members)
-    return `no progress has been saved since ${since}, because Kafka does not answer`;
-  if (!members?.length) return { text: `no projector has run since ${since}`, remedy: restart };
+  if (!members)
+    return kafka.problem === null
+      ? `no progress has been saved since ${since}, and Kafka does not tell whether projectors run: see their logs`
+      : `no progress has been saved since ${since}, because Kafka does not answer`;
+  if (members.length === 0) return { text: `no projector has run since ${since}`, remedy: restart };
   const cause = own.partitions.find((one) => one.cause !== null)?.cause ?? null;
   const last = cause === null ? '' : ` (the last known cause: ${holdCauses[cause]})`;
   return `its projectors run, but have saved no progress since ${since}${last}: see their logs`;
