@@ -59,11 +59,11 @@ async function check(context: Context, options: Json & { role: Role }): Promise<
 const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = {
   projector: async (line, context) => {
     const config = configOrExit(projectorConfig(context.environment));
-    await checkKafka(line, context, config, groupIdOf(config, config.GENERATION ?? 1));
-    await checkMongo(line, context, config, (control) =>
+    const active = await checkMongo(line, context, config, (control) =>
       // Matches nothing, so that only the right to write is tried.
       progressOf(control).updateOne({ _id: '' }, { $set: { position: 0 } }),
     );
+    await checkKafka(line, context, config, groupIdOf(config, config.GENERATION ?? active));
   },
   api: async (line, context) => {
     const config = configOrExit(readApiConfig(context.environment));
@@ -112,26 +112,30 @@ async function checkKafka(
   }
 }
 
+/** Returns the number of the active generation. */
 async function checkMongo(
   line: Line,
   context: Context,
   config: { MONGODB_URL: string; DATABASE_NAME: string },
   use: (control: Db, database: Db) => Promise<unknown>,
-): Promise<void> {
+): Promise<number> {
+  // A projector begins with generation 1 where there is none.
+  let active = 1;
   const answers = await line('MongoDB', () =>
     withMongo(context, config, async ({ control }) => {
       await control.command({ ping: 1 });
       return 'MONGODB_URL: answers';
     }),
   );
-  if (!answers) return;
+  if (!answers) return active;
   await line('read model', () =>
     withMongo(context, config, async ({ mongo, control }) => {
-      const { generation } = await requireRegistry(control);
-      await use(control, generationDatabase(mongo, config.DATABASE_NAME, generation));
-      return `DATABASE_NAME: generation ${generation} of ${config.DATABASE_NAME} is active`;
+      active = (await requireRegistry(control)).generation;
+      await use(control, generationDatabase(mongo, config.DATABASE_NAME, active));
+      return `DATABASE_NAME: generation ${active} of ${config.DATABASE_NAME} is active`;
     }),
   );
+  return active;
 }
 
 async function checkRateLimitStore(line: Line, config: ApiConfig): Promise<void> {

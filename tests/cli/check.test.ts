@@ -1,4 +1,4 @@
-import { ensureRegistry } from '../../shared/control/generations.ts';
+import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -17,6 +17,14 @@ test.each(['projector', 'api', 'cli'])(
     expect(code).toBe(0);
   },
 );
+
+test('a projector without GENERATION is checked with the group of the active generation', async () => {
+  const registry = generationsOf(testEnvironment.control);
+  await registry.updateOne({ _id: 'active' }, { $set: { generation: 2 } });
+  const { text } = await check({}, 'projector');
+  await registry.updateOne({ _id: 'active' }, { $set: { generation: 1 } });
+  expect(text).toContain(`may read the offsets of ${testEnvironment.config.CONSUMER_GROUP}_g2`);
+});
 
 test.each([
   ['KAFKA_BROKERS', { KAFKA_BROKERS: '127.0.0.1:1' }, 'projector'],
