@@ -45,7 +45,10 @@ function section(all: Finding[], one: GenerationReport, report: ComparisonReport
       [
         'Lag',
         html`${seconds(one.lagSeconds)},
-          <a href="${topicPath(number)}">${counted(one.lag, 'record')} to apply</a>`,
+          <a href="${topicPath(number)}"
+            >${one.topics.some(({ lag }) => lag === null) ? 'an unknown number of records' : counted(one.lag, 'record')}
+            to apply</a
+          >`,
       ],
       ['Version', `projection version ${one.projectionVersion}`],
       ...(report ? ([['Comparison', comparisonText(report)]] satisfies [string, Html][]) : []),

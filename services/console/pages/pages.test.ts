@@ -89,6 +89,8 @@ test('a tile has the colour of its finding, and a number that Kafka alone knows 
   ];
   expect(names.map((name) => tile(page, name))).toEqual(['bad', 'bad', 'warn', 'bad', 'bad', '']);
   expect(text(page)).toMatch(/Records to apply unknown .* Projectors unknown/);
+  expect(text(await shown(generationsPage, about))).toContain('an unknown number of records to apply');
+  expect(text(await shown(topicsPage, about))).toContain('support.contacts 25 unknown unknown 5');
 });
 
 test('a first load is no failure: it shows its progress and the time left, which no topic exceeds', async () => {

@@ -1,5 +1,5 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
-import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { isBuild } from '../../../shared/control/generations.ts';
 import type { Facts } from '../../operations/facts.ts';
 import type { Member, Owner } from '../../../shared/kafka/group-members.ts';
@@ -35,7 +35,7 @@ export const topicsPage = ({ overview }: Sources): Page => ({
   },
 });
 
-const titles = ['Position', 'End', 'Records/s', 'Lag', 'Progress'];
+const titles = ['Position', 'End', 'To apply', 'Records/s', 'Lag', 'Progress'];
 
 /** The page of the topics of a generation, or of one of them. */
 export const topicPath = (generation: number, topic?: string): string =>
@@ -73,12 +73,11 @@ function partitionsTable(shown: GenerationReport, topic: string, members: Member
 
 const measures = (one: TopicFacts, shown: GenerationReport): Html[] => [
   number(one.position),
-  number(one.end),
+  number(one.lag === null ? null : one.end),
+  number(one.lag),
   number(one.recordsPerSecond),
   seconds(one.lagSeconds),
-  html`<span class="finding ${severity(one, shown)}"
-    >${one.lag === 0 ? '' : `${one.lag === null ? 'unknown' : digits(one.lag)} left: `}${withAges(progressText(one, shown.topics))}</span
-  >`,
+  html`<span class="finding ${severity(one, shown)}">${withAges(progressText(one, shown.topics))}</span>`,
 ];
 
 /** A build lags until it has caught up, and so does a first load, which has no lag yet. */
