@@ -53,7 +53,7 @@ function section(all: Finding[], one: GenerationReport, report: ComparisonReport
       ['Version', `projection version ${one.projectionVersion}`],
       ...(report ? ([['Comparison', comparisonText(report)]] satisfies [string, Html][]) : []),
     ])}
-    ${cards(others, number)} ${step ? checks(failed, all, number, step) : html``}`;
+    ${cards(others, number)} ${step ? checks(failed, all, number, step, report) : html``}`;
 }
 
 const comparisonText = ({ compared, differences, expected, at, by, against }: ComparisonReport): Html =>
@@ -61,14 +61,21 @@ const comparisonText = ({ compared, differences, expected, at, by, against }: Co
   ${counted(differences, 'unintended difference')}, ${counted(expected, 'intended difference')}; by ${by},
   ${ago(at)}`;
 
-/** The checks that fail, each with its command, and those that hold. */
-function checks(failed: Finding[], all: Finding[], generation: number, step: 'promote' | 'rollback'): Html {
+/** The checks that do not hold, each with its command, and those that do. A comparison that was made has failed. */
+function checks(
+  failed: Finding[],
+  all: Finding[],
+  generation: number,
+  step: 'promote' | 'rollback',
+  report: ComparisonReport | undefined,
+): Html {
   const met = metChecks(all, generation, step);
   return html`<ul class="checks">
       ${failed.map(
-        ({ text, remedy }) =>
+        ({ name, severity, text, remedy }) =>
           html`<li>
-            <span class="finding bad">✗ failed</span> ${withAges(text)} ${remedy ? command(remedy) : html``}
+            ${severity === 'progress' && !(name === 'compared' && report) ? html`<span class="finding warn">○ not yet</span>` : html`<span class="finding bad">✗ failed</span>`}
+            ${withAges(text)} ${remedy ? command(remedy) : html``}
           </li>`,
       )}
     </ul>
