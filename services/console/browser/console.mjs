@@ -32,7 +32,7 @@ async function draw() {
   if (plots.length === 0) return;
   const { default: uPlot } = await import('/assets/uplot.mjs');
   for (const plot of plots) {
-    const { points, until, unit } = plot.dataset;
+    const { points, until, unit, least } = plot.dataset;
     const style = getComputedStyle(plot);
     const size = () => ({ width: plot.clientWidth, height: 200 });
     const axis = {
@@ -47,7 +47,7 @@ async function draw() {
       cursor: { show: false },
       scales: {
         x: { range: [until - 3_600, +until] },
-        y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
+        y: { range: (_, __, max) => [0, Math.max(least, max * 1.1)] },
       },
       axes: [
         { ...axis, values: (_, ticks) => ticks.map(clock) },

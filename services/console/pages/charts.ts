@@ -1,6 +1,7 @@
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { sampleEveryMs, type Sample } from '../../../shared/control/samples.ts';
 import type { Facts } from '../../operations/facts.ts';
+import { staleAfterSeconds } from '../../operations/rules/generation.ts';
 import { ago, number, seconds } from '../layout.ts';
 
 /** Without a sample for this long, no projector ran. */
@@ -53,8 +54,8 @@ export function charts(facts: Facts, samples: Sample[]): Html {
   const isDrawn = (field: 'lag' | 'rate') => points.filter((point) => point[field] !== null).length > 1;
   if (!isDrawn('lag') || !isDrawn('rate')) return html``;
   return html`<div class="charts">
-      ${chart('Lag in the last hour', ' s', now, points, ({ lag }) => lag)}
-      ${chart('Records applied a second in the last hour', '', now, points, ({ rate }) => rate)}
+      ${chart(`Lag in the last hour (stale above ${staleAfterSeconds} s)`, ' s', staleAfterSeconds, now, points, ({ lag }) => lag)}
+      ${chart('Records applied a second in the last hour', '', 1, now, points, ({ rate }) => rate)}
     </div>
     <details id="samples">
       <summary id="open-samples">Lag and throughput as a table</summary>
@@ -65,6 +66,8 @@ export function charts(facts: Facts, samples: Sample[]): Html {
 const chart = (
   title: string,
   unit: string,
+  /** The axis reaches at least this value, so that the noise of a healthy system looks small. */
+  least: number,
   now: Date,
   points: Point[],
   valueOf: (point: Point) => number | null,
@@ -81,6 +84,7 @@ const chart = (
       data-points="${series}"
       data-until="${secondsOf(now)}"
       data-unit="${unit}"
+      data-least="${least}"
     ></div>
   </figure>`;
 };
