@@ -3,6 +3,7 @@ import { visit, type Visitor } from '../docs-site/visit.ts';
 import { startChromium } from '../support/chromium.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { openConsole, requestWith } from './test-console.ts';
@@ -73,4 +74,22 @@ test('the browser sends the token with every request, once the operator has type
     expect(again.status()).toBe(200);
     await page.getByText('Data-As-Of', { exact: true }).waitFor();
   });
+});
+
+test('a page that was opened while MongoDB was away says so, and shows everything once it answers', async () => {
+  const proxy = createStoreProxy(environment.config.MONGODB_URL);
+  const port = await proxy.listen(0);
+  await proxy.cut();
+  const away = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
+  try {
+    await visit(browser, away.url, {}, async ({ page, open }) => {
+      await open('/');
+      await page.getByText('Unknown: MongoDB (MONGODB_URL)').waitFor();
+      await proxy.listen(port);
+      await page.getByText('Data-As-Of', { exact: true }).waitFor();
+    });
+  } finally {
+    await away.close();
+    await proxy.cut();
+  }
 });

@@ -69,6 +69,9 @@ async function refresh() {
     });
     if (!response.ok) throw new Error(response.statusText);
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    const parts = (of) => of.querySelectorAll('[data-live]').length;
+    // A page that was opened without data lacks the parts that show it.
+    if (parts(page) !== parts(document)) return location.reload();
     // A replaced text would lose its selection.
     if (getSelection().isCollapsed)
       for (const region of document.querySelectorAll('[data-live]'))

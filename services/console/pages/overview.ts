@@ -27,7 +27,11 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
   regions: async () => {
     const [now, saved] = await Promise.all([overview.get(), samples.get()]);
     const fresh = freshness(now);
-    if (!now.value) return { verdict: html`<p class="verdict bad">Unknown.</p>`, fresh };
+    if (!now.value)
+      return {
+        verdict: html`<p class="verdict bad">Unknown: ${now.problem ?? 'no data'}.</p>`,
+        fresh: freshness({ ...now, problem: null }),
+      };
     const { facts, report } = now.value;
     const active = report.generations.find((one) => one.number === report.active);
     return {
