@@ -3,6 +3,7 @@ import { glob, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pagesWithTables, settingVariables, withTables } from '../../infra/docs-tables/tables.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
+import { parseArguments } from '../../services/cli/command.ts';
 import { codesIn, proseOf, readPages, type Page } from './read-pages.ts';
 
 let pages: Page[] = [];
@@ -125,6 +126,24 @@ it('commands of npm exist', async () => {
   const commands = ({ text }: Page) => group(/npm run (?:-s |--silent )?([a-z][a-z:-]*)/g, text);
   expect(failures(commands, (name) => name in scripts)).toEqual([]);
   expect(pages.flatMap(commands).length).toBeGreaterThan(10);
+});
+
+/** Placeholders, and a field of a release to come, in the commands of the CLI. */
+const placeholders = new Map([
+  ['<reason>', 'bad_data'],
+  ['<Request-Id>', 'req_01HNZX8JGFACFA36RBXDHEQN6E'],
+  ['ticket:joined.severity', 'ticket:joined.tags'],
+]);
+
+it('commands of the CLI take the arguments that the pages give', () => {
+  const commands = ({ text }: Page) =>
+    group(/npx support-cli ([^`#\n]+)/g, text.replaceAll(/\\\n\s*/g, '').replaceAll(/[[\]]/g, ''));
+  const words = (command: string) =>
+    group(/('[^']*'|"[^"]*"|\S+)/g, command)
+      .map((word) => word.replaceAll(/['"]/g, ''))
+      .map((word) => placeholders.get(word) ?? word);
+  expect(failures(commands, (command) => !('usageError' in parseArguments(words(command))))).toEqual([]);
+  expect(pages.flatMap(commands).length).toBeGreaterThan(40);
 });
 
 it('the changelog begins with the release, which the typed client and the OpenAPI document share', async () => {
