@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheDir, installedOnce } from './cache.ts';
+import { debianCodename } from './debian-root.ts';
 import { aptUpdate } from './prerequisites.ts';
 import { step } from './progress.ts';
 import { mustRun, run } from './run.ts';
@@ -16,9 +17,7 @@ export async function debianProgram(
   versionFlag: string,
 ): Promise<string[]> {
   for (const name of candidates) if ((await run(name, [versionFlag])).ok) return [name];
-  const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
-  const codename = /^VERSION_CODENAME="?([a-z]+)/m.exec(release)?.[1] ?? 'debian';
-  const folder = await installedOnce(join(cacheDir(), `${candidates[0]}-${codename}`), (partial) =>
+  const folder = await installedOnce(join(cacheDir(), `${candidates[0]}-${debianCodename()}`), (partial) =>
     step(report, `${candidates[0]}: fetching from Debian (a few MB)`, () => unpack(candidates, partial)),
   );
   const libraries = join(folder, 'usr/lib', `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`);

@@ -4,8 +4,7 @@ import { mustRun } from './run.ts';
 
 /** Installs a minimal Debian sid and `packages` into `dir`, from the mirror that this machine uses. */
 export async function debianRoot(dir: string, packages: string[]): Promise<void> {
-  const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
-  const codename = /^VERSION_CODENAME="?([a-z]+)/m.exec(release)?.[1] ?? 'stable';
+  const codename = debianCodename();
   // The origin of a source is known once its index was fetched.
   await aptUpdate();
   const mirror = debianMirror(await mustRun('apt-get', ['indextargets', '--format', targetFormat]), codename);
@@ -25,6 +24,12 @@ export async function debianRoot(dir: string, packages: string[]): Promise<void>
     dir,
     `deb [signed-by=${keyring}] ${mirror.uri} sid main`,
   ]);
+}
+
+/** The name of this machine's release. */
+export function debianCodename(): string {
+  const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
+  return /^VERSION_CODENAME="?([a-z]+)/m.exec(release)?.[1] ?? 'stable';
 }
 
 const debianKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';

@@ -31,7 +31,8 @@ export async function installFerretdb(report: (line: string) => void): Promise<v
 export function ferretdbPart(dir: string, postgresDir: string, port: number, detached: boolean): Part {
   // The socket's path is relative to the working folder, because its full path may exceed the limit of 107 bytes.
   const postgres = `postgres://postgres@/postgres?host=/proc/self/cwd&pool_max_conns=${poolSizeMax}`;
-  const ferretdb = [
+  const argv = [
+    ...(detached ? [] : dieWithParent()),
     join(binDir(), 'ferretdb'),
     `--postgresql-url=${postgres}`,
     `--listen-addr=127.0.0.1:${port}`,
@@ -41,12 +42,10 @@ export function ferretdbPart(dir: string, postgresDir: string, port: number, det
     `--state-dir=${dir}`,
     '--log-level=ERROR',
   ];
-  const [file = '', ...args] = [...(detached ? [] : dieWithParent()), ...ferretdb];
   return {
     command: {
       name: 'FerretDB',
-      file,
-      args,
+      argv,
       cwd: postgresDir,
       logFile: join(dir, 'ferretdb.log'),
       stopSignal: 'SIGTERM',

@@ -4,19 +4,13 @@ import { join } from 'node:path';
 import { debianRoot } from './debian-root.ts';
 import { mustRun, run } from './run.ts';
 
-/** `auto` lets Go 1.21 or later download the newer toolchain that a module requires. */
+/** `auto` lets Go download the newer toolchain that a module requires. */
 const buildEnvironment = { CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '' };
 
-/** Whether the host's Go can build a module that requires Go 1.25. */
+/** Whether the host's Go downloads toolchains on demand: versions before 1.21 do not know the variable. */
 async function goBuildsHere(): Promise<boolean> {
-  const { ok, output } = await run('go', ['env', 'GOVERSION'], { env: { GOTOOLCHAIN: 'local' } });
-  return ok && canFetchToolchains(output.trim());
-}
-
-/** Go downloads toolchains on demand since version 1.21. */
-export function canFetchToolchains(version: string): boolean {
-  const [, major = '0', minor = '0'] = /^go(\d+)\.(\d+)/.exec(version) ?? [];
-  return Number(major) > 1 || (Number(major) === 1 && Number(minor) >= 21);
+  const { ok, output } = await run('go', ['env', 'GOTOOLCHAIN']);
+  return ok && output.trim() !== '';
 }
 
 /** Host files that Go needs inside the root file system to reach the module proxy. */

@@ -76,24 +76,13 @@ export const serverProperties = (dataDir: string, ports: { broker: number; contr
     .join('');
 };
 
-/** Logs warnings and the broker's start and stop to a file that rotates at 10 MB. */
-export const log4j = (file: string): string =>
-  [
-    'status=error',
-    'appender.file.type=RollingFile',
-    'appender.file.name=file',
-    `appender.file.fileName=${file}`,
-    `appender.file.filePattern=${file}.%i`,
-    'appender.file.layout.type=PatternLayout',
-    'appender.file.layout.pattern=%d{ISO8601} %p %c{1} %m%n',
-    'appender.file.policies.type=Policies',
-    'appender.file.policies.size.type=SizeBasedTriggeringPolicy',
-    'appender.file.policies.size.size=10MB',
-    'appender.file.strategy.type=DefaultRolloverStrategy',
-    'appender.file.strategy.max=2',
-    'rootLogger.level=warn',
-    'rootLogger.appenderRef.file.ref=file',
-    'logger.server.name=kafka.server',
-    'logger.server.level=info',
-    '',
-  ].join('\n');
+/** Logs warnings to the standard output, with the first lines of an exception: its end tells why a broker could not start. */
+export const log4j = `\
+status=error
+appender.out.type=Console
+appender.out.name=out
+appender.out.layout.type=PatternLayout
+appender.out.layout.pattern=%d{ISO8601} %p %c{1} %m%n%throwable{3}
+rootLogger.level=warn
+rootLogger.appenderRef.out.ref=out
+`;

@@ -54,8 +54,9 @@ export function kafkaPart(
   mkdirSync(tmp, { recursive: true });
   if (!existsSync(data)) cpSync(join(kafkaDir(), 'formatted'), data, { recursive: true });
   writeFileSync(settings, serverProperties(data, ports));
-  writeFileSync(join(dir, 'log4j2.properties'), log4j(join(dir, 'kafka.log')));
-  const java = [
+  writeFileSync(join(dir, 'log4j2.properties'), log4j);
+  const argv = [
+    ...(detached ? [] : dieWithParent()),
     'java',
     '-Xmx512m',
     // Kafka unpacks its native codecs there. The system's /tmp may forbid executing files.
@@ -66,9 +67,8 @@ export function kafkaPart(
     'kafka.Kafka',
     settings,
   ];
-  const [file = '', ...args] = [...(detached ? [] : dieWithParent()), ...java];
   return {
-    command: { name: 'Kafka', file, args, cwd: dir, logFile: join(dir, 'kafka.out'), stopSignal: 'SIGTERM' },
+    command: { name: 'Kafka', argv, cwd: dir, logFile: join(dir, 'kafka.log'), stopSignal: 'SIGTERM' },
     ready: () => brokerServes(ports.broker),
   };
 }

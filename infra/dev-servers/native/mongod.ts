@@ -57,21 +57,14 @@ export async function findMongod(
 export function mongodPart(program: string, dir: string, port: number, detached: boolean): Part {
   const mongod = [program, '--replSet', replicaSet, '--dbpath', dir, '--port', String(port)];
   const settings = ['diagnosticDataCollectionEnabled=false', 'ttlMonitorSleepSecs=1'];
-  const [file = '', ...args] = [
+  const argv = [
     ...(detached ? [] : dieWithParent()),
     ...mongod,
     ...['--bind_ip', '127.0.0.1', '--nounixsocket', '--wiredTigerCacheSizeGB', '1', '--oplogSize', '512'],
     ...settings.flatMap((setting) => ['--setParameter', setting]),
   ];
   return {
-    command: {
-      name: 'MongoDB',
-      file,
-      args,
-      cwd: dir,
-      logFile: join(dir, 'mongod.log'),
-      stopSignal: 'SIGTERM',
-    },
+    command: { name: 'MongoDB', argv, cwd: dir, logFile: join(dir, 'mongod.log'), stopSignal: 'SIGTERM' },
     ready: () => isPrimary(port),
   };
 }

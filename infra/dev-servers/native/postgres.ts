@@ -103,11 +103,11 @@ export async function postgresPart(dir: string, logFile: string, detached: boole
 }
 
 function part(data: string, logFile: string, detached: boolean): Part {
-  const [file = '', ...args] = enterRoot(data, [`${programs}/postgres`, '-D', mountPoint], detached);
+  const argv = enterRoot(data, [`${programs}/postgres`, '-D', mountPoint], detached);
   return {
     // SIGINT is PostgreSQL's fast shutdown: it ends the sessions, writes a checkpoint and exits. After a SIGKILL, an
     // insertion into one of DocumentDB's RUM indexes may loop for ever. Clients see no difference: FerretDB ends first.
-    command: { name: 'PostgreSQL', file, args, cwd: data, logFile, stopSignal: 'SIGINT', isCrashSafe: false },
+    command: { name: 'PostgreSQL', argv, cwd: data, logFile, stopSignal: 'SIGINT', isCrashSafe: false },
     ready: (pid) => Promise.resolve(postmasterIsReady(data, pid)),
   };
 }

@@ -10,8 +10,7 @@ export type ProcessRecord = Pick<Command, 'name' | 'stopSignal' | 'isCrashSafe'>
 
 export type Command = {
   name: string;
-  file: string;
-  args: string[];
+  argv: string[];
   cwd: string;
   /** Receives standard output and error, appended. */
   logFile: string;
@@ -26,14 +25,11 @@ const stopGraceMs = 8_000;
 
 /** Starts a command as the leader of its own process group, so that a Ctrl-C for a test does not reach it. */
 export function launch(command: Command): ProcessRecord {
+  const [file = '', ...args] = command.argv;
   const log = openSync(command.logFile, 'a');
-  const child = spawn(command.file, command.args, {
-    cwd: command.cwd,
-    detached: true,
-    stdio: ['ignore', log, log],
-  });
+  const child = spawn(file, args, { cwd: command.cwd, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
-  if (child.pid === undefined) throw new Error(`${command.file} could not be started: is it installed?`);
+  if (child.pid === undefined) throw new Error(`${file} could not be started: is it installed?`);
   child.on('error', () => undefined);
   child.unref();
   const { name, stopSignal, isCrashSafe } = command;

@@ -12,28 +12,11 @@ export const installValkey = (report: (line: string) => void): Promise<string[]>
 /** A server on a loopback port that stores nothing on disk. */
 export function valkeyPart(program: string[], dir: string, port: number, settings: string[] = []): Part {
   mkdirSync(dir, { recursive: true });
-  const [file = '', ...args] = [...dieWithParent(), ...program];
-  const fixed = [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-    '--dir',
-    dir,
-  ];
+  const fixed = { port, bind: '127.0.0.1', save: '', appendonly: 'no', dir };
+  const options = Object.entries(fixed).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const argv = [...dieWithParent(), ...program, ...options, ...settings];
   return {
-    command: {
-      name: 'Valkey',
-      file,
-      args: [...args, ...fixed, ...settings],
-      cwd: dir,
-      logFile: join(dir, 'valkey.log'),
-      stopSignal: 'SIGTERM',
-    },
+    command: { name: 'Valkey', argv, cwd: dir, logFile: join(dir, 'valkey.log'), stopSignal: 'SIGTERM' },
     ready: () => answers(port),
   };
 }

@@ -1,0 +1,14 @@
+import { mkdtempDisposableSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { installKafka, kafkaPart } from './kafka.ts';
+import { freePorts } from './ports.ts';
+import { startServer } from './server.ts';
+
+test('a broker that cannot start says why', async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'kafka-'));
+  const [port = 0] = await freePorts(1);
+  await installKafka(() => undefined);
+  const started = startServer([kafkaPart(folder.path, { broker: port, controller: port }, false)]);
+  await expect(started).rejects.toThrow(/^Kafka exited during its start[^]*two listeners on the same port/);
+});
