@@ -1,45 +1,30 @@
-import { spawn } from 'node:child_process';
 import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { images } from '../../infra/dev-servers/docker/engine.ts';
 import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
 import { debianRoot } from '../../infra/dev-servers/native/debian-root.ts';
-import { installFerretdb, binDir } from '../../infra/dev-servers/native/ferretdb.ts';
 import { installKafka } from '../../infra/dev-servers/native/kafka.ts';
 import { findMongod } from '../../infra/dev-servers/native/mongod.ts';
-import { installPostgres, rootDir, templateDir } from '../../infra/dev-servers/native/postgres.ts';
 import { step } from '../../infra/dev-servers/native/progress.ts';
-import { mustRun } from '../../infra/dev-servers/native/run.ts';
-import { storeChoice } from '../../infra/dev-servers/store.ts';
+import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 
 /**
- * Builds the images that are missing under the names that docker-compose.yml uses, for a machine with a container
- * engine and package registries but no image registry: `node tests/stand-in-images/main.ts`, as root on Debian. Kafka's
- * image has the same broker and entry point class as the published one. MongoDB's image has the `mongod` that the development
- * servers would use, with an entry point that treats the published one's arguments and variables; without a `mongod`,
- * FerretDB on PostgreSQL.
+ * Builds the images that are missing and cannot be pulled under the names that docker-compose.yml uses, for a machine with
+ * a container engine and package registries but no image registry: `node tests/stand-in-images/main.ts`, as root on Debian.
+ * Kafka's image has the same broker and entry point class as the published one. MongoDB's image has the `mongod` that the
+ * development servers would use, with an entry point that treats the published one's arguments and variables.
  */
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 const here = join('tests', 'stand-in-images');
 const trusted = '/etc/ssl/certs/ca-certificates.crt';
 
-const present = async (image: string) =>
-  mustRun('docker', ['image', 'inspect', image]).then(
-    () => true,
-    () => false,
-  );
+const succeeds = async (...args: string[]) => (await run('docker', args)).ok;
+const present = (image: string) => succeeds('image', 'inspect', image);
 
 /** Imports a root file system as an image, without the device files, which the engine creates itself. */
-async function importRoot(root: string, image: string): Promise<void> {
-  const tar = spawn('tar', ['--exclude=./dev/*', '-C', root, '-c', '.'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const docker = spawn('docker', ['import', '-', image], { stdio: ['pipe', 'ignore', 'inherit'] });
-  const imported = new Promise<number | null>((resolve) => docker.once('close', resolve));
-  await pipeline(tar.stdout, docker.stdin);
-  if ((await imported) !== 0) throw new Error(`docker import of ${image} failed`);
-}
+const importRoot = (root: string, image: string) =>
+  mustRun('bash', ['-o', 'pipefail', '-c', importScript, root, image]);
+const importScript = `tar --exclude='./dev/*' -C "$0" -c . | docker import - "$1"`;
 
 /** Builds a Dockerfile of this folder, with the files and folders that it copies in its context. */
 async function build(folder: string, image: string, files: Record<string, string>): Promise<void> {
@@ -70,8 +55,9 @@ const kafka = async () => {
 const mongoshVersion = '2.12.0';
 
 const mongo = async () => {
-  const found = storeChoice() === 'stand-in' ? { missing: '' } : await findMongod(report);
-  if ('missing' in found) return ferretdb();
+  const found = await findMongod(report);
+  if ('missing' in found)
+    throw new Error(`${images.mongo}: there is no mongod to build it from: ${found.missing}`);
   await base('node', nodePackages);
   const mongosh = await installedOnce(join(cacheDir(), `mongosh-${mongoshVersion}`), async (prefix) => {
     const options = ['--prefix', prefix, '--no-audit', '--no-fund', '--omit=optional', '--ignore-scripts'];
@@ -82,13 +68,6 @@ const mongo = async () => {
     mongosh,
     mongod: (await mustRun('sh', ['-c', 'command -v "$0"', found.program])).trim(),
   });
-};
-
-const ferretdb = async () => {
-  await installPostgres(report);
-  await installFerretdb(report);
-  await importRoot(rootDir(), 'stand-in-documentdb');
-  await build('ferretdb', images.mongo, { bin: binDir(), data: join(templateDir(), 'data') });
 };
 
 const nodePackages = ['ca-certificates', 'libstdc++6'];
@@ -122,5 +101,6 @@ for (const [image, make] of [
   [images.proxy, network],
 ] as const) {
   if (await present(image)) report(`${image}: exists already`);
+  else if (await succeeds('pull', image)) report(`${image}: pulled`);
   else await step(report, `${image}: building a stand-in`, make);
 }

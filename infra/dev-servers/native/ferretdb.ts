@@ -13,7 +13,7 @@ const goModule = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${version}`;
 /** The maximum of FerretDB's connections to PostgreSQL. PostgreSQL's limit of 200 leaves room for its own jobs. */
 const poolSizeMax = 100;
 
-export const binDir = () => join(cacheDir(), `ferretdb-${version}`);
+const binDir = () => join(cacheDir(), `ferretdb-${version}`);
 
 /** Builds FerretDB from its Go module. Without a Go on this machine, fetching one takes several minutes more. */
 export async function installFerretdb(report: (line: string) => void): Promise<void> {

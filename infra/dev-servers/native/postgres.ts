@@ -53,10 +53,10 @@ const programs = '/usr/lib/postgresql/18/bin';
 /** The path of the data folder inside the root file system. */
 const mountPoint = '/data';
 
-export const rootDir = () => join(cacheDir(), 'documentdb-sid-1');
+const rootDir = () => join(cacheDir(), 'documentdb-sid-1');
 
 /** An initialized, empty data folder that each run copies. Its name depends on the settings. */
-export const templateDir = () => {
+const templateDir = () => {
   const hash = createHash('sha256').update(postgresSettings).update(prepareStatements.join()).digest('hex');
   return join(cacheDir(), `documentdb-template-${hash.slice(0, 8)}`);
 };
