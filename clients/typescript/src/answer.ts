@@ -1,6 +1,6 @@
 import { retryAfterMs } from './backoff.ts';
 import { ApiError } from './errors.ts';
-import type { Answer, ErrorCode, ErrorType, RateLimit } from './types.ts';
+import type { Answer, ErrorBody, RateLimit } from './types.ts';
 
 /** Returns a response of the API. Throws `ApiError` for an error, and for a response that is not the API's own. */
 export function readAnswer(response: Response, text: string, nowMs: number): Answer<unknown> {
@@ -15,17 +15,6 @@ export function readAnswer(response: Response, text: string, nowMs: number): Ans
   }
   return { data, requestId, dataAsOf, rateLimit: rateLimitOf(headers), headers };
 }
-
-type Envelope = {
-  error: {
-    type: ErrorType;
-    code: ErrorCode;
-    message: string;
-    docUrl: string;
-    requestId: string;
-    param?: string;
-  };
-};
 
 function errorOf({ status, headers }: Response, text: string, nowMs: number): ApiError {
   const body = parseJson(text);
@@ -43,8 +32,8 @@ function errorOf({ status, headers }: Response, text: string, nowMs: number): Ap
   });
 }
 
-const isEnvelope = (body: unknown): body is Envelope =>
-  typeof (body as Partial<Envelope> | null | undefined)?.error?.code === 'string';
+const isEnvelope = (body: unknown): body is { error: ErrorBody } =>
+  typeof (body as { error?: Partial<ErrorBody> } | null | undefined)?.error?.code === 'string';
 
 function dataAsOfOf(headers: Headers): Date | null {
   const dataAsOf = new Date(headers.get('Data-As-Of') ?? '');

@@ -1,16 +1,7 @@
 import type { ErrorCode, ErrorType } from './types.ts';
 
-type Details = {
-  status: number;
-  type: ErrorType | null;
-  code: ErrorCode | null;
-  message: string;
-  param?: string | undefined;
-  docUrl?: string | undefined;
-  requestId: string | null;
-  dataAsOf?: Date | null;
-  retryAfterMs?: number | null;
-};
+type Details = Pick<ApiError, 'status' | 'type' | 'code' | 'message' | 'requestId'> &
+  Partial<Pick<ApiError, 'param' | 'docUrl' | 'dataAsOf' | 'retryAfterMs'>>;
 
 /** The API, or a server before it, has responded with an error. */
 export class ApiError extends Error {

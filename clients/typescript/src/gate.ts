@@ -7,9 +7,7 @@ export type Clock = {
 };
 
 /** Requests pass in order. Once the rate limit is reached, all of them wait until the API admits one more. */
-type Gate = { pass: (signal: AbortSignal | undefined) => Promise<void>; closeFor: (delayMs: number) => void };
-
-export function createGate({ sleep, nowMs }: Clock): Gate {
+export function createGate({ sleep, nowMs }: Clock) {
   let opensAtMs = -Infinity;
   let last = Promise.resolve();
   const wait = async (before: Promise<void>, signal: AbortSignal | undefined) => {
@@ -17,12 +15,12 @@ export function createGate({ sleep, nowMs }: Clock): Gate {
     while (nowMs() < opensAtMs) await sleep(opensAtMs - nowMs(), signal);
   };
   return {
-    pass: (signal) => {
+    pass: (signal: AbortSignal | undefined): Promise<void> => {
       const turn = wait(last, signal);
       last = turn.catch(() => undefined);
       return turn;
     },
-    closeFor: (delayMs) => {
+    closeFor: (delayMs: number) => {
       opensAtMs = Math.max(opensAtMs, nowMs() + delayMs);
     },
   };

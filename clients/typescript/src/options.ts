@@ -15,18 +15,10 @@ export interface ClientOptions {
   retryForMs?: number | undefined;
 }
 
-type Settings = {
-  baseUrl: string;
-  headers: Record<string, string>;
-  timeoutMs: number;
-  retries: number;
-  retryForMs: number;
-};
-
 const timerMaxMs = 2_147_483_647;
 
 /** Throws a `TypeError` that names the invalid option, and never contains the key. */
-export function parseOptions(options: ClientOptions): Settings {
+export function parseOptions(options: ClientOptions) {
   return {
     baseUrl: parseBaseUrl(options.baseUrl),
     headers: {
@@ -40,11 +32,13 @@ export function parseOptions(options: ClientOptions): Settings {
   };
 }
 
+type Settings = Pick<ReturnType<typeof parseOptions>, 'headers' | 'timeoutMs' | 'retries'>;
+
 /** Overrides the client's options with the request's own. Throws a `TypeError` that names the invalid option. */
 export function parseRequestOptions(
-  settings: Pick<Settings, 'headers' | 'timeoutMs' | 'retries'>,
+  settings: Settings,
   { timeoutMs = settings.timeoutMs, retries = settings.retries, headers = {} }: RequestOptions,
-): Pick<Settings, 'headers' | 'timeoutMs' | 'retries'> {
+): Settings {
   // A 304 would have no data.
   const reserved = new Set(
     [...Object.keys(settings.headers), 'If-None-Match'].map((name) => name.toLowerCase()),

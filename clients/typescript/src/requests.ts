@@ -1,15 +1,7 @@
 import type { Answer, ListRequest, Page, RequestOptions } from './types.ts';
 
 /** The two kinds of request of which the generated methods are made. */
-export type Requests = {
-  list: <Item>(
-    path: string,
-    id: string | null,
-    params: object | undefined,
-    options: RequestOptions | undefined,
-  ) => ListRequest<Item>;
-  retrieve: <Data>(path: string, id: string, options: RequestOptions | undefined) => Promise<Answer<Data>>;
-};
+export type Requests = ReturnType<typeof createRequests>;
 
 /** Sends a request of a path with its id and parameters. */
 export type Get = (
@@ -22,7 +14,7 @@ export type Get = (
 type ListBody<Item> = { data: Item[]; hasMore: boolean; nextCursor: string | null };
 type Ask<Item> = (params: object) => Promise<Answer<ListBody<Item>>>;
 
-export const createRequests = (get: Get): Requests => ({
+export const createRequests = (get: Get) => ({
   list: <Item>(path: string, id: string | null, params: object = {}, options: RequestOptions = {}) =>
     listRequest<Item>(structuredClone(params), async (query) => {
       return (await get(path, id, query, options)) as Answer<ListBody<Item>>;

@@ -1,6 +1,7 @@
 import type { components, paths } from './generated/openapi.ts';
 
-type ErrorBody = components['schemas']['Error']['error'];
+/** The error in a response of the API. */
+export type ErrorBody = components['schemas']['Error']['error'];
 
 /** The error codes of the API. New releases add codes, so keep a branch for others. */
 export type ErrorCode = ErrorBody['code'];
