@@ -7,7 +7,7 @@ import * as build from '../api/builders.ts';
 import { urls } from '../api/every-route.ts';
 import { tokens, useApi } from '../api/test-api.ts';
 import { exampleId } from '../support/example-states.ts';
-import { connect, failureOf, takeAll } from './test-client.ts';
+import { connect, failureOf } from './test-client.ts';
 
 test('the generated types match openapi.json, and the version matches package.json', async () => {
   expect(await run('npm', ['run', 'client:generate', '--', '--check'])).toMatchObject({ ok: true });
@@ -75,13 +75,6 @@ describe('the client and the API', () => {
     ]);
   });
 
-  test('the iterator returns 250 tickets, each once, in three requests', async () => {
-    const { client, asked } = connected();
-    const returned = await takeAll(client.tickets.list({ limit: 100, sort: 'createdAt' }));
-    expect(returned.map(({ id }) => id)).toEqual(ids);
-    expect(asked).toHaveLength(3);
-  });
-
   test('sort and filters stay those of the call, even if the caller changes its parameters', async () => {
     const { client } = connected();
     const params = { limit: 100, sort: 'createdAt' as 'createdAt' | '-updatedAt', status: ['open' as const] };
@@ -89,7 +82,7 @@ describe('the client and the API', () => {
     await open.next();
     params.sort = '-updatedAt';
     params.status.pop();
-    expect(await takeAll(open)).toHaveLength(199);
+    expect(await Array.fromAsync(open)).toHaveLength(199);
   });
 
   test('a page is requested when the loop reaches it, not before', async () => {
@@ -133,7 +126,10 @@ describe('the client and the API', () => {
     expect(asked.every((url) => url.startsWith('/v1/tickets?limit=80&sort=createdAt&status=open'))).toBe(
       true,
     );
-    expect(second && (await takeAll(second))).toEqual([...(second?.data ?? []), ...(third?.data ?? [])]);
+    expect(second && (await Array.fromAsync(second))).toEqual([
+      ...(second?.data ?? []),
+      ...(third?.data ?? []),
+    ]);
     expect(asked).toHaveLength(4);
   });
 
@@ -215,7 +211,7 @@ describe('the client and the API', () => {
     const paging = client.tickets.list({ limit: 100 }, { signal: controller.signal }).pages();
     await paging.next();
     controller.abort(new Error('enough'));
-    expect(await failureOf(takeAll(paging))).toEqual(new Error('enough'));
+    expect(await failureOf(Array.fromAsync(paging))).toEqual(new Error('enough'));
     expect(asked).toHaveLength(1);
     const late = client.tickets.list({}, { signal: AbortSignal.abort() });
     expect(await failureOf(late)).toMatchObject({ name: 'AbortError' });

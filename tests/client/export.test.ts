@@ -7,7 +7,7 @@ import {
 import * as build from '../api/builders.ts';
 import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { connect, failureOf, takeAll } from './test-client.ts';
+import { connect, failureOf, joinedTo } from './test-client.ts';
 import { createLateReplicas } from './late-replicas.ts';
 
 let store: TestStore;
@@ -89,7 +89,7 @@ test.each([
     // One run completes the last one, if that was killed; the next begins at its earliest Data-As-Of.
     for (let count = 0; count < 2; count += 1)
       for await (const batch of exportChanges({ client: quiet, threads, since: kept.since })) keep(batch);
-    const expected = await takeAll(quiet.tickets.list({ limit: 100, sort: 'createdAt' }));
+    const expected = await Array.fromAsync(quiet.tickets.list({ limit: 100, sort: 'createdAt' }));
     expect([...kept.tickets.values()].sort(byId)).toEqual([...expected].sort(byId));
     const written = await store.database.collection<{ _id: string }>('messages').find().toArray();
     expect([...kept.threads.values()].flat().sort()).toEqual(
@@ -100,16 +100,10 @@ test.each([
 
 const byId = (left: { id: string }, right: { id: string }) => (left.id < right.id ? -1 : 1);
 
-/** The joined data of a ticket with these conversations. */
-const joinedTo = (ids: string[]) =>
-  build.ticketJoined({
-    conversations: ids.map((id) => ({ ...build.ticketJoined().conversations[0], id }) as never),
-  });
-
 describe('a run', () => {
   const progress = (completeTo: string) => build.dataAsOf(store.control, new Date(completeTo));
   const batchesOf = (options: Omit<ExportOptions, 'client'> = {}) =>
-    takeAll(exportChanges({ client: connect({ baseUrl: api.url }).client, ...options }));
+    Array.fromAsync(exportChanges({ client: connect({ baseUrl: api.url }).client, ...options }));
   const idOf = (batch: ExportBatch | undefined) => (batch && 'ticket' in batch ? batch.ticket.id : null);
   const tickets = (count: number) =>
     Array.from({ length: count }, (_, index) => build.ticket({ id: `ti_${1_000 + index}` }));
@@ -137,7 +131,7 @@ describe('a run', () => {
         return new Response(await response.arrayBuffer(), { headers });
       },
     });
-    const batches = await takeAll(exportChanges({ client, threads: true, limit: 1 }));
+    const batches = await Array.fromAsync(exportChanges({ client, threads: true, limit: 1 }));
     expect(batches).toHaveLength(4);
     expect(batches.at(-1)?.since).toBe('2026-03-02T00:00:00.000Z');
   });
@@ -258,7 +252,7 @@ describe('a run', () => {
         return fetch(url, init).finally(() => working.delete(init?.signal));
       },
     });
-    const whole = await takeAll(exportChanges({ client, threads: true, concurrency: 3 }));
+    const whole = await Array.fromAsync(exportChanges({ client, threads: true, concurrency: 3 }));
     expect(whole).toHaveLength(13);
     expect(most).toBe(3);
     let left: (AbortSignal | null | undefined)[] = [];

@@ -6,6 +6,7 @@ import * as build from '../api/builders.ts';
 import type { TestStore } from '../api/test-api.ts';
 import type { Event } from '../support/events.ts';
 import type { Random } from '../support/random.ts';
+import { joinedTo } from './test-client.ts';
 
 type Replica = { store: TestStore; lagMax: number; pending: { at: number; applyAt: number; event: Event }[] };
 
@@ -57,11 +58,8 @@ export function createLateReplicas(stores: TestStore[], random: Random) {
     if (kind === 'message') return build.message(fields);
     if (kind === 'conversation') return build.conversation(fields);
     const ofTicket = state.conversations.filter(({ ticket }) => ticket.state.id === id);
-    const conversations = ofTicket.map(({ conversation }) => ({
-      ...build.ticketJoined().conversations[0],
-      id: conversation.state.id,
-    }));
-    return build.ticket(fields, { joined: build.ticketJoined({ conversations: conversations as never }) });
+    const joined = joinedTo(ofTicket.map(({ conversation }) => conversation.state.id));
+    return build.ticket(fields, { joined });
   };
 
   return {

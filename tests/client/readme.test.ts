@@ -5,12 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import * as build from '../api/builders.ts';
 import { tokens, useApi } from '../api/test-api.ts';
+import { joinedTo } from './test-client.ts';
 
-const joined = build.ticketJoined({
-  conversations: ['conv_1', 'conv_2'].map(
-    (id) => ({ ...build.ticketJoined().conversations[0], id }) as never,
-  ),
-});
+const joined = joinedTo(['conv_1', 'conv_2']);
 let nowMs = 0;
 const api = useApi(
   {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { createClientWith } from '../../clients/typescript/src/client.ts';
 import type { ClientOptions } from '../../clients/typescript/src/options.ts';
+import * as build from '../api/builders.ts';
 import { tokens } from '../api/test-api.ts';
 
 type Options = Partial<ClientOptions> & {
@@ -44,8 +45,8 @@ export const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-export async function takeAll<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const taken: Item[] = [];
-  for await (const item of items) taken.push(item);
-  return taken;
-}
+/** The joined data of a ticket with these conversations. */
+export const joinedTo = (ids: string[]) =>
+  build.ticketJoined({
+    conversations: ids.map((id) => ({ ...build.ticketJoined().conversations[0], id }) as never),
+  });

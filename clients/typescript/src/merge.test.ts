@@ -9,17 +9,11 @@ async function* source(name: string, count: number, seen: string[]): AsyncGenera
   }
 }
 
-const take = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
-  const taken: Item[] = [];
-  for await (const item of items) taken.push(item);
-  return taken;
-};
-
 test.each([1, 2, 3, 10])(
   'yields every item of every source, each source in order, %d at a time',
   async (concurrency) => {
     const sources = ['a', 'b', 'c', 'd'].map((name, index) => source(name, index, []));
-    const items = await take(merge(sources, concurrency));
+    const items = await Array.fromAsync(merge(sources, concurrency));
     expect([...items].sort()).toEqual(['b1', 'c1', 'c2', 'd1', 'd2', 'd3']);
     expect(items.filter((item) => item.startsWith('d'))).toEqual(['d1', 'd2', 'd3']);
   },
@@ -41,6 +35,6 @@ test('a failing source ends it, and a second failure is no unhandled rejection',
     await Promise.resolve();
     throw new Error('broken');
   }
-  await expect(take(merge([failing(), failing()], 2))).rejects.toThrow('broken');
+  await expect(Array.fromAsync(merge([failing(), failing()], 2))).rejects.toThrow('broken');
   await new Promise((resolve) => setImmediate(resolve));
 });
