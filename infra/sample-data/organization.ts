@@ -8,13 +8,7 @@ import type { Random } from './random.ts';
 import { createFaker, createMaker, type Make } from './states.ts';
 
 /** A generated key with its token. The events carry only the token's hash. */
-export type SampleKey = {
-  orgId: string;
-  token: string;
-  name: string;
-  /** Whether the API accepts the key: only an active one. */
-  state: 'active' | 'archived' | 'deleted';
-};
+export type SampleKey = { token: string; name: string };
 
 const keySpecs = [
   { name: 'Reporting', mode: 'live', access: 'read', state: 'active' },
@@ -79,7 +73,7 @@ export function createOrganization(
   return { organization, keys, events };
 }
 
-function createKeys(random: Random, { id: orgId, make }: Organization, from: Date, to: Date) {
+function createKeys(random: Random, { make }: Organization, from: Date, to: Date) {
   const keys: SampleKey[] = [];
   const events: Event[] = [];
   for (const { name, mode, access, state } of keySpecs) {
@@ -87,7 +81,7 @@ function createKeys(random: Random, { id: orgId, make }: Organization, from: Dat
     const tokenSha256 = createHash('sha256').update(token).digest('hex');
     const createdAt = from.toISOString();
     const key = make('apiKey', { name, mode, access, tokenSha256, createdAt, archivedAt: null });
-    keys.push({ orgId, token, name, state });
+    keys.push({ token, name });
     events.push(publish(key, from));
     if (state === 'archived') events.push(change(key, { archivedAt: to.toISOString() }, to));
     if (state === 'deleted') events.push(remove(key, to));
@@ -102,13 +96,7 @@ function createChannels(random: Random, make: Make, now: Date) {
     const createdAt = ago(400);
     const updatedAt = ago(random.between(1, 300));
     const dataRetentionDays = random.pick([null, 0, 365, 730]);
-    const made = make('channel', { type, createdAt, updatedAt, dataRetentionDays, ...given, [type]: block });
-    // The source system publishes secrets, which no document may hold.
-    Object.assign(made.state[type as never], {
-      identitySecret: 'not-to-be-shown',
-      credentials: 'not-to-be-shown',
-    });
-    return made;
+    return make('channel', { type, createdAt, updatedAt, dataRetentionDays, ...given, [type]: block });
   };
   const active = { archivedAt: null, pausedAt: null, resumedAt: null };
   const live = { liveAt: ago(300), sendingDomain: { hosted: true } };

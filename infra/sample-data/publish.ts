@@ -4,7 +4,6 @@ import { createTopics } from '../../services/operations/topics/create-topics.ts'
 import { projectorConfig } from '../../services/projector/config.ts';
 import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
-import type { Kind } from '../../shared/documents/document.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { registerCodecs } from './codecs.ts';
 import type { SampleBatch } from './sample-data.ts';
@@ -48,12 +47,7 @@ export async function publishRecords(
   records: SampleRecord[],
   compression: CompressionTypes = CompressionTypes.None,
 ): Promise<void> {
-  const byKind = new Map<Kind, SampleRecord[]>();
-  for (const record of records) {
-    const group = byKind.get(record.kind);
-    if (group) group.push(record);
-    else byKind.set(record.kind, [record]);
-  }
+  const byKind = Map.groupBy(records, ({ kind }) => kind);
   const topicMessages = [...byKind].map(([kind, messages]) => ({ topic: topicOf(kind, prefix), messages }));
   if (topicMessages.length > 0) await producer.sendBatch({ topicMessages, compression });
 }

@@ -9,8 +9,6 @@ export type Random = {
   chance: (probability: number) => boolean;
   /** One of the choices. Throws if the list is empty. */
   pick: <T>(choices: readonly T[]) => T;
-  /** Up to `count` different choices, in the order of the list. */
-  some: <T>(choices: readonly T[], count: number) => T[];
   /** `prefix` and 20 letters and digits. */
   id: (prefix: string) => string;
 };
@@ -33,11 +31,6 @@ export function createRandom(seed: number): Random {
     pick: <T>(choices: readonly T[]) => {
       if (choices.length === 0) throw new RangeError('nothing to pick from');
       return choices[int(choices.length)] as T;
-    },
-    some: (choices, count) => {
-      const chosen = new Set<number>();
-      for (let tries = 0; tries < count && choices.length > 0; tries++) chosen.add(int(choices.length));
-      return choices.filter((_, index) => chosen.has(index));
     },
     id: (prefix) => prefix + Array.from({ length: 20 }, () => alphabet[int(alphabet.length)]).join(''),
   };
