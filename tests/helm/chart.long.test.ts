@@ -10,7 +10,7 @@ import { deployments, everything, password, required, twoGenerations } from './e
 
 const chart = useChart();
 
-const render = async (values: Values) => parseManifests(await chart().template(values));
+const render = async (values: Values) => parseManifests(await chart.template(values));
 
 const podOf = ({ spec }: Manifest) => spec?.jobTemplate?.spec.template ?? spec?.template;
 const pods = (manifests: Manifest[]) => manifests.flatMap((manifest) => podOf(manifest) ?? []);
@@ -19,8 +19,8 @@ const named = (manifests: Manifest[], kind: string, name: string) =>
 
 describe.each(deployments)('with %s', (_, values) => {
   test('Helm finds nothing to warn of, and Kubernetes knows every field', async () => {
-    expect(await chart().lint(values)).toMatchObject({ ok: true });
-    const { ok, output } = await chart().conform(await chart().template(values));
+    expect(await chart.lint(values)).toMatchObject({ ok: true });
+    const { ok, output } = await chart.conform(await chart.template(values));
     expect([ok, output]).toEqual([true, expect.stringMatching(/Invalid: 0, Errors: 0, Skipped: 0/)]);
   });
 

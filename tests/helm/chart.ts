@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { run, type Run } from '../../infra/dev-servers/native/run.ts';
+import { run } from '../../infra/dev-servers/native/run.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { installHelmTools, type HelmTools } from './tools.ts';
 
 const execute = promisify(execFile);
@@ -46,30 +47,12 @@ export type Manifest = {
   };
 };
 
-type Chart = {
-  /** Runs `helm lint --strict`. */
-  lint: (values: Values) => Promise<Run>;
-  /** Returns the manifests that `helm template` prints. Rejects with the error of Helm. */
-  template: (values: Values) => Promise<string>;
-  /** Runs `kubeconform -strict` on manifests. */
-  conform: (manifests: string) => Promise<Run>;
-};
+/** The chart in infra/helm for the tests of a file. Its functions exist once a test runs, with the tools installed. */
+export const useChart = () =>
+  useOpened(async () => openChart(await installHelmTools((line) => process.stdout.write(`${line}\n`))));
 
-/** Installs the tools before the tests of a file. Returns the chart in infra/helm. */
-export function useChart(): () => Chart {
+function openChart({ helm, kubeconform, schemas }: HelmTools) {
   const folder = mkdtempSync(join(tmpdir(), 'chart-'));
-  let chart: Chart | undefined;
-  beforeAll(async () => {
-    chart = openChart(await installHelmTools((line) => process.stdout.write(`${line}\n`)), folder);
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
-  return () => {
-    if (!chart) throw new Error('the chart is open during tests only');
-    return chart;
-  };
-}
-
-function openChart({ helm, kubeconform, schemas }: HelmTools, folder: string): Chart {
   const file = (name: string, text: string) => {
     const path = join(folder, name);
     writeFileSync(path, text);
@@ -80,18 +63,16 @@ function openChart({ helm, kubeconform, schemas }: HelmTools, folder: string): C
     ...['infra/helm', '--namespace', 'prod', '--kube-version', '1.37.2'],
     ...['--values', file('values.json', JSON.stringify(values))],
   ];
+  const schema = join(schemas, '{{.ResourceKind}}{{.KindSuffix}}.json');
   return {
-    lint: (values) => run(helm, ['lint', '--strict', ...options(values)]),
-    template: async (values) =>
+    close: async () => rmSync(folder, { recursive: true }),
+    lint: (values: Values) => run(helm, ['lint', '--strict', ...options(values)]),
+    /** Returns the manifests that `helm template` prints. Rejects with the error of Helm. */
+    template: async (values: Values) =>
       (await execute(helm, ['template', 'support', ...options(values)], { maxBuffer: 10_000_000 })).stdout,
-    conform: (manifests) =>
+    conform: (manifests: string) =>
       run(kubeconform, [
-        ...[
-          '-strict',
-          '-summary',
-          '-schema-location',
-          join(schemas, '{{.ResourceKind}}{{.KindSuffix}}.json'),
-        ],
+        ...['-strict', '-summary', '-schema-location', schema],
         file('manifests.yaml', manifests),
       ]),
   };

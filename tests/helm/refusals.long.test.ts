@@ -58,5 +58,5 @@ test.each<[string, Values, RegExp]>([
     /api\.ingress\.tlsSecretName must be set/,
   ],
 ])('Helm refuses %s, and names the value', async (_, values, error) => {
-  await expect(chart().template(values)).rejects.toThrow(error);
+  await expect(chart.template(values)).rejects.toThrow(error);
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-export type Run = { ok: boolean; output: string };
+type Run = { ok: boolean; output: string };
 
 type RunOptions = {
   cwd?: string;
