@@ -1,6 +1,6 @@
 /**
- * Which folder may import which: `npm run lint` fails on a circle of files and on an arrow that points upward. Type
- * imports count. ESLint's boundaries (eslint.config.mjs) say which packages each folder may use.
+ * Which folder may import which folders and packages: `npm run lint` fails on a circle of files and on an arrow that points
+ * upward. Type imports count.
  */
 const upward = (name, from, to, comment) => ({
   name,
@@ -45,10 +45,16 @@ export default {
       'control/ knows generations and their progress, not the documents in them.',
     ),
     upward(
-      'services-know-no-tests',
-      '^(services|infra|clients)/',
-      '^tests/',
-      'Tests import the code, never the reverse.',
+      'client-knows-the-document-alone',
+      '^clients/[^/]+/src/',
+      '^(?!clients/[^/]+/src/)',
+      'A client knows the API by its document alone, and runs wherever there is fetch: no packages, no node:.',
+    ),
+    upward(
+      'services-know-no-users',
+      '^(services|infra)/',
+      '^(tests|clients)/',
+      'Tests and clients use the services, never the reverse.',
     ),
     upward(
       'sockets-know-no-koa',
@@ -77,8 +83,8 @@ export default {
     upward(
       'projections-are-declared-alone',
       '^services/projector/projections/',
-      '^services/projector/(?!projections/)',
-      'A projection declares its joins; the engine runs them.',
+      '^(?!services/projector/projections/|shared/)',
+      'A projection declares its joins; the engine runs them. It is pure: no MongoDB, no Kafka, no Node.',
     ),
     upward(
       'engine-knows-no-kafka',
@@ -107,10 +113,16 @@ export default {
       to: { path: '^services/api/resources/', pathNot: '\\.test\\.ts$', reachable: false },
     },
     upward(
-      'projector-knows-no-operations',
+      'presenters-are-pure',
+      '^services/api/resources/.*presenter\\.ts$',
+      '^(?!services/api/resources/|shared/)',
+      'A document in, the contract out.',
+    ),
+    upward(
+      'projector-knows-no-http',
       '^services/projector/',
-      '^services/operations/',
-      'A projector follows the registry of generations; operators change it.',
+      '^services/(operations|api|cli|console)/|node_modules/(@koa|koa)/',
+      'A projector writes documents, and follows the registry of generations, which operators change.',
     ),
     upward(
       'facts-know-no-operation',
@@ -127,7 +139,7 @@ export default {
     upward(
       'operations-know-no-terminal',
       '^services/operations/',
-      '^services/(api|cli|console)/',
+      '^services/(api|cli|console)/|node_modules/(@koa|koa|@commander-js|commander)/',
       'Operations return values; the command line prints them, and the console shows them.',
     ),
     upward(
@@ -139,8 +151,8 @@ export default {
     upward(
       'api-knows-no-kafka',
       '^(services/api|shared/(store|control|documents|runtime|pages))/',
-      '^shared/kafka/',
-      'kafka/ holds the client, the codecs, the topics, the format of records and the patch of kafkajs.',
+      '^(shared/kafka|services/(projector|cli))/|node_modules/kafkajs/',
+      'The API serves documents: it knows neither the projector nor Kafka. kafka/ holds the client, codecs and topics.',
     ),
   ],
   options: {
