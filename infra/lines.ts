@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 
 /** `npm run lines`: the lines of the tracked files by area, and the lines of test to a line of production. */
 const areas: [name: string, files: RegExp][] = [
@@ -10,8 +10,11 @@ const areas: [name: string, files: RegExp][] = [
   ['tooling', /^(infra\/|[^/]+\.(mjs|yml)$)/],
 ];
 
+/** A link has no lines of its own. */
 const isWritten = (path: string) =>
-  /\.(ts|mjs|css|sh|md|ya?ml|tpl)$/.test(path) && !/\/generated\//.test(path);
+  /\.(ts|mjs|css|sh|md|ya?ml|tpl)$/.test(path) &&
+  !/\/generated\//.test(path) &&
+  !lstatSync(path).isSymbolicLink();
 const areaOf = (path: string) => areas.find(([, files]) => files.test(path))?.[0];
 
 const lines = new Map(areas.map(([name]) => [name, 0]));
