@@ -4,12 +4,25 @@ import { dirname, join } from 'node:path';
 import { pagesWithTables, settingVariables, withTables } from '../../infra/docs-tables/tables.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
 import { parseArguments } from '../../services/cli/command.ts';
-import { codesIn, proseOf, readPages, type Page } from './read-pages.ts';
 
+type Page = { path: string; text: string };
+
+/** README.md, CHANGELOG.md and every page of docs/, in the order of their paths. */
 let pages: Page[] = [];
 beforeAll(async () => {
-  pages = await readPages();
+  const paths = ['README.md', 'CHANGELOG.md', ...(await Array.fromAsync(glob('docs/**/*.md')))];
+  pages = await Promise.all(paths.sort().map(async (path) => ({ path, text: await readFile(path, 'utf8') })));
 });
+const textOf = (wanted: string) => pages.find(({ path }) => path === wanted)?.text ?? '';
+
+const fence = /^ *```[^]*?^ *```$/gm;
+
+/** The text of a page without its blocks of code. */
+const proseOf = ({ text }: Page): string => text.replace(fence, '');
+
+/** The texts in backticks in the prose of a page. */
+const codesIn = (page: Page): string[] =>
+  [...proseOf(page).matchAll(/`([^`\n]+)`/g)].map(([, code]) => String(code));
 
 /** `<page>: <what>` for everything that the pages hold and that fails. */
 const failures = (all: (page: Page) => string[], isRight: (what: string) => boolean) =>
@@ -88,8 +101,7 @@ describe('the tree of the README', () => {
   beforeAll(async () => {
     for await (const path of glob('{clients,infra,services,shared,tests}/**/*.{ts,mjs,sh,css}'))
       if (!/node_modules|\/generated\//.test(path)) folders.add(`${dirname(path)}/`);
-    const readme = pages.find(({ path }) => path === 'README.md')?.text ?? '';
-    lines = group(/^((?:[a-z-]+\/)+(?:\*\*)?) +\S/gm, readme);
+    lines = group(/^((?:[a-z-]+\/)+(?:\*\*)?) +\S/gm, textOf('README.md'));
   });
 
   it('has only folders that exist', () => {
@@ -105,7 +117,7 @@ describe('the tree of the README', () => {
   });
 
   it('leaves the folders of tests/ to contributing.md, which names each', () => {
-    const { text = '' } = pages.find(({ path }) => path === 'docs/contributing.md') ?? {};
+    const text = textOf('docs/contributing.md');
     const ofTests = [...folders].flatMap((folder) => folder.match(/^tests\/[a-z-]+/) ?? []);
     expect(ofTests.filter((folder) => !text.includes(folder))).toEqual([]);
   });
@@ -113,7 +125,7 @@ describe('the tree of the README', () => {
 
 it('both pages on paging name every list', () => {
   for (const path of ['docs/guides/paging.md', 'docs/internals/paging.md']) {
-    const { text = '' } = pages.find((page) => page.path === path) ?? {};
+    const text = textOf(path);
     const lists = createRoutes({ now: () => new Date(), brand: '' })
       .filter(({ query }) => 'startingAfter' in query.shape)
       .map((route) => `\`${route.path.replace(':id', '{id}')}\``);
@@ -185,11 +197,7 @@ it('environment variables, in backticks or set in a command, are settings', () =
 });
 
 it('the README has 120 lines at most', () => {
-  const lines =
-    pages
-      .find(({ path }) => path === 'README.md')
-      ?.text.trimEnd()
-      .split('\n') ?? [];
-  expect(lines.length).toBeGreaterThan(0);
+  const lines = textOf('README.md').trimEnd().split('\n');
+  expect(lines.length).toBeGreaterThan(1);
   expect(lines.length).toBeLessThanOrEqual(120);
 });

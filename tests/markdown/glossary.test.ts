@@ -66,16 +66,14 @@ const findRetired = ({ path, text }: Source): string[] =>
 
 let sources: Source[] = [];
 beforeAll(async () => {
-  const paths = [];
-  for await (const path of glob([
+  const all = glob([
     '*.{md,mjs,ts}',
     'openapi.json',
     '{clients,docs,infra,services,shared,tests}/**/*.{ts,mjs,md,css,sh,yaml}',
-  ]))
-    if (!/node_modules|\/generated\/|typescript\/package\/|glossary\.test\.ts$/.test(path)) paths.push(path);
-  sources = await Promise.all(
-    paths.sort().map(async (path) => ({ path, text: await readFile(path, 'utf8') })),
-  );
+  ]);
+  const excluded = /node_modules|\/generated\/|typescript\/package\/|glossary\.test\.ts$/;
+  const paths = (await Array.fromAsync(all)).filter((path) => !excluded.test(path)).sort();
+  sources = await Promise.all(paths.map(async (path) => ({ path, text: await readFile(path, 'utf8') })));
 });
 
 test('no file has a retired word', () => {
