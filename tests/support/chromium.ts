@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { chromium, type Browser } from 'playwright-core';
-import { aptInstall } from '../../infra/dev-servers/native/prerequisites.ts';
-import { step } from '../../infra/dev-servers/native/progress.ts';
+import { requireTools, type Tool } from '../../infra/dev-servers/native/prerequisites.ts';
 
 const executablePath = '/usr/bin/chromium';
 
@@ -17,20 +16,14 @@ const flags = [
   '--disable-sync',
 ];
 
+const tool: Tool = {
+  what: `Chromium at ${executablePath}`,
+  package: 'chromium',
+  present: async () => existsSync(executablePath),
+};
+
 /** Debian's Chromium, with a fresh profile. Installs the package first if it is absent. */
 export async function startChromium(): Promise<Browser> {
-  if (!existsSync(executablePath)) await install();
+  await requireTools((line) => process.stdout.write(`${line}\n`), 'the test', [tool]);
   return chromium.launch({ executablePath, args: flags });
-}
-
-async function install(): Promise<void> {
-  const say = (line: string) => process.stdout.write(`${line}\n`);
-  try {
-    await step(say, 'Debian package chromium: installing', () => aptInstall(['chromium']));
-  } catch (error) {
-    throw new Error(
-      `needs Chromium at ${executablePath}, and installing it failed: install Debian's package chromium, or run on Debian as root`,
-      { cause: error },
-    );
-  }
 }

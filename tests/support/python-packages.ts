@@ -28,20 +28,10 @@ export async function installPythonPackages(
   // Parts of them are compiled for one version of Python.
   const tag = await mustRun('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
   const folder = join(cacheDir(), `${name}-${tag.trim()}`);
+  const options = ['--disable-pip-version-check', '--no-input', '--quiet'];
   await installedOnce(folder, async (partial) => {
-    await step(report, `${name}: installing from PyPI`, () => pipInstall(partial, packages));
+    const install = ['-m', 'pip', 'install', ...options, '--target', partial, ...packages];
+    await step(report, `${name}: installing from PyPI`, () => mustRun('python3', install));
   });
   return { folder, env: { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' } };
-}
-
-async function pipInstall(folder: string, packages: string[]): Promise<void> {
-  const options = ['--disable-pip-version-check', '--no-input', '--quiet', '--target', folder];
-  try {
-    await mustRun('python3', ['-m', 'pip', 'install', ...options, ...packages]);
-  } catch (error) {
-    throw new Error(
-      `${packages.join(', ')} could not be installed: they come from PyPI, or from the mirror that PIP_INDEX_URL names.`,
-      { cause: error },
-    );
-  }
 }
