@@ -1,18 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 
-/** The databases of a deployment on the MongoDB of the test run, under a name that no other test has. */
-export async function openDatabases() {
-  const mongo = new MongoClient(process.env.MONGODB_URL ?? '', { monitorCommands: true });
+/** The databases of a deployment, under a name that no other test has; by default on the MongoDB of the test run. */
+export async function openDatabases(url = process.env.MONGODB_URL ?? '') {
+  const mongo = new MongoClient(url, { monitorCommands: true });
   const name = `t${randomBytes(5).toString('hex')}`;
-  const [control, database] = [mongo.db(name), mongo.db(`${name}_g1`)];
   return {
     mongo,
-    control,
-    database,
+    name,
+    control: mongo.db(name),
+    database: mongo.db(`${name}_g1`),
     close: async () => {
-      await Promise.all([control.dropDatabase(), database.dropDatabase()]);
-      await mongo.close();
+      const databases = [name, ...[1, 2, 3, 4].map((number) => `${name}_g${number}`)];
+      try {
+        for (const database of databases) await mongo.db(database).dropDatabase({ timeoutMS: 60_000 });
+      } finally {
+        await mongo.close();
+      }
     },
   };
 }

@@ -1,6 +1,4 @@
-import { randomBytes } from 'node:crypto';
 import { Kafka, logLevel } from 'kafkajs';
-import { MongoClient } from 'mongodb';
 import { pino, type Logger } from 'pino';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
@@ -9,6 +7,7 @@ import { createKafka } from '../../shared/kafka/client.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { startProjector } from '../../services/projector/projector.ts';
 import { createMongo } from '../../shared/store/connection.ts';
+import { openDatabases } from './databases.ts';
 import { logEnds, reached } from './progress.ts';
 
 /** The addresses of a Kafka and a store, as the services' environment variables. */
@@ -19,7 +18,8 @@ export type Servers = { KAFKA_BROKERS?: string; MONGODB_URL?: string };
  * unless the test passes others.
  */
 export async function createTestEnvironment(partitions = 3, servers: Servers = process.env) {
-  const name = `t${randomBytes(5).toString('hex')}`;
+  const databases = await openDatabases(servers.MONGODB_URL);
+  const { name } = databases;
   const environment = {
     KAFKA_BROKERS: servers.KAFKA_BROKERS,
     MONGODB_URL: servers.MONGODB_URL,
@@ -37,25 +37,19 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
   const producer = kafka.producer({ allowAutoTopicCreation: false });
   await Promise.all([admin.connect(), producer.connect()]);
   await createTopics(admin, config.TOPIC_PREFIX, { partitions: partitions });
-  const mongo = new MongoClient(config.MONGODB_URL);
-  const topics = topicsOf(config.TOPIC_PREFIX);
   return {
-    name,
+    ...databases,
     environment,
     config,
-    topics,
+    topics: topicsOf(config.TOPIC_PREFIX),
     kafka,
     admin,
     producer,
-    mongo,
-    control: mongo.db(name),
-    database: mongo.db(`${name}_g1`),
     close: async () => {
-      const databases = [name, ...[1, 2, 3, 4].map((number) => `${name}_g${number}`)];
       try {
-        for (const database of databases) await mongo.db(database).dropDatabase({ timeoutMS: 60_000 });
+        await databases.close();
       } finally {
-        await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
+        await Promise.all([admin.disconnect(), producer.disconnect()]);
       }
     },
   };
