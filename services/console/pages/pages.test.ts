@@ -168,10 +168,12 @@ test('a switch is not offered while Kafka is away', async () => {
   expect(page).not.toContain('rebuild rollback');
 });
 
-test('a promotion is one row of the history', async () => {
+test('a promotion is one row of the history, which shows the latest 20 changes', async () => {
   const about = facts([own(1, 'standby'), own(2, 'active')]);
   const change = { at: now, by: 'ann', why: 'a promotion' };
+  const earlier = Array.from({ length: 20 }, (_, index) => ({ generation: 3, why: `start ${index}` }));
   const history = [
+    ...earlier.map((one) => ({ ...change, ...one, from: null, to: 'building' }) as const),
     { ...change, generation: 1, from: 'active', to: 'standby' } as const,
     { ...change, generation: 2, from: 'ready', to: 'active' } as const,
   ];
@@ -179,7 +181,9 @@ test('a promotion is one row of the history', async () => {
     ...about,
     registry: about.registry && { ...about.registry, history },
   });
-  expect(page.match(/<tr>/g)).toHaveLength(2);
+  const reasons = [...text(page).matchAll(/ ann (a promotion|start \d+)/g)].map(([, why]) => why);
+  expect(reasons).toHaveLength(20);
+  expect(reasons.slice(0, 2)).toEqual(['a promotion', 'start 19']);
   expect(text(page)).toContain('1: active → standby 2: ready → active ann a promotion');
 });
 
