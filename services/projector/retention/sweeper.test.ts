@@ -1,3 +1,4 @@
+import { sweep, type SweepDeps } from './sweep.ts';
 import { ownsSweep } from './sweeper.ts';
 
 it.each([
@@ -6,4 +7,23 @@ it.each([
   ['partition 0 of another topic', 'tags', 0, false],
 ])('the member of a group that has started %s sweeps: %s/%i', (_, topic, partition, owns) => {
   expect(ownsSweep([{ topic: `support.${topic}`, partition }], 'support.')).toBe(owns);
+});
+
+test('a channel with more pages than one turn has is read on after the last of them', async () => {
+  const keys: string[] = [];
+  const sweepStore = {
+    readOrphans: async () => [],
+    readChannels: async (after: string) => (after === '' ? [{ id: 'chan_1', orgId: 'org_1' }] : []),
+    readRetention: async () => 30,
+    readConversations: async (_: unknown, after: string) => {
+      keys.push(after);
+      return keys.length < 30 ? [{ key: `${keys.length}`, updatedAt: new Date() }] : [];
+    },
+    readExpiredMessages: async () => [],
+  };
+  const store = { write: async () => ({ conflicted: new Set() }) };
+  const deps = { store, sweepStore, asOf: new Date(0), now: () => new Date(), tombstoneDays: 30 };
+  const { signal } = new AbortController();
+  await sweep({ ...deps, signal, isComplete: true } as unknown as SweepDeps);
+  expect(keys).toEqual(['', ...Array.from({ length: 29 }, (_, index) => `${index + 1}`)]);
 });
