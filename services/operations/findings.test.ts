@@ -174,7 +174,8 @@ test('a lag for which Kafka keeps tombstones prevents nothing, and no option wai
     const given = beside(own(2, 'standby', { generation: lag(hours) }), keptFor(168));
     return blocking(findings(given, ['--accept-older']), 2, 'rollback').map(({ name }) => name);
   };
-  expect([prevented(150), prevented(168)]).toEqual([[], ['tombstones']]);
+  // The longest lag may be a tenth longer than the recorded one.
+  expect([prevented(152), prevented(153)]).toEqual([[], ['tombstones']]);
 });
 
 test('an option waives the findings that name it, and no others', () => {

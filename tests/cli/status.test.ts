@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import { AggregationCursor, MongoServerError, type Document } from 'mongodb';
 import { kinds } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
@@ -30,6 +30,16 @@ test('the topics that the CLI creates keep tombstones for a week; a status warns
 });
 
 describe('the work of the store for a status', () => {
+  test('is given up if MongoDB takes too long to find missing tickets, and then the rest is shown', async () => {
+    const failingBy = (code: number) => {
+      const ended = new MongoServerError({ message: 'ended', code });
+      jest.spyOn(AggregationCursor.prototype, 'toArray').mockRejectedValueOnce(ended);
+      return readCounts(testEnvironment.database);
+    };
+    expect((await failingBy(50)).pending).toEqual({ conversations: 0, tickets: null });
+    await expect(failingBy(13)).rejects.toThrow('ended');
+  });
+
   test('does not grow with its collections: it estimates, or it counts within a bound', async () => {
     const { admin, config, control, kafka, name, topics } = testEnvironment;
     const log = createLogClient(kafka);
