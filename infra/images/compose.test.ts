@@ -13,6 +13,7 @@ type Service = {
   ports?: string[];
   entrypoint?: string[];
   volumes?: string[];
+  environment?: Record<string, string>;
 };
 const text = readFileSync('docker-compose.yml', 'utf8');
 const { services } = parse(text, { merge: true }) as { services: Record<string, Service> };
@@ -44,6 +45,10 @@ test('the images have exact versions, and the images and the entrypoint are thos
 test('Compose waits for longer than a service needs to stop', () => {
   for (const name of ['api', 'replica', 'projector'])
     expect([name, parseInt(services[name]?.stop_grace_period ?? '0')]).toEqual([name, 35]);
+});
+
+test('a restart after a promotion moves the projector to no other generation', () => {
+  expect(services.projector?.environment?.GENERATION).toBe('${GENERATION:-1}');
 });
 
 test('the mounted configuration files exist', () => {

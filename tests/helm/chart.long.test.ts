@@ -126,6 +126,19 @@ test('no peer may reach the admin port if none is named', async () => {
   expect(JSON.stringify(policies)).not.toContain('admin');
 });
 
+test('every pod may reach MongoDB and the collector, and only the stores that it uses', async () => {
+  const policies = (await render(required)).filter(({ kind }) => kind === 'NetworkPolicy');
+  const ports = policies.map(({ metadata, spec }) => {
+    const [, { ports: stores }] = spec?.egress as [unknown, { ports: { port: number }[] }];
+    return [metadata.name, stores.map(({ port }) => port)];
+  });
+  expect(Object.fromEntries(ports)).toEqual({
+    'support-projector': [27017, 9092, 9093, 4318],
+    'support-api': [27017, 6379, 4318],
+    'support-cli': [27017, 9092, 9093, 4318],
+  });
+});
+
 test('a changed setting or secret restarts the pods that read it, and no others', async () => {
   const checksums = async (values: Values) =>
     Object.fromEntries(
