@@ -119,7 +119,7 @@ async function checkMongo(
   config: { MONGODB_URL: string; DATABASE_NAME: string },
   use: (control: Db, database: Db) => Promise<unknown>,
 ): Promise<number> {
-  // A projector begins with generation 1 where there is none.
+  // A projector begins with generation 1 if no other is active.
   let active = 1;
   const answers = await line('MongoDB', () =>
     withMongo(context, config, async ({ control }) => {

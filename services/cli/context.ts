@@ -99,7 +99,7 @@ export async function withKafka<T>(
 
 type MongoConfig = { MONGODB_URL: string; DATABASE_NAME: string; OPERATOR?: string | undefined };
 
-/** What a verb on MongoDB gets. */
+/** The dependencies of a verb on MongoDB. */
 export type MongoDeps<C extends MongoConfig> = {
   mongo: MongoClient;
   control: Db;

@@ -52,7 +52,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
   };
   const close = async () => void (await Promise.all(Object.values(readings).map(({ end }) => end())));
   const renderWithDeadline = createRenderWithDeadline();
-  /** Renders what is read for one client alone. */
+  /** Renders content for one client, which no reading holds. */
   const render = (work: () => Promise<Html>) => renderWithDeadline(() => connected(work));
   return { ...readings, deps, render, commands: commandsIn[config.DEPLOYMENT], close };
 }

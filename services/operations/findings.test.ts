@@ -48,6 +48,12 @@ test.each<[string, Facts, string[], string]>([
     ['topics bad'],
     'Not well: topics are gone, and their applied records with them: tags. Do not create',
   ],
+  [
+    'a topic that is gone, for long',
+    alone({ ...silent, partitions: [{ ...partitionFacts, applied: 1 }] }, kafka({ missing: ['tags'] })),
+    ['topics bad', 'projectors bad'],
+    'Not well: topics are gone',
+  ],
   ['a wrong TOPIC_PREFIX', alone({}, misnamed), ['topics attention'], attention],
   ['no replica', alone({}, { replicas: [] }), ['api bad'], 'Not well: no API replica is live.'],
   ['Kafka away', alone({}, away), ['kafka bad'], 'Not well: Kafka (KAFKA_BROKERS): no.'],

@@ -105,13 +105,14 @@ export const findingsOf = (all: Finding[], { generation: { number, state } }: Ge
       generation === number && !(state === 'standby' && blocks.length === 1 && blocks[0] === 'promote'),
   );
 
-/** The findings without those that follow from others: without projectors, or without Kafka, a generation has to lag. */
+/** The findings without those that follow from others: without projectors, Kafka or a topic, a generation has to lag. */
 export function causes(all: Finding[]): Finding[] {
   const isKafkaAway = all.some(({ name }) => name === 'kafka');
+  const isLogAway = isKafkaAway || all.some(({ name, severity }) => name === 'topics' && severity === 'bad');
   const stopped = new Set(all.flatMap((one) => (one.name === 'projectors' ? one.generation : [])));
   return all.filter(({ name, generation, remedy }) => {
     if (name === 'lag') return !isKafkaAway && !stopped.has(generation);
-    return name !== 'projectors' || remedy !== null || !isKafkaAway;
+    return name !== 'projectors' || remedy !== null || !isLogAway;
   });
 }
 

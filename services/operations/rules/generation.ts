@@ -12,6 +12,7 @@ import { byLag } from '../partitions.ts';
 import { followsWithinSeconds, lagText } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
 import { everyStep, switches, type Judged, type Rule } from './rule.ts';
+import { lostTopics } from './system.ts';
 
 export const generationRules = {
   dropping: {
@@ -197,6 +198,9 @@ function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Jud
 /** Projectors that save nothing still run if their group has members. If its coordinator does not answer, that is unknown. */
 function whySilent({ kafka }: Facts, own: GenerationFacts, savedAt: Date, restart: string): Judged | string {
   const since = savedAt.toISOString();
+  // The Kafka client leaves its group while a topic is missing, so the group does not tell whether projectors run.
+  if (lostTopics(kafka, [own]).length > 0)
+    return `no progress has been saved since ${since}, because topics are gone`;
   const members = kafka.members.get(own.generation.number);
   if (!members)
     return kafka.problem === null

@@ -11,7 +11,7 @@ export const switches: readonly Step[] = ['promote', 'rollback'];
 /** `bad`: customers get old data, or none. `attention`: they do not, yet. `progress`: as it should be at this stage. */
 export type Severity = 'bad' | 'attention' | 'progress';
 
-/** What a rule says of a finding, besides the severity and the steps of the rule itself. */
+/** A finding of a rule, which takes the rest from the rule. */
 export type Judged = {
   text: string;
   remedy?: string | null;

@@ -3,7 +3,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import type { Commands } from '../deployment.ts';
-import { deadLettersMax, type Facts } from '../facts.ts';
+import { deadLettersMax, type Facts, type GenerationFacts } from '../facts.ts';
 import { everyStep, switches, type Judged, type Rule } from './rule.ts';
 
 export const systemRules = {
@@ -71,25 +71,27 @@ export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | '
   return first ? `${first}: its log cannot be read, because no leader answers${more}` : null;
 }
 
+/** The missing topics whose records were applied. */
+export function lostTopics({ missing }: Facts['kafka'], generations: GenerationFacts[]): string[] {
+  const applied = generations.flatMap(({ partitions }) => partitions.filter((one) => one.applied > 0));
+  const topics = new Set(applied.map(({ topic }) => topic));
+  return missing.filter((topic) => topics.has(topic));
+}
+
 /** A topic whose records were applied cannot be replaced by an empty one: its log, and every rebuild, would lack them. */
 function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (Judged | string)[] {
   const { missing, otherPrefixes } = kafka;
   if (otherPrefixes.length > 0)
     return [`TOPIC_PREFIX: no topic has it; all topics exist with ${otherPrefixes.join(', ')}`];
-  const applied = new Set(
-    generations
-      .flatMap(({ partitions }) => partitions.filter((one) => one.applied > 0))
-      .map((one) => one.topic),
-  );
   const found: Judged[] = [];
-  const lost = missing.filter((topic) => applied.has(topic));
+  const lost = lostTopics(kafka, generations);
   if (lost.length > 0)
     found.push({
       text: `topics are gone, and their applied records with them: ${lost.join(', ')}. Do not create them again: restore them from a backup of Kafka`,
       severity: 'bad',
       blocks: everyStep,
     });
-  const never = missing.filter((topic) => !applied.has(topic));
+  const never = missing.filter((topic) => !lost.includes(topic));
   if (never.length > 0)
     found.push({ text: `missing topics: ${never.join(', ')}`, remedy: `${cli} topics create` });
   return found;
