@@ -92,6 +92,17 @@ const pauseOrResume: LiveChange = ({ random, organizations }, at) => {
   return [change(channel, { ...patch, updatedAt: instant }, at)];
 };
 
+/** Connected mailboxes sync regularly: without a sync they would count as stalled after six hours. */
+const syncMailboxes: LiveChange = ({ organizations }, at) =>
+  organizations
+    .flatMap(({ channels }) => channels)
+    .flatMap((channel) => {
+      const { state } = channel;
+      if (state.type !== 'email' || !state.email.connection) return [];
+      const connection = { ...state.email.connection, lastSyncedAt: at.toISOString() };
+      return [change(channel, { email: { ...state.email, connection } }, at)];
+    });
+
 /** The changes, each with the number of times that it happens among the others. */
 const weights: [LiveChange, number][] = [
   [newTicket, 8],
@@ -102,6 +113,7 @@ const weights: [LiveChange, number][] = [
   [renameContact, 2],
   [recolorTopic, 1],
   [pauseOrResume, 1],
+  [syncMailboxes, 1],
 ];
 const weighted = weights.flatMap(([make, weight]) => Array<LiveChange>(weight).fill(make));
 

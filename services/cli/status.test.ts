@@ -81,6 +81,6 @@ it('lists the partitions that lag, and all of them on request', () => {
 it('says that the lag of a partition without a leader is unknown', () => {
   const partitions = [{ ...partition(null, 40), cause: 'unreadable' as const }];
   expect(renderStatus(status(partitions), counts)).toMatch(
-    /^support.tags\/1 +7 +9 +unknown +0 +40 s +the end of a log/m,
+    /^support.tags\/1 +7 +9 +unknown +0 +40 s +a log cannot be read/m,
   );
 });
