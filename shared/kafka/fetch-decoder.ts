@@ -121,17 +121,27 @@ function decodePartition(
   const from = Number(requested.find((item) => item.partition === partition)?.fetchOffset ?? 0);
   // The messages are already filtered, so kafkajs must not filter them again.
   const found = { partition, highWatermark, abortedTransactions: [] as [], preferredReadReplica };
+  const failing = (error: string) => ({
+    ...found,
+    errorCode: 0,
+    messages: [{ offset: String(from), error }],
+  });
   const error = readErrors.get(errorCode);
-  if (error !== undefined) return { ...found, errorCode: 0, messages: [{ offset: String(from), error }] };
-  return { ...found, errorCode, messages: messagesOf(splitBatches(records, from), aborted) };
+  if (error !== undefined) return failing(error);
+  try {
+    return { ...found, errorCode, messages: messagesOf(splitBatches(records, from), aborted) };
+  } catch {
+    // A control batch that cannot be read: whether it ends an aborted transaction is unknown.
+    return failing('CORRUPT_MESSAGE');
+  }
 }
 
 /** The bytes of an offset and a length, which precede every batch, and of the fields up to the format. */
 const frameBytes = 17;
 
 /**
- * Splits the bytes of a partition into batches, and frames of other formats, each of one offset. If a frame cannot be read, the rest of the bytes counts
- * as one batch, which cannot be decoded and spans one offset.
+ * Splits the bytes of a partition into batches, and frames of other formats, each of one offset. If a frame cannot be
+ * read, the rest of the bytes counts as one batch, which cannot be decoded and spans one offset.
  */
 function splitBatches(response: Buffer, from: number): RawBatch[] {
   const bytes = copyOfWholeBatches(response);

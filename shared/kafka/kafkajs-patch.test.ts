@@ -216,6 +216,19 @@ describe('a fetch response', () => {
     },
   );
 
+  test('with a control batch that cannot be read delivers an error of its partition, and the other partitions', async () => {
+    const damaged = batchBytes(marker(5, 1, 'abort'));
+    // The length of the record, which its fields exceed.
+    damaged.writeInt8(2, 61);
+    const [broken, read] = await fetched(
+      5,
+      { partition: 0, bytes: damaged },
+      { partition: 1, bytes: batchBytes(data(5, 1)) },
+    );
+    expect(broken?.messages).toEqual([{ offset: '5', error: 'CORRUPT_MESSAGE' }]);
+    expect(read?.messages.map(({ offset }) => offset)).toEqual(['5']);
+  });
+
   test('that rejects an offset is an error, as in kafkajs', async () => {
     const refused = fetched(5, { errorCode: 1, bytes: Buffer.alloc(0) });
     await expect(refused).rejects.toMatchObject({

@@ -1,5 +1,6 @@
 import kafkajs, { type Kafka } from 'kafkajs';
 import {
+  failureAt,
   mergeTopics,
   readMetadata,
   throwUnlessRetriable,
@@ -71,7 +72,12 @@ export function createLogClient(kafka: Kafka) {
           }),
         );
       const found: TopicMetadata[] = [];
-      await askAll(async (broker) => void found.push(...(await readMetadata(broker, topics))));
+      await askAll(async (broker, nodeId) => {
+        const known = await readMetadata(broker, topics);
+        const failure = failureAt(known);
+        if (failure) failed.set(nodeId, failure);
+        found.push(...known);
+      });
       const noBroker = new kafkajs.KafkaJSConnectionError('the brokers report no live broker');
       if (failed.size === brokers.length) throw ([...failed.values()][0] as Error | undefined) ?? noBroker;
       const { leaders, topicIds } = mergeTopics(found);

@@ -1,4 +1,4 @@
-import { decodeResponse, mergeTopics, type TopicMetadata } from './metadata.ts';
+import { decodeResponse, failureAt, mergeTopics, type TopicMetadata } from './metadata.ts';
 
 const int = (bytes: number, value = 0) => {
   const buffer = Buffer.alloc(bytes);
@@ -95,6 +95,11 @@ describe('the metadata of several brokers', () => {
     ['at which a broker has failed', -1],
   ])('leaves out a topic %s', (_, errorCode) => {
     expect(merge(topic([], { errorCode }), topic([[1, 0]]))).toEqual({ leaders: { 't/0': 1 }, topicIds });
+  });
+
+  it('has a failure if the broker failed at a topic, of which it may be the only one to know a partition', () => {
+    expect(failureAt([topic([]), topic([], { errorCode: 3 })])).toBeNull();
+    expect(failureAt([topic([]), topic([], { errorCode: -1 })])).toMatchObject({ type: 'UNKNOWN' });
   });
 
   it('is rejected if the user may not read a topic', () => {

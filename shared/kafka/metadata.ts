@@ -58,6 +58,12 @@ export function throwUnlessRetriable(errorCode: number): void {
   if (!error.retriable) throw error;
 }
 
+/** The error of a broker that has failed at a topic: it may be the only one that knows a partition of it. */
+export const failureAt = (topics: Pick<TopicMetadata, 'errorCode'>[]): Error | null =>
+  topics.some(({ errorCode }) => errorCode === unknownServerError)
+    ? createErrorFromCode(unknownServerError)
+    : null;
+
 /** The Metadata request in the first usable version whose response has topic ids (Kafka 2.8 and later). */
 const apiKey = 3;
 const apiVersion = 11;
