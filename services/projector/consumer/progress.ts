@@ -22,15 +22,17 @@ export type Snapshot = {
 export const takeSnapshot = (
   workers: Pick<
     PartitionWorker,
-    'topic' | 'partition' | 'position' | 'fetchError' | 'progressCount' | 'delay'
+    'topic' | 'partition' | 'position' | 'nextFetchOffset' | 'fetchError' | 'progressCount' | 'delay'
   >[],
   ends: ReadonlyMap<string, Pick<LogOffsets, 'end' | 'stable'>> = new Map(),
 ): Snapshot[] =>
-  workers.flatMap(({ topic, partition, position, fetchError, progressCount, delay }) => {
+  workers.flatMap(({ topic, partition, position, nextFetchOffset, fetchError, progressCount, delay }) => {
     if (position === null) return [];
     const log = ends.get(partitionKey({ topic, partition }));
     const isHeld = log !== undefined && position >= log.stable && log.stable < log.end;
-    const cause = isHeld ? 'open_transaction' : fetchError ? 'unreadable' : delay();
+    // Records that were fetched before the error wait for another reason.
+    const isUnread = fetchError !== null && position === nextFetchOffset;
+    const cause = isHeld ? 'open_transaction' : isUnread ? 'unreadable' : delay();
     return [{ topic, partition, position, progressCount, cause }];
   });
 
