@@ -41,20 +41,26 @@ test.each<[string, Facts, string[], string]>([
   ['tombstones kept for less', alone({}, keptFor(71)), ['topics attention'], attention],
   ['a topic that is not compacted', alone({}, keptFor(72, 'delete')), ['topics attention'], attention],
   ['unknown settings of a topic', alone({}, keptFor(72, null)), ['topics attention'], attention],
-  ['a missing topic', alone({}, kafka({ missing: ['tags'] })), ['topics attention'], attention],
+  ['a missing topic', alone({}, kafka({ missing: ['tags'] })), ['missing attention'], attention],
+  [
+    'a missing topic, for long',
+    alone(silent, kafka({ missing: ['tags'] })),
+    ['projectors bad', 'missing attention'],
+    'Not well: no progress has been saved since 2026-11-24T11:59:29.000Z, because topics are missing.',
+  ],
   [
     'a topic that is gone with applied records',
     alone({ partitions: [{ ...partitionFacts, applied: 1 }] }, kafka({ missing: ['tags'] })),
-    ['topics bad'],
+    ['missing bad'],
     'Not well: topics are gone, and their applied records with them: tags. Do not create',
   ],
   [
     'a topic that is gone, for long',
     alone({ ...silent, partitions: [{ ...partitionFacts, applied: 1 }] }, kafka({ missing: ['tags'] })),
-    ['topics bad', 'projectors bad'],
+    ['missing bad', 'projectors bad'],
     'Not well: topics are gone',
   ],
-  ['a wrong TOPIC_PREFIX', alone({}, misnamed), ['topics attention'], attention],
+  ['a wrong TOPIC_PREFIX', alone({}, misnamed), ['missing attention'], attention],
   ['no replica', alone({}, { replicas: [] }), ['api bad'], 'Not well: no API replica is live.'],
   ['Kafka away', alone({}, away), ['kafka bad'], 'Not well: Kafka (KAFKA_BROKERS): no.'],
   ['a lag of 9 s', alone({ lagSeconds: 9 }), [], well],
@@ -90,7 +96,7 @@ test('a number that was counted to its limit says so, and the first partition wi
   expect(rejects?.text).toContain('it has 10,000 dead letters or more that the active generation does not');
   const log = { partitions: ['t/1', 't/0'], ends: new Map(), topicIds: new Map(), unreachable: [] };
   expect(texts(kafka({ log }))).toEqual([
-    't/0: its log cannot be read, because no leader answers (2 partitions have none)',
+    't/0: its log cannot be read, because no leader answers, or it reports an error (2 partitions have none)',
   ]);
 });
 

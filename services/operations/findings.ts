@@ -108,7 +108,7 @@ export const findingsOf = (all: Finding[], { generation: { number, state } }: Ge
 /** The findings without those that follow from others: without projectors, Kafka or a topic, a generation has to lag. */
 export function causes(all: Finding[]): Finding[] {
   const isKafkaAway = all.some(({ name }) => name === 'kafka');
-  const isLogAway = isKafkaAway || all.some(({ name, severity }) => name === 'topics' && severity === 'bad');
+  const isLogAway = isKafkaAway || all.some(({ name, severity }) => name === 'missing' && severity === 'bad');
   const stopped = new Set(all.flatMap((one) => (one.name === 'projectors' ? one.generation : [])));
   return all.filter(({ name, generation, remedy }) => {
     if (name === 'lag') return !isKafkaAway && !stopped.has(generation);

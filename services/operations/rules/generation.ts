@@ -12,7 +12,6 @@ import { byLag } from '../partitions.ts';
 import { followsWithinSeconds, lagText } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
 import { everyStep, switches, type Judged, type Rule } from './rule.ts';
-import { lostTopics } from './system.ts';
 
 export const generationRules = {
   dropping: {
@@ -199,8 +198,8 @@ function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Jud
 function whySilent({ kafka }: Facts, own: GenerationFacts, savedAt: Date, restart: string): Judged | string {
   const since = savedAt.toISOString();
   // The Kafka client leaves its group while a topic is missing, so the group does not tell whether projectors run.
-  if (lostTopics(kafka, [own]).length > 0)
-    return `no progress has been saved since ${since}, because topics are gone`;
+  if (kafka.missing.length > 0 && kafka.otherPrefixes.length === 0)
+    return `no progress has been saved since ${since}, because topics are missing`;
   const members = kafka.members.get(own.generation.number);
   if (!members)
     return kafka.problem === null

@@ -3,7 +3,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import type { Commands } from '../deployment.ts';
-import { deadLettersMax, type Facts, type GenerationFacts } from '../facts.ts';
+import { deadLettersMax, type Facts } from '../facts.ts';
 import { everyStep, switches, type Judged, type Rule } from './rule.ts';
 
 export const systemRules = {
@@ -43,13 +43,16 @@ export const systemRules = {
     blocks: [],
     judge: ({ replicas }) => (replicas.length === 0 ? 'no API replica is live' : null),
   },
+  missing: {
+    severity: 'attention',
+    blocks: [],
+    judge: (facts, _, commands) => missingTopics(facts, commands),
+  },
   topics: {
     severity: 'attention',
     blocks: [],
-    judge: (facts, _, commands) => [
-      ...missingTopics(facts, commands),
-      ...topicWarnings(facts.kafka.settings ?? [], facts.rebuildDaysMax).map(({ text }) => text),
-    ],
+    judge: ({ kafka: { settings }, rebuildDaysMax }) =>
+      topicWarnings(settings ?? [], rebuildDaysMax).map(({ text }) => text),
   },
   'dead-letters': {
     severity: 'attention',
@@ -68,14 +71,9 @@ export const systemRules = {
 export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | 'ends'>): string | null {
   const [first, ...others] = partitions.filter((key) => !ends.has(key)).toSorted();
   const more = others.length > 0 ? ` (${others.length + 1} partitions have none)` : '';
-  return first ? `${first}: its log cannot be read, because no leader answers${more}` : null;
-}
-
-/** The missing topics whose records were applied. */
-export function lostTopics({ missing }: Facts['kafka'], generations: GenerationFacts[]): string[] {
-  const applied = generations.flatMap(({ partitions }) => partitions.filter((one) => one.applied > 0));
-  const topics = new Set(applied.map(({ topic }) => topic));
-  return missing.filter((topic) => topics.has(topic));
+  return first
+    ? `${first}: its log cannot be read, because no leader answers, or it reports an error${more}`
+    : null;
 }
 
 /** A topic whose records were applied cannot be replaced by an empty one: its log, and every rebuild, would lack them. */
@@ -84,7 +82,8 @@ function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (Judge
   if (otherPrefixes.length > 0)
     return [`TOPIC_PREFIX: no topic has it; all topics exist with ${otherPrefixes.join(', ')}`];
   const found: Judged[] = [];
-  const lost = lostTopics(kafka, generations);
+  const applied = generations.flatMap(({ partitions }) => partitions.filter((one) => one.applied > 0));
+  const lost = missing.filter((topic) => applied.some((one) => one.topic === topic));
   if (lost.length > 0)
     found.push({
       text: `topics are gone, and their applied records with them: ${lost.join(', ')}. Do not create them again: restore them from a backup of Kafka`,
