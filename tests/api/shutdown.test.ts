@@ -118,4 +118,10 @@ describe('during the shutdown delay', () => {
     }
     await child.stop('SIGKILL');
   });
+
+  it('ends, and the process exits with 0', async () => {
+    const child = await children.startServing({ SHUTDOWN_DELAY_SECONDS: '1' });
+    expect(await child.stop()).toBe(0);
+    expect(errorsOf(child)).toEqual([]);
+  });
 });

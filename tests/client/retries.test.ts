@@ -113,12 +113,13 @@ describe('a server that accepts a request and never completes its response', () 
   });
 
   test('does not receive the key at another path when it redirects', async () => {
-    const { client } = connect({ baseUrl });
+    const { client, asked } = connect({ baseUrl });
     expect(await failureOf(client.channels.list())).toMatchObject({
       name: 'ApiError',
       status: 302,
       code: null,
     });
+    expect(asked).toHaveLength(1);
     expect(paths).not.toContain('/elsewhere');
   });
 

@@ -41,6 +41,12 @@ describe('a message whose conversation is missing', () => {
     expect(await model.sweepAsOf(day(130))).toEqual({ conversations: 1, messages: 1 });
   });
 
+  test('is deleted if the conversation belongs to another organization', async () => {
+    await model.apply([channel(0), { ...conversation(0), orgId: 'org_2' }, message(0)], day(100));
+    expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
+    expect(await model.sweepAsOf(day(131))).toEqual(purged(0));
+  });
+
   test('is deleted 30 days after it arrived, if its conversation was swept before', async () => {
     // given a conversation that was swept before one of its messages arrived
     await model.apply([channel(), conversation(0)], day(10));
@@ -79,6 +85,9 @@ describe('a message whose conversation is missing', () => {
     // then the sweep ends, purges nothing, and comes to the message again after 30 days
     expect(await sweep({ ...deps, store: { ...model.store, write } })).toEqual(purged(0));
     expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(130) });
+    // and then, since MongoDB takes the refresh, it is an orphan no more
+    expect(await model.sweepAsOf(day(160))).toEqual(purged(0));
+    expect(await stored()).not.toHaveProperty('orphanedAt');
   });
 
   test('waits again while a dead letter may bring its conversation', async () => {

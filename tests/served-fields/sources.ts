@@ -38,6 +38,9 @@ const channel = (type: 'email' | 'chatbot' | 'form', own: Source[] = []): Source
 const isProvider = (variant: Variant, provider: string) =>
   at(variant, 'email', 'email.provider') === provider;
 
+/** No value of a response equals it: the response must not have the field. */
+const noField = undefined;
+
 /**
  * The sources of the fields that a response does not take from the same path of its own state, by the specification. The
  * first pattern that matches counts.
@@ -68,13 +71,23 @@ const sources: Partial<Record<Name, Source[]>> = {
   'messages.0': author,
   'messages.1': author,
   email: channel('email', [
-    [/^config\.connection$/, fixed(null)],
+    [/^config\.connection$/, (variant) => (isProvider(variant, 'forwarding') ? null : noField)],
+    [
+      /^config\.connection\.status$/,
+      (variant) =>
+        isProvider(variant, 'forwarding') ? noField : at(variant, 'email', 'email.connection.status'),
+    ],
     [
       /^config\.connection\.lastSyncedAt$/,
       (variant) =>
         isProvider(variant, 'microsoft') ? at(variant, 'email', 'email.connection.lastSyncedAt') : null,
     ],
     [/^config\.sendingDomain$/, (variant) => (isProvider(variant, 'forwarding') ? 'svc' : null)],
+    [
+      /^config\.sendingDomain\./,
+      (variant, rest) =>
+        isProvider(variant, 'forwarding') ? at(variant, 'email', `email.sendingDomain.${rest}`) : noField,
+    ],
   ]),
   chatbot: channel('chatbot'),
   form: channel('form', [[/^config\.routesTo\./, from('email')]]),

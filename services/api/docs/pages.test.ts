@@ -84,4 +84,7 @@ test('the search finds sections of the reference, the guides and the errors that
   expect(found('nothing has these words')).toEqual([]);
   expect(found('')).toEqual([]);
   expect(search('"><script>')).not.toContain('<script>');
+  // and the form and the section that they need are there
+  expect(pages.get('/docs')).toMatch(/<form role="search" action="\/support\/docs\/search">[^]*? name="q"/);
+  expect(pages.get('/docs/guides/exports')).toContain('id="the-recipe"');
 });

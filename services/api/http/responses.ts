@@ -43,6 +43,8 @@ export function cacheEncoded(content: Buffer): (encoding: Encoding) => Promise<B
   return (encoding) => {
     const encoded = cache.get(encoding) ?? encode(content, encoding);
     cache.set(encoding, encoded);
+    // If zlib has no memory, the next request tries again.
+    encoded.catch(() => cache.delete(encoding));
     return encoded;
   };
 }
