@@ -156,8 +156,7 @@ export default {
     ),
   ],
   options: {
-    doNotFollow: { path: 'node_modules' },
-    exclude: { path: 'clients/[^/]+/(dist|src/generated)' },
+    doNotFollow: { path: ['node_modules', '^clients/[^/]+/(dist|src/generated)/'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
   },

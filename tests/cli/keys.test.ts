@@ -7,14 +7,22 @@ import { runCli } from '../support/run-cli.ts';
 
 describe('keys', () => {
   let nowMs = 1_000;
-  const testStore = useOpened(() => startStore());
-  const replicas = [1, 2].map(() => useOpened(() => startApi(testStore, { nowMs: () => nowMs })));
+  const testStore = useOpened(async () => {
+    const opened = await startStore();
+    const options = { nowMs: () => nowMs };
+    const replicas = [await startApi(opened, options), await startApi(opened, options)];
+    const close = async () => {
+      for (const replica of replicas) await replica.close();
+      await opened.close();
+    };
+    return { ...opened, replicas, close };
+  });
 
   const keysAs = (OPERATOR: string | undefined, ...args: string[]) =>
     runCli({ MONGODB_URL: mongoUrl(), DATABASE_NAME: testStore.name, OPERATOR }, ['keys', ...args]);
   const keys = (...args: string[]) => keysAs(undefined, ...args);
   const statuses = (token: string) =>
-    Promise.all(replicas.map(async ({ get }) => (await get('/v1/tickets', { token })).status));
+    Promise.all(testStore.replicas.map(async ({ get }) => (await get('/v1/tickets', { token })).status));
 
   test('block and unblock take effect on every replica within six seconds, and only on that key', async () => {
     expect(await statuses(tokens.a)).toEqual([200, 200]);

@@ -113,7 +113,7 @@ describe('an operator is told', () => {
     expect(others).toHaveLength(rebuild.topics.length - 1);
     expect(partition).toMatchObject({ topic, partition: 0, position: 0, lag: null, cause: 'unreadable' });
     expect(texts(findings)).toEqual([
-      `${topic}/0: its log cannot be read, because no leader answers`,
+      `${topic}/0: its log cannot be read, because no leader answers, or it reports an error`,
       'no API replica is live',
       'broker 7 does not answer: connect ECONNREFUSED',
     ]);

@@ -16,6 +16,8 @@ const report = (line: string) => process.stdout.write(`${line}\n`);
   () => {
     test('serve until they are stopped', async () => {
       await mustRun(process.execPath, ['tests/stand-in-images/main.ts']);
+      // It would name the store of the native servers.
+      delete process.env.DEV_STORE;
       const dataDir = await mkdtemp(join(tmpdir(), 'docker-stack-'));
       const stack = await startStack({ report, dataDir, providers: ['docker'] });
       try {

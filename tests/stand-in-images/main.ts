@@ -9,8 +9,8 @@ import { step } from '../../infra/dev-servers/native/progress.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 
 /**
- * Builds the images that are missing and cannot be pulled under the names that docker-compose.yml uses, for a machine with
- * a container engine and package registries but no image registry: `node tests/stand-in-images/main.ts`, as root on Debian.
+ * Pulls the images that are missing, and builds those that cannot be pulled, under the names that docker-compose.yml uses:
+ * `node tests/stand-in-images/main.ts`, on a machine with a container engine; to build, as root on Debian.
  * Kafka's image has the same broker and entry point class as the published one. MongoDB's image has the `mongod` that the
  * development servers would use, with an entry point that treats the published one's arguments and variables.
  */
@@ -18,8 +18,7 @@ const report = (line: string) => void process.stderr.write(`${line}\n`);
 const here = join('tests', 'stand-in-images');
 const trusted = '/etc/ssl/certs/ca-certificates.crt';
 
-const succeeds = async (...args: string[]) => (await run('docker', args)).ok;
-const present = (image: string) => succeeds('image', 'inspect', image);
+const present = async (image: string) => (await run('docker', ['image', 'inspect', image])).ok;
 
 /** Imports a root file system as an image, without the device files, which the engine creates itself. */
 const importRoot = (root: string, image: string) =>
@@ -100,7 +99,15 @@ for (const [image, make] of [
   [images.node, node],
   [images.proxy, network],
 ] as const) {
-  if (await present(image)) report(`${image}: exists already`);
-  else if (await succeeds('pull', image)) report(`${image}: pulled`);
-  else await step(report, `${image}: building a stand-in`, make);
+  if (await present(image)) {
+    report(`${image}: exists already`);
+    continue;
+  }
+  const pulled = await run('docker', ['pull', image]);
+  if (pulled.ok) {
+    report(`${image}: pulled`);
+    continue;
+  }
+  report(`${image} cannot be pulled: ${pulled.output.trim().split('\n').at(-1)}`);
+  await step(report, `${image}: building a stand-in`, make);
 }

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 
 /** The databases of a deployment, under a name that no other test has; by default on the MongoDB of the test run. */
-export async function openDatabases(url = process.env.MONGODB_URL ?? '') {
+export async function openDatabases(url = process.env.MONGODB_URL) {
+  if (!url) throw new Error('MONGODB_URL is not set: run these tests through `npm test`');
   const mongo = new MongoClient(url, { monitorCommands: true });
   const name = `t${randomBytes(5).toString('hex')}`;
   return {

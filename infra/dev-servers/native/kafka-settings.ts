@@ -76,13 +76,16 @@ export const serverProperties = (dataDir: string, ports: { broker: number; contr
     .join('');
 };
 
-/** Logs warnings to the standard output, with the first lines of an exception: its end tells why a broker could not start. */
+/**
+ * Logs warnings to the standard output, each with the first lines of its exception, so that the end of the log says why a
+ * broker could not start.
+ */
 export const log4j = `\
 status=error
 appender.out.type=Console
 appender.out.name=out
 appender.out.layout.type=PatternLayout
-appender.out.layout.pattern=%d{ISO8601} %p %c{1} %m%n%throwable{3}
+appender.out.layout.pattern=%d{ISO8601} %p %c{1} %m%throwable{3}%n
 rootLogger.level=warn
 rootLogger.appenderRef.out.ref=out
 `;

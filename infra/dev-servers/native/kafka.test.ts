@@ -3,11 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { installKafka, kafkaPart } from './kafka.ts';
 import { freePorts } from './ports.ts';
+import { java, maven, requireTools } from './prerequisites.ts';
 import { startServer } from './server.ts';
 
 test('a broker that cannot start says why', async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'kafka-'));
   const [port = 0] = await freePorts(1);
+  // Servers in Docker need neither.
+  await requireTools(() => undefined, 'Kafka', [java, maven]);
   await installKafka(() => undefined);
   const started = startServer([kafkaPart(folder.path, { broker: port, controller: port }, false)]);
   await expect(started).rejects.toThrow(/^Kafka exited during its start[^]*two listeners on the same port/);
