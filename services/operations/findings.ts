@@ -29,8 +29,8 @@ type Rules<About> = Readonly<Record<string, Rule<About>>>;
 const severities = ['bad', 'attention', 'progress'] as const;
 
 /**
- * Judges the facts: the worst first, and of each severity those of the whole system first. `waivers` are the options that
- * the operator has given. Pure.
+ * Judges the facts. The worst findings come first; within a severity, findings about the whole system come first. `waivers`
+ * are the options that the operator has given. Pure.
  */
 export function findings(facts: Facts, waivers: readonly string[] = []): Finding[] {
   const commands = commandsIn[facts.deployment];

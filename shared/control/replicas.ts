@@ -1,7 +1,7 @@
 import type { Collection, Db } from 'mongodb';
 
 /** How many requests in progress read a generation. */
-export type RequestsInProgress = { generation: number; requests: number };
+type RequestsInProgress = { generation: number; requests: number };
 
 /** An API replica, as it announces itself every two seconds. */
 export type Replica = {

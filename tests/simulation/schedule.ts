@@ -6,7 +6,7 @@ class Crash extends Error {
 }
 
 /** The store did not reply: the step was done, or it was not. */
-export class NoReply extends Error {
+class NoReply extends Error {
   override name = 'NoReply';
 }
 

@@ -7,7 +7,7 @@ const opened = useOpened(openDatabases);
 test('a start that has its indexes does not say later that MongoDB builds them', async () => {
   const { mongo, control } = opened;
   const waits: string[] = [];
-  // Only the global timers are faked. Those of the driver come from another module.
+  // Only the global timers are faked. The driver takes its timers from another module.
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] });
   try {
     await openStore(mongo, { DATABASE_NAME: control.databaseName }, (condition) => waits.push(condition));

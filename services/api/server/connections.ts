@@ -73,7 +73,7 @@ export function trackConnections(server: Server, logger: Logger, nowMs: () => nu
     },
     /** Every response from now on says `Connection: close`. */
     drain,
-    /** Accepts no more connections; resolves when all are closed, those of slow clients after 15 seconds. */
+    /** Accepts no more connections, and resolves when all are closed. A slow client's connection is closed after 15 seconds. */
     stop: async () => {
       drain();
       isStopping = true;

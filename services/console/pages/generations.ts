@@ -61,7 +61,7 @@ const comparisonText = ({ compared, differences, expected, at, by, against }: Co
   ${counted(differences, 'unintended difference')}, ${counted(expected, 'intended difference')}; by ${by},
   ${ago(at)}`;
 
-/** The checks that do not hold, each with its command, and those that do. A comparison that was made has failed. */
+/** The checks that do not hold, each with its command, then the others. A check of a step that was not taken is not yet due. */
 function checks(
   failed: Finding[],
   all: Finding[],

@@ -3,7 +3,7 @@ import { collectionOf } from '../../../shared/store/connection.ts';
 import { publishKey, type PublishDeps } from './create-key.ts';
 import type { KeysDeps } from './keys.ts';
 
-export type ArchivableKey = Pick<ApiKeyDocument, '_id' | 'state'> & { orgId: string };
+type ArchivableKey = Pick<ApiKeyDocument, '_id' | 'state'> & { orgId: string };
 
 /**
  * The key of the served generation, if `archiveKey` may archive it. `keys create` publishes one version. A key with others

@@ -2,7 +2,7 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import type { Document, Envelope } from '../../../shared/documents/entity.ts';
 
 /** Progress of a large fan-out: the edge, the kind of its documents, and the last id refreshed. */
-export type FanOutCursor = { from: Kind; edge: string; after: string };
+type FanOutCursor = { from: Kind; edge: string; after: string };
 
 /** An entity's state as the store returns it: the fields that were asked for, by name. */
 export type StoredState = Readonly<Record<string, unknown>>;
