@@ -1,7 +1,8 @@
+import type { Document } from 'mongodb';
 import { resources } from '../../shared/documents/resources.ts';
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { rangeUpTo } from '../../services/api/paging/key-range.ts';
-import { pageCursor, scanEndCursor, type PageQuery } from '../../services/api/paging/page-query.ts';
+import { findPage, findScanEnd, type PageQuery } from '../../services/api/paging/page-query.ts';
 import { channelPageQuery } from '../../services/api/resources/channels/routes.ts';
 import { threadQuery } from '../../services/api/resources/messages.ts';
 import { qaPageQuery } from '../../services/api/resources/qas.ts';
@@ -13,7 +14,7 @@ import {
   ticketSorts,
   type TicketListQuery,
 } from '../../services/api/resources/tickets/schema.ts';
-import { threadsCursor } from '../../services/api/store/find-threads.ts';
+import { findThreads } from '../../services/api/store/find-threads.ts';
 import { startStore } from './test-api.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { planOf, type Plan } from './explain-plan.ts';
@@ -65,14 +66,13 @@ beforeAll(async () => {
   }
 });
 
+const explain = async (command: Document) =>
+  planOf(await store.database.command({ explain: command, verbosity: 'executionStats' }));
+
 /** Expects one range of the hinted index for each of `ranges`, and no other stage that reads or sorts. */
-async function expectRanges(
-  cursor: ReturnType<typeof pageCursor>,
-  { kind, hint }: PageQuery,
-  ranges: number,
-) {
+async function expectRanges(command: Document, { kind, hint }: PageQuery, ranges: number) {
   explained.add(`${kind} ${hint}`);
-  const plan = planOf(await cursor.explain('executionStats'));
+  const plan = await explain(command);
   expect(plan.scans).toEqual(Array.from({ length: ranges }, () => hint));
   expect(plan).toMatchObject({ sorts: false, readsAll: false });
   return plan;
@@ -93,7 +93,7 @@ afterAll(() => {
 });
 
 async function expectOneRange(query: PageQuery, ranges: number): Promise<void> {
-  const plan = await expectRanges(pageCursor(store.database, query), query, ranges);
+  const plan = await expectRanges(findPage(query), query, ranges);
   expectExamined([plan], ([page]) => expect(page?.keys).toBeLessThanOrEqual(ranges * (query.limit + 2)));
 }
 
@@ -105,13 +105,14 @@ const scanEntriesMax = 20_000;
  */
 async function expectBoundedScan(query: PageQuery, ranges: number): Promise<void> {
   const { database } = store;
-  const endPlan = await expectRanges(scanEndCursor(database, query, scanEntriesMax), query, ranges);
-  const [last, next] = await scanEndCursor(database, query, scanEntriesMax).toArray();
+  const endPlan = await expectRanges(findScanEnd(query, scanEntriesMax), query, ranges);
+  const { cursor } = await database.command(findScanEnd(query, scanEntriesMax));
+  const [last, next] = cursor.firstBatch as Record<string, string>[];
   const bounded =
     last && next
       ? { ...query, range: rangeUpTo(query.range, query.direction, String(last[query.field])) }
       : query;
-  const pagePlan = await expectRanges(pageCursor(database, bounded), query, ranges);
+  const pagePlan = await expectRanges(findPage(bounded), query, ranges);
   expectExamined([endPlan, pagePlan], ([end, page]) => {
     expect((end?.keys ?? NaN) + (page?.keys ?? NaN)).toBeLessThanOrEqual(scanEntriesMax);
     expect(end?.documents).toBe(0);
@@ -177,7 +178,7 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
 
 it('the start of several threads is one range for each, in their order', async () => {
   const wanted = ['conv_0', 'conv_1', 'conv_2'].map((conversationId) => ({ orgId: 'org_a', conversationId }));
-  const plan = planOf(await threadsCursor(store.database, wanted).explain('executionStats'));
+  const plan = await explain(findThreads(wanted));
   expect(plan).toMatchObject({ scans: ['thread'], sorts: false, readsAll: false });
   expectExamined([plan], ([read]) => {
     expect(read?.documents).toBe(300);

@@ -1,4 +1,4 @@
-import { BSON, type Db, type Document, type Filter, type FindOptions } from 'mongodb';
+import { BSON, type Db, type Document, type Filter } from 'mongodb';
 import { resources } from '../../../shared/documents/resources.ts';
 import type { ReadDataOptions } from '../store/read-data.ts';
 import { itemsBytesMax, readReply } from '../store/read-reply.ts';
@@ -46,33 +46,28 @@ const scanEntries = (scanEntriesMax: number, { within }: RangeQuery) =>
   Math.floor(scanEntriesMax / 2) - countRanges(within);
 
 const find = (
-  database: Db,
   { kind, within, field, direction, range, hint }: RangeQuery,
   filter: Filter<Document>,
-  options: FindOptions,
-) =>
-  database
-    .collection(resources[kind].collection)
-    .find(
-      { ...within, [field]: range, ...filter },
-      { sort: { [field]: direction === 'ascending' ? 1 : -1 }, hint, ...options },
-    );
+  options: Document,
+): Document => ({
+  find: resources[kind].collection,
+  filter: { ...within, [field]: range, ...filter },
+  sort: { [field]: direction === 'ascending' ? 1 : -1 },
+  hint,
+  ...options,
+});
 
-export const pageCursor = (database: Db, query: PageQuery, options: FindOptions = {}) => {
+/** The `find` command of a page. */
+export function findPage(query: PageQuery): Document {
   const { field, filter = {}, limit, projection = presentedFields } = query;
   const size = { limit: limit + 1, batchSize: limit + 2 };
-  return find(database, query, filter, { ...size, projection: { ...projection, [field]: 1 }, ...options });
-};
+  return find(query, filter, { ...size, projection: { ...projection, [field]: 1 } });
+}
 
-/** Finds the last index entry that a page may examine and the entry after it, from the index alone. */
-export const scanEndCursor = (
-  database: Db,
-  query: PageQuery,
-  scanEntriesMax: number,
-  options: FindOptions = {},
-) => {
+/** The command that finds the last index entry that a page may examine and the entry after it, from the index alone. */
+export const findScanEnd = (query: PageQuery, scanEntriesMax: number): Document => {
   const size = { skip: scanEntries(scanEntriesMax, query) - 1, limit: 2 };
-  return find(database, query, {}, { ...size, projection: { _id: 0, [query.field]: 1 }, ...options });
+  return find(query, {}, { ...size, projection: { _id: 0, [query.field]: 1 } });
 };
 
 /**
@@ -98,15 +93,15 @@ async function readScanEnd(store: StoreReader, query: PageQuery): Promise<string
   const {
     keys: [last, next],
   } = await store.read({ kind: query.kind, items: 1 }, async (options) => {
-    const keys = await scanEndCursor(database, query, scanEntriesMax, options).toArray();
+    const { raws: keys } = await readReply(database, findScanEnd(query, scanEntriesMax), options);
     // Keys say nothing about the size of documents.
     return { keys, replyItems: 0, replyBytes: 0 };
   });
-  return last && next ? (last[query.field] as string) : null;
+  return last && next ? (BSON.deserialize(last)[query.field] as string) : null;
 }
 
 async function readItems<T extends Document>(database: Db, query: PageQuery, options: ReadDataOptions) {
-  const { raws, isOpen } = await readReply(pageCursor(database, query, { raw: true, ...options }));
+  const { raws, isOpen } = await readReply(database, findPage(query), options);
   const items: T[] = [];
   let bytes = 0;
   for (const raw of raws) {

@@ -49,7 +49,7 @@ export function readOptions(): ReadOptions & Disposable {
 
 /**
  * Repeats a read until it succeeds or `readTimeoutMs` have passed, so that an election costs time and no answer. Each
- * attempt selects a server; beneath it the driver repeats a command once, at once. Rejects with the error of the last
+ * attempt selects a server. Rejects with the error of the last
  * attempt that ended in time.
  */
 export async function readRepeatedly<T>(

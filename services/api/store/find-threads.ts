@@ -1,6 +1,6 @@
-import { BSON, type Db, type FindOptions } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import type { Message, MessageDocument } from '../../../shared/documents/message.ts';
-import { collectionOf } from '../../../shared/store/connection.ts';
+import { resources } from '../../../shared/documents/resources.ts';
 import type { Reply } from './expected-bytes.ts';
 import { createGather } from './gather.ts';
 import { readData } from './read-data.ts';
@@ -39,28 +39,26 @@ const limitOf = (wanted: Wanted[]) => Math.min(threadBatchSize * wanted.length, 
 const keyOf = ({ orgId, conversationId }: Wanted) => `${orgId} ${conversationId}`;
 
 /**
- * The query for the start of several threads: each is one range of the index, and the reply has them one after another.
- * So at most its last thread is cut off; threads that it does not reach are missing.
+ * The `find` command for the start of several threads: each is one range of the index, and the reply has them one after
+ * another. So at most its last thread is cut off; threads that it does not reach are missing.
  */
-export function threadsCursor(database: Db, wanted: Wanted[], options: FindOptions = {}) {
+export function findThreads(wanted: Wanted[]): Document {
   const ids = [...new Set(wanted.map(({ conversationId }) => conversationId))];
   const limit = limitOf(wanted);
-  return collectionOf(database, 'message').find(
-    {
+  return {
+    find: resources.message.collection,
+    filter: {
       'state.conversationId': { $in: ids },
       orgId: { $in: [...new Set(wanted.map(({ orgId }) => orgId))] },
       // Excludes deleted messages: they have no sort key.
       byCreated: { $gt: '' },
     },
-    {
-      sort: { 'state.conversationId': 1, orgId: 1, byCreated: 1 },
-      hint: 'thread',
-      projection: { ...threadProjection, 'state.conversationId': 1, orgId: 1, byCreated: 1 },
-      limit,
-      batchSize: limit + 1,
-      ...options,
-    },
-  );
+    sort: { 'state.conversationId': 1, orgId: 1, byCreated: 1 },
+    hint: 'thread',
+    projection: { ...threadProjection, 'state.conversationId': 1, orgId: 1, byCreated: 1 },
+    limit,
+    batchSize: limit + 1,
+  };
 }
 
 /** Creates the function that finds the start of a thread. Requests of any organization share a query. */
@@ -72,7 +70,7 @@ export function createThreadFinder() {
 
 async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
   const { raws, isOpen } = await readData(snapshot, (options) =>
-    readReply(threadsCursor(snapshot.database, wanted, { raw: true, ...options })),
+    readReply(snapshot.database, findThreads(wanted), options),
   );
   let isCut = isOpen || raws.length === limitOf(wanted);
   const starts = new Map<string, ThreadStart>();
