@@ -6,9 +6,12 @@ import { testReaders, useApi } from './test-api.ts';
 const shape = { kind: 'ticket' as const, projection: { 'state.id': 1 } };
 /** Threads of org_a with the numbers of their messages: more than a shared query reads. */
 const threads = { conv_1: 3, conv_2: 250, conv_3: 700, conv_4: 3 };
+/** MongoDB needs two replies of 16 MB for four of them. */
+const largeIds = Array.from({ length: 5 }, (_, index) => `ti_large_${index}`);
 const api = useApi({
   ticket: [
     ...['ti_1', 'ti_2', 'ti_3'].map((id) => build.ticket({ id })),
+    ...largeIds.map((id) => ({ ...build.ticket({ id }), filler: 'x'.repeat(5_000_000) })),
     build.ticket({ id: 'ti_b' }, { orgId: 'org_b' }),
   ],
   message: [
@@ -64,6 +67,20 @@ it('requests that read other fields of the same document share no query', async 
   ]);
   const { title } = build.ticket({ id: 'ti_1' }).state;
   expect(found.slice(1).map((document) => document?.state as unknown)).toEqual([{ id: 'ti_1' }, { title }]);
+});
+
+it('documents that are too large for one reply together are all found', async () => {
+  const whole = { kind: 'ticket' as const, projection: { 'state.id': 1, filler: 1 } };
+  const found = await Promise.all(largeIds.map((id) => open('org_a').find(whole, id)));
+  expect(found.map(idOf)).toEqual(largeIds);
+  // The store need not keep the rest of the first reply.
+  expect(api.commands.filter(({ command }) => command.killCursors === 'tickets')).toHaveLength(1);
+});
+
+it('reads have the read concern of the connection string', async () => {
+  const database = generationDatabase(api.client, api.store.name, 1, { readConcern: { level: 'majority' } });
+  await openReader({ orgId: 'org_a', keyId: 'key_1' }, { ...snapshot, database }).findThread('conv_1');
+  expect(finds('messages')).toMatchObject([{ readConcern: { level: 'majority' } }]);
 });
 
 it('a client that leaves takes no answer away from others', async () => {

@@ -1,9 +1,10 @@
 import { BSON, type Document } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
-import { collectionOf } from '../../../shared/store/connection.ts';
+import { resources } from '../../../shared/documents/resources.ts';
 import type { Reply } from './expected-bytes.ts';
 import { createGather } from './gather.ts';
 import { readData } from './read-data.ts';
+import { readReply } from './read-reply.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
 
 type Wanted = { orgId: string; id: string };
@@ -42,20 +43,25 @@ async function readDocuments(
   { kind, projection }: Shape,
   wanted: Wanted[],
 ): Promise<Map<string, Found>> {
-  const ids = [...new Set(wanted.map(({ id }) => id))];
-  const organizations = [...new Set(wanted.map(({ orgId }) => orgId))];
-  const raws = await readData(snapshot, (options) =>
-    collectionOf(snapshot.database, kind)
-      .find(
-        { _id: { $in: ids }, orgId: { $in: organizations } },
-        { projection: { ...projection, orgId: 1 }, hint: '_id_', raw: true, ...options },
-      )
-      .toArray(),
+  const command = {
+    find: resources[kind].collection,
+    filter: {
+      _id: { $in: [...new Set(wanted.map(({ id }) => id))] },
+      orgId: { $in: [...new Set(wanted.map(({ orgId }) => orgId))] },
+    },
+    hint: '_id_',
+    projection: { ...projection, orgId: 1 },
+  };
+  const { raws, isOpen } = await readData(snapshot, (options) =>
+    readReply(snapshot.database, command, options),
   );
-  return new Map(
-    (raws as unknown as Uint8Array[]).map((raw) => {
+  const documents = new Map(
+    raws.map((raw) => {
       const found = BSON.deserialize(raw);
       return [found._id as string, { found, replyItems: 1, replyBytes: raw.length }];
     }),
   );
+  if (!isOpen) return documents;
+  const others = wanted.filter(({ id }) => !documents.has(id));
+  return new Map([...documents, ...(await readDocuments(snapshot, { kind, projection }, others))]);
 }
