@@ -1,103 +1,71 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { repeat } from '../../../shared/runtime/repeat.ts';
 import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
 import type { RateLimit, RateLimitUsage, RateLimiter } from './rate-limiter.ts';
-import { connectRedisRateLimiter, type RateLimitStore, type RedisRateLimiter } from './redis-rate-limiter.ts';
+import type { RateLimitStore, RedisRateLimiter } from './redis-rate-limiter.ts';
 
-/** The pause after a failure. It doubles with each further one, up to the maximum. */
-const pauseMinMs = 1_000;
-const pauseMaxMs = 10_000;
-/** A connection that lasted this long worked, so its failure is the first one. */
-const stableMs = 60_000;
-const unavailableMessage = 'the rate limit store is unavailable: each replica counts for itself';
+/** The pause between two attempts to connect to the store. */
+const reconnectIntervalMs = 5_000;
 
 /** Counts in memory; with `store` in that store, with memory as the fallback. Does not wait for the store. */
 export function createRateLimiter(
-  deps: { nowMs: () => number; logger: Logger; fallbacks: Counter },
+  { nowMs, ...deps }: { nowMs: () => number; logger: Logger; fallbacks: Counter },
   { limit, store }: { limit: RateLimit; store: RateLimitStore | null },
 ): RateLimiter & { stop: () => void } {
-  const memory = createMemoryRateLimiter({ limit, nowMs: deps.nowMs });
+  const memory = createMemoryRateLimiter({ limit, nowMs });
   if (!store || limit.requests === 0) return { ...memory, stop: () => undefined };
-  return createFallbackRateLimiter({
-    ...deps,
-    memory,
-    connect: (onLost) => connectRedisRateLimiter(store, limit, onLost),
-  });
+  const connect = async (onLost: (error: unknown) => void) => {
+    // Most services have no such store, and its client takes memory.
+    const { connectRedisRateLimiter } = await import('./redis-rate-limiter.ts');
+    return connectRedisRateLimiter(store, limit, onLost);
+  };
+  return createFallbackRateLimiter({ ...deps, memory, connect });
 }
 
 type FallbackDeps = {
-  connect: (onLost: (error: Error) => void) => Promise<RedisRateLimiter>;
+  /** The connection calls `onLost` once, when it fails; it is closed then. */
+  connect: (onLost: (error: unknown) => void) => Promise<RedisRateLimiter>;
   memory: RateLimiter;
   fallbacks: Counter;
   logger: Logger;
-  nowMs: () => number;
-  pause?: (ms: number) => Promise<unknown>;
 };
 
 /**
  * Counts in a shared store, and in this process while the store is unavailable, so no request fails or waits for it. Only
- * the requests in progress notice a failure: it connects apart from requests, and after each failure only after a pause.
- * So a store that accepts connections but refuses commands gets few connections and log lines, however many requests arrive.
+ * the requests in progress notice a failure: it connects apart from requests, with a pause after each attempt. So a store
+ * that accepts connections but refuses commands gets few connections and log lines, however many requests arrive.
  */
-export function createFallbackRateLimiter({
-  connect,
-  memory,
-  fallbacks,
-  logger,
-  nowMs,
-  pause = (ms) => sleep(ms, undefined, { ref: false }),
-}: FallbackDeps): RateLimiter & { stop: () => void } {
-  let isStopped = false;
+export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }: FallbackDeps) {
   let shared: RedisRateLimiter | null = null;
   let isKnownUnavailable = false;
-  let pauseMs = pauseMinMs;
-  let connectedMs = 0;
-
-  const retryAfter = async (error: unknown) => {
-    if (!isKnownUnavailable) logger.warn({ error }, unavailableMessage);
-    isKnownUnavailable = true;
-    const ms = pauseMs;
-    pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
-    await pause(ms);
-    if (!isStopped) await connectOnce();
-  };
-  const drop = (failed: RedisRateLimiter, error: unknown) => {
-    if (shared !== failed) return;
+  const lose = (error: unknown) => {
     shared = null;
-    failed.close();
-    if (nowMs() - connectedMs >= stableMs) pauseMs = pauseMinMs;
-    void retryAfter(error);
+    if (!isKnownUnavailable)
+      logger.warn({ error }, 'the rate limit store is unavailable: each replica counts for itself');
+    isKnownUnavailable = true;
   };
   const connectOnce = async () => {
-    try {
-      const connected = await connect((error) => drop(connected, error));
-      if (isStopped) return connected.close();
-      shared = connected;
-      connectedMs = nowMs();
-      isKnownUnavailable = false;
-      logger.info('rate limits are shared');
-    } catch (error) {
-      void retryAfter(error);
-    }
+    if (shared) return;
+    shared = await connect(lose);
+    isKnownUnavailable = false;
+    logger.info('rate limits are shared');
   };
-  const consume = async (key: string): Promise<RateLimitUsage> => {
-    const used = shared;
-    try {
-      if (used) return await used.consume(key);
-    } catch (error) {
-      if (used) drop(used, error);
-    }
-    fallbacks.inc();
-    return memory.consume(key);
-  };
-
-  void connectOnce();
+  const connecting = repeat(connectOnce, { intervalMs: reconnectIntervalMs, onError: lose });
   return {
-    consume,
+    consume: async (key: string): Promise<RateLimitUsage> => {
+      try {
+        if (shared) return await shared.consume(key);
+      } catch {
+        // The connection has said so to `lose`.
+      }
+      fallbacks.inc();
+      return memory.consume(key);
+    },
+    /** Also closes a connection that is being made. */
     stop: () => {
-      isStopped = true;
       shared?.close();
+      void connecting.stop().then(() => shared?.close());
     },
   };
 }

@@ -1,7 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { RateLimit, RateLimitUsage } from './rate-limiter.ts';
 
-/** Keys with a window. Beyond this number the least recently used key starts a new window. */
+/** Keys with a window. Beyond this number the least recently used tenth of them start a new window. */
 const keysMax = 50_000;
 
 /** A `RateLimiter` that answers synchronously. */
@@ -19,39 +18,30 @@ export function createMemoryRateLimiter({
   nowMs: () => number;
 }): MemoryRateLimiter {
   const windowMs = windowSeconds * 1_000;
-  const windows = new LRUCache<string, number[]>({
-    max: keysMax,
-    ttl: windowMs,
-    ttlResolution: 0,
-    perf: { now: nowMs },
-  });
+  /** The counted instants of each key, the least recently used key first. */
+  const windows = new Map<string, number[]>();
   let purgedMs = nowMs();
-
-  const windowOf = (key: string, atMs: number): number[] => {
-    const instants = windows.get(key) ?? [];
-    const firstInside = instants.findIndex((instant) => instant > atMs - windowMs);
-    instants.splice(0, firstInside === -1 ? instants.length : firstInside);
-    return instants;
-  };
-  const usage = (admitted: boolean, instants: number[], atMs: number): RateLimitUsage => ({
-    admitted,
-    remaining: requests - instants.length,
-    // Subtracts first: adding the window to a large instant would round, and could exceed the window.
-    resetMs: instants[0] === undefined ? 0 : windowMs - (atMs - instants[0]),
-  });
-
   return {
     consume: (key) => {
       const atMs = nowMs();
-      if (atMs - purgedMs >= windowMs) {
-        windows.purgeStale();
-        purgedMs = atMs;
-      }
-      const instants = windowOf(key, atMs);
+      // Subtracts first: adding the window to a large instant would round, and could exceed the window.
+      const leftMs = (instant = -Infinity) => windowMs - (atMs - instant);
+      const instants = windows.get(key) ?? [];
+      const firstInside = instants.findIndex((instant) => leftMs(instant) > 0);
+      instants.splice(0, firstInside === -1 ? instants.length : firstInside);
       const admitted = instants.length < requests;
       if (admitted) instants.push(atMs);
+      windows.delete(key);
       windows.set(key, instants);
-      return usage(admitted, instants, atMs);
+      if (windows.size > keysMax || atMs - purgedMs >= windowMs) {
+        purgedMs = atMs;
+        // Seldom, and many at once: a map passes the gap of each removed key whenever it looks for the first one.
+        for (const [oldest, counted] of windows) {
+          if (windows.size <= keysMax * 0.9 && leftMs(counted.at(-1)) > 0) break;
+          windows.delete(oldest);
+        }
+      }
+      return { admitted, remaining: requests - instants.length, resetMs: Math.max(0, leftMs(instants[0])) };
     },
   };
 }
