@@ -2,26 +2,19 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { createLogger } from '../../../shared/runtime/logger.ts';
-import { trackConnections } from './connections.ts';
-import { noPipelining } from './no-pipelining.ts';
+import { serveConnections } from './connections.ts';
 
 /** A client that pipelines, or a keep-alive client whose next request comes before the last response has closed. */
 test('a stop lets a request end that waited for the one before it', async () => {
   const server = createServer();
-  const { begin, stop } = trackConnections(server, createLogger('test', 'silent'), () => performance.now());
   const responses: ServerResponse[] = [];
   const begun = (count: number) =>
     new Promise<void>((resolve) => {
       const look = () => (responses.length >= count ? resolve() : setImmediate(look));
       look();
     });
-  server.on(
-    'request',
-    noPipelining((request, response) => {
-      begin(request, response);
-      responses.push(response);
-    }),
-  );
+  const deps = { logger: createLogger('test', 'silent'), nowMs: () => performance.now() };
+  const { stop } = serveConnections(server, deps, (_, response) => responses.push(response));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
   let received = '';

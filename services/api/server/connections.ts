@@ -16,13 +16,8 @@ const keyOf = ({ remoteAddress, remotePort }: Endpoint) => `${remoteAddress} ${r
  * that was added later no load from long-lived clients.
  */
 const ageMaxMs = 15 * 60_000;
-
-/** Returns a function that says whether a connection that begins now has become too old. */
-function createAgeLimit(nowMs: () => number): () => boolean {
-  // A random age spreads the reconnections of clients that arrived together.
-  const untilMs = nowMs() + ageMaxMs * (0.9 + Math.random() / 5);
-  return () => nowMs() > untilMs;
-}
+/** A random age spreads the reconnections of clients that arrived together. */
+const randomAgeMs = () => ageMaxMs * (0.9 + Math.random() / 5);
 
 type Accept = (socket: Socket) => void;
 
@@ -36,41 +31,67 @@ export function interceptConnections(server: Server, handle: Accept): Accept {
   };
 }
 
-/** Tracks the connections of a server and the responses in progress on them, so that it stops in order. */
-export function trackConnections(server: Server, logger: Logger, nowMs: () => number) {
-  const connections = new Map<string, { socket: Socket; isOld: () => boolean }>();
-  /** The last response that began on a connection. */
-  const inUse = new Map<string, ServerResponse>();
-  const inProgress = new Set<ServerResponse>();
+/** A connection, the response in progress on it, and the requests that wait for its end, oldest first. */
+type Connection = { socket: Socket; untilMs: number; response: ServerResponse | null; waiting: (() => void)[] };
+
+export type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+type Deps = { logger: Logger; nowMs: () => number };
+
+/**
+ * Hands the requests of each connection to `listener` one after another, and stops the server in order. By default Node
+ * starts every pipelined request and holds each response until the client has read the earlier ones: for a client that
+ * reads none, thousands of full pages. While a request waits, nothing more is read from its connection.
+ */
+export function serveConnections(server: Server, { logger, nowMs }: Deps, listener: Listener) {
+  const connections = new Map<string, Connection>();
   let isDraining = false;
   let isStopping = false;
-  server.on('connection', (socket: Socket) => {
+  const connectionOf = (socket: Socket): Connection => {
     const key = keyOf(socket);
-    connections.set(key, { socket, isOld: createAgeLimit(nowMs) });
-    socket.once('close', () => {
-      connections.delete(key);
-      inUse.delete(key);
+    const known = connections.get(key);
+    if (known) return known;
+    const connection: Connection = { socket, untilMs: nowMs() + randomAgeMs(), response: null, waiting: [] };
+    connections.set(key, connection);
+    socket.once('close', () => connections.delete(key));
+    return connection;
+  };
+  const begin = (connection: Connection, request: IncomingMessage, response: ServerResponse) => {
+    const { waiting } = connection;
+    connection.response = response;
+    if (isDraining || nowMs() > connection.untilMs) response.shouldKeepAlive = false;
+    response.once('close', () => {
+      const { socket } = request;
+      connection.response = null;
+      const next = waiting.shift();
+      // The client may have left, or the last response may have said `Connection: close`.
+      if (next && socket.writable) {
+        if (waiting.length === 0) socket.off('resume', pause).resume();
+        next();
+      } else if (isStopping) {
+        // The response may have begun as `keep-alive`, before the stop.
+        socket.destroySoon();
+      }
     });
-  });
+    return listener(request, response);
+  };
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    // Such a socket has no address.
+    if (socket.destroyed) return;
+    const connection = connectionOf(socket);
+    if (!connection.response) return void begin(connection, request, response);
+    // Node resumes the socket after each request that it has read completely.
+    if (connection.waiting.length === 0) socket.on('resume', pause);
+    connection.waiting.push(() => begin(connection, request, response));
+    socket.pause();
+  };
+  server.on('connection', connectionOf).on('request', serve).on('checkExpectation', serve);
   const drain = () => {
     isDraining = true;
-    for (const response of inProgress) response.shouldKeepAlive = false;
+    for (const { response } of connections.values()) if (response) response.shouldKeepAlive = false;
   };
   return {
-    begin: ({ socket }: IncomingMessage, response: ServerResponse) => {
-      const key = keyOf(socket);
-      inUse.set(key, response);
-      inProgress.add(response);
-      if (isDraining || connections.get(key)?.isOld()) response.shouldKeepAlive = false;
-      response.once('close', () => {
-        inProgress.delete(response);
-        // A request that waited for this response has begun already.
-        if (inUse.get(key) !== response) return;
-        inUse.delete(key);
-        // The response may have begun as `keep-alive`, before the stop.
-        if (isStopping) socket.destroySoon();
-      });
-    },
     /** Every response from now on says `Connection: close`. */
     drain,
     /** Accepts no more connections, and resolves when all are closed. A slow client's connection is closed after 15 seconds. */
@@ -80,7 +101,7 @@ export function trackConnections(server: Server, logger: Logger, nowMs: () => nu
       const closed = once(server, 'close');
       // The HTTP server's own method also cuts off responses that wait in memory for a slow client.
       TcpServer.prototype.close.call(server);
-      for (const [key, { socket }] of connections) if (!inUse.has(key)) socket.destroy();
+      for (const { socket, response } of connections.values()) if (!response) socket.destroy();
       const timer = setTimeout(() => {
         logger.warn({ connections: connections.size }, 'closed connections with unread responses');
         for (const { socket } of connections.values()) socket.destroy();
@@ -89,4 +110,8 @@ export function trackConnections(server: Server, logger: Logger, nowMs: () => nu
       clearTimeout(timer);
     },
   };
+}
+
+function pause(this: Socket): void {
+  this.pause();
 }

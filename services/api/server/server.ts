@@ -3,8 +3,7 @@ import type { Counter } from 'prom-client';
 import { listen } from '../../../shared/runtime/listen.ts';
 import { createCounts } from '../counts.ts';
 import { isTrustedPeer, networkOf } from '../http/proxy.ts';
-import { interceptConnections, trackConnections } from './connections.ts';
-import { noPipelining, type Listener } from './no-pipelining.ts';
+import { interceptConnections, serveConnections, type Listener } from './connections.ts';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import { originForm } from './request-target.ts';
 import { answer, answerUnparsed, type UnparsedDeps } from './parser-errors.ts';
@@ -48,32 +47,30 @@ export async function startServer(
   { listener, connectionsRefused, nowMs, ...unparsed }: Deps,
   { host, port, credentials, connectionsMax, addressConnectionsMax: max, trustedProxies }: Options,
 ) {
-  const serve = noPipelining((request, response) => {
-    connections.begin(request, response);
+  const serve: Listener = (request, response) => {
     request.url = originForm(request.url ?? '/');
     if (!hasBody(request)) return listener(request, response);
     response.shouldKeepAlive = false;
     // The application refuses any other coding; the length of such a body is unknown.
     if (!/^(chunked)?$/i.test(request.headers['transfer-encoding'] ?? '')) return listener(request, response);
     return discardBody(request, response, () => listener(request, response));
-  });
-  const server = createServer(httpOptions, serve);
+  };
+  const server = createServer(httpOptions);
   server.setTimeout(silenceTimeoutMs);
   server.maxConnections = connectionsMax;
   server.on('drop', () => connectionsRefused.inc());
-  server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => answerUnparsed(unparsed, error, socket));
   server.on('connect', (_, socket) => answer(unparsed, 'method_not_allowed', socket));
   const tls = credentials && acceptTls(server, credentials);
   // Registered after `acceptTls`, so that it sees the TCP connections themselves.
-  const connections = trackConnections(server, unparsed.logger, nowMs);
+  const { drain, stop } = serveConnections(server, { logger: unparsed.logger, nowMs }, serve);
   limitConnections(server, { trustedProxies, max, connectionsRefused });
   const address = await listen(server, host, port);
   return {
     /** If port 0 was requested, `port` is the one that the system chose. */
     address: { host: address.address, port: address.port },
-    drain: connections.drain,
-    stop: connections.stop,
+    drain,
+    stop,
     /** Uses another certificate for new connections. */
     useCertificate: (pair: Credentials) => tls?.setSecureContext(pair),
   };
