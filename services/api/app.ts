@@ -8,21 +8,18 @@ import { authenticate } from './middleware/authenticate.ts';
 import { compression } from './middleware/compression.ts';
 import { concurrencyLimit } from './middleware/concurrency-limit.ts';
 import { errorHandler } from './middleware/error-handler.ts';
-import { health } from './middleware/health.ts';
 import { httpsOnly } from './middleware/https-only.ts';
+import { servePublic } from './middleware/public-paths.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
 import { requestLimits } from './middleware/request-limits.ts';
 import { responseHeaders } from './middleware/response-headers.ts';
-import { serveDocs } from './middleware/serve-docs.ts';
-import { serveSpec } from './middleware/serve-openapi.ts';
 import type { Trace } from './traces/tracer.ts';
 
 /** The dependencies of the middleware below. */
 type AppDeps = Parameters<typeof responseHeaders>[0] &
   Parameters<typeof httpsOnly>[0] &
-  Parameters<typeof serveSpec>[0] &
-  Parameters<typeof serveDocs>[0] &
+  Parameters<typeof servePublic>[0] &
   Omit<Parameters<typeof authenticate>[0], keyof Metrics> &
   Parameters<typeof concurrencyLimit>[0] &
   Parameters<typeof rateLimit>[0] &
@@ -48,9 +45,7 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
   app.use(errorHandler({ ...deps, ...metrics }));
   app.use(httpsOnly(deps));
   app.use(requestLimits);
-  app.use(health);
-  app.use(serveSpec(deps));
-  app.use(serveDocs(deps));
+  app.use(servePublic(deps));
   app.use(authenticate({ ...deps, ...metrics }));
   app.use(concurrencyLimit(deps));
   app.use(rateLimit(deps));

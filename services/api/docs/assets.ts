@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { cacheEncoded } from '../http/responses.ts';
+import { fixedContent } from '../http/responses.ts';
 
 const { resolve } = createRequire(import.meta.url);
 const ownFile = (name: string) => new URL(`browser/${name}`, import.meta.url).pathname;
@@ -22,7 +22,7 @@ export function createAssets() {
   const assets = files.map(({ name, file, type }) => {
     const content = readFileSync(file);
     hash.update(content);
-    return { name, type, encoded: cacheEncoded(content) };
+    return { name, send: fixedContent(content, type) };
   });
   const folder = `/docs/assets/${hash.digest('hex').slice(0, 12)}`;
   return {

@@ -1,6 +1,4 @@
 import { Readable } from 'node:stream';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
@@ -35,29 +33,18 @@ export function chooseEncoding({ req }: Pick<Context, 'req'>): Encoding {
 }
 
 /**
- * Encodes content on the first request, and caches each encoding. Any client may request it without a key, and without
- * the cache compression would be most of the cost of each request, in time and memory.
+ * The encodings of each content that never changes while the process runs. Any client may request it without a key, and
+ * without them compression would be most of the cost of each request, in time and memory.
  */
-export function cacheEncoded(content: Buffer): (encoding: Encoding) => Promise<Buffer> {
-  const cache = new Map<Encoding, Promise<Buffer>>();
-  return (encoding) => {
-    const encoded = cache.get(encoding) ?? encode(content, encoding);
-    cache.set(encoding, encoded);
-    // If zlib has no memory, the next request tries again.
-    encoded.catch(() => cache.delete(encoding));
-    return encoded;
-  };
-}
+export const fixedContents = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 
-async function encode(content: Buffer, encoding: Encoding): Promise<Buffer> {
-  switch (encoding) {
-    case 'br':
-      return promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
-    case 'gzip':
-      return promisify(gzip)(content, { level: 9 });
-    case 'identity':
-      return content;
-  }
+/** Answers with a content that never changes. */
+export function fixedContent(content: Buffer, type: string): (context: Context) => void {
+  fixedContents.set(content, new Map());
+  return (context) => {
+    context.type = type;
+    context.body = content;
+  };
 }
 
 /**
@@ -80,25 +67,13 @@ function isNotModified(context: Context, etag: string): boolean {
   return matches;
 }
 
-/** Answers in the encoding that the client prefers. */
-export async function sendEncoded(
-  context: Context,
-  type: string,
-  encoded: ReturnType<typeof cacheEncoded>,
-): Promise<void> {
-  const encoding = chooseEncoding(context);
-  context.type = type;
-  if (encoding !== 'identity') context.set('Content-Encoding', encoding);
-  context.body = await encoded(encoding);
-}
-
-/** Answers with a text that never changes while the process runs; its ETag and encodings are cached. */
-export function fixedText(text: string, type = 'application/json'): (context: Context) => Promise<void> {
+/** Answers with a text that never changes, and its ETag. */
+export function fixedText(text: string, type = 'application/json'): (context: Context) => void {
   const content = Buffer.from(text);
   const etag = etagOf(content);
-  const encoded = cacheEncoded(content);
-  return async (context) => {
-    if (!isNotModified(context, etag)) await sendEncoded(context, type, encoded);
+  const send = fixedContent(content, type);
+  return (context) => {
+    if (!isNotModified(context, etag)) send(context);
   };
 }
 

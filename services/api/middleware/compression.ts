@@ -10,7 +10,11 @@ import {
   gzipSync,
 } from 'node:zlib';
 import type { Middleware } from '../http/context.ts';
-import { chooseEncoding } from '../http/responses.ts';
+import { chooseEncoding, fixedContents } from '../http/responses.ts';
+
+/** The best levels, for contents that are compressed once. */
+const bestBrotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+const bestGzip = { level: 9 };
 
 /** A response below this many bytes fits in a packet or two uncompressed. */
 const thresholdBytes = 1_024;
@@ -28,14 +32,27 @@ const encoders = {
   br: {
     sync: (body: Buffer) => brotliCompressSync(body, brotliOptions),
     async: (body: Buffer): Promise<Buffer> => promisify(brotliCompress)(body, brotliOptions),
+    best: (body: Buffer): Promise<Buffer> => promisify(brotliCompress)(body, bestBrotli),
     stream: () => createBrotliCompress(brotliOptions),
   },
   gzip: {
     sync: (body: Buffer) => gzipSync(body, gzipOptions),
     async: (body: Buffer): Promise<Buffer> => promisify(gzip)(body, gzipOptions),
+    best: (body: Buffer): Promise<Buffer> => promisify(gzip)(body, bestGzip),
     stream: () => createGzip(gzipOptions),
   },
 };
+
+/** Compresses a content on its first request. */
+function fixedEncoding(content: Buffer, encoding: keyof typeof encoders): Promise<Buffer> | undefined {
+  const known = fixedContents.get(content);
+  const encoded = known && (known.get(encoding) ?? encoders[encoding].best(content));
+  if (!encoded) return undefined;
+  known.set(encoding, encoded);
+  // If zlib has no memory, the next request tries again.
+  encoded.catch(() => known.delete(encoding));
+  return encoded;
+}
 
 /**
  * Compresses the body with the encoding that the client prefers, brotli if it has no preference. Errors are short
@@ -47,15 +64,15 @@ export const compression: Middleware = async (context, next) => {
   const body = context.body as Buffer | string | Readable | null | undefined;
   const length = context.response.length ?? Infinity;
   if (!body || length < thresholdBytes || context.status >= 400) return;
-  if (context.response.get('Content-Encoding')) return;
   const encoding = chooseEncoding(context);
   if (encoding === 'identity') return;
   const encoder = encoders[encoding];
   context.set('Content-Encoding', encoding);
   if (!(body instanceof Stream)) {
     const content = Buffer.isBuffer(body) ? body : Buffer.from(body);
-    context.body =
-      content.length <= synchronousBytesMax ? encoder.sync(content) : await encoder.async(content);
+    const isSmall = content.length <= synchronousBytesMax;
+    const fixed = fixedEncoding(content, encoding);
+    context.body = fixed ? await fixed : isSmall ? encoder.sync(content) : await encoder.async(content);
   } else if (context.method !== 'HEAD') {
     context.body = body.pipe(encoder.stream());
   }

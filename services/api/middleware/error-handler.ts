@@ -12,9 +12,6 @@ const overloadedMs = 1_000;
 
 type Metrics = { storeErrors: Counter; requestsRefused: Counter<'reason'> };
 
-/** Headers that describe the content which the error replaces. */
-const contentHeaders = ['Content-Encoding', 'Content-Security-Policy', 'ETag', 'Link'];
-
 /** Turns whatever was thrown into the error envelope. It is the only place, so no error has another shape. */
 export const errorHandler =
   ({ docs, ...metrics }: { docs: DocsLocation } & Metrics): Middleware =>
@@ -27,7 +24,6 @@ export const errorHandler =
       if (error.status >= 500) context.state.failure = error.cause ?? thrown;
       context.state.errorCode = error.code;
       context.status = error.status;
-      for (const name of contentHeaders) context.remove(name);
       context.set({ ...commonHeaders, ...error.headers });
       const { requestId } = context.state;
       const envelope = errorEnvelope(docs, error, { requestId, port: context.req.socket.localPort });

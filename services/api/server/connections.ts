@@ -32,7 +32,12 @@ export function interceptConnections(server: Server, handle: Accept): Accept {
 }
 
 /** A connection, the response in progress on it, and the requests that wait for its end, oldest first. */
-type Connection = { socket: Socket; untilMs: number; response: ServerResponse | null; waiting: (() => void)[] };
+type Connection = {
+  socket: Socket;
+  untilMs: number;
+  response: ServerResponse | null;
+  waiting: (() => void)[];
+};
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
