@@ -1,19 +1,22 @@
 export type Counts<Key> = ReturnType<typeof createCounts<Key>>;
 
-/** Counts the requests or connections of each key that are in progress. A key without any takes no memory. */
+/** Counts what each key has in progress, such as requests or bytes. A key without any takes no memory. */
 export function createCounts<Key>() {
   const counts = new Map<Key, number>();
   const count = (key: Key): number => counts.get(key) ?? 0;
+  const add = (key: Key, more: number): void => {
+    const now = count(key) + more;
+    if (now === 0) counts.delete(key);
+    else counts.set(key, now);
+  };
   return {
     count,
+    add,
     entries: () => [...counts],
-    /** Counts one more. The returned function ends it. */
+    /** Counts one more. The returned function ends it, and is called once. */
     begin: (key: Key) => {
-      counts.set(key, count(key) + 1);
-      return () => {
-        if (count(key) > 1) counts.set(key, count(key) - 1);
-        else counts.delete(key);
-      };
+      add(key, 1);
+      return () => add(key, -1);
     },
   };
 }

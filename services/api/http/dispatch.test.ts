@@ -43,7 +43,7 @@ const route = (path: string, count: number, fails = false): Route => ({
   respond: async () => ({ chunks: pieces(count, fails) }),
 });
 
-/** The bytes that the budget counts: those that streams hold, or those of the last buffered response. */
+/** The bytes that the budget counts: those that streams hold, and those of a buffered response. */
 let held = 0;
 const hold = (bytes: number) => {
   held += bytes;
@@ -57,8 +57,7 @@ let port: number;
 beforeAll(async () => {
   const app = new Koa<RequestState>();
   app.use((context, next) => {
-    const store = { holdOnly: (bytes: number) => (held = bytes), hold };
-    state = Object.assign(context.state, { caller, store, responseBytes: 0 });
+    state = Object.assign(context.state, { caller, store: { hold }, responseBytes: 0 });
     return next();
   });
   app.use(compression);

@@ -103,7 +103,7 @@ export async function sendReply(
   const sendBuffered = (text: string) => {
     const bytes = Buffer.byteLength(text);
     context.state.responseBytes = bytes;
-    store.holdOnly(bytes);
+    store.hold(bytes);
     if (isNotModified(context, etagOf(text))) return;
     linkNext(context, reply, baseUrl);
     context.type = 'application/json';

@@ -1,7 +1,6 @@
-import { isWithinShare, type ReadBudget } from '../store/read-budget.ts';
+import { createUse, isWithinShare, type ReadBudget } from '../store/read-budget.ts';
 import type { OpenReader } from '../store/reader.ts';
 import { Overloaded } from '../store/store-errors.ts';
-import { createCounts } from '../counts.ts';
 import type { Middleware, RequestState } from '../http/context.ts';
 
 /** A client has this long to take its response, and a second more for each 64 KB, while room is scarce. */
@@ -25,8 +24,7 @@ type Deps = {
  * before the rate limit, so that a refused request does not count against the window.
  */
 export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Deps): Middleware {
-  /** By organization, and by key. */
-  const counts = createCounts<string>();
+  const requests = createUse();
   const inProgress = new Set<InProgress>();
   const closeSlow = () => {
     if (inProgress.size <= requestsMax / 2 && !budget.isHalfUsed()) return;
@@ -39,22 +37,19 @@ export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Dep
     const { caller, snapshot } = state;
     if (!caller || !snapshot) throw new Error('the concurrency limit ran before authentication');
     if (res.closed) return undefined;
-    const { orgId, keyId } = caller;
-    const names = [orgId, `${orgId} ${keyId}`];
     closeSlow();
-    const [org = 0, key = 0] = names.map(counts.count);
-    const used = { all: inProgress.size, org, key };
+    const used = requests.of(caller);
     const isFull = used.all >= requestsMax;
     if (isFull || !isWithinShare(requestsMax, 1, used)) {
       throw new Overloaded(
         isFull ? 'requests' : 'share',
-        `of ${used.all} requests in progress ${org} are of ${orgId}, and ${key} of ${keyId}`,
+        `of ${used.all} requests in progress ${used.org} are of ${caller.orgId}, and ${used.key} of ${caller.keyId}`,
       );
     }
     const store = openReader(caller, snapshot);
     const end = () => {
       if (!inProgress.delete(entry)) return;
-      for (const endCount of counted) endCount();
+      requests.add(caller, -1);
       store.end();
     };
     const close = () => {
@@ -63,7 +58,7 @@ export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Dep
     };
     const entry: InProgress = { startedMs: nowMs(), state, close };
     inProgress.add(entry);
-    const counted = names.map(counts.begin);
+    requests.add(caller, 1);
     res.once('close', end);
     state.store = store;
     return next();

@@ -1,5 +1,6 @@
-import { readTimeoutMs } from './deadline.ts';
 import type { Caller } from '../auth/caller.ts';
+import { createCounts } from '../counts.ts';
+import { readTimeoutMs } from './deadline.ts';
 import { Overloaded, StoreUnavailable } from './store-errors.ts';
 
 /** The largest reply of the store, and therefore the maximum size of a page while it is read. */
@@ -8,9 +9,13 @@ export const replyBytesMax = 16 * 1_024 * 1_024;
 /** The expected maximum of a single document. Larger ones, up to 12 MB, are very rare. */
 export const documentBytes = 4 * 1_024 * 1_024;
 
-type Usage = { reads: number; bytes: number };
-type Read = { caller: Caller; bytes: number; request: object | undefined };
-type Waiting = Read & { admit: () => void; refuse: (error: Error) => void };
+type Waiting = {
+  caller: Caller;
+  bytes: number;
+  request: object | undefined;
+  admit: () => void;
+  refuse: (error: Error) => void;
+};
 
 export type ReadBudget = ReturnType<typeof createReadBudget>;
 
@@ -37,11 +42,7 @@ const fairShare = (limit: number, used: number, parts: number): number =>
  * use, `more` may exceed a share that is not used up: the reads of a key then start in the order in which they came.
  * Otherwise its small reads could pass its large one for ever.
  */
-export function isWithinShare(
-  limit: number,
-  more: number,
-  used: { all: number; org: number; key: number },
-): boolean {
+export function isWithinShare(limit: number, more: number, used: Use): boolean {
   const isScarce = used.all >= limit / 2;
   const isWithin = (own: number, share: number) =>
     own === 0 || (isScarce ? own + more <= share : own < share);
@@ -49,35 +50,24 @@ export function isWithinShare(
   return isWithin(used.org, share) && isWithin(used.key, fairShare(share, used.org, 2));
 }
 
-/** Counts the reads and bytes of all callers; knows whether there is room, and whether a caller may use more. */
-function createUsages({ bytesMax, connectionsMax }: Limits) {
-  const all: Usage = { reads: 0, bytes: 0 };
-  const usages = new Map<string, Usage>();
-  const none: Usage = { reads: 0, bytes: 0 };
-  const [organizationReadsMax, keyReadsMax] = [1, 2].map((spare) => Math.max(1, connectionsMax - spare)) as [
-    number,
-    number,
-  ];
+type Use = { all: number; org: number; key: number };
+
+/** Counts what callers use of a limit: all together, each organization and each key. */
+export function createUse() {
+  const counts = createCounts<string>();
+  let all = 0;
+  const keyName = ({ orgId, keyId }: Caller) => `${orgId} ${keyId}`;
   return {
-    all,
-    add: (caller: Caller, reads: number, bytes: number) => {
-      all.reads += reads;
-      all.bytes += bytes;
-      for (const name of [caller.orgId, keyName(caller)]) {
-        const usage = usages.get(name) ?? none;
-        const now = { reads: usage.reads + reads, bytes: usage.bytes + bytes };
-        if (now.reads === 0 && now.bytes === 0) usages.delete(name);
-        else usages.set(name, now);
-      }
-    },
-    hasRoom: (bytes: number) => all.reads < connectionsMax && all.bytes + bytes <= bytesMax,
-    mayRead: (caller: Caller, bytes: number) => {
-      const org = usages.get(caller.orgId) ?? none;
-      const key = usages.get(keyName(caller)) ?? none;
-      const used = { all: all.bytes, org: org.bytes, key: key.bytes };
-      return (
-        org.reads < organizationReadsMax && key.reads < keyReadsMax && isWithinShare(bytesMax, bytes, used)
-      );
+    all: () => all,
+    of: (caller: Caller): Use => ({
+      all,
+      org: counts.count(caller.orgId),
+      key: counts.count(keyName(caller)),
+    }),
+    add: (caller: Caller, more: number) => {
+      all += more;
+      counts.add(caller.orgId, more);
+      counts.add(keyName(caller), more);
     },
   };
 }
@@ -87,10 +77,20 @@ function createUsages({ bytesMax, connectionsMax }: Limits) {
  * has taken the response. Further reads wait in a queue. One organization, and each of its keys, may hold its share of the
  * bytes and never every connection, so that it cannot make the others wait.
  */
-export function createReadBudget(limits: Limits) {
-  const { bytesMax, waitMs = readTimeoutMs } = limits;
-  const { all, add, hasRoom, mayRead } = createUsages(limits);
+export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits) {
+  const reads = createUse();
+  const bytesHeld = createUse();
   const waiting = new Set<Waiting>();
+  const add = (caller: Caller, count: number, bytes: number) => {
+    reads.add(caller, count);
+    bytesHeld.add(caller, bytes);
+  };
+  const hasRoom = (bytes: number) => reads.all() < connectionsMax && bytesHeld.all() + bytes <= bytesMax;
+  const mayRead = (caller: Caller, bytes: number) => {
+    const { org, key } = reads.of(caller);
+    const hasConnection = org < Math.max(1, connectionsMax - 1) && key < Math.max(1, connectionsMax - 2);
+    return hasConnection && isWithinShare(bytesMax, bytes, bytesHeld.of(caller));
+  };
 
   const admitWaiting = () => {
     for (const read of waiting) {
@@ -98,34 +98,37 @@ export function createReadBudget(limits: Limits) {
       // A read that does not fit blocks the reads after it; otherwise small reads could starve it.
       if (!hasRoom(read.bytes)) return;
       add(read.caller, 1, read.bytes);
+      waiting.delete(read);
       read.admit();
     }
   };
   return {
     /** Counts a read of `bytes` once there is room. Rejects with `Overloaded` if there is none in time. */
     acquire: async (caller: Caller, bytes: number, request?: object): Promise<void> => {
-      if (waiting.size === 0 && mayRead(caller, bytes) && hasRoom(bytes)) {
-        add(caller, 1, bytes);
-        return;
-      }
-      // The one that the read waits for.
-      const limit = () => (hasRoom(bytes) && !mayRead(caller, bytes) ? 'share' : 'memory');
-      const overloaded = () => new Overloaded(limit(), `no room for a read within ${waitMs} ms`);
-      const admitted = enqueue(waiting, { caller, bytes, request }, { waitMs, overloaded });
+      if (waiting.size === 0 && mayRead(caller, bytes) && hasRoom(bytes)) return add(caller, 1, bytes);
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const refuse = (error: Error) => {
+        waiting.delete(read);
+        reject(error);
+      };
+      const read: Waiting = { caller, bytes, request, admit: resolve, refuse };
+      waiting.add(read);
       admitWaiting();
-      try {
-        await admitted;
-      } catch (error) {
+      const expire = () => {
+        const limit = hasRoom(bytes) && !mayRead(caller, bytes) ? 'share' : 'memory';
+        refuse(new Overloaded(limit, `no room for a read within ${waitMs} ms`));
         // It blocks the reads after it no more.
         admitWaiting();
-        throw error;
-      }
+      };
+      const timer = setTimeout(expire, waitMs).unref();
+      return promise.finally(() => clearTimeout(timer));
     },
     /** Rejects the reads of a request that wait: its client has left. */
     leave: (request: object) => {
       for (const read of waiting) {
         if (read.request === request) read.refuse(new StoreUnavailable('the client has left'));
       }
+      admitWaiting();
     },
     release: (caller: Caller, bytes: number) => {
       add(caller, -1, -bytes);
@@ -133,33 +136,12 @@ export function createReadBudget(limits: Limits) {
     },
     /** Counts bytes that stay in memory; a negative number releases them. */
     count: (caller: Caller, bytes: number) => {
-      add(caller, 0, bytes);
+      bytesHeld.add(caller, bytes);
       if (bytes < 0) admitWaiting();
     },
     /** All of this process: the reads in progress and in the queue, and the bytes held. */
-    usage: () => ({ ...all, waiting: waiting.size }),
+    usage: () => ({ reads: reads.all(), bytes: bytesHeld.all(), waiting: waiting.size }),
     /** Whether more than half of the bytes are held. */
-    isHalfUsed: () => all.bytes > bytesMax / 2,
+    isHalfUsed: () => bytesHeld.all() > bytesMax / 2,
   };
 }
-
-const keyName = ({ orgId, keyId }: Caller) => `${orgId} ${keyId}`;
-
-/** Adds a read to the queue and resolves when it is admitted. */
-const enqueue = (
-  waiting: Set<Waiting>,
-  read: Read,
-  { waitMs, overloaded }: { waitMs: number; overloaded: () => Overloaded },
-) =>
-  new Promise<void>((resolve, reject) => {
-    const finish = (complete: () => void) => {
-      clearTimeout(timer);
-      waiting.delete(entry);
-      complete();
-    };
-    const refuse = (error: Error) => finish(() => reject(error));
-    const entry: Waiting = { ...read, admit: () => finish(resolve), refuse };
-    const timer = setTimeout(() => refuse(overloaded()), waitMs);
-    timer.unref();
-    waiting.add(entry);
-  });

@@ -28,11 +28,18 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
   const findThread = createThreadFinder();
   return (caller: Caller, snapshot: DataSnapshot) => {
     const { orgId } = caller;
-    const held = createHoldings((bytes) => budget.count(caller, bytes));
+    const request = {};
+    let held = 0;
+    let hasEnded = false;
+    const count = (bytes: number) => {
+      if (hasEnded) return;
+      held += bytes;
+      budget.count(caller, bytes);
+    };
     const admit = async <T extends Reply>(reading: Reading, run: () => Promise<T>): Promise<T> => {
-      if (held.isEnded()) throw new StoreUnavailable('the client has left');
+      if (hasEnded) throw new StoreUnavailable('the client has left');
       const bytes = expected.estimate(orgId, reading);
-      await budget.acquire(caller, bytes, held);
+      await budget.acquire(caller, bytes, request);
       try {
         const reply = await run();
         expected.record(orgId, reading.kind, reply);
@@ -42,11 +49,16 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
       }
     };
     return {
-      ...held,
+      /** Counts bytes that the request keeps in memory. The returned function releases them, and is called once. */
+      hold: (bytes: number) => {
+        count(bytes);
+        return () => count(-bytes);
+      },
       /** Releases everything: the client has taken the response, or has left. */
       end: () => {
-        held.end();
-        budget.leave(held);
+        count(-held);
+        hasEnded = true;
+        budget.leave(request);
       },
       database: snapshot.database,
       scanEntriesMax,
@@ -69,39 +81,5 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
         return start;
       },
     };
-  };
-}
-
-/** Counts the bytes that one request keeps in memory. */
-function createHoldings(count: (bytes: number) => void) {
-  let holdings = new Set<object>();
-  let held = 0;
-  let isEnded = false;
-  const change = (bytes: number) => {
-    held += bytes;
-    count(bytes);
-  };
-  return {
-    isEnded: () => isEnded,
-    /** Counts bytes that the request keeps in memory. The returned function releases them. */
-    hold: (bytes: number) => {
-      if (isEnded) return () => undefined;
-      const holding = {};
-      holdings.add(holding);
-      change(bytes);
-      return () => {
-        if (holdings.delete(holding)) change(-bytes);
-      };
-    },
-    /** Counts the bytes of the response text in place of everything that the request held. */
-    holdOnly: (bytes: number) => {
-      holdings = new Set();
-      if (!isEnded) change(bytes - held);
-    },
-    end: () => {
-      isEnded = true;
-      holdings = new Set();
-      change(-held);
-    },
   };
 }
