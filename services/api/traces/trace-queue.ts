@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { repeat } from '../../../shared/runtime/repeat.ts';
 import { within } from '../../../shared/runtime/within.ts';
 
 type TraceQueue = {
@@ -24,10 +25,8 @@ type TraceQueueDeps = {
 const queuedMax = 10_000;
 /** Small enough that encoding a batch delays requests by a few milliseconds at most, and far below 16 MB. */
 const batchMax = 250;
-/** The maximum age of a trace before it is written, while the store answers. */
+/** The maximum age of a trace before it is written, while the store answers; also the pause after a failed write. */
 const flushIntervalMs = 500;
-/** The pause after a failed write. */
-const retryIntervalMs = 1_000;
 const shutdownGraceMs = 3_000;
 
 /**
@@ -35,17 +34,22 @@ const shutdownGraceMs = 3_000;
  * retried, so an outage of the store loses no trace until the queue is full.
  */
 export function startTraceQueue(
-  deps: TraceQueueDeps,
+  { write, lost, logger }: TraceQueueDeps,
   limits: { queuedMax?: number; flushIntervalMs?: number; shutdownGraceMs?: number } = {},
 ): TraceQueue {
-  const { write, lost, logger } = deps;
   const max = { queuedMax, flushIntervalMs, shutdownGraceMs, ...limits };
   const queue: RequestTrace[] = [];
   /** The batch of a failed write, which may have been stored: it stays as it is. */
   let failed: RequestTrace[] | null = null;
-  const stopping = new AbortController();
-  const losses = countLosses(lost, logger);
-
+  let unreported = 0;
+  const lose = (count: number, reason: LossReason) => {
+    lost.inc({ reason }, count);
+    unreported += count;
+  };
+  const report = () => {
+    if (unreported > 0) logger.warn({ traces: unreported }, 'request traces were lost');
+    unreported = 0;
+  };
   const writeBatch = async () => {
     const batch = failed ?? queue.slice(0, batchMax);
     try {
@@ -57,48 +61,28 @@ export function startTraceQueue(
       failed = batch;
     }
   };
-  const loop = async () => {
-    while (!stopping.signal.aborted) {
-      const pauseMs = failed ? retryIntervalMs : max.flushIntervalMs;
-      await sleep(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
-      if (queue.length > 0) await writeBatch();
-      while (!failed && queue.length >= batchMax) await writeBatch();
-      losses.report();
-    }
+  const flush = async () => {
+    if (queue.length > 0) await writeBatch();
+    while (!failed && queue.length >= batchMax) await writeBatch();
+    report();
   };
+  const flushing = repeat(flush, { intervalMs: max.flushIntervalMs, onError: () => undefined });
   const drain = async () => {
-    await running;
+    await flushing.stop();
     while (queue.length > 0) {
       await writeBatch();
       if (failed) await sleep(100, undefined, { ref: false });
     }
   };
-  const running = loop();
   return {
     add: (trace) => {
-      if (queue.length >= max.queuedMax) losses.add(1, 'queue_full');
+      if (queue.length >= max.queuedMax) lose(1, 'queue_full');
       else queue.push(trace);
     },
     stop: async () => {
-      stopping.abort();
       await within(max.shutdownGraceMs, drain(), () => undefined);
-      losses.add(queue.splice(0).length, 'shutdown');
-      losses.report();
-    },
-  };
-}
-
-/** Counts each loss immediately; `report` logs the number of losses since the last report. */
-function countLosses(lost: Counter<'reason'>, logger: Logger) {
-  let unreported = 0;
-  return {
-    add: (count: number, reason: LossReason) => {
-      lost.inc({ reason }, count);
-      unreported += count;
-    },
-    report: () => {
-      if (unreported > 0) logger.warn({ traces: unreported }, 'request traces were lost');
-      unreported = 0;
+      lose(queue.splice(0).length, 'shutdown');
+      report();
     },
   };
 }
