@@ -8,24 +8,30 @@ export const toSecondsOrNull = (date: Date | null): string | null => date && toS
 export const toMilliseconds = (date: Date): string => date.toISOString();
 export const toMillisecondsOrNull = (date: Date | null): string | null => date && toMilliseconds(date);
 
-export const secondsSchema = z
-  .string()
-  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-  .meta({ format: 'date-time' });
-export const millisecondsSchema = z
-  .string()
-  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  .meta({ format: 'date-time' });
+const time = (shape: RegExp) => z.string().regex(shape).meta({ format: 'date-time' });
+export const secondsSchema = time(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+export const millisecondsSchema = time(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 export const nullableSeconds = secondsSchema.nullable();
 export const nullableMilliseconds = millisecondsSchema.nullable();
 
 export const nullableText = z.string().nullable();
 export const displayName = nullableText.describe('The display name; null if it is unknown.');
 
+/* The words of which responses are described. Every field has a description. */
+
+export const choice = <const T extends readonly string[]>(values: T, description: string) =>
+  z.enum(values).describe(description);
+export const flag = (description: string) => z.boolean().describe(description);
+export const object = <F extends z.ZodRawShape>(description: string, fields: F) =>
+  z.strictObject(fields).describe(description);
+export const objectOrNull = <F extends z.ZodRawShape>(description: string, fields: F) =>
+  z.strictObject(fields).nullable().describe(description);
+/** An object that is a component of the OpenAPI document. */
+export const component = <F extends z.ZodRawShape>(id: string, description: string, fields: F) =>
+  z.strictObject(fields).meta({ id, description });
+
 /** A tag or a topic with only its id and name. */
-export const labelSchema = z
-  .strictObject({
-    id: z.string().describe('Id of the tag or topic.'),
-    name: z.string().describe('Name of the tag or topic.'),
-  })
-  .meta({ id: 'Label', description: 'A tag or a topic.' });
+export const labelSchema = component('Label', 'A tag or a topic.', {
+  id: z.string().describe('Id of the tag or topic.'),
+  name: z.string().describe('Name of the tag or topic.'),
+});

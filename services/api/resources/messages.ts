@@ -23,7 +23,7 @@ import { pageParameters } from '../paging/page-parameters.ts';
 import { readPage } from '../paging/page-query.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { findById, type StateAndJoined } from './find-by-id.ts';
-import { displayName, nullableText, secondsSchema, toSeconds } from './fields.ts';
+import { choice, component, displayName, nullableText, secondsSchema, toSeconds } from './fields.ts';
 
 /** Descriptions of the fields that a message has both in a list and inside a conversation. */
 export const messageTexts = {
@@ -34,44 +34,39 @@ export const messageTexts = {
   attachments: 'The attached files, except files that are shown inside the text.',
 };
 
-export const attachmentSchema = z
-  .strictObject({
-    id: z.string().describe('Id of the attachment.'),
-    filename: z.string().describe('The original name of the file, as given by the sender.'),
-  })
-  .meta({ id: 'Attachment', description: 'A file attached to a message.' });
+export const attachmentSchema = component('Attachment', 'A file attached to a message.', {
+  id: z.string().describe('Id of the attachment.'),
+  filename: z.string().describe('The original name of the file, as given by the sender.'),
+});
 
-const author = z
-  .strictObject({
-    type: z
-      .enum(['contact', 'user', 'ai_agent'])
-      .describe('`contact`: a contact. `user`: a teammate. `ai_agent`: an AI agent.'),
-    id: z
-      .string()
-      .refine((id) => /^(con|user|agent)_/.test(id))
-      .describe('Id of the sender, which starts with `con_`, `user_` or `agent_`.'),
-    name: displayName,
-    email: nullableText.describe('The email address; null if it is unknown. Always null for an AI agent.'),
-  })
-  .meta({ id: 'Author', description: 'The sender of a message.' });
+const author = component('Author', 'The sender of a message.', {
+  type: choice(
+    ['contact', 'user', 'ai_agent'],
+    '`contact`: a contact. `user`: a teammate. `ai_agent`: an AI agent.',
+  ),
+  id: z
+    .string()
+    .refine((id) => /^(con|user|agent)_/.test(id))
+    .describe('Id of the sender, which starts with `con_`, `user_` or `agent_`.'),
+  name: displayName,
+  email: nullableText.describe('The email address; null if it is unknown. Always null for an AI agent.'),
+});
 
 /** A message in a list; inside a conversation it has another shape. */
-const messageItemSchema = z
-  .strictObject({
-    id: z.string().startsWith('msg_').describe(messageTexts.id),
-    object: z.literal('message').describe('Always `message`.'),
-    conversationId: z
-      .string()
-      .startsWith('conv_')
-      .describe('Id of the conversation to which the message belongs.'),
-    type: z.enum(messageTypes).describe('The medium of the message.'),
-    role: z.enum(messageRoles).describe(messageTexts.role),
-    author: author.nullable().describe('The sender; null for system messages.'),
-    content: nullableText.describe(messageTexts.content),
-    attachments: z.array(attachmentSchema).describe(messageTexts.attachments),
-    createdAt: secondsSchema.describe(messageTexts.createdAt),
-  })
-  .meta({ id: 'Message', description: 'A message in a list.' });
+const messageItemSchema = component('Message', 'A message in a list.', {
+  id: z.string().startsWith('msg_').describe(messageTexts.id),
+  object: z.literal('message').describe('Always `message`.'),
+  conversationId: z
+    .string()
+    .startsWith('conv_')
+    .describe('Id of the conversation to which the message belongs.'),
+  type: choice(messageTypes, 'The medium of the message.'),
+  role: choice(messageRoles, messageTexts.role),
+  author: author.nullable().describe('The sender; null for system messages.'),
+  content: nullableText.describe(messageTexts.content),
+  attachments: z.array(attachmentSchema).describe(messageTexts.attachments),
+  createdAt: secondsSchema.describe(messageTexts.createdAt),
+});
 const messageListSchema = listSchema('MessageList', messageItemSchema);
 
 type MessageItem = z.output<typeof messageItemSchema>;

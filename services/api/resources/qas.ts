@@ -7,26 +7,24 @@ import { exampleList, listSchema } from '../paging/list-envelope.ts';
 import { listHandler } from '../paging/list-handler.ts';
 import { pageParameters } from '../paging/page-parameters.ts';
 import { readPage, type PageQuery, type PageRequest } from '../paging/page-query.ts';
-import { millisecondsSchema, toMilliseconds } from './fields.ts';
+import { component, millisecondsSchema, toMilliseconds } from './fields.ts';
 
-const qaSchema = z
-  .strictObject({
-    id: z.string().describe('Opaque id of the Q&A.'),
-    object: z.literal('qa').describe('Always `qa`.'),
-    question: z.string().describe('The primary phrasing of the question.'),
-    questionVariations: z
-      .array(z.string())
-      .describe('Alternative phrasings in alphabetical order; empty if there is only the primary phrasing.'),
-    answer: z.string().describe('The answer.'),
-    agentId: z
-      .string()
-      .startsWith('agent_')
-      .nullable()
-      .describe('Id of the AI agent that uses the Q&A; null if every agent of the organization uses it.'),
-    createdAt: millisecondsSchema.describe('When the Q&A was created.'),
-    updatedAt: millisecondsSchema.describe('When the Q&A was last updated.'),
-  })
-  .meta({ id: 'Qa', description: 'A question and its answer in the knowledge base.' });
+const qaSchema = component('Qa', 'A question and its answer in the knowledge base.', {
+  id: z.string().describe('Opaque id of the Q&A.'),
+  object: z.literal('qa').describe('Always `qa`.'),
+  question: z.string().describe('The primary phrasing of the question.'),
+  questionVariations: z
+    .array(z.string())
+    .describe('Alternative phrasings in alphabetical order; empty if there is only the primary phrasing.'),
+  answer: z.string().describe('The answer.'),
+  agentId: z
+    .string()
+    .startsWith('agent_')
+    .nullable()
+    .describe('Id of the AI agent that uses the Q&A; null if every agent of the organization uses it.'),
+  createdAt: millisecondsSchema.describe('When the Q&A was created.'),
+  updatedAt: millisecondsSchema.describe('When the Q&A was last updated.'),
+});
 const qaListSchema = listSchema('QaList', qaSchema);
 
 type QaItem = z.output<typeof qaSchema>;

@@ -3,7 +3,15 @@ import { channelTypes } from '../../../../shared/documents/channel.ts';
 import { oneOf } from '../../http/parameters.ts';
 import { exampleList, listSchema } from '../../paging/list-envelope.ts';
 import { pageParameters } from '../../paging/page-parameters.ts';
-import { millisecondsSchema, nullableMilliseconds } from '../fields.ts';
+import {
+  choice,
+  component,
+  flag,
+  millisecondsSchema,
+  nullableMilliseconds,
+  object,
+  objectOrNull,
+} from '../fields.ts';
 import { chatbotConfigSchema, emailConfigSchema, formConfigSchema, settingsSchema } from './config-schema.ts';
 import { channelStates, issueCodes } from './status.ts';
 
@@ -14,56 +22,46 @@ export const channelListQuery = z.object({
     .meta({ description: 'Only channels of this type.', examples: ['email'] }),
 });
 
-const status = z
-  .strictObject({
-    state: z
-      .enum(channelStates)
-      .describe(
-        '`live`: the channel is running. `observing`: an email inbox that is not live yet; mail is mirrored into ' +
-          'tickets, nothing is sent, and the AI does not run. `paused`: paused in the dashboard. ' +
-          '`needs_attention`: an issue blocks the channel; see `issues`. `archived`: the channel is archived; ' +
-          'lists omit it.',
-      ),
-    since: nullableMilliseconds.describe(
-      'When the channel entered this state; null if the time was not recorded. Always null for `needs_attention`.',
-    ),
-    issues: z
-      .array(
-        z
-          .strictObject({
-            code: z.enum(issueCodes).describe('The kind of issue. Branch on this field.'),
-            message: z.string().describe('An explanation for people. It may change between releases.'),
-          })
-          .describe('An issue that needs attention.'),
-      )
-      .describe('The issues of the channel; empty if there are none. A paused channel can have issues, too.'),
-  })
-  .meta({ id: 'ChannelStatus', description: 'The current status of a channel.' });
+const status = component('ChannelStatus', 'The current status of a channel.', {
+  state: choice(
+    channelStates,
+    '`live`: the channel is running. `observing`: an email inbox that is not live yet; mail is mirrored into ' +
+      'tickets, nothing is sent, and the AI does not run. `paused`: paused in the dashboard. ' +
+      '`needs_attention`: an issue blocks the channel; see `issues`. `archived`: the channel is archived; ' +
+      'lists omit it.',
+  ),
+  since: nullableMilliseconds.describe(
+    'When the channel entered this state; null if the time was not recorded. Always null for `needs_attention`.',
+  ),
+  issues: z
+    .array(
+      object('An issue that needs attention.', {
+        code: choice(issueCodes, 'The kind of issue. Branch on this field.'),
+        message: z.string().describe('An explanation for people. It may change between releases.'),
+      }),
+    )
+    .describe('The issues of the channel; empty if there are none. A paused channel can have issues, too.'),
+});
 
 const channelFields = {
   id: z.string().describe('Opaque id of the channel.'),
   object: z.literal('channel').describe('Always `channel`.'),
   name: z.string().describe('The name of the channel in the dashboard.'),
   status,
-  agent: z
-    .strictObject({
-      id: z.string().describe('Id of the AI agent.'),
-      name: z.string().describe('Name of the AI agent.'),
-      disabled: z.boolean().describe('True if the AI agent is disabled.'),
-    })
-    .nullable()
-    .describe('The AI agent assigned to the channel; null if there is none.'),
+  agent: objectOrNull('The AI agent assigned to the channel; null if there is none.', {
+    id: z.string().describe('Id of the AI agent.'),
+    name: z.string().describe('Name of the AI agent.'),
+    disabled: flag('True if the AI agent is disabled.'),
+  }),
   createdAt: millisecondsSchema.describe('When the channel was created.'),
   updatedAt: millisecondsSchema.describe('When the channel was last updated.'),
 };
 
 /** A channel in a list. */
-const channelItemSchema = z
-  .strictObject({
-    ...channelFields,
-    type: z.enum(channelTypes).describe('`chatbot`: a chat widget. `email`: an email inbox. `form`: a form.'),
-  })
-  .meta({ id: 'ChannelItem', description: 'A channel in a list.' });
+const channelItemSchema = component('ChannelItem', 'A channel in a list.', {
+  ...channelFields,
+  type: choice(channelTypes, '`chatbot`: a chat widget. `email`: an email inbox. `form`: a form.'),
+});
 export const channelListSchema = listSchema('ChannelList', channelItemSchema);
 
 const detail = {
@@ -81,23 +79,21 @@ const detail = {
 /** A retrieved channel, with its settings and the configuration of its type. */
 export const channelSchema = z
   .discriminatedUnion('type', [
-    z
-      .strictObject({
-        ...detail,
-        type: z.literal('email').describe('An email inbox.'),
-        config: emailConfigSchema,
-      })
-      .meta({ id: 'EmailChannel', description: 'An email inbox.' }),
-    z
-      .strictObject({
-        ...detail,
-        type: z.literal('chatbot').describe('A chat widget.'),
-        config: chatbotConfigSchema,
-      })
-      .meta({ id: 'ChatbotChannel', description: 'A chat widget.' }),
-    z
-      .strictObject({ ...detail, type: z.literal('form').describe('A form.'), config: formConfigSchema })
-      .meta({ id: 'FormChannel', description: 'A form.' }),
+    component('EmailChannel', 'An email inbox.', {
+      ...detail,
+      type: z.literal('email').describe('An email inbox.'),
+      config: emailConfigSchema,
+    }),
+    component('ChatbotChannel', 'A chat widget.', {
+      ...detail,
+      type: z.literal('chatbot').describe('A chat widget.'),
+      config: chatbotConfigSchema,
+    }),
+    component('FormChannel', 'A form.', {
+      ...detail,
+      type: z.literal('form').describe('A form.'),
+      config: formConfigSchema,
+    }),
   ])
   .meta({ id: 'Channel', description: 'A channel with its settings and the configuration of its type.' });
 

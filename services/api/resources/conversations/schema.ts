@@ -2,58 +2,57 @@ import { z } from 'zod';
 import { activeConversationStatuses } from '../../../../shared/documents/conversation.ts';
 import { messageRoles } from '../../../../shared/documents/message.ts';
 import { attachmentSchema, messageTexts } from '../messages.ts';
-import { displayName, labelSchema, nullableSeconds, nullableText, secondsSchema } from '../fields.ts';
+import {
+  choice,
+  component,
+  displayName,
+  labelSchema,
+  nullableSeconds,
+  nullableText,
+  object,
+  objectOrNull,
+  secondsSchema,
+} from '../fields.ts';
 
 /** Channel types as conversations name them: a conversation with a chatbot comes in through its widget. */
 const conversationChannelTypes = ['email', 'widget', 'form'] as const;
 
-const channel = z
-  .strictObject({
-    id: z.string().describe('Id of the channel.'),
-    name: z.string().describe("The channel's name in the dashboard."),
-    type: z
-      .enum(conversationChannelTypes)
-      .describe(
-        '`email`: an email inbox. `widget`: a chat widget, which the channel itself calls `chatbot`. `form`: a form.',
-      ),
-  })
-  .describe('The channel through which the conversation came in.');
+const channel = object('The channel through which the conversation came in.', {
+  id: z.string().describe('Id of the channel.'),
+  name: z.string().describe("The channel's name in the dashboard."),
+  type: choice(
+    conversationChannelTypes,
+    '`email`: an email inbox. `widget`: a chat widget, which the channel itself calls `chatbot`. `form`: a form.',
+  ),
+});
 
-const contact = z
-  .strictObject({
-    id: z.string().startsWith('ct_').describe('Id of the contact.'),
-    name: displayName,
-    email: nullableText.describe('The email address; null if it is unknown.'),
-  })
-  .describe('The contact with whom the conversation takes place.');
+const contact = object('The contact with whom the conversation takes place.', {
+  id: z.string().startsWith('ct_').describe('Id of the contact.'),
+  name: displayName,
+  email: nullableText.describe('The email address; null if it is unknown.'),
+});
 
-const assignedToUser = z
-  .strictObject({
-    id: z.string().startsWith('user_').describe('Id of the teammate.'),
-    name: displayName,
-    email: z.string().describe('Email address of the teammate.'),
-  })
-  .nullable()
-  .describe('The teammate assigned to the conversation; null if it is unassigned.');
+const assignedToUser = objectOrNull('The teammate assigned to the conversation; null if it is unassigned.', {
+  id: z.string().startsWith('user_').describe('Id of the teammate.'),
+  name: displayName,
+  email: z.string().describe('Email address of the teammate.'),
+});
 
-const topic = z
-  .strictObject({
-    id: z.string().describe('Id of the topic.'),
-    name: z.string().describe('Name of the topic.'),
-    color: nullableText.describe(
-      'Color of the topic in hexadecimal, such as `#ff8800`; null if it has none.',
-    ),
-  })
-  .meta({ id: 'ConversationTopic', description: 'A topic, with its color.' });
+const topic = component('ConversationTopic', 'A topic, with its color.', {
+  id: z.string().describe('Id of the topic.'),
+  name: z.string().describe('Name of the topic.'),
+  color: nullableText.describe('Color of the topic in hexadecimal, such as `#ff8800`; null if it has none.'),
+});
 
 const conversationFields = {
   id: z.string().startsWith('conv_').describe('Id of the conversation.'),
   object: z.literal('conversation').describe('Always `conversation`.'),
   title: z.string().describe('The subject or a summary.'),
-  status: z.enum(activeConversationStatuses).describe('The status of the conversation.'),
-  supportLevel: z
-    .enum(['ai', 'human'])
-    .describe('Who handles the conversation now: `ai` (the AI) or `human` (a teammate).'),
+  status: choice(activeConversationStatuses, 'The status of the conversation.'),
+  supportLevel: choice(
+    ['ai', 'human'],
+    'Who handles the conversation now: `ai` (the AI) or `human` (a teammate).',
+  ),
   channel,
   contact,
   assignedToUser,
@@ -79,26 +78,22 @@ const conversationFields = {
 };
 
 /** A message inside a conversation; in a list it has another shape. */
-const embeddedMessageSchema = z
-  .strictObject({
-    id: z.string().startsWith('msg_').describe(messageTexts.id),
-    object: z.literal('message').describe('Always `message`.'),
-    role: z.enum(messageRoles).describe(messageTexts.role),
-    content: nullableText.describe(messageTexts.content),
-    createdAt: secondsSchema.describe(messageTexts.createdAt),
-    sentAt: nullableSeconds.describe(
-      'When an outbound message was delivered; null for inbound messages and for drafts that have not been delivered.',
-    ),
-    attachments: z.array(attachmentSchema).describe(messageTexts.attachments),
-  })
-  .meta({ id: 'ConversationMessage', description: 'A message inside a retrieved conversation.' });
+const embeddedMessageSchema = component('ConversationMessage', 'A message inside a retrieved conversation.', {
+  id: z.string().startsWith('msg_').describe(messageTexts.id),
+  object: z.literal('message').describe('Always `message`.'),
+  role: choice(messageRoles, messageTexts.role),
+  content: nullableText.describe(messageTexts.content),
+  createdAt: secondsSchema.describe(messageTexts.createdAt),
+  sentAt: nullableSeconds.describe(
+    'When an outbound message was delivered; null for inbound messages and for drafts that have not been delivered.',
+  ),
+  attachments: z.array(attachmentSchema).describe(messageTexts.attachments),
+});
 
-export const conversationSchema = z
-  .strictObject({
-    ...conversationFields,
-    messages: z.array(embeddedMessageSchema).describe('All messages of the conversation, oldest first.'),
-  })
-  .meta({ id: 'Conversation', description: 'A thread of messages with one contact.' });
+export const conversationSchema = component('Conversation', 'A thread of messages with one contact.', {
+  ...conversationFields,
+  messages: z.array(embeddedMessageSchema).describe('All messages of the conversation, oldest first.'),
+});
 
 /** A conversation without its messages, which are streamed after it. */
 export type ConversationHead = Omit<ConversationResponse, 'messages'>;

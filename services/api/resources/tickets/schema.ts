@@ -5,7 +5,7 @@ import { severalOf, oneOf } from '../../http/parameters.ts';
 import { dateBound } from '../../paging/date-range.ts';
 import { exampleList, listSchema } from '../../paging/list-envelope.ts';
 import { exampleCursor, pageParameters } from '../../paging/page-parameters.ts';
-import { displayName, labelSchema, secondsSchema } from '../fields.ts';
+import { choice, component, displayName, flag, labelSchema, objectOrNull, secondsSchema } from '../fields.ts';
 
 export const ticketSorts = ['createdAt', '-createdAt', 'updatedAt', '-updatedAt'] as const;
 
@@ -44,33 +44,25 @@ export const ticketListQuery = z.object({
 });
 
 const conversationId = z.string().startsWith('conv_').describe('Id of the conversation.');
-const role = z
-  .enum(conversationRoles)
-  .describe(
-    '`primary`: the thread with the requester. `side`: an isolated thread with another party, such as a supplier.',
-  );
+const role = choice(
+  conversationRoles,
+  '`primary`: the thread with the requester. `side`: an isolated thread with another party, such as a supplier.',
+);
 
-const requester = z
-  .strictObject({
-    id: z.string().startsWith('con_').describe('Id of the contact.'),
-    name: displayName,
-    email: z
-      .strictObject({
-        email: z.string().describe('The address itself.'),
-        verified: z
-          .boolean()
-          .describe('True if ownership of the address is proven; false if the address was only typed in.'),
-      })
-      .nullable()
-      .describe('The email address; null if it is unknown.'),
-  })
-  .meta({ id: 'Requester', description: 'The contact who requested the ticket.' });
+const requester = component('Requester', 'The contact who requested the ticket.', {
+  id: z.string().startsWith('con_').describe('Id of the contact.'),
+  name: displayName,
+  email: objectOrNull('The email address; null if it is unknown.', {
+    email: z.string().describe('The address itself.'),
+    verified: flag('True if ownership of the address is proven; false if the address was only typed in.'),
+  }),
+});
 
 const ticketFields = {
   id: z.string().startsWith('ti_').describe('Id of the ticket.'),
   object: z.literal('ticket').describe('Always `ticket`.'),
   title: z.string().describe('The subject or a summary.'),
-  status: z.enum(ticketStatuses).describe('The status of the ticket.'),
+  status: choice(ticketStatuses, 'The status of the ticket.'),
   requester,
   tags: z.array(labelSchema).describe('The tags of the ticket.'),
   topics: z.array(labelSchema).describe('The topics of the ticket.'),
@@ -89,23 +81,24 @@ const ticketTimes = {
   updatedAt: secondsSchema.describe('When the ticket was last updated.'),
 };
 
-const conversationReference = z
-  .strictObject({ id: conversationId, role })
-  .meta({ id: 'ConversationReference', description: 'A reference to a conversation of a ticket.' });
+const conversationReference = component(
+  'ConversationReference',
+  'A reference to a conversation of a ticket.',
+  { id: conversationId, role },
+);
 
-const ticketConversation = z
-  .strictObject({
-    id: conversationId,
-    object: z.literal('conversation').describe('Always `conversation`.'),
-    ticketId: z.string().startsWith('ti_').describe('Id of the ticket to which the conversation belongs.'),
-    role,
-    status: z
-      .enum(conversationStatuses)
-      .describe('The status of the conversation. Unlike in a retrieved conversation, it can be `archived`.'),
-    createdAt: secondsSchema.describe('When the conversation was created.'),
-    updatedAt: secondsSchema.describe('When the conversation was last updated.'),
-  })
-  .meta({ id: 'TicketConversation', description: 'A conversation inside a retrieved ticket.' });
+const ticketConversation = component('TicketConversation', 'A conversation inside a retrieved ticket.', {
+  id: conversationId,
+  object: z.literal('conversation').describe('Always `conversation`.'),
+  ticketId: z.string().startsWith('ti_').describe('Id of the ticket to which the conversation belongs.'),
+  role,
+  status: choice(
+    conversationStatuses,
+    'The status of the conversation. Unlike in a retrieved conversation, it can be `archived`.',
+  ),
+  createdAt: secondsSchema.describe('When the conversation was created.'),
+  updatedAt: secondsSchema.describe('When the conversation was last updated.'),
+});
 
 const order = 'oldest first';
 const completeness =
@@ -113,28 +106,29 @@ const completeness =
   'has expired.';
 
 /** A ticket in a list, with references to its conversations. */
-const ticketItemSchema = z
-  .strictObject({
+const ticketItemSchema = component(
+  'TicketItem',
+  'A ticket in a list, with references to its conversations.',
+  {
     ...ticketFields,
     conversations: z
       .array(conversationReference)
       .describe(`References to the conversations of the ticket, ${order}. ${completeness}`),
     ...ticketTimes,
-  })
-  .meta({ id: 'TicketItem', description: 'A ticket in a list, with references to its conversations.' });
+  },
+);
 /** A retrieved ticket, with its conversations in full. */
-export const ticketSchema = z
-  .strictObject({
+export const ticketSchema = component(
+  'Ticket',
+  'A case: at most one primary conversation and any number of side conversations.',
+  {
     ...ticketFields,
     conversations: z
       .array(ticketConversation)
       .describe(`The conversations of the ticket, ${order}, without their messages. ${completeness}`),
     ...ticketTimes,
-  })
-  .meta({
-    id: 'Ticket',
-    description: 'A case: at most one primary conversation and any number of side conversations.',
-  });
+  },
+);
 export const ticketListSchema = listSchema('TicketList', ticketItemSchema);
 
 export type TicketListQuery = z.output<typeof ticketListQuery>;
