@@ -66,7 +66,7 @@ async function drain(): Promise<void> {
   readiness.stop();
   api.drain();
   await sleep(shutdownDelayMs);
-  watch?.stop();
+  void watch?.stop();
 }
 
 /** Uses renewed certificates, and shows when the one in use expires. */

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Credentials } from './tls.ts';
 
 /** Paths of PEM files: the certificate with its chain, and its key. */
@@ -31,26 +32,23 @@ export function watchCertificate(
   { logger, use }: { logger: Logger; use: (pair: Credentials) => void },
   files: CertificateFiles,
   inUse: Credentials,
-): { stop: () => void } {
+): Pick<Repeating, 'stop'> {
   let latest = inUse;
   let rejectedReason: string | null = null;
   const poll = async () => {
-    try {
-      const [cert, key] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
-      if (cert === latest.cert && key === latest.key) return;
-      latest = { cert, key };
-      createSecureContext(latest);
-      use(latest);
-      rejectedReason = null;
-      logger.info('new certificate in use');
-    } catch (error) {
-      const reason = errorMessage(error);
-      if (reason !== rejectedReason)
-        logger.error({ reason }, 'new certificate rejected; keeping the current one');
-      rejectedReason = reason;
-    }
+    const [cert, key] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
+    if (cert === latest.cert && key === latest.key) return;
+    latest = { cert, key };
+    createSecureContext(latest);
+    use(latest);
+    rejectedReason = null;
+    logger.info('new certificate in use');
   };
-  const timer = setInterval(() => void poll(), pollIntervalMs);
-  timer.unref();
-  return { stop: () => clearInterval(timer) };
+  const onError = (error: unknown) => {
+    const reason = errorMessage(error);
+    if (reason !== rejectedReason)
+      logger.error({ reason }, 'new certificate rejected; keeping the current one');
+    rejectedReason = reason;
+  };
+  return repeat(poll, { intervalMs: pollIntervalMs, onError });
 }
