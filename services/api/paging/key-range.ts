@@ -6,7 +6,7 @@ import type { DateRange } from './date-range.ts';
 type Direction = 'ascending' | 'descending';
 
 /** A MongoDB condition on a sort key. */
-type KeyRange = ({ $gt: string } | { $gte: string }) & ({ $lt?: string } | { $lte: string });
+type KeyRange = { $gt?: string; $gte?: string; $lt?: string; $lte?: string };
 
 /**
  * The contiguous range of a page: the bounds, narrowed to the keys after the cursor. Without bounds it is `> ''`, which
@@ -37,11 +37,8 @@ export const rangeAfter = (range: KeyRange, direction: Direction, key: string): 
 export const rangeUpTo = (range: KeyRange, direction: Direction, key: string): KeyRange =>
   direction === 'ascending' ? { ...lower(range), $lte: key } : { ...upper(range), $gte: key };
 
-const lower = (range: KeyRange) => ('$gt' in range ? { $gt: range.$gt } : { $gte: range.$gte });
-function upper(range: KeyRange) {
-  if ('$lte' in range) return { $lte: range.$lte };
-  return range.$lt === undefined ? {} : { $lt: range.$lt };
-}
+const lower = ({ $lt, $lte, ...range }: KeyRange): KeyRange => range;
+const upper = ({ $gt, $gte, ...range }: KeyRange): KeyRange => range;
 
 /** A sort key, by which indexes order documents. */
 export type SortField = 'byCreated' | 'byUpdated';
