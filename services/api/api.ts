@@ -15,7 +15,6 @@ import { specSettings } from './openapi/info.ts';
 import { publishedSpec } from './openapi/published.ts';
 import { createSpec } from './openapi/spec.ts';
 import { createRateLimiter } from './rate-limit/fallback-rate-limiter.ts';
-import type { RateLimit } from './rate-limit/rate-limiter.ts';
 import { createRoutes } from './resources/routes.ts';
 import { startServer } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
@@ -62,6 +61,7 @@ export async function startApi(deps: ApiDeps) {
   const sources = snapshotSources({ mongo, authMongo, control, clock }, config.DATABASE_NAME);
   const snapshots = createReadSnapshots({ ...sources, logger, nowMs });
   const generationsInUse = createCounts<number>();
+  const failureLimit = { ...limit, requests: config.AUTH_FAILURE_LIMIT };
   const { RATE_LIMIT_STORE_URL: url, RATE_LIMIT_STORE_TIMEOUT_MS: timeoutMs } = config;
   const limiterDeps = { nowMs, logger, fallbacks: metrics.rateLimitFallbacks };
   const rateLimiter = createRateLimiter(limiterDeps, { limit, store: url ? { url, timeoutMs } : null });
@@ -78,7 +78,8 @@ export async function startApi(deps: ApiDeps) {
     spec: publishedSpec(spec, docs),
     snapshots,
     generationsInUse,
-    ...authentication({ control, nowMs, logger }, { ...limit, requests: config.AUTH_FAILURE_LIMIT }),
+    apiKeys: createApiKeyCache({ nowMs, lookUp: (...query) => findCallers(control, ...query) }),
+    authFailures: createAuthFailureLimiter({ limit: failureLimit, nowMs, logger }),
     rateLimiter,
     ...reading({ mongo, control, snapshots, metrics, nowMs }, config),
     trustedProxies,
@@ -114,14 +115,6 @@ async function readStoreTime(control: Db): Promise<Date> {
   using limits = readOptions();
   return await storeTime(control, limits);
 }
-
-type AuthenticationDeps = Pick<ApiDeps, 'nowMs' | 'logger'> & { control: Db };
-
-/** Who calls: the look-up of keys, and the limit of failed attempts. */
-const authentication = ({ control, nowMs, logger }: AuthenticationDeps, limit: RateLimit) => ({
-  apiKeys: createApiKeyCache({ nowMs, lookUp: (...query) => findCallers(control, ...query) }),
-  authFailures: createAuthFailureLimiter({ limit, nowMs, logger }),
-});
 
 type ReadingDeps = Pick<ApiDeps, 'mongo' | 'metrics' | 'nowMs'> & { control: Db; snapshots: ReadSnapshots };
 
