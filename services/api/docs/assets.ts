@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fixedContent } from '../http/responses.ts';
@@ -16,22 +15,10 @@ const files = [
   { name: 'icon.svg', file: sharedFile('icon.svg'), type: 'image/svg+xml' },
 ];
 
-/** Reads the assets. `folder` is the one in their URLs; it changes when an asset changes. */
-export function createAssets() {
-  const hash = createHash('sha256');
-  const assets = files.map(({ name, file, type }) => {
-    const content = readFileSync(file);
-    hash.update(content);
-    return { name, send: fixedContent(content, type) };
+/** The path of an asset. */
+export const assetPath = (name: string) => `/docs/assets/${name}`;
+
+export const readAssets = () =>
+  files.map(({ name, file, type }) => {
+    return { path: assetPath(name), send: fixedContent(readFileSync(file), type) };
   });
-  const folder = `/docs/assets/${hash.digest('hex').slice(0, 12)}`;
-  return {
-    folder,
-    /** The asset at a path; `isCurrent` is false if the folder is of another version of the service. */
-    at: (path: string) => {
-      const [, parent, named] = /^(\/docs\/assets\/[0-9a-f]{12})\/([a-z.-]+)$/.exec(path) ?? [];
-      const asset = assets.find(({ name }) => name === named);
-      return asset && { ...asset, isCurrent: parent === folder };
-    },
-  };
-}

@@ -2,6 +2,7 @@ import { pageDocument } from '../../../shared/pages/document.ts';
 import { html, type Html } from '../../../shared/pages/html.ts';
 import { exampleOrigin } from '../openapi/errors.ts';
 import type { SpecSettings } from '../openapi/info.ts';
+import { assetPath } from './assets.ts';
 
 export type Site = ReturnType<typeof createSite>;
 
@@ -9,7 +10,7 @@ export type Site = ReturnType<typeof createSite>;
  * The URLs of pages and assets, and the settings that pages contain. Links contain no host, so pages are the same under
  * every host name of the service.
  */
-export function createSite(settings: SpecSettings, assetFolder: string) {
+export function createSite(settings: SpecSettings) {
   const { baseUrl } = settings.docs;
   const prefix = baseUrl ? new URL(baseUrl).pathname.replace(/\/$/, '') : '';
   const href = (path: string) => prefix + path;
@@ -18,8 +19,8 @@ export function createSite(settings: SpecSettings, assetFolder: string) {
     apiUrl: baseUrl ?? exampleOrigin,
     /** URL of a path of this service, for links in pages. */
     href,
-    /** URL of an asset; it changes with the asset's content. */
-    asset: (name: string) => href(`${assetFolder}/${name}`),
+    /** URL of an asset. */
+    asset: (name: string) => href(assetPath(name)),
     settings,
   };
 }

@@ -12,7 +12,7 @@ const settings = {
   limit: { requests: 7, windowSeconds: 30 },
 };
 const { fixed: pages, search } = createPages(
-  createSite(settings, '/docs/assets/0'),
+  createSite(settings),
   specFor({
     MONGODB_URL: 'mongodb://localhost',
     API_BASE_URL: settings.docs.baseUrl,
@@ -39,7 +39,7 @@ test('docs/errors.md has a section for each error, with its causes and a remedy'
 });
 
 test('HTML in Markdown is text, and a link to a page that is not served is refused', () => {
-  const site = createSite(settings, '/docs/assets/0');
+  const site = createSite(settings);
   const render = (text: string) => renderMarkdown(site, new Marked().lexer(text)).html;
   expect(render('a <b onclick="x">b</b>\n\n<script>x</script>\n')).not.toMatch(/<(?:b|script)/);
   expect(render('[e](errors.md#invalid_cursor)')).toContain('href="/support/docs/errors/invalid_cursor"');

@@ -38,15 +38,6 @@ export function chooseEncoding({ req }: Pick<Context, 'req'>): Encoding {
  */
 export const fixedContents = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 
-/** Answers with a content that never changes. */
-export function fixedContent(content: Buffer, type: string): (context: Context) => void {
-  fixedContents.set(content, new Map());
-  return (context) => {
-    context.type = type;
-    context.body = content;
-  };
-}
-
 /**
  * The ETag of a content. It depends on the content only, not on `Data-As-Of` or compression. It is weak, because
  * compressed bytes are not compared.
@@ -67,13 +58,15 @@ function isNotModified(context: Context, etag: string): boolean {
   return matches;
 }
 
-/** Answers with a text that never changes, and its ETag. */
-export function fixedText(text: string, type = 'application/json'): (context: Context) => void {
-  const content = Buffer.from(text);
+/** Answers with a content that never changes, and its ETag. */
+export function fixedContent(given: string | Buffer, type: string): (context: Context) => void {
+  const content = Buffer.from(given as string);
   const etag = etagOf(content);
-  const send = fixedContent(content, type);
+  fixedContents.set(content, new Map());
   return (context) => {
-    if (!isNotModified(context, etag)) send(context);
+    if (isNotModified(context, etag)) return;
+    context.type = type;
+    context.body = content;
   };
 }
 
