@@ -12,7 +12,6 @@ import type { ApiConfig } from './config.ts';
 import { createCounts } from './counts.ts';
 import { observeBudget, type Metrics } from './metrics.ts';
 import { specSettings } from './openapi/info.ts';
-import { publishedSpec } from './openapi/published.ts';
 import { createSpec } from './openapi/spec.ts';
 import { createRateLimiter } from './rate-limit/fallback-rate-limiter.ts';
 import { createRoutes } from './resources/routes.ts';
@@ -57,7 +56,6 @@ export async function startApi(deps: ApiDeps) {
   const clock = createStoreClock(() => readStoreTime(control), nowMs);
   const { now = clock.now } = deps;
   const routes = createRoutes({ now, brand: config.BRAND });
-  const spec = createSpec(settings, routes);
   const sources = snapshotSources({ mongo, authMongo, control, clock }, config.DATABASE_NAME);
   const snapshots = createReadSnapshots({ ...sources, logger, nowMs });
   const generationsInUse = createCounts<number>();
@@ -75,7 +73,7 @@ export async function startApi(deps: ApiDeps) {
   const app = createApp({
     ...settings,
     routes,
-    spec: publishedSpec(spec, docs),
+    spec: createSpec(settings, routes),
     snapshots,
     generationsInUse,
     apiKeys: createApiKeyCache({ nowMs, lookUp: (...query) => findCallers(control, ...query) }),
@@ -108,7 +106,7 @@ export async function startApi(deps: ApiDeps) {
     ...(tracing ? [{ name: 'traces', close: tracing.stop, deadlineMs: 4_000 }] : []),
     { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
   ];
-  return { address, spec, snapshots, drain, useCertificate, closers };
+  return { address, snapshots, drain, useCertificate, closers };
 }
 
 async function readStoreTime(control: Db): Promise<Date> {

@@ -99,24 +99,22 @@ const dataMetrics = (registers: Registry[]) => ({
 
 /** Adds the gauges of the read budget, which each scrape reads. */
 export function observeBudget({ registry }: Metrics, usage: ReadBudget['usage']): void {
-  const gauge = (name: string, help: string, value: () => number) =>
+  const gauges = [
+    ['bytes', 'api_answers_bytes', 'Memory that responses in progress hold, of `API_ANSWERS_MB_MAX`'],
+    ['reads', 'api_reads_in_progress', 'Reads of MongoDB in progress'],
+    [
+      'waiting',
+      'api_reads_waiting',
+      'Reads that wait for memory or a connection: above 0 for long, clients wait',
+    ],
+  ] as const;
+  for (const [of, name, help] of gauges)
     new Gauge({
       name,
       help,
       registers: [registry],
       collect() {
-        this.set(value());
+        this.set(usage()[of]);
       },
     });
-  gauge(
-    'api_answers_bytes',
-    'Memory that responses in progress hold, of `API_ANSWERS_MB_MAX`',
-    () => usage().bytes,
-  );
-  gauge('api_reads_in_progress', 'Reads of MongoDB in progress', () => usage().reads);
-  gauge(
-    'api_reads_waiting',
-    'Reads that wait for memory or a connection: above 0 for long, clients wait',
-    () => usage().waiting,
-  );
 }

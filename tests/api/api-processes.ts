@@ -33,7 +33,7 @@ async function startApiProcess(settings: Settings): Promise<ApiProcess> {
     const listening = await service.logged('admin server listening');
     return fetch(`http://127.0.0.1:${String(listening.port)}${path}`);
   };
-  const holdToDocument = documented(specFor(settings).strict);
+  const holdToDocument = documented(specFor(settings));
   return { ...service, stop, port: Number(port), isTls: 'API_TLS_CERT' in settings, holdToDocument, admin };
 }
 

@@ -8,6 +8,9 @@ import { selfSigned } from '../../infra/certificate.ts';
 import { startApi as startService } from '../../services/api/api.ts';
 import { readApiConfig, type ApiConfig } from '../../services/api/config.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
+import { specSettings } from '../../services/api/openapi/info.ts';
+import { createSpec } from '../../services/api/openapi/spec.ts';
+import { createRoutes } from '../../services/api/resources/routes.ts';
 import { createReadBudget } from '../../services/api/store/read-budget.ts';
 import { createReaders } from '../../services/api/store/reader.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
@@ -98,8 +101,9 @@ export async function startApi(
   options: Options = {},
 ) {
   const metrics = createMetrics();
-  const { address, spec, closers } = await startService({
-    config: { ...testConfig(name), ...options.settings },
+  const config = { ...testConfig(name), ...options.settings };
+  const { address, closers } = await startService({
+    config,
     mongo: client,
     authMongo: authClient,
     credentials: options.hasTls ? await selfSigned() : null,
@@ -112,7 +116,8 @@ export async function startApi(
   const close = async () => {
     for (const closer of closers) await closer.close();
   };
-  const get = requester(url, documented(spec));
+  const routes = createRoutes({ now: () => new Date(), brand: config.BRAND });
+  const get = requester(url, documented(createSpec(specSettings(config), routes)));
   return { url, port: address.port, metrics, close, get };
 }
 

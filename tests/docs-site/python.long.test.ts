@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
-import type { OpenApiDocument } from '../../services/api/openapi/types.ts';
+import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 import { channelExample } from '../../services/api/resources/channels/schema.ts';
 import { conversationExample } from '../../services/api/resources/conversations/schema.ts';
 import { ticketExample } from '../../services/api/resources/tickets/schema.ts';

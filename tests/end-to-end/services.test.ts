@@ -14,7 +14,7 @@ import { useProjector } from '../support/use-projector.ts';
 import { eventually } from '../support/eventually.ts';
 
 const token = 'svc_live_endToEnd0123456789';
-const holdToDocument = documented(specFor().strict);
+const holdToDocument = documented(specFor());
 const apiKey = created('apiKey', 'key_1', {
   tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { run } from '../../infra/dev-servers/native/run.ts';
 import { channelExample } from '../../services/api/resources/channels/schema.ts';
 import { conversationExample } from '../../services/api/resources/conversations/schema.ts';
-import type { OpenApiDocument } from '../../services/api/openapi/types.ts';
+import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 import { ticketExample } from '../../services/api/resources/tickets/schema.ts';
 import { ask } from '../api/requests.ts';
 import { useApiProcesses, type ApiProcess } from '../api/api-processes.ts';

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import type { OpenApiDocument } from '../../services/api/openapi/types.ts';
+import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 
 /** Validates a value by the schema at a JSON pointer of the document. Returns the errors, or null for a valid value. */
 export type Validate = (pointer: string, value: unknown) => string | null;

@@ -1,7 +1,10 @@
-import type { Header, OpenApiDocument, Reference, Response } from '../../services/api/openapi/types.ts';
-import { errorResponse } from '../../services/api/openapi/errors.ts';
+import { z } from 'zod';
+import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
+import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import { responseComponentOf } from '../../services/api/openapi/operation.ts';
-import { responseHeaders } from '../../services/api/openapi/headers.ts';
+import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
+import type { Header, Reference, Response } from '../../services/api/openapi/types.ts';
+import { createRoutes } from '../../services/api/resources/routes.ts';
 import { documentSchemas, type Validate } from './document-schemas.ts';
 
 type Exchange = {
@@ -27,11 +30,13 @@ const transport = new Set([
   'transfer-encoding',
 ]);
 
-type Documented = { pointer: string; response: Response };
+/** `strict` is the schema of the body in this release. */
+type Documented = { pointer: string; response: Response; strict: z.ZodType | undefined };
 
 /**
- * Holds answers to the document, strictly. The path and method must document the status. The body must match the
- * schema, without further fields. Every required header must be present, and every present header documented.
+ * Holds answers to the document and, strictly, to this release. The path and method must document the status. The body
+ * must match the schema, without further fields or values. Every required header must be present, and every present
+ * header documented.
  */
 export function documented(published: OpenApiDocument): HoldToDocument {
   const document = withUnlisted(published);
@@ -48,35 +53,59 @@ export function documented(published: OpenApiDocument): HoldToDocument {
   };
 }
 
-/**
- * OpenAPI cannot describe the answer of every path to OPTIONS, nor of unlisted paths: the document describes both in
- * prose. Here they are responses too, so that their answers can be checked.
- */
+/** Of these statuses the document lists one response, or describes them in prose. */
+const unlisted = [204, 400, 403, 404, 405, 408, 414, 431, 500, 503];
+const nameOf = (status: number, isPublic: boolean) => `${isPublic ? 'Public' : 'Unlisted'}${status}`;
+
 function withUnlisted(document: OpenApiDocument): OpenApiDocument {
   const { components } = document;
-  const isLimited = 'RateLimitLimit' in components.headers;
-  const described = {
-    docs: { docsUrl: undefined, baseUrl: undefined },
-    headersOf: (status: number) => responseHeaders(status, isLimited),
-  };
-  return {
-    ...document,
-    components: {
-      ...components,
-      responses: {
-        ...components.responses,
-        RouteNotFound: errorResponse(described, 404, ['route_not_found']),
-        Methods: { description: 'The methods that are served.', headers: responseHeaders(204, isLimited) },
-      },
-    },
-  };
+  const responses = { ...components.responses };
+  for (const status of unlisted)
+    for (const isPublic of [true, false])
+      responses[nameOf(status, isPublic)] = unlistedResponse(components, status, isPublic);
+  return { ...document, components: { ...components, responses } };
 }
 
-const unlisted: Record<number, string> = { 204: 'Methods', 404: 'RouteNotFound' };
+/** The HTTP parser answers with these: it knows no data, and compresses nothing. */
+const ofParser = [400, 408, 431];
+const limits = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy'];
+
+function unlistedResponse(
+  { headers, responses }: OpenApiDocument['components'],
+  status: number,
+  isPublic: boolean,
+): Response {
+  const has = (names: string[], required = true) =>
+    Object.fromEntries(
+      names.flatMap((name): [string, Header][] => {
+        const header = headers[name.replaceAll('-', '')];
+        return header ? [[name, { ...header, required: required && header.required }]] : [];
+      }),
+    );
+  const fixed = (value: string, required: boolean): Header => {
+    return { description: '', required, schema: { const: value }, example: value };
+  };
+  const hasLimit = [204, 400, 404, 405, 500, 503].includes(status);
+  return {
+    description: '',
+    headers: {
+      ...has(['Request-Id', 'Cache-Control', 'X-Content-Type-Options', 'Strict-Transport-Security']),
+      ...has(['Vary'], !ofParser.includes(status)),
+      ...(isPublic
+        ? { 'Access-Control-Allow-Origin': fixed('*', false) }
+        : has(['Data-As-Of'], ![204, ...ofParser].includes(status))),
+      ...(!isPublic && hasLimit && has(limits, [404, 405].includes(status))),
+      ...(status === 503 && has(['Retry-After'])),
+      ...([204, 405].includes(status) && { Allow: fixed('GET, HEAD, OPTIONS', true) }),
+    },
+    ...(status !== 204 && { content: (responses.OtherError as Required<Response>).content }),
+  };
+}
 
 /** HEAD is documented with GET. */
 function finder(document: OpenApiDocument) {
   const { paths, components } = document;
+  const routes = createRoutes({ now: () => new Date(), brand: 'svc' });
   const patterns = Object.keys(paths).map((template) => ({
     template,
     pattern: new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
@@ -84,20 +113,22 @@ function finder(document: OpenApiDocument) {
   return ({ method, path, status }: Exchange): Documented | undefined => {
     const [bare = ''] = path.split('?');
     const template = patterns.find(({ pattern }) => pattern.test(bare))?.template;
-    if (template && !(method === 'OPTIONS' && status === 204)) {
-      const response = paths[template]?.get.responses[status];
+    const listed = template && method !== 'OPTIONS' ? paths[template]?.get.responses[status] : undefined;
+    const route = routes.find((each) => each.path.replace(/:(\w+)/g, '{$1}') === template);
+    const strict = status >= 400 ? errorEnvelopeSchema : route?.response;
+    if (template && listed) {
       const pointer = `#/paths/${escaped(template)}/get/responses/${status}`;
-      if (!response) return undefined;
       const found = resolved<Response>(
-        response,
+        listed,
         pointer,
         (ref) => components.responses[lastOf(ref)] as Response,
       );
-      return { pointer: found.pointer, response: found.value };
+      return { pointer: found.pointer, response: found.value, strict };
     }
-    const name = unlisted[status] ?? responseComponentOf(String(status));
+    const isPublic = template !== undefined && !route;
+    const name = unlisted.includes(status) ? nameOf(status, isPublic) : responseComponentOf(String(status));
     const response = components.responses[name];
-    return response && { pointer: `#/components/responses/${name}`, response };
+    return response && { pointer: `#/components/responses/${name}`, response, strict };
   };
 }
 
@@ -133,9 +164,9 @@ function* headerErrors(
 }
 
 function* bodyErrors(
-  { pointer, response }: Documented,
+  { pointer, response, strict }: Documented,
   validate: Validate,
-  { method, headers, text }: Exchange,
+  { method, status, headers, text }: Exchange,
 ): Generator<string> {
   if (method === 'HEAD' || !response.content) {
     if (text !== '') yield 'there is a body where none is documented';
@@ -143,11 +174,16 @@ function* bodyErrors(
   }
   const type = new Map(headers).get('content-type');
   if (type !== 'application/json; charset=utf-8') yield `the type is ${type}`;
-  const body = JSON.parse(text) as { error?: { code: string } };
+  const body = JSON.parse(text) as { error?: { code: keyof typeof errorCatalogue } };
   const error = validate(`${pointer}/content/application~1json/schema`, body);
   if (error) yield error;
+  const parsed = strict?.safeParse(body);
+  if (parsed?.error) yield z.prettifyError(parsed.error);
   const { examples } = response.content['application/json'];
-  if (examples && !(String(body.error?.code) in examples)) yield 'the code is not documented for this status';
+  const code = body.error?.code;
+  const isListed = !unlisted.includes(status) && examples;
+  if (code && errorCatalogue[code].status !== status) yield `${code} has another status`;
+  if (code && isListed && !(code in examples)) yield 'the code is not documented for this status';
 }
 
 const lastOf = (ref: string) => ref.slice(ref.lastIndexOf('/') + 1);

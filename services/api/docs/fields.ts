@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../openapi/json-schema.ts';
 import { resolve } from '../openapi/references.ts';
-import type { OpenApiDocument } from '../openapi/types.ts';
+import type { OpenApiDocument } from '../openapi/spec.ts';
 
 /** A field of a response by its path, such as `requester.email.verified` or `tags[].name`. */
 export type Field = {

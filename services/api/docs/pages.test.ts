@@ -17,7 +17,7 @@ const { fixed: pages, search } = createPages(
     MONGODB_URL: 'mongodb://localhost',
     API_BASE_URL: settings.docs.baseUrl,
     CLIENT_PACKAGE: settings.clientPackage,
-  }).published,
+  }),
 );
 
 test('examples show the configured address, key prefix and client', () => {

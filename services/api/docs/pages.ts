@@ -1,5 +1,5 @@
 import { html } from '../../../shared/pages/html.ts';
-import type { OpenApiDocument } from '../openapi/types.ts';
+import type { OpenApiDocument } from '../openapi/spec.ts';
 import { errorPages } from './error-pages.ts';
 import { guides, layout, searchForm, type Page, type Site } from './layout.ts';
 import { readMarkdown, renderMarkdown, titleOf } from './markdown.ts';

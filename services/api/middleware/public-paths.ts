@@ -7,7 +7,7 @@ import { handleMethod } from '../http/methods.ts';
 import { fixedContent } from '../http/responses.ts';
 import type { SpecSettings } from '../openapi/info.ts';
 import { anyOrigin, specCacheControl } from '../openapi/public-operations.ts';
-import type { OpenApiDocument } from '../openapi/types.ts';
+import type { OpenApiDocument } from '../openapi/spec.ts';
 
 const isDocs = (path: string): boolean => path === '/docs' || path.startsWith('/docs/');
 

@@ -3,25 +3,31 @@ import { ApiError } from '../http/api-error.ts';
 import { errorCatalogue, type ErrorCode } from '../http/error-catalogue.ts';
 import { errorCodes, errorEnvelope, errorEnvelopeSchema, type DocsLocation } from '../http/error-envelope.ts';
 import { headers } from './headers.ts';
-import { toJsonSchema } from './json-schema.ts';
+import { toOpenSchema } from './json-schema.ts';
 import type { Response } from './types.ts';
 
 export type ErrorResponseSettings = {
   docs: DocsLocation;
-  headersOf: (status: number) => Response['headers'];
+  headersOf: (status: number, isList?: boolean) => Response['headers'];
 };
 
-/** Codes that any endpoint may answer: all except those of parameters and resources. */
-export const commonErrors = errorCodes.filter((code) => {
-  const { type } = errorCatalogue[code];
-  return type !== 'validation_error' && type !== 'not_found';
-});
+const ofTypes = (...types: string[]) =>
+  errorCodes.filter((code) => types.includes(errorCatalogue[code].type));
 
-/** The common codes of paths that need neither a key nor the store. */
-export const publicErrors = commonErrors.filter((code) => {
-  const { type } = errorCatalogue[code];
-  return type !== 'authentication_error' && type !== 'rate_limit_error' && code !== 'service_unavailable';
-});
+/** Codes that a caller can cause at any endpoint below `/v1`. */
+export const commonErrors = ofTypes('authentication_error', 'rate_limit_error');
+
+/** The errors of any path, whatever the caller asks for: an operation lists none of them. */
+export function otherError(docs: DocsLocation): Response {
+  const codes = ofTypes('invalid_request_error', 'api_error');
+  const headersOf = () => ({ 'Request-Id': { $ref: '#/components/headers/RequestId' } });
+  const named = codes.map((code) => `${errorCatalogue[code].status} \`${code}\``);
+  const description = `Any other error, such as ${named.join(', ')}.`;
+  return { ...errorResponse({ docs, headersOf }, 500, codes), description };
+}
+export const otherErrors = Object.fromEntries(
+  ['4XX', '5XX'].map((statuses) => [statuses, { $ref: '#/components/responses/OtherError' }]),
+);
 
 /** One response per status among `codes`, with all codes of that status. */
 export const errorResponses = (
@@ -49,7 +55,7 @@ export function errorResponse(
     headers: headersOf(status),
     content: {
       'application/json': {
-        schema: toJsonSchema(errorEnvelopeSchema).schema,
+        schema: toOpenSchema(errorEnvelopeSchema).schema,
         examples: Object.fromEntries(examples),
       },
     },

@@ -1,5 +1,4 @@
 import { commonHeaders, strictTransportSecurity } from '../http/headers.ts';
-import { allowedMethods } from '../http/methods.ts';
 import type { JsonSchema } from './json-schema.ts';
 import type { Header, Reference, Response } from './types.ts';
 
@@ -24,7 +23,7 @@ export const headers = {
   ),
   'Data-As-Of': text(
     'The response contains every change made up to this time. It may contain later changes, too.',
-    { format: 'date-time', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' },
+    { format: 'date-time' },
     '2026-01-31T12:41:03.218Z',
   ),
   'Cache-Control': fixed(
@@ -63,7 +62,6 @@ export const headers = {
     ),
     required: false,
   },
-  Allow: fixed('The methods that the endpoint supports.', allowedMethods),
   'WWW-Authenticate': fixed('The authentication scheme.', 'Bearer'),
 } satisfies Record<string, Header>;
 
@@ -100,10 +98,8 @@ const ofAll: HeaderName[] = [
   'Cache-Control',
   'X-Content-Type-Options',
   'Strict-Transport-Security',
+  'Vary',
 ];
-/** The application may compress its responses; those of the HTTP parser have no `Vary`. */
-const varied = (status: number): Headers =>
-  [400, 408, 431].includes(status) ? sometimes(['Vary']) : always(['Vary']);
 const ofLimit: HeaderName[] = [
   'RateLimit-Limit',
   'RateLimit-Remaining',
@@ -111,35 +107,16 @@ const ofLimit: HeaderName[] = [
   'RateLimit-Policy',
 ];
 
-/** Additional headers by status. */
-const ofStatus: Record<number, HeaderName[]> = {
-  204: ['Allow'],
-  401: ['WWW-Authenticate'],
-  405: ['Allow'],
-  429: ['Retry-After'],
-  503: ['Retry-After'],
-};
-
-/** Whether this status is sent only after authentication; 400, 429 and 5xx may come before it. */
-const isAfterAuthentication = (status: number) => [200, 304, 404, 405, 422].includes(status);
-const mayBeAfterAuthentication = (status: number) => [204, 400, 429, 500, 503].includes(status);
-/** The HTTP parser answers without `Data-As-Of`, and so does OPTIONS on a public path. */
-const mayLackFreshness = (status: number) => [204, 400, 408, 431].includes(status);
-
-/** Headers of a response of `/v1`; `isLimited` is false if the rate limit is turned off. */
+/** Headers of a listed response of `/v1`; `isLimited` is false if the rate limit is turned off. */
 export const responseHeaders = (status: number, isLimited: boolean, isList = false): Headers => ({
-  ...always(ofAll),
-  ...(mayLackFreshness(status) ? sometimes(['Data-As-Of']) : always(['Data-As-Of'])),
-  ...(isLimited && isAfterAuthentication(status) ? always(ofLimit) : {}),
-  ...(isLimited && mayBeAfterAuthentication(status) ? sometimes(ofLimit) : {}),
-  ...varied(status),
+  ...always([...ofAll, 'Data-As-Of']),
+  // A 401 comes before the limit, a 429 perhaps.
+  ...(isLimited && status !== 401 ? (status === 429 ? sometimes : always)(ofLimit) : {}),
   ...(status === 200 ? sometimes(isList ? ['ETag', 'Link'] : ['ETag']) : {}),
   ...(status === 304 ? always(['ETag']) : {}),
-  ...always(ofStatus[status] ?? []),
+  ...(status === 401 ? always(['WWW-Authenticate']) : {}),
+  ...(status === 429 ? always(['Retry-After']) : {}),
 });
 
-/** Headers of a response of a public path, except those that only its 200 has. */
-export const publicHeaders = (status: number): Headers => ({
-  ...always([...ofAll, ...(ofStatus[status] ?? [])]),
-  ...varied(status),
-});
+/** Headers of a listed response of a public path, except those that only its 200 has. */
+export const publicHeaders: Headers = always(ofAll);

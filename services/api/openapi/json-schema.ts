@@ -8,8 +8,16 @@ type Converted = {
   components: Record<string, JsonSchema>;
 };
 
-/** Converts a zod schema to JSON Schema for OpenAPI 3.1. It describes the parsed value: a number, not its text. */
-export function toJsonSchema(zodSchema: z.ZodType): Converted {
+/** Converts the zod schema of parameters to JSON Schema for OpenAPI 3.1. It describes the parsed value: a number, not its text. */
+export const toJsonSchema = (zodSchema: z.ZodType): Converted => convert(zodSchema, (value) => value);
+
+/**
+ * Converts the zod schema of a response. What docs/guides/versioning.md allows to change without notice is open: objects
+ * may have further fields, and fields further values.
+ */
+export const toOpenSchema = (zodSchema: z.ZodType): Converted => convert(zodSchema, open);
+
+function convert(zodSchema: z.ZodType, change: (value: unknown) => unknown): Converted {
   const { $schema, $defs, ...schema } = z.toJSONSchema(zodSchema, {
     target: 'draft-2020-12',
     io: 'output',
@@ -24,7 +32,30 @@ export function toJsonSchema(zodSchema: z.ZodType): Converted {
   });
   void $schema;
   const text = JSON.stringify({ schema, components: $defs ?? {} });
-  return JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')) as Converted;
+  return JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/'), (_, value) =>
+    change(value),
+  ) as Converted;
+}
+
+/**
+ * Generated clients refuse a value that an `enum` lacks, and a date with a pattern. Those of OpenAPI Generator refuse
+ * undeclared fields unless the schema says `additionalProperties: true`.
+ */
+function open(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const { additionalProperties, enum: values, pattern, ...schema } = value as JsonSchema;
+  return {
+    ...schema,
+    ...(additionalProperties !== undefined && { additionalProperties: true }),
+    ...(pattern !== undefined && schema.format !== 'date-time' && { pattern }),
+    ...(values && { description: openDescription(schema.description, values), 'x-extensible-enum': values }),
+  };
+}
+
+function openDescription(description = '', values: unknown[]): string {
+  const quoted = values.map((value) => `\`${String(value)}\``);
+  const isListed = quoted.every((value) => description.includes(value));
+  return `${description}${isListed ? '' : ` Now ${quoted.join(', ')}.`} Later releases may add values.`.trim();
 }
 
 type Union = { discriminator: string; options: readonly z.ZodObject[] };

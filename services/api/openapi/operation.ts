@@ -3,16 +3,15 @@ import type { z } from 'zod';
 import { errorCatalogue } from '../http/error-catalogue.ts';
 import type { Route } from '../http/route.ts';
 import { clientMethod, codeSamples } from './code-samples.ts';
-import { commonErrors, errorResponses, type ErrorResponseSettings } from './errors.ts';
-import { responseHeaders } from './headers.ts';
-import { toJsonSchema, type JsonSchema } from './json-schema.ts';
+import { commonErrors, errorResponses, otherErrors, type ErrorResponseSettings } from './errors.ts';
+import { toJsonSchema, toOpenSchema, type JsonSchema } from './json-schema.ts';
 import type { Operation, Parameter, Reference, Response } from './types.ts';
 
-type OperationSettings = ErrorResponseSettings & { clientPackage: string; isLimited: boolean };
+type OperationSettings = ErrorResponseSettings & { clientPackage: string };
 
 /** The OpenAPI operation of a route. */
 export function operation(settings: OperationSettings, route: Route): Operation {
-  const { docs, headersOf, clientPackage, isLimited } = settings;
+  const { docs, headersOf, clientPackage } = settings;
   const { path, operationId } = route;
   const inPath = parameters('path', route.params);
   return {
@@ -24,9 +23,9 @@ export function operation(settings: OperationSettings, route: Route): Operation 
     responses: {
       200: {
         description: 'The requested resource or page.',
-        headers: responseHeaders(200, isLimited, isList(route)),
+        headers: headersOf(200, 'startingAfter' in route.query.shape),
         content: {
-          'application/json': { schema: toJsonSchema(route.response).schema, example: route.example },
+          'application/json': { schema: toOpenSchema(route.response).schema, example: route.example },
         },
       },
       304: {
@@ -35,6 +34,7 @@ export function operation(settings: OperationSettings, route: Route): Operation 
       },
       ...errorResponses(settings, route.errors),
       ...commonReferences,
+      ...otherErrors,
     },
     'x-client-method': clientMethod(path, operationId),
     'x-codeSamples': codeSamples(
@@ -55,8 +55,6 @@ const parameters = (place: 'path' | 'query', schema: z.ZodObject): Parameter[] =
     }),
   );
 
-const isList = ({ query }: Route) => 'startingAfter' in query.shape;
-
 /** In OpenAPI, the description and example of a parameter are next to its schema, not inside it. */
 function described(name: string, { description, examples, ...schema }: JsonSchema) {
   if (!description || !examples?.[0])
@@ -75,7 +73,7 @@ export const ifNoneMatch: Parameter = {
 };
 export const ifNoneMatchReference: Reference = { $ref: '#/components/parameters/IfNoneMatch' };
 
-/** The error responses that all endpoints below `/v1` share. */
+/** The error responses that all endpoints below `/v1` list. */
 export const responseComponents = (settings: ErrorResponseSettings): Record<string, Response> =>
   Object.fromEntries(
     Object.entries(errorResponses(settings, commonErrors)).map(([status, response]) => [

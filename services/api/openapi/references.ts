@@ -1,4 +1,5 @@
-import type { OpenApiDocument, Reference } from './types.ts';
+import type { OpenApiDocument } from './spec.ts';
+import type { Reference } from './types.ts';
 
 const isReference = (value: object): value is Reference => '$ref' in value;
 

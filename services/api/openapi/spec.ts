@@ -4,17 +4,31 @@ import { errorEnvelopeSchema } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
 import { headerComponents, responseHeaders } from './headers.ts';
 import { description, tags, type DocumentSettings } from './info.ts';
-import { toJsonSchema, type JsonSchema } from './json-schema.ts';
-import type { OpenApiDocument } from './types.ts';
+import { otherError } from './errors.ts';
+import { toOpenSchema, type JsonSchema } from './json-schema.ts';
+import type { Operation, Response } from './types.ts';
 import { ifNoneMatch, operation, responseComponents } from './operation.ts';
 import { specOperation, healthOperation } from './public-operations.ts';
 
+export type OpenApiDocument = ReturnType<typeof createSpec>;
+
 /** Creates the OpenAPI 3.1 document from the schemas that parse requests and type responses. */
-export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApiDocument {
+export function createSpec(settings: DocumentSettings, routes: Route[]) {
   const { docs, keyPrefix, clientPackage, limit, traceDays } = settings;
   const isLimited = limit.requests > 0;
-  const headersOf = (status: number) => responseHeaders(status, isLimited);
-  const operationSettings = { docs, clientPackage, isLimited, headersOf };
+  const headersOf = (status: number, isList?: boolean) => responseHeaders(status, isLimited, isList);
+  const operationSettings = { docs, clientPackage, headersOf };
+  const paths: Record<string, { get: Operation }> = {
+    ...Object.fromEntries(
+      routes.map((route) => [templateOf(route.path), { get: operation(operationSettings, route) }]),
+    ),
+    '/health': { get: healthOperation },
+    '/openapi.json': { get: specOperation },
+  };
+  const responses: Record<string, Response> = {
+    ...responseComponents(operationSettings),
+    OtherError: otherError(docs),
+  };
   return {
     openapi: '3.1.1',
     info: {
@@ -28,13 +42,7 @@ export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApi
     servers: [{ url: docs.baseUrl ?? '/', description: 'The service that returned this document.' }],
     tags,
     security: [{ apiKey: [] }],
-    paths: {
-      ...Object.fromEntries(
-        routes.map((route) => [templateOf(route.path), { get: operation(operationSettings, route) }]),
-      ),
-      '/health': { get: healthOperation(docs) },
-      '/openapi.json': { get: specOperation(docs) },
-    },
+    paths,
     components: {
       securitySchemes: {
         apiKey: {
@@ -46,7 +54,7 @@ export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApi
       },
       parameters: { IfNoneMatch: ifNoneMatch },
       headers: headerComponents(isLimited, traceDays),
-      responses: responseComponents(operationSettings),
+      responses,
       schemas: schemaComponents([...routes.map(({ response }) => response), errorEnvelopeSchema]),
     },
   };
@@ -56,6 +64,6 @@ export function createSpec(settings: DocumentSettings, routes: Route[]): OpenApi
 const templateOf = (path: string): string => path.replace(/:([A-Za-z]+)/g, '{$1}');
 
 function schemaComponents(schemas: z.ZodType[]): Record<string, JsonSchema> {
-  const components = schemas.flatMap((schema) => Object.entries(toJsonSchema(schema).components));
+  const components = schemas.flatMap((schema) => Object.entries(toOpenSchema(schema).components));
   return Object.fromEntries(components.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }

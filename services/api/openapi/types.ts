@@ -40,25 +40,3 @@ export type Operation = {
   'x-client-method'?: string;
   'x-codeSamples'?: { lang: string; label: string; source: string }[];
 };
-
-export type OpenApiDocument = {
-  openapi: '3.1.1';
-  info: {
-    title: string;
-    version: string;
-    summary: string;
-    description: string;
-    license: { name: string; identifier: string };
-  };
-  servers: { url: string; description: string }[];
-  tags: { name: string; description: string }[];
-  security: Record<string, string[]>[];
-  paths: Record<string, { get: Operation }>;
-  components: {
-    securitySchemes: Record<string, object>;
-    parameters: Record<string, Parameter>;
-    headers: Record<string, Header>;
-    responses: Record<string, Response>;
-    schemas: Record<string, JsonSchema>;
-  };
-};

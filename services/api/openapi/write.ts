@@ -4,26 +4,17 @@ import type { Environment } from '../../../shared/runtime/config.ts';
 import { createRoutes } from '../resources/routes.ts';
 import { createSpec } from './spec.ts';
 import { specSettings } from './info.ts';
-import { publishedSpec } from './published.ts';
-import type { OpenApiDocument } from './types.ts';
+import type { OpenApiDocument } from './spec.ts';
 
-/**
- * The OpenAPI documents of a service with these environment variables, by default only the required ones: the strict
- * one, and the one that it publishes.
- */
-export function specFor(environment: Environment = { MONGODB_URL: 'mongodb://localhost' }): {
-  strict: OpenApiDocument;
-  published: OpenApiDocument;
-} {
+/** The OpenAPI document of a service with these environment variables, by default only the required ones. */
+export function specFor(environment: Environment = { MONGODB_URL: 'mongodb://localhost' }): OpenApiDocument {
   const result = readApiConfig(environment);
   if ('errors' in result) throw new Error(result.errors.join('\n'));
   const { config } = result;
-  const settings = specSettings(config);
-  const strict = createSpec(settings, createRoutes({ now: () => new Date(), brand: config.BRAND }));
-  return { strict, published: publishedSpec(strict, settings.docs) };
+  return createSpec(specSettings(config), createRoutes({ now: () => new Date(), brand: config.BRAND }));
 }
 
-/** `npm run openapi` writes the published document of the default configuration. */
+/** `npm run openapi` writes the document of the default configuration. */
 if (process.argv[1] === import.meta.filename) {
-  writeFileSync('openapi.json', `${JSON.stringify(specFor().published, null, 2)}\n`);
+  writeFileSync('openapi.json', `${JSON.stringify(specFor(), null, 2)}\n`);
 }

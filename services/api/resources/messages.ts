@@ -25,19 +25,25 @@ import type { StoreReader } from '../store/reader.ts';
 import { findById, type StateAndJoined } from './find-by-id.ts';
 import { choice, component, displayName, nullableText, secondsSchema, toSeconds } from './fields.ts';
 
-/** Descriptions of the fields that a message has both in a list and inside a conversation. */
-export const messageTexts = {
-  id: 'Id of the message.',
-  role: 'Who wrote the message. `user`: the contact. `assistant`: the AI. `human`: a teammate. `system`: the service itself.',
-  content: 'The text of the message, without formatting; null if it has none.',
-  createdAt: 'When the message was recorded.',
-  attachments: 'The attached files, except files that are shown inside the text.',
-};
-
-export const attachmentSchema = component('Attachment', 'A file attached to a message.', {
+const attachmentSchema = component('Attachment', 'A file attached to a message.', {
   id: z.string().describe('Id of the attachment.'),
   filename: z.string().describe('The original name of the file, as given by the sender.'),
 });
+
+/** The fields that a message has both in a list and inside a conversation. */
+export const messageFields = {
+  id: z.string().startsWith('msg_').describe('Id of the message.'),
+  object: z.literal('message').describe('Always `message`.'),
+  role: choice(
+    messageRoles,
+    'Who wrote the message. `user`: the contact. `assistant`: the AI. `human`: a teammate. `system`: the service itself.',
+  ),
+  content: nullableText.describe('The text of the message, without formatting; null if it has none.'),
+  createdAt: secondsSchema.describe('When the message was recorded.'),
+  attachments: z
+    .array(attachmentSchema)
+    .describe('The attached files, except files that are shown inside the text.'),
+};
 
 const author = component('Author', 'The sender of a message.', {
   type: choice(
@@ -54,18 +60,13 @@ const author = component('Author', 'The sender of a message.', {
 
 /** A message in a list; inside a conversation it has another shape. */
 const messageItemSchema = component('Message', 'A message in a list.', {
-  id: z.string().startsWith('msg_').describe(messageTexts.id),
-  object: z.literal('message').describe('Always `message`.'),
+  ...messageFields,
   conversationId: z
     .string()
     .startsWith('conv_')
     .describe('Id of the conversation to which the message belongs.'),
   type: choice(messageTypes, 'The medium of the message.'),
-  role: choice(messageRoles, messageTexts.role),
   author: author.nullable().describe('The sender; null for system messages.'),
-  content: nullableText.describe(messageTexts.content),
-  attachments: z.array(attachmentSchema).describe(messageTexts.attachments),
-  createdAt: secondsSchema.describe(messageTexts.createdAt),
 });
 const messageListSchema = listSchema('MessageList', messageItemSchema);
 

@@ -1137,20 +1137,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Schemas, headers and responses that the endpoints share. */
-                        components: Record<string, never>;
-                        /** @description Title, version and introduction. */
-                        info: Record<string, never>;
                         /** @description The version of OpenAPI. */
                         openapi: string;
-                        /** @description The endpoints. */
-                        paths: Record<string, never>;
-                        /** @description The authentication schemes. */
-                        security: Record<string, never>[];
-                        /** @description The base URLs of the API. */
-                        servers: Record<string, never>[];
-                        /** @description The groups of endpoints. */
-                        tags: Record<string, never>[];
                     };
                 };
             };

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { activeConversationStatuses } from '../../../../shared/documents/conversation.ts';
-import { messageRoles } from '../../../../shared/documents/message.ts';
-import { attachmentSchema, messageTexts } from '../messages.ts';
+import { messageFields } from '../messages.ts';
 import {
   choice,
   component,
@@ -79,15 +78,10 @@ const conversationFields = {
 
 /** A message inside a conversation; in a list it has another shape. */
 const embeddedMessageSchema = component('ConversationMessage', 'A message inside a retrieved conversation.', {
-  id: z.string().startsWith('msg_').describe(messageTexts.id),
-  object: z.literal('message').describe('Always `message`.'),
-  role: choice(messageRoles, messageTexts.role),
-  content: nullableText.describe(messageTexts.content),
-  createdAt: secondsSchema.describe(messageTexts.createdAt),
+  ...messageFields,
   sentAt: nullableSeconds.describe(
     'When an outbound message was delivered; null for inbound messages and for drafts that have not been delivered.',
   ),
-  attachments: z.array(attachmentSchema).describe(messageTexts.attachments),
 });
 
 export const conversationSchema = component('Conversation', 'A thread of messages with one contact.', {
