@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createServer } from 'node:net';
+import { listen } from '../../shared/runtime/listen.ts';
+import { useFolder } from '../../tests/support/use-opened.ts';
 import { startStack } from './stack.ts';
 
 const options = { dataDir: '.', report: () => undefined };
@@ -19,10 +17,10 @@ const inEnvironment = (environment: Record<string, string>) => {
 };
 
 describe('addresses in the environment', () => {
+  const folder = useFolder({ each: true });
   test('where no server answers are an error that names the variable', async () => {
-    await using kafka = createServer().listen(0, '127.0.0.1');
-    await once(kafka, 'listening');
-    const { port } = kafka.address() as AddressInfo;
+    await using kafka = createServer();
+    const { port } = await listen(kafka, '127.0.0.1', 0);
     await expect(inEnvironment({ KAFKA_BROKERS: nowhere, MONGODB_URL: '' })).rejects.toThrow(
       `KAFKA_BROKERS: no broker answers at ${nowhere}`,
     );
@@ -44,15 +42,17 @@ describe('addresses in the environment', () => {
     ['KAFKA_BROKERS', { kafka: 'environment', store: 'native' }],
     ['MONGODB_URL', { kafka: 'native', store: 'environment' }],
   ])('%s alone: the other server is started', async (given, how) => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'stack-'));
     process.env = { ...before, KAFKA_BROKERS: '', MONGODB_URL: '', [given]: before[given] };
-    const stack = await startStack({ ...options, dataDir, providers: ['environment', 'native'] });
+    const stack = await startStack({
+      ...options,
+      dataDir: folder.path,
+      providers: ['environment', 'native'],
+    });
     try {
       expect(stack.how).toEqual(how);
       expect(stack.store).toMatch(/^(MongoDB|FerretDB) \d/);
     } finally {
       await stack.stop();
-      rmSync(dataDir, { recursive: true });
     }
   });
 });

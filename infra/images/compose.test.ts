@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { withKeyFile } from '../dev-servers/docker/containers.ts';
 import { commandsIn } from '../../services/operations/deployment.ts';
 import { images } from '../dev-servers/docker/engine.ts';
+import { useFolder } from '../../tests/support/use-opened.ts';
 
 type Service = {
   image: string;
@@ -57,28 +57,25 @@ test('the mounted configuration files exist', () => {
   expect(own.filter((file) => file.startsWith('./infra/') && !existsSync(file))).toEqual([]);
 });
 
+const folder = useFolder();
+
 test('create-env.sh sets every variable that docker-compose.yml requires, for this user alone, and only once', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'compose-env-'));
-  try {
-    cpSync('infra/compose', join(folder, 'infra/compose'), { recursive: true });
-    const createEnv = () =>
-      spawnSync('sh', [join(folder, 'infra/compose/create-env.sh')], { encoding: 'utf8' });
-    const readEnv = () => readFileSync(join(folder, '.env'), 'utf8');
-    expect(createEnv()).toMatchObject({ status: 0, stderr: '' });
-    const written = readEnv();
-    const required = text.matchAll(/\$\{(\w+):\?run infra\/compose\/create-env\.sh\}/g);
-    const names = [...new Set([...required].map(([, name]) => name))].sort();
-    expect([...written.matchAll(/^(\w+)=/gm)].map(([, name]) => name).sort()).toEqual(names);
-    const passwords = [...written.matchAll(/_PASSWORD=([0-9a-f]{48})$/gm)].map(([, password]) => password);
-    expect(new Set(passwords).size).toBe(4);
-    for (const file of ['.env', '.certificate/proxy.pem.key'])
-      expect([file, statSync(join(folder, file)).mode & 0o777]).toEqual([file, 0o600]);
-    expect(createEnv()).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('.env exists already') as string,
-    });
-    expect(readEnv()).toBe(written);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  cpSync('infra/compose', join(folder.path, 'infra/compose'), { recursive: true });
+  const createEnv = () =>
+    spawnSync('sh', [join(folder.path, 'infra/compose/create-env.sh')], { encoding: 'utf8' });
+  const readEnv = () => readFileSync(join(folder.path, '.env'), 'utf8');
+  expect(createEnv()).toMatchObject({ status: 0, stderr: '' });
+  const written = readEnv();
+  const required = text.matchAll(/\$\{(\w+):\?run infra\/compose\/create-env\.sh\}/g);
+  const names = [...new Set([...required].map(([, name]) => name))].sort();
+  expect([...written.matchAll(/^(\w+)=/gm)].map(([, name]) => name).sort()).toEqual(names);
+  const passwords = [...written.matchAll(/_PASSWORD=([0-9a-f]{48})$/gm)].map(([, password]) => password);
+  expect(new Set(passwords).size).toBe(4);
+  for (const file of ['.env', '.certificate/proxy.pem.key'])
+    expect([file, statSync(join(folder.path, file)).mode & 0o777]).toEqual([file, 0o600]);
+  expect(createEnv()).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('.env exists already') as string,
+  });
+  expect(readEnv()).toBe(written);
 });

@@ -1,14 +1,15 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../runtime/listen.ts';
 import { isKafkaAuthorizationError, isTransient } from './transient-errors.ts';
 import { createAccessTokens } from './access-token.ts';
 
 let issuer: Server;
+let url: string;
 let answer = { status: 200, body: '' };
 let nowMs: number;
 const requests: { authorization: IncomingHttpHeaders['authorization']; body: string }[] = [];
-beforeAll(() => {
+beforeAll(async () => {
   issuer = createServer((request, response) => {
     void text(request).then((body) => {
       requests.push({ authorization: request.headers.authorization, body });
@@ -18,7 +19,7 @@ beforeAll(() => {
       else response.writeHead(answer.status).end(answer.body);
     });
   });
-  return new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(await listen(issuer, '127.0.0.1', 0)).port}/`;
 });
 afterAll(() => issuer.close());
 beforeEach(() => {
@@ -26,15 +27,7 @@ beforeEach(() => {
 });
 
 const tokens = (scope?: string) =>
-  createAccessTokens(
-    {
-      url: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/`,
-      clientId: 'reader',
-      clientSecret: 'secret:ü',
-      scope,
-    },
-    () => nowMs,
-  );
+  createAccessTokens({ url, clientId: 'reader', clientSecret: 'secret:ü', scope }, () => nowMs);
 const issue = (value: string, lifetime = {}) => {
   answer = { status: 200, body: JSON.stringify({ access_token: value, ...lifetime }) };
 };

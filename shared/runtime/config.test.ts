@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { useFolder } from '../../tests/support/use-opened.ts';
 import { orFile, readConfig, type Environment } from './config.ts';
 
 const settings = { KAFKA_BROKERS: z.string(), LATENESS_ALLOWANCE_SECONDS: z.coerce.number().default(5) };
@@ -32,13 +32,9 @@ describe('a variable that is not a setting', () => {
 });
 
 describe('a setting that a file may hold', () => {
-  let folder = '';
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'config-tests-'));
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = useFolder();
   const file = (name: string, text: string) => {
-    const path = join(folder, name);
+    const path = join(folder.path, name);
     writeFileSync(path, text);
     return path;
   };

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 import * as build from '../api/builders.ts';
 import { tokens, useApi } from '../api/test-api.ts';
+import { useFolder } from '../support/use-opened.ts';
 
 const tsc = resolve('node_modules/.bin/tsc');
 /** The name that a provider may give the package. */
@@ -29,22 +29,19 @@ void main();
 `;
 
 const api = useApi({ ticket: ['ti_1', 'ti_2'].map((id) => build.ticket({ id })) });
-let folder: string;
+const folder = useFolder();
 let tarball: string;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'client-tests-'));
   const cwd = 'clients/typescript';
   await mustRun('npm', ['run', 'build'], { cwd, env: { CLIENT_PACKAGE: name } });
-  await mustRun('npm', ['pack', './package', '--pack-destination', folder], { cwd });
-  tarball = join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '');
+  await mustRun('npm', ['pack', './package', '--pack-destination', folder.path], { cwd });
+  tarball = join(folder.path, readdirSync(folder.path).find((file) => file.endsWith('.tgz')) ?? '');
 });
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Creates a separate project with only the packed package installed. */
 async function install(consumer: string): Promise<string> {
-  const project = join(folder, consumer);
+  const project = join(folder.path, consumer);
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true }));
   await mustRun('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball], {

@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import * as build from '../api/builders.ts';
 import { tokens, useApi } from '../api/test-api.ts';
+import { useFolder } from '../support/use-opened.ts';
 import { joinedTo } from './test-client.ts';
 
 const joined = joinedTo(['conv_1', 'conv_2']);
@@ -21,27 +21,23 @@ const api = useApi(
   },
   { hasTls: true, nowMs: () => nowMs },
 );
-let folder: string;
-beforeAll(async () => {
-  await build.dataAsOf(api.store.control, new Date('2026-03-01T00:00:00Z'));
-  folder = mkdtempSync(join(tmpdir(), 'readme-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
+beforeAll(() => build.dataAsOf(api.store.control, new Date('2026-03-01T00:00:00Z')));
 
 /** Runs the README's example, with the client of this repository, and returns the ids in its database. */
 async function runExample() {
   const readme = readFileSync('clients/typescript/README.md', 'utf8');
   const [, example = ''] = /```ts\n(import \{ DatabaseSync \}[^]*?)```/.exec(readme) ?? [];
   const source = resolve('clients/typescript/src/index.ts');
-  writeFileSync(join(folder, 'example.mts'), example.replace('@support-read-models/client', source));
+  writeFileSync(join(folder.path, 'example.mts'), example.replace('@support-read-models/client', source));
   const env = {
     API: `https://localhost:${api.port}`,
     API_KEY: tokens.a,
     NODE_TLS_REJECT_UNAUTHORIZED: '0',
     NODE_NO_WARNINGS: '1',
   };
-  await mustRun(process.execPath, ['example.mts'], { cwd: folder, env });
-  const database = new DatabaseSync(join(folder, 'support.db'));
+  await mustRun(process.execPath, ['example.mts'], { cwd: folder.path, env });
+  const database = new DatabaseSync(join(folder.path, 'support.db'));
   const idsOf = (table: string) =>
     database
       .prepare(`SELECT id FROM ${table} ORDER BY id`)

@@ -1,37 +1,24 @@
-import {
-  mkdtempSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-  existsSync,
-} from 'node:fs';
-import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aptInstall } from '../../infra/dev-servers/native/prerequisites.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
+import { listen } from '../../shared/runtime/listen.ts';
 import { tokens, useApi } from '../api/test-api.ts';
 import { dataAsOf, store as put, ticket } from '../api/builders.ts';
+import { useFolder } from '../support/use-opened.ts';
 
 const api = useApi(
   { ticket: Array.from({ length: 250 }, (_, index) => ticket({ id: `ti_${index}` })) },
   { hasTls: true },
 );
-let folder: string;
+const folder = useFolder({ each: true });
 beforeAll(async () => {
   const present = await Promise.all(['curl', 'jq'].map((tool) => run(tool, ['--version'])));
   if (!present.every(({ ok }) => ok)) await aptInstall(['curl', 'jq', 'ca-certificates']);
   await dataAsOf(api.store.control, new Date('2026-02-01T00:00:00Z'));
 });
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'guides-'));
-  writeFileSync(join(folder, '.curlrc'), 'insecure\n');
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => writeFileSync(join(folder.path, '.curlrc'), 'insecure\n'));
 
 /** The scripts of the guides by their labels. */
 const scripts = new Map(
@@ -49,18 +36,18 @@ function follow(
   label: string,
   { without, apiKey = tokens.a, output = 'out', url = `https://127.0.0.1:${api.port}` }: Breakage = {},
 ) {
-  writeFileSync(join(folder, 'script'), scripts.get(label) ?? '');
+  writeFileSync(join(folder.path, 'script'), scripts.get(label) ?? '');
   const tools = ['bash', 'cat', 'curl', 'jq', 'tr', 'awk', 'mv'].filter((tool) => tool !== without);
-  const path = join(folder, `tools-without-${without}`);
+  const path = join(folder.path, `tools-without-${without}`);
   if (!existsSync(path)) {
     mkdirSync(path);
     for (const tool of tools) symlinkSync(`/usr/bin/${tool}`, join(path, tool));
   }
-  const env = { API: url, API_KEY: apiKey, CURL_HOME: folder, PATH: path };
-  return run('/bin/bash', ['-c', `bash script > ${output}`], { cwd: folder, env });
+  const env = { API: url, API_KEY: apiKey, CURL_HOME: folder.path, PATH: path };
+  return run('/bin/bash', ['-c', `bash script > ${output}`], { cwd: folder.path, env });
 }
 
-const linesOf = (name: string) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean);
+const linesOf = (name: string) => readFileSync(join(folder.path, name), 'utf8').split('\n').filter(Boolean);
 const ids = (lines: string[]) => lines.map((line) => (JSON.parse(line) as { id: string }).id);
 
 test('every script of the guides is here', () => {
@@ -101,9 +88,8 @@ test.each(['Reading a list', 'Exporting changes'])(
       const body = bodies.shift();
       const headers = { 'Data-As-Of': '2026-01-01T00:00:00.000Z', 'Retry-After': '1' };
       response.writeHead(body === page ? 200 : 429, headers).end(JSON.stringify(body));
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    });
+    const { port } = await listen(server, '127.0.0.1', 0);
     expect(await follow(label, { url: `http://127.0.0.1:${port}` })).toMatchObject({ ok: true });
     server.close();
     expect(ids(linesOf(label === 'Reading a list' ? 'out' : 'changes.jsonl'))).toEqual(['ti_1']);
@@ -120,8 +106,8 @@ const breakages: [string, Breakage, string][] = [
 test.each(breakages)(
   'each script fails if %s, and an export then keeps its start',
   async (_, breakage, error) => {
-    if (breakage.output) symlinkSync('/dev/full', join(folder, 'changes.jsonl'));
-    writeFileSync(join(folder, 'since'), '2026-01-01T00:00:00Z\n');
+    if (breakage.output) symlinkSync('/dev/full', join(folder.path, 'changes.jsonl'));
+    writeFileSync(join(folder.path, 'since'), '2026-01-01T00:00:00Z\n');
     for (const label of ['Reading a list', 'Exporting changes']) {
       const { ok, output } = await follow(label, breakage);
       expect([label, ok, output]).toEqual([label, false, expect.stringContaining(error)]);

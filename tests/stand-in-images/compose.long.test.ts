@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
+import { useFolder } from '../support/use-opened.ts';
 
 const hasEngine =
   spawnSync('docker', ['version'], { timeout: 3_000 }).status === 0 &&
@@ -16,22 +16,20 @@ for (const [, path = ''] of sent) parts.push(path);
 (hasEngine ? describe : describe.skip)(
   'docker-compose.yml with the profile replicas (skipped unless a Docker engine and Compose answer)',
   () => {
-    const folder = mkdtempSync(join(tmpdir(), 'compose-'));
+    // Before the folder is gone.
+    afterAll(() => compose('down', '--volumes'));
+    const folder = useFolder();
     const compose = (...args: string[]) =>
       mustRun(
         'docker',
         ['compose', '--project-name', 'support-compose-test', '--profile', 'replicas', ...args],
-        { cwd: folder, env: { USER: 'ada' } },
+        { cwd: folder.path, env: { USER: 'ada' } },
       );
     beforeAll(async () => {
       await mustRun(process.execPath, ['tests/stand-in-images/main.ts']);
-      for (const path of parts) cpSync(path, join(folder, path), { recursive: true });
-      await mustRun('sh', [join(folder, 'infra/compose/create-env.sh')]);
+      for (const path of parts) cpSync(path, join(folder.path, path), { recursive: true });
+      await mustRun('sh', [join(folder.path, 'infra/compose/create-env.sh')]);
       await compose('up', '--build', '--wait');
-    });
-    afterAll(async () => {
-      await compose('down', '--volumes');
-      rmSync(folder, { recursive: true });
     });
 
     const cli = (...verb: string[]) => compose('run', '--rm', '--no-TTY', 'cli', ...verb);
@@ -45,15 +43,10 @@ for (const [, path = ''] of sent) parts.push(path);
           'curl',
           [
             ...['--silent', '--show-error', '--include', '--http1.1', '--cacert', '.certificate/proxy.pem'],
-            ...[
-              '--retry',
-              '10',
-              '--header',
-              `Authorization: Bearer ${token}`,
-              'https://localhost:8443/v1/tickets',
-            ],
+            ...['--retry', '10', '--header', `Authorization: Bearer ${token}`],
+            'https://localhost:8443/v1/tickets',
           ],
-          { cwd: folder },
+          { cwd: folder.path },
         );
       const answers: string[] = [];
       while (answers.length < 10) {
@@ -75,7 +68,7 @@ for (const [, path = ''] of sent) parts.push(path);
           'docker compose',
           'docker compose --project-name support-compose-test',
         );
-        return mustRun('sh', ['-ec', command.replaceAll('<id>', build)], { cwd: folder });
+        return mustRun('sh', ['-ec', command.replaceAll('<id>', build)], { cwd: folder.path });
       };
       let build = '';
       await cli('rebuild', 'start', '--why', 'test');

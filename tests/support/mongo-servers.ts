@@ -13,15 +13,12 @@ type Program = 'mongod' | 'mongos';
 
 /** The program that the variable `MONGOD` or `MONGOS` or the PATH names; null if there is none. */
 export function findProgram(name: Program): { path: string; version: string } | null {
-  const path = process.env[name.toUpperCase()] || name;
-  const version = /version v(\d+\.\d+\.\d+)/.exec(spawnSync(path, ['--version']).stdout?.toString() ?? '');
-  return version?.[1] ? { path: path.includes('/') ? path : which(path), version: version[1] } : null;
+  const lines = 'command -v "$0" && "$0" --version';
+  const named = process.env[name.toUpperCase()] || name;
+  const { stdout } = spawnSync('sh', ['-c', lines, named], { encoding: 'utf8' });
+  const [, path, version] = /^(.+)\n[^]*version v(\d+\.\d+\.\d+)/.exec(stdout) ?? [];
+  return path && version ? { path, version } : null;
 }
-
-const which = (name: string) =>
-  spawnSync('sh', ['-c', `command -v ${name}`])
-    .stdout.toString()
-    .trim();
 
 /** `describe` on real MongoDB servers. Where a program is missing, the tests are skipped and the output says why. */
 export function describeOnMongo(programs: Program[], name: string, body: () => void): void {

@@ -1,4 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { listen } from '../../shared/runtime/listen.ts';
 
 /** The disturbances that a test can cause on the proxy's connections. */
 type Disturbance = {
@@ -71,13 +72,11 @@ export function createStoreProxy(mongodbUrl: string) {
       held.clear();
     },
     /** Listens on the port, 0 for any free one; returns the port. */
-    listen: (port: number) =>
-      new Promise<number>((resolve) => {
-        // A test that fails before its `cut` does not keep jest running.
-        const listening = createServer(forward).unref();
-        server = listening;
-        listening.listen(port, '127.0.0.1', () => resolve((listening.address() as { port: number }).port));
-      }),
+    listen: async (port: number) => {
+      // A test that fails before its `cut` does not keep jest running.
+      server = createServer(forward).unref();
+      return (await listen(server, '127.0.0.1', port)).port;
+    },
     /** Closes every connection and refuses new ones. */
     cut: async () => {
       const closed = new Promise((resolve) => (server ? server.close(resolve) : resolve(null)));

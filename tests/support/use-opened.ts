@@ -1,3 +1,7 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 /**
  * Opens a resource before the tests of a `describe`, and closes it after them; with `each`, before and after each test.
  * Its fields do not exist before a test runs, so read them inside the tests.
@@ -12,3 +16,10 @@ export function useOpened<T extends { close: () => Promise<unknown> }>(
   after(() => opened.close());
   return opened;
 }
+
+/** A temporary folder for the tests of a `describe`; with `each`, one for each test. */
+export const useFolder = (options?: { each?: boolean }): { path: string } =>
+  useOpened(async () => {
+    const folder = await mkdtempDisposable(join(tmpdir(), 'support-test-'));
+    return { path: folder.path, close: () => folder.remove() };
+  }, options);

@@ -1,18 +1,13 @@
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { listen } from '../../../shared/runtime/listen.ts';
+import { findProgram } from '../../../tests/support/mongo-servers.ts';
+import { useFolder } from '../../../tests/support/use-opened.ts';
 import { mustRun, run } from './run.ts';
 
-let dir: string;
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'mongod-'));
-});
-afterEach(() => rmSync(dir, { recursive: true }));
+const folder = useFolder({ each: true });
 
 /** A server of downloads; without an archive it has none. Its checksum is that of the archive. */
 async function serveDownloads(archive?: Buffer) {
@@ -25,9 +20,9 @@ async function serveDownloads(archive?: Buffer) {
     const body = url.endsWith('.md5') ? Buffer.from(checksum) : archive;
     if (body === undefined) response.writeHead(403).end();
     else response.writeHead(200, { 'content-length': body.length }).end(body);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const mirror = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  const { port } = await listen(server, '127.0.0.1', 0);
+  const mirror = `http://127.0.0.1:${port}`;
   return { asked, mirror, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
@@ -37,7 +32,7 @@ async function findMongod(mirror: string) {
     const { findMongod } = await import(${JSON.stringify(resolve('infra/dev-servers/native/mongod.ts'))});
     console.log(JSON.stringify(await findMongod(() => undefined)));
   `;
-  const environment = { HOME: dir, XDG_CACHE_HOME: dir, PATH: '/nowhere', MONGOD: '' };
+  const environment = { HOME: folder.path, XDG_CACHE_HOME: folder.path, PATH: '/nowhere', MONGOD: '' };
   const output = await mustRun(process.execPath, ['--input-type=module', '-e', script], {
     env: { ...environment, MONGOMS_DOWNLOAD_MIRROR: mirror, MONGOMS_USE_HTTP: 'true' },
   });
@@ -53,9 +48,9 @@ describe('a machine without a mongod', () => {
     expect(downloads.asked).toHaveLength(1);
   });
 
-  const own =
-    process.env.MONGOD || spawnSync('sh', ['-c', 'command -v mongod'], { encoding: 'utf8' }).stdout.trim();
+  const { path: own = '' } = findProgram('mongod') ?? {};
   (own ? test : test.skip)('downloads one, once (skipped without a MONGOD to serve)', async () => {
+    const dir = folder.path;
     mkdirSync(join(dir, 'mongodb', 'bin'), { recursive: true });
     copyFileSync(own, join(dir, 'mongodb', 'bin', 'mongod'));
     await mustRun('tar', ['-C', dir, '-czf', join(dir, 'mongodb.tgz'), 'mongodb/bin/mongod']);

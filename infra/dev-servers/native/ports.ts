@@ -1,20 +1,13 @@
 import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../../../shared/runtime/listen.ts';
 
 /** Returns `count` different loopback ports that were free a moment ago. Holds each until all are known. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => listen()));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
+  const servers = Array.from({ length: count }, () => createServer());
+  const addresses = await Promise.all(servers.map((server) => listen(server, '127.0.0.1', 0)));
+  await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
+  return addresses.map(({ port }) => port);
 }
-
-const listen = () =>
-  new Promise<ReturnType<typeof createServer>>((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => resolve(server));
-  });
 
 /** Whether a server accepts connections on the port within 1 s. */
 export const answers = (port: number, host = '127.0.0.1'): Promise<boolean> =>
