@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
 import { dieWithParent } from '../infra/dev-servers/parent-death.ts';
 import type { Stack } from '../infra/dev-servers/provider.ts';
 import { startStack } from '../infra/dev-servers/stack.ts';
@@ -101,7 +100,7 @@ async function check(): Promise<{ isFailed: boolean; output: string }> {
 
 /** Runs jest once for each list of arguments, on the same servers. */
 async function onServers(...runs: string[][]): Promise<Counts> {
-  const { path: dataDir, release } = await temporaryFolder('support-read-models-test-');
+  const { path: dataDir, remove } = await temporaryFolder('support-read-models-test-');
   let stack: Stack | undefined;
   const counts = { passed: 0, failed: 0 };
   try {
@@ -118,8 +117,7 @@ async function onServers(...runs: string[][]): Promise<Counts> {
     }
   } finally {
     await stack?.stop();
-    await rm(dataDir, { recursive: true, force: true });
-    await release();
+    await remove();
   }
   return counts;
 }

@@ -1,6 +1,6 @@
 import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { bringDown, bringUp, dataDir, hold, readStack } from './lasting.ts';
 import { createProgram } from './program.ts';
-import { bringDown, bringUp, recorded, stateOf } from './detached.ts';
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 const fail = (line: string) => {
@@ -21,38 +21,31 @@ program
       'answers, otherwise as processes on this machine',
   )
   .action(async () => {
-    const { kafkaBrokers, mongodbUrl, store, dataDir, how } = await bringUp(print);
+    const { kafkaBrokers, mongodbUrl, store, how } = await bringUp(print);
     print(`Kafka  ${kafkaBrokers}\n${store}  ${mongodbUrl}`);
-    print(
-      how.store === 'native'
-        ? `Data and logs are in ${dataDir}`
-        : 'Logs: docker logs <container>; npm run stack -- status lists the containers',
-    );
+    print(how.store === 'native' ? `Data and logs are in ${dataDir}` : 'Logs: docker logs <container>');
     print(`Set the addresses in a shell: ${setAddresses}`);
   });
 program
   .command('status')
-  .description(
-    'list each server with its address and its pid or container; exit code 1 unless all are running',
-  )
+  .description('list each server with its address; exit code 1 unless all are running')
   .action(async () => {
-    const states = await stateOf(await recorded());
-    for (const { line } of states) print(line);
-    if (states.some(({ running }) => !running)) process.exitCode = 1;
+    const { isUp, lines } = await readStack();
+    lines.forEach(print);
+    if (!isUp) process.exitCode = 1;
   });
 program
   .command('env')
   .description('print the addresses as `export` lines for `eval`')
   .action(async () => {
-    const detached = await recorded();
-    const states = await stateOf(detached);
-    if (detached === undefined || states.some(({ running }) => !running))
-      return fail('The stack is not up. Start it: npm run stack -- up');
-    print(`export KAFKA_BROKERS=${detached.kafkaBrokers}\nexport MONGODB_URL='${detached.mongodbUrl}'`);
+    const { isUp, stack } = await readStack();
+    if (!stack || !isUp) return fail('The stack is not up. Start it: npm run stack -- up');
+    print(`export KAFKA_BROKERS=${stack.kafkaBrokers}\nexport MONGODB_URL='${stack.mongodbUrl}'`);
   });
 program
   .command('down')
   .description('stop the servers that `up` started and remove their data')
   .action(() => bringDown(print));
+program.command('hold', { hidden: true }).action(hold);
 
 await program.parseAsync().catch((error: unknown) => fail(errorMessage(error)));

@@ -1,4 +1,4 @@
-import type { ProcessRecord } from './native/processes.ts';
+import type { Server } from './native/server.ts';
 
 /** Where Kafka and the store come from, in order of preference. */
 export const providers = ['environment', 'docker', 'native'] as const;
@@ -8,7 +8,7 @@ export const serverNames = ['kafka', 'store'] as const;
 export type ServerName = (typeof serverNames)[number];
 
 /** Both servers. They are reachable at these addresses until `stop`. */
-export type Stack = Pick<Started, 'stop' | 'handles' | 'native'> & {
+export type Stack = {
   /** `host:port`, or several separated by commas, as `KAFKA_BROKERS`. */
   kafkaBrokers: string;
   /** As `MONGODB_URL`, without a database name. */
@@ -16,21 +16,17 @@ export type Stack = Pick<Started, 'stop' | 'handles' | 'native'> & {
   /** The store's own name and version: "MongoDB 8.0.17 (replica set of one)". */
   store: string;
   how: Record<ServerName, Provider>;
-};
-
-/** The servers that one provider has started. */
-export type Started = {
-  addresses: Addresses;
+  /** Those that were started. */
+  servers: Partial<Record<ServerName, Started>>;
   /** Stops every process and container that was started. Data and logs stay in `dataDir`. */
-  stop(): Promise<void>;
-  /** `npm run stack` records them, so that another process can stop a detached stack. */
-  handles: { processes: ProcessRecord[]; containers: string[] };
-  /** Fault injection; only the native provider has it. */
-  native?: NativeControl;
+  stop: () => Promise<void>;
 };
 
-/** `KAFKA_BROKERS` and `MONGODB_URL`. */
-export type Addresses = Partial<Record<ServerName, string>>;
+/**
+ * A server that a provider has started. It ends with this process, even if that is killed. Tests can kill a native one; its
+ * data and its address stay the same.
+ */
+export type Started = { address: string } & Pick<Server, 'stop'> & Partial<Server>;
 
 export type StackOptions = {
   /** Receives one line of progress at a time, without its line end. */
@@ -38,17 +34,4 @@ export type StackOptions = {
   /** Folder for this run's data and logs; created if missing. Two stacks must not share it. */
   dataDir: string;
   providers?: readonly Provider[];
-  /** True: the servers outlive this process. Otherwise they are killed when it dies, for any reason. */
-  detached?: boolean;
-};
-
-/** The started servers, or a clause that says why this provider is not available on this machine. */
-export type Attempt = { started: Started } | { unavailable: string };
-
-/** Fault injection for tests: the native servers alone. Data, ports and addresses stay the same. */
-export type NativeControl = {
-  /** Kills the server's remaining processes and starts it again. Resolves when it serves. */
-  restart(which: ServerName): Promise<void>;
-  /** Sends SIGKILL, SIGSTOP, SIGCONT … to all its processes. After SIGKILL, resolves when they have ended. */
-  kill(which: ServerName, signal: NodeJS.Signals): Promise<void>;
 };

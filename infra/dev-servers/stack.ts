@@ -1,12 +1,11 @@
 import { mkdir } from 'node:fs/promises';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { startInDocker } from './docker/docker.ts';
 import { answers } from './native/ports.ts';
 import { startNative } from './native/native.ts';
 import {
   providers,
   serverNames,
-  type Addresses,
-  type Attempt,
   type Provider,
   type ServerName,
   type Stack,
@@ -15,8 +14,8 @@ import {
 } from './provider.ts';
 import { nameStore, storeChoice } from './store.ts';
 
-type Start = (options: StackOptions, needed: readonly ServerName[]) => Promise<Attempt>;
-const start: Record<Exclude<Provider, 'environment'>, Start> = { docker: startInDocker, native: startNative };
+type Start = (options: StackOptions, name: ServerName) => Promise<Started>;
+const starts: Partial<Record<Provider, Start>> = { docker: startInDocker, native: startNative };
 
 /**
  * Takes Kafka and the store from the environment. Starts a server that the environment does not name with the first
@@ -27,45 +26,52 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const { providers: allowed = providers } = options;
   await mkdir(options.dataDir, { recursive: true });
   const given = allowed.includes('environment') ? await fromEnvironment() : {};
-  const needed = serverNames.filter((name) => given[name] === undefined);
+  const needed = serverNames.filter((name) => !given[name]);
   // Docker has one store only.
   const skipsDocker = needed.includes('store') && storeChoice() !== undefined;
   const candidates = allowed.filter((provider) => provider !== 'docker' || !skipsDocker);
-  const { provider, started } = needed.length === 0 ? nothing : await startFirst(candidates, options, needed);
-  const { kafka = '', store = '' } = { ...started.addresses, ...given };
+  const { provider, servers } = await startFirst(candidates, options, needed);
+  const stop = () => stopAll(Object.values(servers));
+  const address = (name: ServerName) => servers[name]?.address ?? given[name] ?? '';
+  const how = (name: ServerName) => (servers[name] ? provider : 'environment');
   try {
     return {
-      ...started,
-      kafkaBrokers: kafka,
-      mongodbUrl: store,
-      store: await nameStore(store),
-      how: {
-        kafka: needed.includes('kafka') ? provider : 'environment',
-        store: needed.includes('store') ? provider : 'environment',
-      },
+      kafkaBrokers: address('kafka'),
+      mongodbUrl: address('store'),
+      store: await nameStore(address('store')),
+      how: { kafka: how('kafka'), store: how('store') },
+      servers,
+      stop,
     };
   } catch (error) {
-    await started.stop();
+    await stop();
     throw error;
   }
 }
 
-const nothing: { provider: Provider; started: Started } = {
-  provider: 'environment',
-  started: { addresses: {}, stop: () => Promise.resolve(), handles: { processes: [], containers: [] } },
-};
+const stopAll = async (servers: Started[]) =>
+  void (await Promise.all(servers.map((server) => server.stop())));
 
+/** Starts the servers by the first provider that can start all of them. */
 async function startFirst(
   candidates: readonly Provider[],
   options: StackOptions,
   needed: readonly ServerName[],
-): Promise<typeof nothing> {
+): Promise<{ provider: Provider; servers: Stack['servers'] }> {
+  if (needed.length === 0) return { provider: 'environment', servers: {} };
   const reasons: string[] = [];
   for (const provider of candidates) {
-    if (provider === 'environment') continue;
-    const attempt = await start[provider](options, needed);
-    if ('started' in attempt) return { provider, started: attempt.started };
-    reasons.push(`  ${provider}: ${attempt.unavailable}`);
+    const start = starts[provider];
+    if (!start) continue;
+    const starting = needed.map(async (name) => [name, await start(options, name)] as const);
+    const results = await Promise.allSettled(starting);
+    const running = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    if (running.length === needed.length) return { provider, servers: Object.fromEntries(running) };
+    await stopAll(running.map(([, server]) => server));
+    const failures = results.flatMap((one) => (one.status === 'rejected' ? [errorMessage(one.reason)] : []));
+    const reason = `${provider}: ${[...new Set(failures)].join('\n')}`;
+    if (provider === 'docker') options.report(reason);
+    reasons.push(`  ${reason}`);
   }
   const names = needed.map((name) => ({ kafka: 'Kafka', store: 'MongoDB' })[name]).join(' and ');
   throw new Error(`No provider of ${names} is available:\n${reasons.join('\n')}`);
@@ -75,7 +81,7 @@ async function startFirst(
  * The addresses in KAFKA_BROKERS and MONGODB_URL. Rejects if none of the brokers accepts a connection. Whether the store
  * answers is seen when it is asked for its name.
  */
-async function fromEnvironment(): Promise<Addresses> {
+async function fromEnvironment(): Promise<Partial<Record<ServerName, string>>> {
   const { KAFKA_BROKERS: kafka, MONGODB_URL: store } = process.env;
   if (kafka) {
     const brokers = kafka.split(',').map((broker) => /^(.*):(\d+)$/.exec(broker.trim()) ?? ['', '', '0']);

@@ -132,7 +132,7 @@ describe('a store with outages', () => {
     const child = await start({ RATE_LIMIT_STORE_URL: url });
     const expectSince = await sinceShared(child);
     const times = count(child, back);
-    await valkey.kill('SIGKILL');
+    await valkey.kill();
     expect([await remaining(child), await remaining(child)]).toEqual([9, 8]);
     await expectSince({ lost: 1, fallbacks: 2 });
     await valkey.restart();

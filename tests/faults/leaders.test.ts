@@ -1,5 +1,4 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { kafkaPart } from '../../infra/dev-servers/native/kafka.ts';
 import { serverProperties } from '../../infra/dev-servers/native/kafka-settings.ts';
@@ -20,7 +19,7 @@ async function startSecondBroker(
   dir: string,
   ports: { broker: number; controller: number },
 ): Promise<Server> {
-  const { command } = kafkaPart(dir, ports, false);
+  const { command } = kafkaPart(dir, ports);
   const data = join(dir, 'data');
   const settings = serverProperties(data, ports)
     .replace('process.roles=broker,controller', 'process.roles=broker')
@@ -48,7 +47,7 @@ describe('a partition without a leader', () => {
     ports = { broker, controller };
     secondPort = other;
     for (const name of ['one', 'two']) mkdirSync(join(folder.path, name));
-    first = await startServer([kafkaPart(join(folder.path, 'one'), ports, false)]);
+    first = await startServer([kafkaPart(join(folder.path, 'one'), ports)]);
   });
   const { environment, topic, applied, fatal, connectProducer, find, startProcess, start } = useProjector({
     projectors: 0,
@@ -60,8 +59,7 @@ describe('a partition without a leader', () => {
   afterAll(async () => {
     await second.stop();
     await first.stop();
-    await rm(folder.path, { recursive: true, force: true });
-    await folder.release();
+    await folder.remove();
   });
 
   /** The producer of the test environment drops records of a partition that was added after it connected. */
@@ -95,7 +93,7 @@ describe('a partition without a leader', () => {
     await untilLed(admin, [topic('tag')]);
     await publish('tag', 'tag_2', 1);
     // when the second broker is killed, and a projector starts
-    await second.kill('SIGKILL');
+    await second.kill();
     await untilAlone();
     let aheadMs = 0;
     const { live } = await start({ nowMs: () => performance.now() + aheadMs });

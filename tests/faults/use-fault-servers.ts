@@ -1,5 +1,4 @@
-import { rm } from 'node:fs/promises';
-import type { NativeControl } from '../../infra/dev-servers/provider.ts';
+import type { Stack } from '../../infra/dev-servers/provider.ts';
 import { startStack } from '../../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Event } from '../support/events.ts';
@@ -19,7 +18,7 @@ export const shortSession = { KAFKA_SESSION_TIMEOUT_MS: '2000' };
  * own topics, databases and publisher.
  */
 export function useFaultServers({ transactional = false } = {}) {
-  let servers: { addresses: Servers; control: NativeControl; stop: () => Promise<void> };
+  let servers: { addresses: Servers; native: Stack['servers']; stop: () => Promise<void> };
   beforeAll(async () => {
     servers = await startServers();
   });
@@ -41,8 +40,8 @@ export function useFaultServers({ transactional = false } = {}) {
     applied,
     publish: (events: Event[]) => publisher.publish(events),
     start: (settings: Record<string, string> = {}) => startProcess({ ...shortSession, ...settings }),
-    killServer: (which: 'kafka' | 'store') => servers.control.kill(which, 'SIGKILL'),
-    restartServer: (which: 'kafka' | 'store') => servers.control.restart(which),
+    killServer: (which: 'kafka' | 'store') => servers.native[which]?.kill?.(),
+    restartServer: (which: 'kafka' | 'store') => servers.native[which]?.restart?.(),
     expectConverged: async () => {
       await applied();
       await expectConverged(environment, seed, publisher.acknowledged);
@@ -52,16 +51,14 @@ export function useFaultServers({ transactional = false } = {}) {
 }
 
 async function startServers() {
-  const { path, release } = await temporaryFolder('support-read-models-faults-');
+  const { path, remove } = await temporaryFolder('support-read-models-faults-');
   const stack = await startStack({ report: () => undefined, dataDir: path, providers: ['native'] });
-  if (!stack.native) throw new Error('only native servers can be killed and restarted');
   return {
     addresses: { KAFKA_BROKERS: stack.kafkaBrokers, MONGODB_URL: stack.mongodbUrl },
-    control: stack.native,
+    native: stack.servers,
     stop: async () => {
       await stack.stop();
-      await rm(path, { recursive: true, force: true });
-      await release();
+      await remove();
     },
   };
 }

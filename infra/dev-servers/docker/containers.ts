@@ -1,9 +1,39 @@
-import { Wait, getContainerRuntimeClient } from 'testcontainers';
-import type { StartedTestContainer } from 'testcontainers';
+import { randomBytes } from 'node:crypto';
+import { GenericContainer, Wait, getContainerRuntimeClient } from 'testcontainers';
 import { brokerSettings } from '../native/kafka-settings.ts';
 import { freePorts } from '../native/ports.ts';
-import { images } from './engine.ts';
-import { StackContainer } from './stack-container.ts';
+import { images, runLabel } from './engine.ts';
+
+/** Limits of one server. docker-compose.yml has the same limits or lower ones. */
+const memoryGigabytes = 1.5;
+const processesMax = 512;
+
+/**
+ * A server of one run, with limits on memory and processes. Publishes its ports on loopback only; Testcontainers
+ * would publish them on all interfaces.
+ */
+export class StackContainer extends GenericContainer {
+  constructor(image: string, run: string) {
+    super(image);
+    this.withLabels({ [runLabel]: run }).withResourcesQuota({ memory: memoryGigabytes });
+    this.hostConfig.PidsLimit = processesMax;
+  }
+
+  override withExposedPorts(...ports: Parameters<GenericContainer['withExposedPorts']>): this {
+    super.withExposedPorts(...ports);
+    const bindings = this.hostConfig.PortBindings as Record<string, { HostPort: string }[]>;
+    for (const published of Object.values(bindings).flat()) {
+      Object.assign(published, { HostIp: '127.0.0.1' });
+    }
+    return this;
+  }
+
+  /** The limits and ports that the engine receives. */
+  get limits() {
+    const { Memory, PidsLimit } = this.hostConfig;
+    return { Memory, PidsLimit, PortBindings: this.hostConfig.PortBindings as unknown };
+  }
+}
 
 /** The image reads settings from variables. */
 const environmentOf = (settings: Record<string, string>): Record<string, string> =>
@@ -21,10 +51,10 @@ const startLimitMs = 120_000;
  * One node that is broker and controller. The broker advertises its own address to clients, so the host port has
  * to be known before it starts. The node reaches itself through a separate listener.
  */
-export async function kafkaContainer(run: string): Promise<StartedTestContainer> {
+export async function startKafka(run: string): Promise<string> {
   const [port = 0] = await freePorts(1);
   const host = (await getContainerRuntimeClient()).info.containerRuntime.host;
-  return new StackContainer(images.kafka, run)
+  await new StackContainer(images.kafka, run)
     .withEnvironment({
       ...environmentOf(brokerSettings),
       KAFKA_CONTROLLER_QUORUM_VOTERS: '1@localhost:9093',
@@ -38,6 +68,7 @@ export async function kafkaContainer(run: string): Promise<StartedTestContainer>
     .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
     .withStartupTimeout(startLimitMs)
     .start();
+  return `${host}:${port}`;
 }
 
 /**
@@ -52,8 +83,6 @@ chown mongodb:mongodb /tmp/keyfile
 exec docker-entrypoint.sh "$@"
 `;
 
-export const storeUser = 'support';
-
 const initiate = `
   db.getSiblingDB('admin').auth(process.env.MONGO_INITDB_ROOT_USERNAME, process.env.MONGO_INITDB_ROOT_PASSWORD)
   try { rs.status() } catch { rs.initiate({ _id: 'rs0', members: [{ _id: 0, host: 'localhost:27017' }] }) }
@@ -66,18 +95,22 @@ const initiateWithRetries = `
   exit 1
 `;
 
-/** A replica set of one node: the services write with majority concern, which MongoDB offers only in a replica set. */
-export async function mongoContainer(run: string, password: string): Promise<StartedTestContainer> {
+/**
+ * A replica set of one node: the services write with majority concern, which MongoDB offers only in a replica set. It names
+ * itself by an address inside its container, hence the direct connection.
+ */
+export async function startStore(run: string): Promise<string> {
+  const [user, password] = ['support', randomBytes(16).toString('hex')];
   const container = await new StackContainer(images.mongo, run)
     .withEntrypoint(['bash', '-euc', withKeyFile, 'docker-entrypoint.sh'])
     .withCommand(['--replSet', 'rs0', '--bind_ip_all', '--keyFile', '/tmp/keyfile'])
-    .withEnvironment({ MONGO_INITDB_ROOT_USERNAME: storeUser, MONGO_INITDB_ROOT_PASSWORD: password })
+    .withEnvironment({ MONGO_INITDB_ROOT_USERNAME: user, MONGO_INITDB_ROOT_PASSWORD: password })
     .withExposedPorts(27017)
     .withWaitStrategy(Wait.forListeningPorts())
     .withStartupTimeout(startLimitMs)
     .start();
   const { exitCode, output } = await container.exec(['bash', '-c', initiateWithRetries, initiate]);
-  if (exitCode === 0) return container;
-  await container.stop();
-  throw new Error(`MongoDB's replica set could not be initiated: ${output}`);
+  if (exitCode !== 0) throw new Error(`MongoDB's replica set could not be initiated: ${output}`);
+  const host = `${container.getHost()}:${container.getMappedPort(27017)}`;
+  return `mongodb://${user}:${password}@${host}/?directConnection=true`;
 }

@@ -47,44 +47,23 @@ export async function obtain(client: ContainerRuntimeClient, image: string): Pro
   }
 }
 
-/** Returns the ids of the containers that are running: none without an engine. */
-export async function containersRunning(ids: string[]): Promise<string[]> {
-  if (ids.length === 0) return [];
-  const client = await engine();
-  const running = (await client?.container.list()) ?? [];
-  return running
-    .filter(({ State }) => State === 'running')
-    .flatMap(({ Id }) => (ids.includes(Id) ? [Id] : []));
-}
-
-/** Returns the ids of all containers of a run, in any state. */
-export async function containersOfRun(run: string): Promise<string[]> {
-  const { container } = await stackEngine();
-  const filters = { label: [`${runLabel}=${run}`] };
-  const found = await container.dockerode.listContainers({ all: true, filters });
-  return found.map(({ Id }) => Id);
-}
-
-/** Stops and removes containers. Ignores containers that no longer exist. */
-export async function removeContainers(ids: string[]): Promise<void> {
-  if (ids.length === 0) return;
-  const { container } = await stackEngine();
-  const remove = (id: string) => container.getById(id).remove({ force: true, v: true });
-  const isMissing = (error: unknown) =>
-    String(error).includes('no such container') || String(error).includes('404');
-  await Promise.all(
-    ids.map((id) =>
-      remove(id).catch((error: unknown) => {
-        if (!isMissing(error)) throw error;
-      }),
-    ),
-  );
-}
-
-/** The engine that runs the stack's containers. Throws if it does not answer. */
-async function stackEngine(): Promise<ContainerRuntimeClient> {
+/** Stops and removes all containers of a run, in any state. Ignores those that are gone meanwhile. */
+export async function removeRun(run: string): Promise<void> {
   const client = await engine();
   if (client === undefined)
     throw new Error('The container engine that runs the stack does not answer: is Docker running?');
-  return client;
+  const filters = { label: [`${runLabel}=${run}`] };
+  const found = await client.container.dockerode.listContainers({ all: true, filters });
+  const isMissing = (error: unknown) =>
+    String(error).includes('no such container') || String(error).includes('404');
+  await Promise.all(
+    found.map(({ Id }) =>
+      client.container
+        .getById(Id)
+        .remove({ force: true, v: true })
+        .catch((error: unknown) => {
+          if (!isMissing(error)) throw error;
+        }),
+    ),
+  );
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { containersOfRun, removeContainers } from './engine.ts';
+import { removeRun } from './engine.ts';
 
 /**
  * Removes the containers of a run after its process has died. A container that was being created at that moment
@@ -8,6 +8,6 @@ import { containersOfRun, removeContainers } from './engine.ts';
 const secondRoundAfterMs = 5_000;
 
 const [run = ''] = process.argv.slice(2);
-await removeContainers(await containersOfRun(run));
+await removeRun(run);
 await delay(secondRoundAfterMs);
-await removeContainers(await containersOfRun(run));
+await removeRun(run);

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
-import { dieWithParent } from '../parent-death.ts';
 import { cacheDir, installedOnce } from './cache.ts';
 import { withGo } from './go.ts';
 import { answers } from './ports.ts';
@@ -28,11 +27,10 @@ export async function installFerretdb(report: (line: string) => void): Promise<v
  * FerretDB speaks MongoDB's protocol on a loopback port and stores the documents in PostgreSQL. It runs without
  * authentication: every user of this machine can access it.
  */
-export function ferretdbPart(dir: string, postgresDir: string, port: number, detached: boolean): Part {
+export function ferretdbPart(dir: string, postgresDir: string, port: number): Part {
   // The socket's path is relative to the working folder, because its full path may exceed the limit of 107 bytes.
   const postgres = `postgres://postgres@/postgres?host=/proc/self/cwd&pool_max_conns=${poolSizeMax}`;
   const argv = [
-    ...(detached ? [] : dieWithParent()),
     join(binDir(), 'ferretdb'),
     `--postgresql-url=${postgres}`,
     `--listen-addr=127.0.0.1:${port}`,
@@ -56,14 +54,11 @@ export function ferretdbPart(dir: string, postgresDir: string, port: number, det
 
 async function storeServes(port: number): Promise<boolean> {
   if (!(await answers(port))) return false;
-  const client = new MongoClient(`mongodb://127.0.0.1:${port}/`, { serverSelectionTimeoutMS: 2_000 });
-  try {
-    // Listing collections reaches PostgreSQL, which a ping does not.
-    await client.db('admin').listCollections().toArray();
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await client.close();
-  }
+  await using client = new MongoClient(`mongodb://127.0.0.1:${port}/`, { serverSelectionTimeoutMS: 2_000 });
+  // Listing collections reaches PostgreSQL, which a ping does not.
+  const listing = client.db('admin').listCollections().toArray();
+  return await listing.then(
+    () => true,
+    () => false,
+  );
 }

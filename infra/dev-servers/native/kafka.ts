@@ -1,6 +1,5 @@
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dieWithParent } from '../parent-death.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import { cacheDir, installedOnce } from './cache.ts';
 import { kafkaVersion, log4j, pom, serverProperties } from './kafka-settings.ts';
@@ -43,11 +42,7 @@ export async function fetchJars(
 }
 
 /** A broker that is its own controller, with its data and `kafka.log` in `dir`. */
-export function kafkaPart(
-  dir: string,
-  ports: { broker: number; controller: number },
-  detached: boolean,
-): Part {
+export function kafkaPart(dir: string, ports: { broker: number; controller: number }): Part {
   const data = join(dir, 'data');
   const settings = join(dir, 'server.properties');
   const tmp = join(dir, 'tmp');
@@ -56,7 +51,6 @@ export function kafkaPart(
   writeFileSync(settings, serverProperties(data, ports));
   writeFileSync(join(dir, 'log4j2.properties'), log4j);
   const argv = [
-    ...(detached ? [] : dieWithParent()),
     'java',
     '-Xmx512m',
     // Kafka unpacks its native codecs there. The system's /tmp may forbid executing files.

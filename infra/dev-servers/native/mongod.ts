@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { images } from '../docker/engine.ts';
-import { dieWithParent } from '../parent-death.ts';
 import { cacheDir } from './cache.ts';
 import { answers } from './ports.ts';
 import { step } from './progress.ts';
@@ -54,12 +53,10 @@ export async function findMongod(
 }
 
 /** A replica set of one on a loopback port, without authentication: every user of this machine can access it. */
-export function mongodPart(program: string, dir: string, port: number, detached: boolean): Part {
-  const mongod = [program, '--replSet', replicaSet, '--dbpath', dir, '--port', String(port)];
+export function mongodPart(program: string, dir: string, port: number): Part {
   const settings = ['diagnosticDataCollectionEnabled=false', 'ttlMonitorSleepSecs=1'];
   const argv = [
-    ...(detached ? [] : dieWithParent()),
-    ...mongod,
+    ...[program, '--replSet', replicaSet, '--dbpath', dir, '--port', String(port)],
     ...['--bind_ip', '127.0.0.1', '--nounixsocket', '--wiredTigerCacheSizeGB', '1', '--oplogSize', '512'],
     ...settings.flatMap((setting) => ['--setParameter', setting]),
   ];

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import type { Attempt, ServerName, StackOptions } from '../provider.ts';
+import type { ServerName, StackOptions, Started } from '../provider.ts';
 import { storeChoice } from '../store.ts';
 import { ferretdbPart, installFerretdb } from './ferretdb.ts';
 import { installKafka, kafkaDir, kafkaPart } from './kafka.ts';
@@ -12,61 +12,29 @@ import { installPostgres, postgresInstalled, postgresPart } from './postgres.ts'
 import { java, maven, mmdebstrap, obstacle, requireTools } from './prerequisites.ts';
 import { step } from './progress.ts';
 import { startServer } from './server.ts';
-import type { Server } from './server.ts';
-
-type StartedServer = { address: string; server: Server };
 
 /**
- * Kafka from Maven Central and a `mongod` of this machine or by download, as processes on free loopback ports. Where
+ * Kafka from Maven Central or a `mongod` of this machine or by download, as processes on free loopback ports. Where
  * no `mongod` can be had, a stand-in for MongoDB: FerretDB from the Go module proxy, on PostgreSQL with DocumentDB from
  * Debian. The first run installs them into the cache folder.
  */
-export async function startNative(options: StackOptions, needed: readonly ServerName[]): Promise<Attempt> {
-  if (process.platform !== 'linux') return { unavailable: 'needs Linux' };
-  const starts = { kafka: startKafka, store: startStore };
-  const results = await Promise.allSettled(needed.map((name) => starts[name](options)));
-  const running = needed.flatMap((name, index) => {
-    const result = results[index];
-    return result?.status === 'fulfilled' ? [{ name, ...result.value }] : [];
-  });
-  const stop = async () => void (await Promise.all(running.map(({ server }) => server.stop())));
-  if (running.length < needed.length) {
-    await stop();
-    const reasons = results.flatMap((result) =>
-      result.status === 'rejected' ? [result.reason as Error] : [],
-    );
-    return { unavailable: reasons.map(errorMessage).join('\n') };
-  }
-  const serverOf = (which: ServerName) => {
-    const found = running.find(({ name }) => name === which);
-    if (!found) throw new Error(`${which} was not started by this process`);
-    return found.server;
-  };
-  return {
-    started: {
-      addresses: Object.fromEntries(running.map(({ name, address }) => [name, address])),
-      stop,
-      handles: { processes: running.flatMap(({ server }) => server.processes()), containers: [] },
-      native: {
-        restart: (which) => serverOf(which).restart(),
-        kill: (which, signal) => serverOf(which).kill(signal),
-      },
-    },
-  };
+export async function startNative(options: StackOptions, name: ServerName): Promise<Started> {
+  if (process.platform !== 'linux') throw new Error('needs Linux');
+  return name === 'kafka' ? startKafka(options) : startStore(options);
 }
 
-async function startKafka({ report, dataDir, detached = false }: StackOptions): Promise<StartedServer> {
+async function startKafka({ report, dataDir }: StackOptions): Promise<Started> {
   await requireTools(report, 'Kafka', existsSync(kafkaDir()) ? [java] : [java, maven]);
   await installKafka(report);
   const dir = await folder(dataDir, 'kafka');
   const [broker = 0, controller = 0] = await freePorts(2);
-  const part = kafkaPart(dir, { broker, controller }, detached);
+  const part = kafkaPart(dir, { broker, controller });
   const server = await step(report, 'Kafka: starting', () => startServer([part]));
-  return { address: `127.0.0.1:${broker}`, server };
+  return { address: `127.0.0.1:${broker}`, ...server };
 }
 
-async function startStore(options: StackOptions): Promise<StartedServer> {
-  const { report, dataDir, detached = false } = options;
+async function startStore(options: StackOptions): Promise<Started> {
+  const { report, dataDir } = options;
   const choice = storeChoice();
   if (choice === 'stand-in') return startStandIn(options);
   const found = await findMongod(report);
@@ -78,24 +46,24 @@ async function startStore(options: StackOptions): Promise<StartedServer> {
     });
   }
   const [port = 0] = await freePorts(1);
-  const part = mongodPart(found.program, await folder(dataDir, 'mongod'), port, detached);
+  const part = mongodPart(found.program, await folder(dataDir, 'mongod'), port);
   const server = await step(report, 'MongoDB: starting', () => startServer([part]));
-  return { address: `mongodb://127.0.0.1:${port}/?replicaSet=${replicaSet}`, server };
+  return { address: `mongodb://127.0.0.1:${port}/?replicaSet=${replicaSet}`, ...server };
 }
 
-async function startStandIn({ report, dataDir, detached = false }: StackOptions): Promise<StartedServer> {
+async function startStandIn({ report, dataDir }: StackOptions): Promise<Started> {
   const unavailable = await obstacle();
   if (unavailable !== undefined) throw new Error(`the stand-in for MongoDB ${unavailable}`);
   await requireTools(report, 'the stand-in for MongoDB', postgresInstalled() ? [] : [mmdebstrap]);
   await Promise.all([installPostgres(report), installFerretdb(report)]);
   const postgresIn = join(resolve(dataDir), 'postgres');
-  const postgres = await postgresPart(postgresIn, join(resolve(dataDir), 'postgres.log'), detached);
+  const postgres = await postgresPart(postgresIn, join(resolve(dataDir), 'postgres.log'));
   const [port = 0] = await freePorts(1);
-  const ferretdb = ferretdbPart(await folder(dataDir, 'ferretdb'), postgresIn, port, detached);
+  const ferretdb = ferretdbPart(await folder(dataDir, 'ferretdb'), postgresIn, port);
   const server = await step(report, 'The stand-in for MongoDB: starting', () =>
     startServer([postgres, ferretdb]),
   );
-  return { address: `mongodb://127.0.0.1:${port}/`, server };
+  return { address: `mongodb://127.0.0.1:${port}/`, ...server };
 }
 
 /** A folder for the data and logs of one server. */

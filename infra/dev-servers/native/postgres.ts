@@ -85,7 +85,7 @@ async function initialize(dir: string): Promise<void> {
   const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
   await inRoot(data, [`${programs}/initdb`, '-D', mountPoint, '-U', 'postgres', '-A', 'trust', ...locale]);
   await appendFile(join(data, 'postgresql.conf'), postgresSettings);
-  const server = await startServer([part(data, join(dir, 'initialize.log'), false)]);
+  const server = await startServer([part(data, join(dir, 'initialize.log'))]);
   const statements = prepareStatements.flatMap((statement) => ['-c', statement]);
   try {
     await inRoot(data, ['psql', '-h', mountPoint, '-U', 'postgres', '-v', 'ON_ERROR_STOP=1', ...statements]);
@@ -95,15 +95,15 @@ async function initialize(dir: string): Promise<void> {
 }
 
 /** The server, on a socket in its data folder only. Copies the folder from the template if it is missing. */
-export async function postgresPart(dir: string, logFile: string, detached: boolean): Promise<Part> {
+export async function postgresPart(dir: string, logFile: string): Promise<Part> {
   if (!existsSync(dir)) {
     await mustRun('cp', ['--archive', '--reflink=auto', join(templateDir(), 'data'), dir]);
   }
-  return part(dir, logFile, detached);
+  return part(dir, logFile);
 }
 
-function part(data: string, logFile: string, detached: boolean): Part {
-  const argv = enterRoot(data, [`${programs}/postgres`, '-D', mountPoint], detached);
+function part(data: string, logFile: string): Part {
+  const argv = enterRoot(data, [`${programs}/postgres`, '-D', mountPoint]);
   return {
     // SIGINT is PostgreSQL's fast shutdown: it ends the sessions, writes a checkpoint and exits. After a SIGKILL, an
     // insertion into one of DocumentDB's RUM indexes may loop for ever. Clients see no difference: FerretDB ends first.
@@ -121,7 +121,7 @@ function postmasterIsReady(data: string, pid: number): boolean {
 }
 
 const inRoot = (data: string, command: string[]) => {
-  const [file = '', ...args] = enterRoot(data, command, false);
+  const [file = '', ...args] = enterRoot(data, command);
   return mustRun(file, args);
 };
 
@@ -130,12 +130,11 @@ const inRoot = (data: string, command: string[]) => {
  * exists only in the command's own mount namespace: nothing has to unmount it, and other runs do not see it. Every
  * step replaces the previous one (`exec`), so the pid is that of the command itself.
  */
-function enterRoot(data: string, command: string[], detached: boolean): string[] {
+function enterRoot(data: string, command: string[]): string[] {
   const mountAndEnter = `mount --bind "$0" "$1${mountPoint}" && exec chroot "$@"`;
-  const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups'];
   // The kernel clears the parent-death signal on a change of user, so the same setpriv sets both.
-  const quitWithParent = detached ? [] : ['--pdeathsig=QUIT'];
+  const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', '--pdeathsig=QUIT'];
   const unshare = ['unshare', '--mount', '--propagation', 'private'];
   const enter = ['sh', '-c', mountAndEnter, data, rootDir()];
-  return [...unshare, ...enter, ...asPostgres, ...quitWithParent, '--', ...command];
+  return [...unshare, ...enter, ...asPostgres, '--', ...command];
 }

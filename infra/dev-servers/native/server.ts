@@ -1,20 +1,35 @@
-import { readFileSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRunning, launch, signalTree, stopProcess, untilEnded } from './processes.ts';
-import type { Command, ProcessRecord } from './processes.ts';
+import { dieWithParent } from '../parent-death.ts';
+
+export type Command = {
+  name: string;
+  argv: string[];
+  cwd: string;
+  /** Receives standard output and error, appended. */
+  logFile: string;
+  /** Asks the process for an orderly shutdown. */
+  stopSignal: NodeJS.Signals;
+  /** False if a SIGKILL may damage its data: it is always stopped instead. */
+  isCrashSafe?: false;
+};
 
 /** One process of a server: its command, and the check whether it serves. */
 export type Part = { command: Command; ready: (pid: number) => Promise<boolean> };
 
 /** A server of one process, or of several where each needs the previous one. */
 export type Server = {
-  processes(): ProcessRecord[];
   stop(): Promise<void>;
-  /** Sends a signal to all its processes, the last one first. After SIGKILL, waits until they have ended. */
-  kill(signal: NodeJS.Signals): Promise<void>;
+  /** Kills all its processes, the last one first. Resolves when they have ended. */
+  kill(): Promise<void>;
   /** Kills the running processes and starts again on the same data and ports. */
   restart(): Promise<void>;
 };
+
+/** The time that a process has to stop before it is killed, in milliseconds. */
+const stopGraceMs = 8_000;
 
 /**
  * The maximum time until a process serves, in milliseconds. After it, the start fails with the end of the log. Kafka,
@@ -24,46 +39,68 @@ const readyLimitMs = 180_000;
 
 /** Starts the parts in order. Waits until each one serves before it starts the next. */
 export async function startServer(parts: Part[]): Promise<Server> {
-  let running: ProcessRecord[] = [];
-  const stop = async () => {
-    for (const record of [...running].reverse()) await stopProcess(record);
-    running = [];
-  };
-  const kill = async (signal: NodeJS.Signals) => {
-    for (const record of [...running].reverse()) {
-      if (signal === 'SIGKILL' && record.isCrashSafe === false) await stopProcess(record);
-      else signalTree(record, signal);
-      if (signal === 'SIGKILL') await untilEnded(record, readyLimitMs);
-    }
+  const running: { child: ChildProcess; command: Command }[] = [];
+  const end = async (isOrderly: boolean) => {
+    for (const { child, command } of running.splice(0).reverse())
+      await ended(child, isOrderly || command.isCrashSafe === false ? command.stopSignal : 'SIGKILL');
   };
   const start = async () => {
     for (const part of parts) {
-      const record = launch(part.command);
-      running.push(record);
-      await untilReady(part, record);
+      const child = launch(part.command);
+      running.push({ child, command: part.command });
+      await untilReady(part, child);
     }
-  };
-  const restart = async () => {
-    await kill('SIGKILL');
-    running = [];
-    await start();
   };
   try {
     await start();
   } catch (error) {
-    await stop();
+    await end(true);
     throw error;
   }
-  return { processes: () => running, stop, kill, restart };
+  return {
+    stop: () => end(true),
+    kill: () => end(false),
+    restart: async () => {
+      await end(false);
+      await start();
+    },
+  };
 }
 
-async function untilReady(part: Part, record: ProcessRecord): Promise<void> {
+/**
+ * Starts a command as the leader of its own process group, so that a Ctrl-C for a test does not reach it. It dies with this
+ * process, and does not keep it alive.
+ */
+function launch({ argv, cwd, logFile }: Command): ChildProcess {
+  const [file = '', ...args] = [...dieWithParent(), ...argv];
+  const log = openSync(logFile, 'a');
+  const child = spawn(file, args, { cwd, detached: true, stdio: ['ignore', log, log] });
+  closeSync(log);
+  // The end of its log says why it could not be started.
+  child.on('error', () => undefined);
+  child.unref();
+  return child;
+}
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
+
+/** Sends a signal, and SIGKILL after the grace period. Resolves when the process has ended. */
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (hasEnded(child)) return;
+  child.ref();
+  const exit = once(child, 'exit');
+  child.kill(signal);
+  const killing = setTimeout(() => child.kill('SIGKILL'), stopGraceMs);
+  await exit;
+  clearTimeout(killing);
+}
+
+async function untilReady({ command, ready }: Part, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + readyLimitMs;
-  while (!(await part.ready(record.pid))) {
+  while (!(await ready(child.pid ?? 0))) {
     const late = Date.now() > deadline ? `did not become ready within ${readyLimitMs / 1_000} s` : '';
-    const failure = isRunning(record) ? late : 'exited during its start';
-    if (failure)
-      throw new Error(`${part.command.name} ${failure}; its log ends with:\n${tail(part.command.logFile)}`);
+    const failure = hasEnded(child) ? 'exited during its start' : late;
+    if (failure) throw new Error(`${command.name} ${failure}; its log ends with:\n${tail(command.logFile)}`);
     await delay(40);
   }
 }

@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { debianProgram } from './debian-program.ts';
 import { answers } from './ports.ts';
-import { dieWithParent } from '../parent-death.ts';
 import type { Part } from './server.ts';
 
 /** Returns the command that runs the server. Debian 12 has Redis, of which Valkey is a fork; later releases have both. */
@@ -14,7 +13,7 @@ export function valkeyPart(program: string[], dir: string, port: number, setting
   mkdirSync(dir, { recursive: true });
   const fixed = { port, bind: '127.0.0.1', save: '', appendonly: 'no', dir };
   const options = Object.entries(fixed).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const argv = [...dieWithParent(), ...program, ...options, ...settings];
+  const argv = [...program, ...options, ...settings];
   return {
     command: { name: 'Valkey', argv, cwd: dir, logFile: join(dir, 'valkey.log'), stopSignal: 'SIGTERM' },
     ready: () => answers(port),

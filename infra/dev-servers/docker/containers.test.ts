@@ -1,4 +1,4 @@
-import { StackContainer } from './stack-container.ts';
+import { StackContainer } from './containers.ts';
 
 test('a server of the stack has limits and publishes its ports on loopback only', () => {
   const container = new StackContainer('kafka', 'run').withExposedPorts(

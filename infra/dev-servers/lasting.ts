@@ -1,0 +1,105 @@
+import { fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, rm } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { cacheDir, withLock } from './native/cache.ts';
+import { answers } from './native/ports.ts';
+import type { Stack } from './provider.ts';
+import { startStack } from './stack.ts';
+
+/** A stack that a process of its own holds, until it is asked to end. */
+type LastingStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'store' | 'how'>;
+
+/** The folder of this clone's stack: another clone has servers and data of its own. */
+const clone = new URL('../..', import.meta.url).pathname;
+const dir = join(cacheDir(), 'stack', createHash('sha256').update(clone).digest('hex').slice(0, 12));
+export const dataDir = join(dir, 'data');
+/** The holder listens on it. */
+const socketFile = join(dir, 'socket');
+
+/** Asks the holder for its stack, and to stop it before it answers. Undefined if there is no holder. */
+async function ask(question: 'stack' | 'stop'): Promise<LastingStack | undefined> {
+  const answer = await text(connect(socketFile).end(question)).catch(() => '');
+  return answer ? (JSON.parse(answer) as LastingStack) : undefined;
+}
+
+/** The stack, and one line for each server: its name, whether it accepts connections, its address. */
+export async function readStack() {
+  const stack = await ask('stack');
+  if (!stack) return { stack, isUp: false, lines: ['The stack is not up.'] };
+  const servers = [
+    ['Kafka', stack.kafkaBrokers],
+    [stack.store, stack.mongodbUrl],
+  ] as const;
+  const states = await Promise.all(
+    servers.map(async ([name, address]) => {
+      const isRunning = await answers(Number(/:(\d+)(\/|$)/.exec(address)?.[1]));
+      return { isRunning, line: `${name}  ${isRunning ? 'running' : 'not running'}  ${address}` };
+    }),
+  );
+  const isUp = states.every(({ isRunning }) => isRunning);
+  return { stack, isUp, lines: states.map(({ line }) => line) };
+}
+
+/** Starts a stack, unless all servers of the one before run. Stops the remains of a broken one first. */
+export const bringUp = (report: (line: string) => void): Promise<LastingStack> =>
+  exclusively(async () => {
+    const before = await readStack();
+    if (before.stack && before.isUp) {
+      report('The stack is already up.');
+      return before.stack;
+    }
+    await ask('stop');
+    await rm(dir, { recursive: true, force: true });
+    await mkdir(dir);
+    const main = join(import.meta.dirname, 'main.ts');
+    const holder = fork(main, ['hold'], { detached: true, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    holder.on('message', (line) => report(line as string));
+    await once(holder, 'disconnect');
+    holder.unref();
+    const stack = await ask('stack');
+    if (!stack) throw new Error('The stack could not be started.');
+    return stack;
+  });
+
+/** Stops the servers and removes their data. Does nothing if there is no stack. */
+export const bringDown = (report: (line: string) => void): Promise<void> =>
+  exclusively(async () => {
+    const stack = await ask('stop');
+    await rm(dir, { recursive: true, force: true });
+    report(stack ? `Stopped Kafka and ${stack.store}, and removed the data.` : 'The stack is not up.');
+  });
+
+/** Starts a stack and holds it. Its parent gets the lines of progress, and is left once the servers run or have failed. */
+export async function hold(): Promise<void> {
+  const giveUp = () => process.exit(1);
+  process.once('disconnect', giveUp);
+  const report = (line: string) => void process.send?.(line);
+  try {
+    const {
+      stop,
+      servers: _,
+      ...stack
+    } = await startStack({ report, dataDir, providers: ['docker', 'native'] });
+    const answer = async (socket: Socket) => {
+      const isEnd = (await text(socket)) === 'stop';
+      if (isEnd) await stop();
+      socket.end(JSON.stringify(stack), () => isEnd && process.exit());
+    };
+    const listening = createServer({ allowHalfOpen: true }, (socket) => void answer(socket));
+    await once(listening.listen(socketFile), 'listening');
+  } catch (error) {
+    report(errorMessage(error));
+  }
+  process.off('disconnect', giveUp);
+  process.disconnect();
+}
+
+async function exclusively<T>(work: () => Promise<T>): Promise<T> {
+  await mkdir(dirname(dir), { recursive: true });
+  return withLock(`${dir}.lock`, work);
+}
