@@ -17,6 +17,8 @@ export type Service = {
   logged: (message: string) => Promise<LogLine>;
   /** Reads and drops further stdout: parsing each line would cost this process more than the request behind it. */
   dropOutput: () => void;
+  /** Its end as an error with its last lines; none while it runs. */
+  failures: () => Error[];
   /** Resolves with the exit code, or with the signal that ended the process. */
   exited: Promise<number | string>;
   /** Sends a signal, SIGTERM by default, and SIGKILL if the process has not ended after `graceMs`. */
@@ -124,6 +126,7 @@ export function startCommand(
     log,
     logged,
     exited,
+    failures: () => failuresOf(name, child, log, errors),
     dropOutput: () => {
       lines.close();
       child.stdout.resume();
@@ -136,4 +139,12 @@ export function startCommand(
     stdout: () => output.join('\n'),
     stderr: () => errors,
   };
+}
+
+function failuresOf(name: string, { exitCode, signalCode }: ChildProcess, log: LogLine[], errors: string) {
+  const code = exitCode ?? signalCode;
+  if (code === null) return [];
+  const reasons = log.slice(0, -8).filter(({ level }) => level === 'fatal');
+  const lines = [...reasons, ...log.slice(-8)].map((line) => JSON.stringify(line));
+  return [new Error([`${name} ended with ${code}`, ...lines, errors].join('\n'))];
 }

@@ -56,7 +56,7 @@ export function useProjector({
   const topic = (kind: Kind) => topicOf(kind, environment.config.TOPIC_PREFIX);
   const fatal = () => [
     ...[...running].flatMap((projector) => projector.fatal),
-    ...[...processes].filter(hasEnded).map((one) => new Error(`a projector has ended: ${lastLines(one)}`)),
+    ...[...processes].flatMap((service) => service.failures()),
   ];
 
   const start = async ({ settings, ...options }: ProjectorOptions = {}) => {
@@ -172,12 +172,4 @@ function ifPolicyForbids(error: Error): false {
   const { partitions = [] } = error.cause as { partitions?: { error: { type?: string } }[] };
   if (partitions.some((partition) => partition.error.type === 'POLICY_VIOLATION')) return false;
   throw error;
-}
-
-const hasEnded = ({ child }: Service) => child.exitCode !== null || child.signalCode !== null;
-
-/** The reason why it ended, and its last lines. */
-function lastLines({ log, stderr }: Service): string {
-  const reasons = log.slice(0, -8).filter(({ level }) => level === 'fatal');
-  return [...[...reasons, ...log.slice(-8)].map((line) => JSON.stringify(line)), stderr()].join('\n');
 }
