@@ -14,13 +14,6 @@ export type Entity<K extends Kind = Kind> = {
   state: SourceState<K>;
 };
 
-export const entity = <K extends Kind>(kind: K, orgId: string, state: SourceState<K>): Entity<K> => ({
-  kind,
-  orgId,
-  version: 0,
-  state,
-});
-
 /** Returns an event with the entity's current state, at its next version. */
 export function publish<K extends Kind>(target: Entity<K>, time: Date): Event {
   const { kind, orgId, state } = target;

@@ -44,14 +44,6 @@ const resolve: LiveChange = ({ random, conversations }, at) => {
   return updateTicket(random.pick(conversations), ticket, conversation, at);
 };
 
-const archive: LiveChange = ({ random, conversations }, at) =>
-  updateTicket(
-    random.pick(conversations),
-    { status: 'closed' },
-    { status: 'archived', waitingSince: null },
-    at,
-  );
-
 /** Updates a conversation and its ticket at the same instant. */
 function updateTicket(
   { ticket, conversation }: ConversationContext,
@@ -72,26 +64,6 @@ const renameContact: LiveChange = ({ random, organizations }, at) => {
   return [change(random.pick(contacts.slice(1)), { name: faker.person.fullName() }, at)];
 };
 
-const recolorTopic: LiveChange = ({ random, organizations }, at) => {
-  const { topics, faker } = random.pick(organizations);
-  return [change(random.pick(topics), { color: random.chance(0.2) ? null : faker.color.rgb() }, at)];
-};
-
-const assign: LiveChange = ({ random, conversations }, at) => {
-  const { conversation, organization } = random.pick(conversations);
-  const patch = { assignedUserId: random.pick(organization.users).state.id, supportLevel: 'human' } as const;
-  return [change(conversation, { ...patch, updatedAt: at.toISOString() }, at)];
-};
-
-const pauseOrResume: LiveChange = ({ random, organizations }, at) => {
-  const channel = random.pick(random.pick(organizations).channels);
-  const { pausedAt, resumedAt } = channel.state;
-  const isPaused = Boolean(pausedAt) && (resumedAt ?? '') < (pausedAt ?? '');
-  const instant = at.toISOString();
-  const patch = isPaused ? { resumedAt: instant } : { pausedAt: instant };
-  return [change(channel, { ...patch, updatedAt: instant }, at)];
-};
-
 /** Connected mailboxes sync regularly: without a sync they would count as stalled after six hours. */
 const syncMailboxes: LiveChange = ({ organizations }, at) =>
   organizations
@@ -107,12 +79,8 @@ const syncMailboxes: LiveChange = ({ organizations }, at) =>
 const weights: [LiveChange, number][] = [
   [newTicket, 8],
   [reply, 24],
-  [resolve, 5],
-  [assign, 4],
-  [archive, 1],
-  [renameContact, 2],
-  [recolorTopic, 1],
-  [pauseOrResume, 1],
+  [resolve, 6],
+  [renameContact, 4],
   [syncMailboxes, 1],
 ];
 const weighted = weights.flatMap(([make, weight]) => Array<LiveChange>(weight).fill(make));

@@ -36,7 +36,7 @@ export type Organization = {
 const range = <T>(length: number, create: (index: number) => T) =>
   Array.from({ length }, (_, index) => create(index));
 
-/** Creates an organization and its events: its entities, and at the end a few deletions, a correction and a rename. */
+/** Creates an organization and its events: its entities, and at the end a few deletions. */
 export function createOrganization(
   random: Random,
   contactCount: number,
@@ -63,12 +63,11 @@ export function createOrganization(
   events.push(...entities.map((each) => publish(each, from)));
   events.push(
     ...[...open, ...others].map((channel) => publish(channel, new Date(channel.state.updatedAt))),
-    ...createQas(make, from, yesterday),
+    ...createQas(make, from),
     // Tickets still refer to the deleted ones.
     ...[contacts[0], users[0], tags.at(-1), others.at(-1)].flatMap((each) =>
       each ? [remove(each, yesterday)] : [],
     ),
-    ...contacts.slice(1, 2).map((contact) => change(contact, { name: 'Robin van Dijk' }, yesterday)),
   );
   return { organization, keys, events };
 }
@@ -119,24 +118,13 @@ function createChannels(random: Random, make: Make, now: Date) {
   return { open, others };
 }
 
-/** The knowledge base: one entry is corrected later, another deleted. */
-function createQas(make: Make, from: Date, later: Date): Event[] {
+/** The knowledge base. */
+function createQas(make: Make, from: Date): Event[] {
   const times = { createdAt: from.toISOString(), updatedAt: from.toISOString() };
   const plain = (text: string) => text.replaceAll('{item}', 'product').replaceAll('{order}', 'an order');
-  const qas = cases.map(({ title, opening, answer }, index) =>
-    make('qa', {
-      question: plain(title),
-      questionVariations: index % 3 === 0 ? [] : [plain(opening)],
-      answer: plain(answer),
-      ...times,
-    }),
-  );
-  const [corrected, deleted] = qas;
-  const events = qas.map((qa) => publish(qa, from));
-  if (corrected)
-    events.push(
-      change(corrected, { answer: 'See the tracking page.', updatedAt: later.toISOString() }, later),
-    );
-  if (deleted) events.push(remove(deleted, later));
-  return events;
+  return cases.map(({ title, opening, answer }, index) => {
+    const questionVariations = index % 3 === 0 ? [] : [plain(opening)];
+    const texts = { question: plain(title), questionVariations, answer: plain(answer) };
+    return publish(make('qa', { ...texts, ...times }), from);
+  });
 }

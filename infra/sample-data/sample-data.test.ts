@@ -1,6 +1,6 @@
 import { kinds } from '../../shared/documents/document.ts';
 import type { EntityState } from '../../shared/documents/resources.ts';
-import { rawHeaders } from '../../tests/support/example-records.ts';
+import { consumed } from '../../tests/support/engine.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { projections } from '../../services/projector/projections/projections.ts';
 import { batchesOf, generateSampleData, recordsOf } from './sample-data.ts';
@@ -9,15 +9,10 @@ import { liveChange } from './live-changes.ts';
 
 const now = new Date('2026-03-04T05:06:07.089Z');
 
-function read({ kind, key, value, headers }: SampleRecord, offset: number) {
+function read(record: SampleRecord, offset: number) {
   const position = { partition: 0, offset, timestampMs: now.getTime() };
-  const parsed = parse(kind, {
-    key: Buffer.from(key),
-    value: value === null ? null : Buffer.from(value),
-    headers: rawHeaders(headers),
-    position,
-  });
-  if ('rejected' in parsed) throw new Error(`${kind}: ${parsed.rejected.detail}`);
+  const parsed = parse(record.kind, consumed(record, position));
+  if ('rejected' in parsed) throw new Error(`${record.kind}: ${parsed.rejected.detail}`);
   return parsed.change;
 }
 

@@ -78,7 +78,7 @@ export function generateSampleData({
   return { apiKeys: created.flatMap(({ keys }) => keys), state, events: events(), tickets };
 }
 
-/** Encodes events in batches of about `recordsMax` records, and delivers a few of them twice. */
+/** Encodes events in batches of about `recordsMax` records. */
 export function* batchesOf({ state: { random }, events, tickets }: SampleData): Generator<SampleBatch> {
   let records: SampleRecord[] = [];
   let done = 0;
@@ -86,7 +86,7 @@ export function* batchesOf({ state: { random }, events, tickets }: SampleData): 
     if (event) records.push(...recordsOf(random, event));
     else done++;
     if (records.length < recordsMax) continue;
-    yield { records: [...records, ...redelivered(random, records)], progress: Math.min(1, done / tickets) };
+    yield { records, progress: Math.min(1, done / tickets) };
     records = [];
   }
   yield { records, progress: 1 };
@@ -98,11 +98,4 @@ export function recordsOf(random: Random, event: Event): SampleRecord[] {
   const record = { kind, ...encode(event, random.chance(0.4) ? 'binary' : 'structured') };
   const addTombstone = event.op === 'deleted' && random.chance(0.3);
   return addTombstone ? [record, { kind, ...encode({ ...event, op: 'tombstone' }, 'binary') }] : [record];
-}
-
-/** Simulates at-least-once delivery: repeats a few records at random. */
-function redelivered(random: Random, records: SampleRecord[]): SampleRecord[] {
-  if (!random.chance(0.2)) return [];
-  const start = random.between(0, records.length - 1);
-  return records.slice(start, start + 10);
 }

@@ -5,7 +5,7 @@ import { instant } from '../../shared/documents/fields.ts';
 import { states } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import type { SourceState } from './encode.ts';
-import { entity, idPrefixOf, type Entity } from './entity.ts';
+import { idPrefixOf, type Entity } from './entity.ts';
 import type { Random } from './random.ts';
 
 type Schema = z.core.$ZodType;
@@ -144,6 +144,6 @@ export function createMaker({ random, orgId, now, refer }: MakerDeps): Make {
     const ids = made.get(kind) ?? [];
     made.set(kind, ids);
     if (ids.length < referredMax) ids.push(state.id);
-    return entity(kind, orgId, state);
+    return { kind, orgId, version: 0, state };
   };
 }

@@ -10,7 +10,7 @@ import {
 } from '../../services/projector/materialize/fan-out.ts';
 import type { Rejected } from '../../services/projector/materialize/reconcile.ts';
 import { rawHeaders } from './example-records.ts';
-import { encode, type Event } from './events.ts';
+import { encode, type Event, type Produced } from './events.ts';
 
 /** Dependencies of the engine for one worker: it starts at the epoch, and no position counts as applied. */
 export const engineDeps = (store: Store, overrides: Partial<UpdateDeps> = {}): UpdateDeps => ({
@@ -40,16 +40,20 @@ export const storedDocument = (
   ...changes,
 });
 
+/** A record as the projector reads it. */
+export const consumed = (
+  { key, value, headers }: Produced,
+  position: KafkaRecord['position'],
+): KafkaRecord => ({
+  key: Buffer.from(key),
+  value: value === null ? null : Buffer.from(value),
+  headers: rawHeaders(headers),
+  position,
+});
+
 /** The record of an event at a position. */
-export function recordAt(event: Event, position: KafkaRecord['position']): KafkaRecord {
-  const { key, value, headers } = encode(event, 'structured');
-  return {
-    key: Buffer.from(key),
-    value: value === null ? null : Buffer.from(value),
-    headers: rawHeaders(headers),
-    position,
-  };
-}
+export const recordAt = (event: Event, position: KafkaRecord['position']): KafkaRecord =>
+  consumed(encode(event, 'structured'), position);
 
 /** The record of an event at an offset of partition 0. */
 export const recordOf = (event: Event, offset: number, timestampMs = offset): KafkaRecord =>
