@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
-import { Kafka, logLevel, type Admin, type Producer } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import { kafkaVersion } from '../../infra/dev-servers/native/kafka-settings.ts';
 import { startStack } from '../../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
+import { connectKafka } from '../../infra/sample-data/publish.ts';
 import { kinds } from '../../shared/documents/document.ts';
 import {
   collectionOf,
@@ -15,14 +14,11 @@ import {
 } from '../../shared/store/connection.ts';
 
 /** The servers of a benchmark, and its clients of them. */
-export type BenchEnvironment = {
+export type BenchEnvironment = Awaited<ReturnType<typeof connectKafka>> & {
   kafkaBrokers: string;
   mongodbUrl: string;
   /** The machine and its servers, in words. */
   machine: string;
-  prefix: string;
-  admin: Admin;
-  producer: Producer;
   mongo: MongoClient;
   /** The folder for logs and settings of processes. */
   dataDir: string;
@@ -33,22 +29,19 @@ export const progress = (line: string) => void process.stderr.write(`${line}\n`)
 /** Starts the servers for `work`, or takes those that the environment names. Leaves no topic and no folder. */
 export async function withEnvironment<T>(work: (environment: BenchEnvironment) => Promise<T>): Promise<T> {
   process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
-  const { path: dataDir, release } = await temporaryFolder('support-read-models-bench-');
+  const { path: dataDir, remove } = await temporaryFolder('support-read-models-bench-');
   await using cleanUp = new AsyncDisposableStack();
-  cleanUp.defer(release);
-  cleanUp.defer(() => rm(dataDir, { recursive: true, force: true }));
+  cleanUp.defer(remove);
   const stack = await startStack({ report: progress, dataDir });
   cleanUp.defer(() => stack.stop());
   const { kafkaBrokers, mongodbUrl } = stack;
-  const kafka = new Kafka({ brokers: kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
-  const [admin, producer] = [kafka.admin(), kafka.producer({ allowAutoTopicCreation: false })];
+  const settings = { KAFKA_BROKERS: kafkaBrokers, MONGODB_URL: mongodbUrl, TOPIC_PREFIX: `${uniqueName()}.` };
+  const kafka = await connectKafka(settings);
   const mongo = createMongo(mongodbUrl, 'bench');
-  const prefix = `${uniqueName()}.`;
-  await Promise.all([admin.connect(), producer.connect()]);
   cleanUp.defer(async () => {
-    const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
-    if (topics.length > 0) await admin.deleteTopics({ topics });
-    await Promise.all([admin.disconnect(), producer.disconnect(), mongo.close()]);
+    const topics = (await kafka.admin.listTopics()).filter((topic) => kafka.topics.includes(topic));
+    if (topics.length > 0) await kafka.admin.deleteTopics({ topics });
+    await Promise.all([kafka.close(), mongo.close()]);
   });
   // A Kafka from KAFKA_BROKERS does not report its version.
   const kafkaText =
@@ -56,7 +49,7 @@ export async function withEnvironment<T>(work: (environment: BenchEnvironment) =
   const machine =
     `on ${availableParallelism()} cores with ${Math.round(totalmem() / 1024 ** 3)} GB of memory, shared with the ` +
     `servers: Node ${process.versions.node}, ${kafkaText}, ${stack.store}`;
-  return await work({ kafkaBrokers, mongodbUrl, machine, prefix, admin, producer, mongo, dataDir });
+  return await work({ ...kafka, kafkaBrokers, mongodbUrl, machine, mongo, dataDir });
 }
 
 const uniqueName = (): string => `bench_${randomBytes(5).toString('hex')}`;

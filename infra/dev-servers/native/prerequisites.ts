@@ -11,7 +11,11 @@ export const java: Tool = {
   what: 'Java ≥ 17',
   // The release's default: 17 on Debian 12, 21 on Debian 13.
   package: 'default-jre-headless',
-  present: async () => javaVersion((await run('java', ['-version'])).output) >= 17,
+  present: async () => {
+    // Such as `openjdk version "17.0.15"`; Java 8 is "1.8".
+    const [, major = 0] = /version "(\d+)/.exec((await run('java', ['-version'])).output) ?? [];
+    return Number(major) >= 17;
+  },
 };
 export const maven: Tool = {
   what: 'Maven',
@@ -23,9 +27,6 @@ export const mmdebstrap: Tool = {
   package: 'mmdebstrap',
   present: async () => (await run('mmdebstrap', ['--version'])).ok,
 };
-
-/** The major version in the output of `java -version`, such as `openjdk version "17.0.15"`; 0 if there is none. */
-export const javaVersion = (output: string): number => Number(/version "(\d+)/.exec(output)?.[1] ?? 0);
 
 /** Why the stand-in for MongoDB cannot run on this machine, as a clause that no package can change; undefined if it can. */
 export async function obstacle(): Promise<string | undefined> {

@@ -4,18 +4,16 @@ import { cacheDir, installedOnce } from '../../../infra/dev-servers/native/cache
 import { fetchJars } from '../../../infra/dev-servers/native/kafka.ts';
 import { kafkaVersion, mavenProject } from '../../../infra/dev-servers/native/kafka-settings.ts';
 import { freePorts } from '../../../infra/dev-servers/native/ports.ts';
-import { javaVersion } from '../../../infra/dev-servers/native/prerequisites.ts';
-import { run } from '../../../infra/dev-servers/native/run.ts';
+import { java } from '../../../infra/dev-servers/native/prerequisites.ts';
 import { startCommand } from '../../../infra/service.ts';
 import { kinds } from '../../../shared/documents/document.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
-import { topicOf, topicsOf } from '../../../shared/kafka/topics.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 import { eventually } from '../../support/eventually.ts';
 import { countAllDocuments, progress, withScratch, type BenchEnvironment } from '../environment.ts';
-import { exitErrors } from '../processes.ts';
-import { partitionsPerTopic, type Published } from '../publish.ts';
+import type { Published } from '../publish.ts';
 import { measure } from '../usage.ts';
 import type { BacklogRun } from './contenders.ts';
 
@@ -51,14 +49,14 @@ export async function runConnector(environment: BenchEnvironment, published: Pub
     const [restPort = 0] = await freePorts(1);
     const files = [join(dir, 'worker.properties'), join(dir, 'sink.properties')] as const;
     await writeProperties(files[0], workerSettings(environment, restPort, dir));
-    await writeProperties(files[1], sinkSettings(environment, name, database.databaseName, published.prefix));
+    await writeProperties(files[1], sinkSettings(environment, name, database.databaseName));
     // The heap of Kafka's start script.
     const java = ['java', '-Xms256M', '-Xmx2G', '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'];
     const main = ['-cp', join(libs, '*'), 'org.apache.kafka.connect.cli.ConnectStandalone', ...files];
     const worker = startCommand([...java, ...main], {}, 'Kafka Connect');
     const until = (isReached: () => Promise<boolean>, failure: string) => {
       const deadline = performance.now() + stuckMs;
-      const hasFailed = () => exitErrors(worker).length > 0 || performance.now() > deadline;
+      const hasFailed = () => worker.failures().length > 0 || performance.now() > deadline;
       const lastLines = () => worker.stderr().trimEnd().split('\n').slice(-5).join(' | ');
       const error = () => new ConnectorFailed(`${failure}; its log ends with: ${lastLines()}`);
       return eventually(isReached, () => (hasFailed() ? [error()] : []), { limitMs: Infinity });
@@ -66,14 +64,12 @@ export async function runConnector(environment: BenchEnvironment, published: Pub
     try {
       let present = 0;
       await until(async () => (present = await countAllDocuments(database)) > 0, 'wrote nothing');
-      const usage = await measure(worker, () =>
-        until(
-          async () => (await countAllDocuments(database)) >= published.records,
-          'did not write every document',
-        ),
-      );
-      const documents = await countAllDocuments(database);
-      return { ...usage, records: documents - present, documents };
+      let documents = 0;
+      const isComplete = async () => (documents = await countAllDocuments(database)) >= published.records;
+      const work = () => until(isComplete, 'did not write every document');
+      const usage = await measure(worker, work, environment.mongo);
+      // The store's traffic is that of the counts, too.
+      return { ...usage, commands: null, bytes: null, records: documents - present, documents };
     } finally {
       await worker.stop('SIGKILL');
     }
@@ -83,8 +79,7 @@ export async function runConnector(environment: BenchEnvironment, published: Pub
 /** Downloads the jars unless they are cached; returns their folder. */
 async function install(): Promise<string> {
   const folder = join(cacheDir(), `mongo-kafka-connect-${connectorVersion}-${kafkaVersion}`);
-  if (javaVersion((await run('java', ['-version'])).output) < 17)
-    throw new ConnectorFailed('needs Java ≥ 17');
+  if (!(await java.present())) throw new ConnectorFailed(`needs ${java.what}`);
   try {
     await installedOnce(folder, async (partial) => {
       progress(`MongoDB's Kafka connector ${connectorVersion}: fetching about 38 MB`);
@@ -122,10 +117,9 @@ const workerSettings = ({ kafkaBrokers }: BenchEnvironment, restPort: number, di
  * fields, so that documents resemble the projector's; sort keys would need code.
  */
 function sinkSettings(
-  { mongodbUrl }: BenchEnvironment,
+  { mongodbUrl, prefix, topics }: BenchEnvironment,
   name: string,
   database: string,
-  prefix: string,
 ): Settings {
   const strategy = 'com.mongodb.kafka.connect.sink';
   const transforms = 'org.apache.kafka.connect.transforms';
@@ -140,8 +134,9 @@ function sinkSettings(
   return {
     name,
     'connector.class': 'com.mongodb.kafka.connect.MongoSinkConnector',
-    'tasks.max': partitionsPerTopic,
-    topics: topicsOf(prefix).join(','),
+    // As many as partitions of a topic.
+    'tasks.max': 3,
+    topics: topics.join(','),
     'connection.uri': url.href,
     database,
     ...Object.fromEntries(collections),

@@ -4,7 +4,6 @@ import { resources } from '../../../shared/documents/resources.ts';
 import { eventually } from '../../support/eventually.ts';
 import { reached, type Offsets } from '../../support/progress.ts';
 import { countAllDocuments, withScratch, type BenchEnvironment } from '../environment.ts';
-import { exitErrors, serviceSettings } from '../processes.ts';
 import type { Published } from '../publish.ts';
 import { measure, type Usage } from '../usage.ts';
 
@@ -19,10 +18,6 @@ type Contender = {
   applied: (control: Db, service: Service, ends: Offsets) => Promise<unknown>;
 };
 
-/** Resolves when the projector has recorded these offsets as applied; rejects when its process ends first. */
-const appliedTo = (control: Db, projector: Service, ends: Offsets): Promise<void> =>
-  reached(control, ends, () => exitErrors(projector), 1, { limitMs: Infinity });
-
 const projector: Contender = {
   prepare: () => Promise.resolve(),
   start: (settings) => startService('projector', { ...settings, LOG_LEVEL: 'warn' }),
@@ -30,10 +25,10 @@ const projector: Contender = {
   consumes: ({ admin }, service, group) =>
     eventually(
       async () => (await admin.describeGroups([group])).groups[0]?.state === 'Stable',
-      () => exitErrors(service),
+      service.failures,
       { limitMs: 120_000, pollMs: 25 },
     ),
-  applied: appliedTo,
+  applied: (control, service, ends) => reached(control, ends, service.failures, 1, { limitMs: Infinity }),
 };
 
 /** A plain consumer, on a database that has the indexes of the API alone. */
@@ -55,7 +50,14 @@ export const runBacklog = (
   withScratch(environment, async ({ name: group, control, database }) => {
     const { prepare, start, consumes, applied } = contenders[name];
     await prepare(database);
-    const service = start(serviceSettings(environment, group, published.prefix), published);
+    const settings = {
+      KAFKA_BROKERS: environment.kafkaBrokers,
+      MONGODB_URL: environment.mongodbUrl,
+      TOPIC_PREFIX: environment.prefix,
+      DATABASE_NAME: group,
+      CONSUMER_GROUP: group,
+    };
+    const service = start(settings, published);
     try {
       await consumes(environment, service, group);
       const work = () => applied(control, service, published.ends);

@@ -30,9 +30,7 @@ type Measured = {
 /** Compares the projector with other ways to write the same records to the same store. */
 export const benchProjecting = (options: ReportOptions): Promise<void> =>
   runBenchmark('projecting', options, async (environment) => {
-    const { admin, producer, prefix } = environment;
-    const tickets = options.quick ? quickSize : fullSize;
-    const published = await publishDataset({ admin, producer }, tickets, prefix);
+    const published = await publishDataset(environment, options.quick ? quickSize : fullSize);
     const backlog: Measured['backlog'] = { 'bulk-write': [], connector: [], projector: [] };
     const measured: Measured = { published, backlog, leftOut: null };
     for (let round = 0; round < options.rounds; round += 1)
@@ -57,10 +55,9 @@ async function tryConnector(environment: BenchEnvironment, measured: Measured): 
 
 const recordsPerSecond = ({ records, seconds }: BacklogRun) => records / seconds;
 const perMillion = (run: BacklogRun) => (run.processorSeconds / run.records) * 1e6;
-const perThousand = (key: 'commands' | 'bytes') => (run: BacklogRun) =>
-  run.traffic && (run.traffic[key] / run.records) * 1_000;
-const storePerMillion = ({ storeProcessorSeconds, records }: BacklogRun) =>
-  storeProcessorSeconds === null ? null : (storeProcessorSeconds / records) * 1e6;
+/** A counter of the store for this many records. */
+const per = (records: number, counter: 'storeSeconds' | 'commands' | 'bytes') => (run: BacklogRun) =>
+  run[counter] && (run[counter] / run.records) * records;
 
 function renderParts({ published, backlog, leftOut }: Measured): string[] {
   const measured = (Object.keys(titles) as Contender[]).filter((name) => backlog[name].length > 0);
@@ -76,9 +73,9 @@ function renderParts({ published, backlog, leftOut }: Measured): string[] {
       against('connector', recordsPerSecond),
       formatted(runs.map(perMillion)),
       against('bulk-write', perMillion),
-      formatted(runs.map(storePerMillion)),
-      formatted(runs.map(perThousand('commands')), 1),
-      formatted(runs.map(perThousand('bytes')).map((bytes) => bytes && bytes / 1_024)),
+      formatted(runs.map(per(1e6, 'storeSeconds'))),
+      formatted(runs.map(per(1_000, 'commands')), 1),
+      formatted(runs.map(per(1_000 / 1_024, 'bytes'))),
       formatted(runs.map(({ peakMegabytes }) => peakMegabytes)),
     ];
   });

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createMongo, collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
+import { listen } from '../../../shared/runtime/listen.ts';
 import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
 import type { MessageDocument } from '../../../shared/documents/message.ts';
 import type { TicketDocument } from '../../../shared/documents/ticket.ts';
@@ -99,9 +99,7 @@ const server = createServer((request, response) => {
     response.end(text);
   });
 });
-server.listen(0, '127.0.0.1', () => {
-  // As the API logs it, so that the benchmark can send requests.
-  const { port } = server.address() as AddressInfo;
-  process.stdout.write(`${JSON.stringify({ level: 'info', msg: 'listening', port })}\n`);
-});
+const { port } = await listen(server, '127.0.0.1', 0);
+// As the API logs it, so that the benchmark can send requests.
+process.stdout.write(`${JSON.stringify({ level: 'info', msg: 'listening', port })}\n`);
 process.once('SIGTERM', () => process.exit(0));

@@ -1,15 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MongoClient } from 'mongodb';
+import { startScript, startService } from '../../../infra/service.ts';
 import { tokens } from '../../api/test-api.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { progress } from '../environment.ts';
 import { formatted, percentile, ratios, rotated } from '../figures.ts';
 import { load } from '../load.ts';
-import { startApi, startBare } from '../processes.ts';
 import { runBenchmark, table, type ReportOptions } from '../report.ts';
 import { endpointPaths, seedStore } from './dataset.ts';
 
-const contenders = { bare: startBare, api: startApi } as const;
+type Environment = Record<string, string>;
+
+/** How each starts on a free port, and what it logs once it serves. */
+const contenders = {
+  bare: {
+    start: (environment: Environment) => startScript('tests/bench/serving/bare.ts', environment),
+    ready: 'listening',
+  },
+  api: {
+    start: (environment: Environment) =>
+      startService('api', {
+        ...environment,
+        API_TRUSTED_PROXIES: '127.0.0.0/8',
+        API_HOST: '127.0.0.1',
+        API_PORT: '0',
+        RATE_LIMIT_REQUESTS: '0',
+        // One organization sends every request, and may use only a share of the requests in progress.
+        API_REQUESTS_MAX: '4000',
+      }),
+    ready: 'ready',
+  },
+};
 type Contender = keyof typeof contenders;
 const names = ['bare', 'api'] as const satisfies Contender[];
 
@@ -49,9 +70,13 @@ export const benchServing = (options: ReportOptions): Promise<void> =>
       for (let round = 0; round < options.rounds; round += 1)
         for (const contender of rotated(names, round)) {
           progress(`round ${round + 1} of ${options.rounds}: ${contender}`);
-          const store = { MONGODB_URL: mongodbUrl, DATABASE_NAME: name };
-          const { server, port } = await contenders[contender](store);
+          const { start, ready } = contenders[contender];
+          const server = start({ MONGODB_URL: mongodbUrl, DATABASE_NAME: name, NODE_ENV: 'production' });
           try {
+            const port = Number((await server.logged('listening')).port);
+            await server.logged(ready);
+            // Parsing each line would cost this process more than the request behind it.
+            server.dropOutput();
             await measureContender(contender, { port, pid: server.pid }, { ...size, mongo }, measured);
           } finally {
             await server.stop();
@@ -80,15 +105,15 @@ async function measureContender(
     const options = { warmMs, ms, connections, mongo };
     const usage = await load({ port, headers, paths }, { pid }, options);
     const requests = usage.latenciesMs.length;
-    const each = (total: number | null | undefined) => (typeof total === 'number' ? total / requests : null);
+    const each = (total: number | null) => total && total / requests;
     slices.push({
       contender,
       endpoint,
       requestsPerSecond: requests / usage.seconds,
       processorMs: (usage.processorSeconds / requests) * 1_000,
-      storeMs: each(usage.storeProcessorSeconds && usage.storeProcessorSeconds * 1_000),
-      commands: each(usage.traffic?.commands),
-      kilobytes: each(usage.traffic && usage.traffic.bytes / 1_024),
+      storeMs: each(usage.storeSeconds && usage.storeSeconds * 1_000),
+      commands: each(usage.commands),
+      kilobytes: each(usage.bytes && usage.bytes / 1_024),
       p99Ms: percentile(usage.latenciesMs, 0.99) ?? NaN,
     });
   }
