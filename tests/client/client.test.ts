@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { createClient, type Client, type Page, type TicketItem } from '../../clients/typescript/src/index.ts';
+import { createClient, type Client } from '../../clients/typescript/src/index.ts';
 import { ApiError, ConnectionError } from '../../clients/typescript/src/errors.ts';
 import { version } from '../../clients/typescript/src/generated/version.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
@@ -61,13 +61,14 @@ describe('the client and the API', () => {
     expect(asked.toSorted()).toEqual(urls.toSorted());
   });
 
-  test('parameters are those of the OpenAPI document; a list repeats the name, and a Date becomes an instant', async () => {
+  test('parameters are those of the OpenAPI document; a list repeats the name, a Date becomes an instant, and no cursor is left out', async () => {
     const { client, asked } = connected();
     const { data } = await client.tickets.list({
       limit: 3,
       sort: 'createdAt',
       status: ['open', 'closed'],
       updatedAt: { gte: new Date(build.at), lte: undefined },
+      startingAfter: null,
     });
     expect(data.map(({ id }) => id)).toEqual(ids.slice(0, 3));
     expect(asked).toEqual([
@@ -98,24 +99,6 @@ describe('the client and the API', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('a loop may begin with the cursor null, and go from page to page', async () => {
-    const { client, asked } = connected();
-    let cursor: string | null | undefined = null;
-    const found: string[] = [];
-    do {
-      const page: Page<TicketItem> = await client.tickets.list({
-        limit: 100,
-        sort: 'createdAt',
-        startingAfter: cursor,
-      });
-      found.push(...page.data.map(({ id }) => id));
-      cursor = page.nextCursor;
-    } while (cursor !== null);
-    expect(found).toEqual(ids);
-    await client.tickets.list({ startingAfter: undefined });
-    expect([asked[0], asked[3]]).toEqual(['/v1/tickets?limit=100&sort=createdAt', '/v1/tickets']);
-  });
-
   test('a page gives the next page, and iterates over its items and those after it', async () => {
     const { client, asked } = connected();
     const open = await client.tickets.list({ limit: 80, sort: 'createdAt', status: ['open'] });
@@ -133,10 +116,22 @@ describe('the client and the API', () => {
     expect(asked).toHaveLength(4);
   });
 
-  test('an empty list of statuses is refused before a request is sent, which would return every ticket', async () => {
+  test('what cannot be meant is refused before a request is sent, and the error says why', async () => {
     const { client, asked } = connected();
-    const error = await failureOf(client.tickets.list({ status: [] }));
-    expect(error).toEqual(new TypeError('status must not be empty: omit it to leave out the filter'));
+    const { tickets } = client;
+    for (const [message, call] of [
+      // Without a filter, every ticket would be returned.
+      ['status must not be empty: omit it to leave out the filter', () => tickets.list({ status: [] })],
+      ['updatedAt[gte] must be a valid Date', () => tickets.list({ updatedAt: { gte: new Date('soon') } })],
+      ...['', '.', '..'].map(
+        (id) => ['id must be the id of a resource', () => tickets.retrieve(id)] as const,
+      ),
+      ...['authorization', 'User-Agent', 'If-None-Match'].map((name) => {
+        const headers = { [name]: 'x' };
+        return [`headers must not have ${name}`, () => tickets.list({}, { headers })] as const;
+      }),
+    ] as const)
+      expect(await failureOf(call())).toEqual(new TypeError(message));
     expect(asked).toEqual([]);
   });
 
@@ -162,20 +157,7 @@ describe('the client and the API', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test.each(['', '.', '..'])('the id "%s" is refused before a request is sent', async (id) => {
-    const { client, asked } = connected();
-    expect(await failureOf(client.tickets.retrieve(id))).toBeInstanceOf(TypeError);
-    expect(asked).toEqual([]);
-  });
-
-  test('an invalid Date is refused by name before a request is sent', async () => {
-    const { client, asked } = connected();
-    const list = client.tickets.list({ updatedAt: { gte: new Date('soon') } });
-    expect(await failureOf(list)).toEqual(new TypeError('updatedAt[gte] must be a valid Date'));
-    expect(asked).toEqual([]);
-  });
-
-  test('a request can add headers, but cannot replace those of the client', async () => {
+  test('a request can add headers to those of the client', async () => {
     const sent: unknown[] = [];
     const { client } = connected({
       fetch: (url, init) => {
@@ -191,11 +173,6 @@ describe('the client and the API', () => {
         'User-Agent': `support-read-models-client/${version}`,
       },
     ]);
-    for (const name of ['authorization', 'User-Agent', 'If-None-Match']) {
-      const refused = client.tickets.list({}, { headers: { [name]: 'x' } });
-      expect(await failureOf(refused)).toEqual(new TypeError(`headers must not have ${name}`));
-    }
-    expect(sent).toHaveLength(1);
   });
 
   test('an id is always one segment of the path', async () => {
@@ -223,7 +200,8 @@ describe('the client and the API', () => {
     const { client } = connected();
     const errors = [
       await failureOf(client.tickets.retrieve('ti_none')),
-      await failureOf(connected({ baseUrl: 'http://127.0.0.1:1', retries: 0 }).client.qas.list()),
+      // No server listens there.
+      await failureOf(connected({ baseUrl: 'http://127.0.0.1:2' }).client.qas.list()),
       await failureOf(connected({ timeoutMs: 1, retries: 0, fetch: silent }).client.qas.list()),
     ];
     expect(errors.map((error) => (error as Error).name)).toEqual([
@@ -232,6 +210,10 @@ describe('the client and the API', () => {
       'TimeoutError',
     ]);
     expect(errors[1]).toBeInstanceOf(ConnectionError);
+    expect(errors[1]).toHaveProperty(
+      'message',
+      'There is no API at http://127.0.0.1:2: check baseUrl. Reason: connect ECONNREFUSED 127.0.0.1:2',
+    );
     const state = createClient({ baseUrl: api.url, apiKey: secret });
     for (const value of [client, state, await client.tickets.list(), ...errors]) {
       expect(inspect(value, { depth: Infinity, showHidden: true })).not.toContain(secret);

@@ -1,21 +1,10 @@
 import { createServer, type Server } from 'node:http';
+import { listen } from '../../shared/runtime/listen.ts';
 import * as build from '../api/builders.ts';
-import { startApi, startStore, type TestApi } from '../api/test-api.ts';
-import { useOpened } from '../support/use-opened.ts';
+import { useApi } from '../api/test-api.ts';
 import { connect, failureOf } from './test-client.ts';
 
-const ids = ['ti_1', 'ti_2', 'ti_3', 'ti_4', 'ti_5'];
-const store = useOpened(() => startStore({ ticket: ids.map((id) => build.ticket({ id })) }));
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
-const serve = async (...[sources, options]: Parameters<typeof startApi>): Promise<TestApi> => {
-  const api = await startApi(sources, options);
-  closing.push(api.close);
-  return api;
-};
+const api = useApi({ ticket: ['ti_1', 'ti_2', 'ti_3', 'ti_4'].map((id) => build.ticket({ id })) });
 
 /** Sends the first responses itself, like a proxy before the API, then calls the API. */
 const answering = (answers: (() => Response | Promise<Response>)[]): typeof fetch => {
@@ -24,7 +13,6 @@ const answering = (answers: (() => Response | Promise<Response>)[]): typeof fetc
 };
 
 test('a 429 holds all requests of the client, which then are sent in their order', async () => {
-  const api = await serve(store);
   const error = { code: 'too_many_requests', message: 'm' };
   const limited = () => Response.json({ error }, { status: 429, headers: { 'Retry-After': '7' } });
   const { client, waitsMs, asked } = connect({ baseUrl: api.url, fetch: answering([limited, limited]) });
@@ -37,18 +25,6 @@ test('a 429 holds all requests of the client, which then are sent in their order
   const answers = await Promise.all(requests);
   expect(answers.map(({ data }) => data.id)).toEqual(['ti_1', 'ti_2', 'ti_3', 'ti_4']);
   expect(asked.slice(-2)).toEqual(['/v1/tickets/ti_1', '/v1/tickets/ti_2']);
-});
-
-test('a refused port is thrown at once, with its reason', async () => {
-  const api = await startApi(store);
-  await api.close();
-  const { client, waitsMs } = connect({ baseUrl: api.url });
-  const refused = (await failureOf(client.tickets.list())) as Error;
-  expect(refused).toMatchObject({ name: 'ConnectionError', cause: { cause: { code: 'ECONNREFUSED' } } });
-  expect(refused.message).toBe(
-    `There is no API at ${api.url}: check baseUrl. Reason: connect ECONNREFUSED 127.0.0.1:${api.port}`,
-  );
-  expect(waitsMs).toEqual([]);
 });
 
 test('the first errors name the host that does not exist, and the reason of any other failure', async () => {
@@ -97,8 +73,7 @@ describe('a server that accepts a request and never completes its response', () 
       // Sends half a response for a list, and nothing for other paths.
       if (request.url === '/v1/tickets') response.write('{"object":"list",');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    baseUrl = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+    baseUrl = `http://127.0.0.1:${(await listen(server, '127.0.0.1', 0)).port}`;
   });
   afterAll(() => {
     server.closeAllConnections();
