@@ -16,13 +16,8 @@ type RuleTests = { tests: { alert_rule_test: { alertname: string; exp_alerts: un
 
 const readYaml = (path: string): unknown => parse(readFileSync(path, 'utf8'));
 
-let rules: (Alert | { record: string; expr: string })[];
-let alerts: Alert[];
-beforeAll(() => {
-  const { groups } = readYaml('infra/monitoring/alerts.yaml') as Rules;
-  rules = groups.flatMap((group) => group.rules);
-  alerts = rules.filter((rule) => 'alert' in rule);
-});
+const rules = (readYaml('infra/monitoring/alerts.yaml') as Rules).groups.flatMap((group) => group.rules);
+const alerts = rules.filter((rule) => 'alert' in rule);
 
 /** The names of this project's metrics in an expression, without the suffixes of histograms. */
 const metricsIn = (expr: string): string[] =>
