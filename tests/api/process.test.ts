@@ -122,6 +122,14 @@ describe('with a certificate', () => {
     }
   });
 
+  it('goes on after a connection that is reset before its first byte', async () => {
+    const socket = await open(child, false);
+    // The API accepts connections in their order.
+    await ask(child, '/health');
+    socket.resetAndDestroy();
+    expect((await ask(child, '/health')).status).toBe(200);
+  });
+
   const hsts = 'max-age=31536000';
   it('sends HSTS in every response over TLS, errors included, and in none over plain HTTP', async () => {
     for (const path of ['/health', '/openapi.json', '/nothing', '/v1/tickets']) {
