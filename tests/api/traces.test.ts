@@ -1,3 +1,4 @@
+import { createTraceWriter } from '../../services/api/traces/trace-store.ts';
 import { readTrace, type FoundTrace } from '../../services/operations/traces/read-trace.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
 import { eventually } from '../support/eventually.ts';
@@ -88,10 +89,17 @@ describe('every request has a trace, found by its Request-Id', () => {
     expect((await traceOf(answer)).parameters).toEqual([]);
   });
 
-  it('that the store deletes after 90 days', async () => {
-    await traceOf(await api.get('/health'));
-    const indexes = await batches().indexes();
+  it('that the store deletes after 90 days, although it was away when the API stored its first', async () => {
+    const database = api.store.control.client.db(`${api.store.name}_traces`);
+    const away = jest.spyOn(database, 'command').mockRejectedValueOnce(new Error('away'));
+    const write = createTraceWriter(database, 90);
+    const trace = await traceOf(await api.get('/health'));
+    await expect(write([trace])).rejects.toThrow('away');
+    await write([trace]);
+    const indexes = await requestTracesOf(database).indexes();
     expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
+    away.mockRestore();
+    await database.dropDatabase();
   });
 });
 
