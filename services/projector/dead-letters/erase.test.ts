@@ -2,13 +2,14 @@ import type { Change } from '../events/change.ts';
 import type { StoredEnvelope } from '../materialize/store.ts';
 import { erasuresAmong } from './erase.ts';
 
+/** A deleted contact. */
+const envelope = { _id: 'con_1', orgId: 'org_1', version: 2, deletedAt: new Date(0) } as StoredEnvelope;
+
 test('the dead letters of every deleted entity of a large batch are erased, read by 1,000 ids at a time', async () => {
   const reads: number[] = [];
   const readEnvelopes = async (_: string, ids: string[]) => {
     reads.push(ids.length);
-    return ids.map(
-      (id) => ({ _id: id, orgId: 'org_1', version: 2, deletedAt: new Date(0) }) as StoredEnvelope,
-    );
+    return ids.map((id) => ({ ...envelope, _id: id }));
   };
   const changes = Array.from(
     { length: 1_001 },
@@ -17,4 +18,15 @@ test('the dead letters of every deleted entity of a large batch are erased, read
   const erasures = await erasuresAmong({ readEnvelopes }, 'contact', { changes, rejected: [] });
   expect(new Set(erasures.map(({ id }) => id)).size).toBe(1_001);
   expect(reads).toEqual([1_000, 1]);
+});
+
+test('a dead letter without a version is erased up to the latest tombstone of its entity, and no later', async () => {
+  const at = (ms: number) => ({ partition: 0, offset: ms, timestampMs: ms });
+  const stored = { ...envelope, position: at(10), tombstonePosition: at(20) };
+  const changes = [{ op: 'delete', id: 'con_1', orgId: 'org_1', version: 2, position: at(10) } as Change];
+  const readEnvelopes = async () => [stored];
+  const [erasure] = await erasuresAmong({ readEnvelopes }, 'contact', { changes, rejected: [] });
+  const isErased = (ms: number) =>
+    erasure?.covers({ _id: '', topic: 'support.contacts', subjects: ['con_1'], versioned: null, ...at(ms) });
+  expect([10, 20, 21].map(isErased)).toEqual([true, true, false]);
 });
