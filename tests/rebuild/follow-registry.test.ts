@@ -1,8 +1,8 @@
 import { createPositions } from '../../services/projector/consumer/positions.ts';
-import { followRegistry } from '../../services/projector/generations/follow.ts';
+import { followRegistry, recordAbsence } from '../../services/projector/generations/follow.ts';
 import { changeRegistry, recordStart } from '../../shared/control/registry.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
-import { createMetrics } from '../../services/projector/metrics.ts';
+import { createMetrics, type Metrics } from '../../services/projector/metrics.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { pino } from 'pino';
@@ -10,7 +10,7 @@ import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { logEnds } from '../support/progress.ts';
 import { runProjector } from '../support/test-environment.ts';
-import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
+import { generation, longAgo, useRebuild, present, secondsBefore } from './fixture.ts';
 import { publish } from './live-traffic.ts';
 
 const rebuild = useRebuild();
@@ -18,10 +18,11 @@ const rebuild = useRebuild();
 describe('a projector that follows the registry', () => {
   /** Runs `use` while the registry is followed as generation 2. Returns the last settings, and errors. */
   const following = async (
-    use: (isOneAtATime: () => boolean | undefined, fatal: Error[]) => Promise<void>,
+    use: (isOneAtATime: () => boolean | undefined, fatal: Error[], metrics: Metrics) => Promise<void>,
   ) => {
     let last: boolean | undefined;
     const fatal: Error[] = [];
+    const metrics = createMetrics();
     const applier = { set: (isOneAtATime: boolean) => void (last = isOneAtATime) };
     const { stop } = followRegistry(
       {
@@ -31,14 +32,14 @@ describe('a projector that follows the registry', () => {
         by: 'projector',
         applier,
         positions: createPositions(() => 0),
-        metrics: createMetrics(),
+        metrics,
         logger: pino({ level: 'silent' }),
         now: () => present,
         onFatal: (error) => fatal.push(error),
       },
       10,
     );
-    await use(() => last, fatal).finally(stop);
+    await use(() => last, fatal, metrics).finally(stop);
   };
 
   test('exits when its generation is dropped', async () => {
@@ -60,7 +61,7 @@ describe('a projector that follows the registry', () => {
     await rebuild.setWatermark(2, secondsBefore(8 * 3_600));
     const activeSavedAt = (updatedAt: Date) =>
       progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: { updatedAt } });
-    await following(async (isOneAtATime) => {
+    await following(async (isOneAtATime, _, { generationState }) => {
       await set({ position: 4 });
       await eventually(() => isOneAtATime() === true);
       // Without projectors the active generation gains nothing from a slower build.
@@ -74,6 +75,10 @@ describe('a projector that follows the registry', () => {
       await rebuild.setWatermark(2, secondsBefore(15));
       await eventually(() => isState('ready'));
       expect(isOneAtATime()).toBe(false);
+      // The alerts tell by this metric whether a generation is a build.
+      const shown = async () => (await generationState.get()).values.map(({ labels }) => labels.state).join();
+      await eventually(async () => (await shown()).endsWith('ready'));
+      expect(await shown()).toBe('ready');
     });
     // and its longest lag is recorded, for the check of tombstones: it had none before its registration
     expect((await rebuild.registry()).generations[1]?.longestBehindSeconds).toBe(3 * 3_600);
@@ -153,6 +158,16 @@ test('a generation whose first projector has waited for its topics has missed no
     await changeRegistry(rebuild.control, recordStart(1, new Date()));
     expect((await rebuild.registry()).generations[0]?.startedAt).toEqual(started);
   });
+});
+
+test("a projector starts without Kafka's right to read how long it keeps tombstones", async () => {
+  await rebuild.given([generation(1, 'active')]);
+  const refused = Object.assign(new Error('not authorized'), { type: 'TOPIC_AUTHORIZATION_FAILED' });
+  const { control, topics } = rebuild;
+  const admin = { ...rebuild.admin, describeConfigs: () => Promise.reject(refused) };
+  const deps = { control, topics, admin, generation: 1, allowanceMs: 0, metrics: createMetrics() };
+  const logger = pino({ level: 'silent' });
+  expect(await recordAbsence({ ...deps, logger, now: () => present })).toEqual(longAgo);
 });
 
 test('a projector records the lag that grew while none was running, and the reason for its own end', async () => {
