@@ -99,6 +99,7 @@ describe('the offset at which a partition starts', () => {
     await publish(1);
     const identity = { generation: 1, topic: topic('tag'), topicId: '1'.repeat(32) };
     await topicIdsOf(environment.control).insertOne({ _id: `1/${topic('tag')}`, ...identity });
+    await record(0);
     expect(await find()).toMatchObject({ offset: 0 });
   });
 
