@@ -44,12 +44,12 @@ describe('topics create', () => {
   test('sets the replication and the replicas that must have a record', async () => {
     const prefix = `${testEnvironment.name}-replicated.`;
     const { admin } = testEnvironment;
-    await createTopics(admin, prefix, { partitions: 1, replicationFactor: 1, minInsyncReplicas: 1 });
+    await createTopics(admin, prefix, { partitions: 1, replicationFactor: 1, minInsyncReplicas: 2 });
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
       resources: [{ type: 2, name: topicOf('tag', prefix), configNames: ['min.insync.replicas'] }],
     });
-    expect(resources[0]?.configEntries).toMatchObject([{ configValue: '1', isDefault: false }]);
+    expect(resources[0]?.configEntries).toMatchObject([{ configValue: '2', isDefault: false }]);
     const beyond = createTopics(admin, `${prefix}beyond.`, { partitions: 1, replicationFactor: 9 });
     await expect(beyond).rejects.toThrow(/replication/i);
   });
