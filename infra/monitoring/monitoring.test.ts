@@ -64,7 +64,7 @@ test('every alert names its severity, and a runbook with the four parts', () => 
   }
 });
 
-test('the inhibition rules name alerts', () => {
+test('the inhibition rules name alerts, and none holds back the page for an absent API', () => {
   const { inhibit_rules } = readYaml('infra/monitoring/alertmanager.yaml') as {
     inhibit_rules: { source_matchers: string[]; target_matchers: string[] }[];
   };
@@ -73,6 +73,11 @@ test('the inhibition rules name alerts', () => {
     .flatMap((matcher) => matcher.match(/Support\w+/g) ?? []);
   expect(named.length).toBeGreaterThan(5);
   expect(named.filter((name) => !alerts.some(({ alert }) => alert === name))).toEqual([]);
+  const ofAbsence = inhibit_rules.filter((one) => /SupportServiceAbsent/.test(one.target_matchers.join()));
+  expect(ofAbsence.flatMap((one) => one.target_matchers)).toEqual([
+    'alertname = SupportServiceAbsent',
+    'service = projector',
+  ]);
 });
 
 test('alerts.test.yaml has series on which each alert fires, and series on which it is silent', async () => {
