@@ -82,11 +82,7 @@ export const purgeMarksOf = (control: Db): Collection<PurgeMark> => control.coll
  * Purges dead letters by id, and returns how many existed. Their marks are stored first: a projector that rejects such a
  * record again then removes its own dead letter (see `removePurged`).
  */
-export async function purgeDeadLetters(
-  control: Db,
-  ids: string[],
-  purge: { at: Date; by: string },
-): Promise<number> {
+export async function purgeDeadLetters(control: Db, ids: string[], purge: { at: Date; by: string }) {
   const purged = await deadLettersOf(control)
     .find({ _id: { $in: ids } })
     .project<Omit<PurgeMark, 'at' | 'by'>>({ topic: 1, partition: 1, offset: 1, timestampMs: 1, reason: 1 })

@@ -133,11 +133,7 @@ export const readRegistry = (control: Db, options: FindOptions = {}): Promise<Ge
   generationsOf(control).findOne({ _id: 'active' }, options);
 
 /** Replaces the registry if it is unchanged since it was read. Returns false if it has changed. */
-export async function replaceRegistry(
-  control: Db,
-  read: GenerationRegistry,
-  next: GenerationRegistry,
-): Promise<boolean> {
+export async function replaceRegistry(control: Db, read: GenerationRegistry, next: GenerationRegistry) {
   const { matchedCount } = await generationsOf(control).replaceOne(
     { _id: 'active', revision: read.revision },
     { ...next, revision: read.revision + 1 },
@@ -166,10 +162,7 @@ export function generationOf({ generations }: GenerationRegistry, number: number
  * The active generation, or null before a projector has first started. Throws `OtherProjectionVersion` if the API cannot
  * serve its version.
  */
-export async function activeGeneration(
-  control: Db,
-  options: FindOptions = {},
-): Promise<{ generation: number; acceptOlder: boolean } | null> {
+export async function activeGeneration(control: Db, options: FindOptions = {}) {
   const registry = await readRegistry(control, { ...options, projection: { history: 0 } });
   if (registry === null) return null;
   requireVersion(generationOf(registry, registry.generation), servedVersions);

@@ -48,11 +48,7 @@ export const watermarksOf = (control: Db): Collection<Watermark> => control.coll
  * The watermark of a generation: every event that the source system published up to this instant has been applied. Null
  * until it is first raised. It never moves backwards.
  */
-export async function watermark(
-  control: Db,
-  generation: number,
-  options: FindOptions = {},
-): Promise<Date | null> {
+export async function watermark(control: Db, generation: number, options: FindOptions = {}) {
   return (await watermarksOf(control).findOne({ _id: generation }, options))?.completeTo ?? null;
 }
 
@@ -64,11 +60,7 @@ export const isSilent = (savedAt: Date, asOf: Date): boolean =>
   asOf.getTime() - savedAt.getTime() > silentAfterSeconds * 1_000;
 
 /** When a projector last saved progress of a generation; null if none has. */
-export async function lastSavedAt(
-  control: Db,
-  generation: number,
-  options: FindOptions = {},
-): Promise<Date | null> {
+export async function lastSavedAt(control: Db, generation: number, options: FindOptions = {}) {
   const saved = progressOf(control).find({ generation }, options).sort({ updatedAt: -1 }).limit(1);
   return (await saved.next())?.updatedAt ?? null;
 }
@@ -95,10 +87,7 @@ export type HeldBy = Pick<Progress, 'topic' | 'partition' | 'completeTo' | 'upda
  * separately, because a newly registered partition may start at an earlier instant: no event on that partition is older
  * than the watermark was before.
  */
-export async function raiseWatermark(
-  control: Db,
-  generation: number,
-): Promise<{ watermark: Date; heldBy: HeldBy | null }> {
+export async function raiseWatermark(control: Db, generation: number) {
   const [minimum] = await progressOf(control)
     .find({ generation })
     .sort({ completeTo: 1 })

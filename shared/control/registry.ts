@@ -42,12 +42,7 @@ const historyMax = 1_000;
 
 /** Advances a build. Has no effect if the build has advanced already, or was dropped. */
 export const advance =
-  (
-    number: number,
-    from: 'building' | 'catching-up',
-    to: 'catching-up' | 'ready',
-    cause: Cause,
-  ): RegistryUpdate =>
+  (number: number, from: GenerationState, to: GenerationState, cause: Cause): RegistryUpdate =>
   (registry) => {
     const current = registry.generations.find((one) => one.number === number);
     return current?.state === from ? withState(registry, current, to, cause) : registry;
@@ -77,15 +72,10 @@ export const withGeneration = (registry: GenerationRegistry, next: Generation): 
 });
 
 /** The registry with a generation in another state, and that transition in the history. */
-export const withState = (
-  registry: GenerationRegistry,
-  generation: Generation,
-  to: GenerationState,
-  cause: Cause,
-): GenerationRegistry =>
-  withTransition(withGeneration(registry, { ...generation, state: to, since: cause.at }), {
-    generation: generation.number,
-    from: generation.state,
+export const withState = (registry: GenerationRegistry, one: Generation, to: GenerationState, cause: Cause) =>
+  withTransition(withGeneration(registry, { ...one, state: to, since: cause.at }), {
+    generation: one.number,
+    from: one.state,
     to,
     ...cause,
   });

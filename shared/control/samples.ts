@@ -28,40 +28,30 @@ export const readSamples = (control: Db, now: Date): Promise<Sample[]> =>
     .sort({ at: 1 })
     .toArray();
 
+type SamplerDeps = { control: Db; generation: number; allowanceMs: number; logger: Logger };
+
 /**
  * Creates the function that saves one sample in each interval. Of several projectors, the last one replaces the others.
  * It never rejects: the console's charts may lack a sample, but no run of the commit loop fails for one.
  */
-export function createSampler({
-  control,
-  generation,
-  allowanceMs,
-  logger,
-}: {
-  control: Db;
-  generation: number;
-  allowanceMs: number;
-  logger: Logger;
-}): (at: Date, watermark: Date) => Promise<void> {
+export function createSampler({ control, generation, allowanceMs, logger }: SamplerDeps) {
   let saved = -1;
   const save = async (interval: number, at: Date, watermark: Date) => {
-    const [sum] = await progressOf(control)
-      .aggregate<{ applied: number }>([
-        { $match: { generation } },
-        { $group: { _id: null, applied: { $sum: '$position' } } },
-      ])
+    const sum = { $group: { _id: null, applied: { $sum: '$position' } } };
+    const [found] = await progressOf(control)
+      .aggregate<{ applied: number }>([{ $match: { generation } }, sum])
       .toArray();
     const sample = {
       generation,
       at,
       lagSeconds: watermark.getTime() > 0 ? lagSeconds(watermark, at, allowanceMs) : null,
-      applied: sum?.applied ?? 0,
+      applied: found?.applied ?? 0,
     };
     const _id = `${generation}/${interval % slots}`;
     await samplesOf(control).updateOne({ _id }, { $set: sample }, { upsert: true });
     saved = interval;
   };
-  return async (at, watermark) => {
+  return async (at: Date, watermark: Date): Promise<void> => {
     const interval = Math.floor(at.getTime() / sampleEveryMs);
     if (interval === saved) return;
     await save(interval, at, watermark).catch((error: unknown) => {

@@ -22,10 +22,7 @@ const tokenResponse = z.object({
  * credentials grant (RFC 6749, 4.4), which all connections share until most of its lifetime is over. kafkajs retries if
  * the issuer is unavailable, but not if it refuses the client.
  */
-export function createAccessTokens(
-  settings: TokenSettings,
-  nowMs: () => number = () => performance.now(),
-): () => Promise<OauthbearerProviderResponse> {
+export function createAccessTokens(settings: TokenSettings, nowMs: () => number = () => performance.now()) {
   let token: Promise<OauthbearerProviderResponse> | null = null;
   let usedUntilMs = 0;
   const renew = async () => {

@@ -16,19 +16,17 @@ const seedBrokerPrefix = 'Failed to connect to seed broker, trying another broke
  * Creates a patched Kafka client, which logs to `logger`. It is not connected yet. A request that fails is repeated up to
  * `retries` times. `onError` receives the reason of every failure, also of one that is tried again.
  */
-export function createKafka(
-  settings: KafkaSettings,
-  logger: Logger,
-  { retries = 8, onError }: ClientOptions = {},
-): Kafka {
+export function createKafka(settings: KafkaSettings, logger: Logger, options: ClientOptions = {}): Kafka {
+  const { retries = 8, onError } = options;
   patchKafkajs();
   // kafkajs would print a notice about a change in version 2.0 for every producer.
   process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
   const sasl = saslOptions(settings);
+  const { KAFKA_SSL, KAFKA_TLS_CA: ca, KAFKA_TLS_CERT: cert, KAFKA_TLS_KEY: key } = settings;
   const config: KafkaConfig = {
     clientId: settings.KAFKA_CLIENT_ID,
     brokers: settings.KAFKA_BROKERS,
-    ssl: settings.KAFKA_SSL && certificates(settings),
+    ssl: KAFKA_SSL && { ca, cert, key },
     ...(sasl ? { sasl } : {}),
     connectionTimeout: 5_000,
     requestTimeout: 30_000,
@@ -59,32 +57,10 @@ export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' |
   return level === logLevel.ERROR ? 'error' : level === logLevel.WARN ? 'warn' : 'debug';
 }
 
-const certificates = ({ KAFKA_TLS_CA: ca, KAFKA_TLS_CERT: cert, KAFKA_TLS_KEY: key }: KafkaSettings) => ({
-  ...(ca ? { ca } : {}),
-  ...(cert && key ? { cert, key } : {}),
-});
-
 function saslOptions(settings: KafkaSettings): SASLOptions | null {
-  const { KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME = '', KAFKA_SASL_PASSWORD = '' } = settings;
-  const credentials = { username: KAFKA_SASL_USERNAME, password: KAFKA_SASL_PASSWORD };
-  switch (KAFKA_SASL_MECHANISM) {
-    case undefined:
-      return null;
-    case 'plain':
-      return { mechanism: 'plain', ...credentials };
-    case 'scram-sha-256':
-      return { mechanism: 'scram-sha-256', ...credentials };
-    case 'scram-sha-512':
-      return { mechanism: 'scram-sha-512', ...credentials };
-    case 'oauthbearer':
-      return { mechanism: 'oauthbearer', oauthBearerProvider: accessTokens(settings) };
-  }
+  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username = '' } = settings;
+  const { KAFKA_SASL_PASSWORD: password = '', KAFKA_SASL_TOKEN_URL: url = '' } = settings;
+  if (mechanism !== 'oauthbearer') return mechanism ? { mechanism, username, password } : null;
+  const client = { clientId: username, clientSecret: password, scope: settings.KAFKA_SASL_TOKEN_SCOPE };
+  return { mechanism, oauthBearerProvider: createAccessTokens({ url, ...client }) };
 }
-
-const accessTokens = (settings: KafkaSettings) =>
-  createAccessTokens({
-    url: settings.KAFKA_SASL_TOKEN_URL ?? '',
-    clientId: settings.KAFKA_SASL_USERNAME ?? '',
-    clientSecret: settings.KAFKA_SASL_PASSWORD ?? '',
-    scope: settings.KAFKA_SASL_TOKEN_SCOPE,
-  });

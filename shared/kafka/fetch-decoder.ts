@@ -104,10 +104,7 @@ const readErrors = new Map([
   [56, 'KAFKA_STORAGE_ERROR'],
 ]);
 
-function decodePartition(
-  decoder: Decoder,
-  requested: FetchRequest['topics'][number]['partitions'],
-): PartitionData {
+function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][number]['partitions']) {
   const [partition, errorCode] = [decoder.readInt32(), decoder.readInt16()];
   const highWatermark = decoder.readInt64().toString();
   // The last stable offset, then the log start offset.
@@ -141,38 +138,25 @@ const frameBytes = 17;
 
 /**
  * Splits the bytes of a partition into batches, and frames of other formats, each of one offset. If a frame cannot be
- * read, the rest of the bytes counts as one batch, which cannot be decoded and spans one offset.
+ * read, the rest of the bytes counts as one batch, which cannot be decoded and spans one offset. The end that the size
+ * limit of a response has truncated is left out; a later fetch returns that batch whole.
  */
 function splitBatches(response: Buffer, from: number): RawBatch[] {
-  const bytes = copyOfWholeBatches(response);
   const batches: RawBatch[] = [];
-  for (let start = 0; start < bytes.length;) {
-    const end = frameEnd(bytes, start);
-    const entry = bytes.subarray(start, end ?? bytes.length);
+  for (let start = 0; response.length - start >= frameBytes;) {
+    const end = frameEnd(response, start);
+    if (end !== null && end > response.length) break;
+    // A copy: a queued batch must not keep the response of all partitions in memory.
+    const bytes = Buffer.allocUnsafeSlow((end ?? response.length) - start);
+    response.copy(bytes, 0, start);
     const next = Math.max(from, (batches.at(-1)?.lastOffset ?? -1) + 1);
-    if (end === null) return [...batches, { baseOffset: next, lastOffset: next, bytes: entry }];
-    const baseOffset = Number(entry.readBigInt64BE(0));
-    const lastOffset = isRecordBatch(entry) ? Number(batchHeader(entry).lastOffset) : baseOffset;
-    batches.push({ baseOffset, lastOffset, bytes: entry });
+    if (end === null) return [...batches, { baseOffset: next, lastOffset: next, bytes }];
+    const baseOffset = Number(bytes.readBigInt64BE(0));
+    const lastOffset = isRecordBatch(bytes) ? Number(batchHeader(bytes).lastOffset) : baseOffset;
+    batches.push({ baseOffset, lastOffset, bytes });
     start = end;
   }
   return batches;
-}
-
-/**
- * A copy without the end that the size limit of a response has truncated; a later fetch returns that batch whole. Without
- * the copy, a queued batch would keep the response of all partitions in memory.
- */
-function copyOfWholeBatches(response: Buffer): Buffer {
-  let end = 0;
-  while (response.length - end >= frameBytes) {
-    const next = frameEnd(response, end) ?? response.length;
-    if (next > response.length) break;
-    end = next;
-  }
-  const copy = Buffer.allocUnsafeSlow(end);
-  response.copy(copy, 0, 0, end);
-  return copy;
 }
 
 /** The end of the frame that starts at `start`; null if its header cannot be read. */

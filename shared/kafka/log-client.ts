@@ -143,18 +143,13 @@ const [atStart, atEnd] = [-2, -1];
  * Reads an offset of each partition, by `<topic>/<partition>`, from their leader. Partitions that the broker does not
  * lead, or not yet, are left out: kafkajs rejects the whole response instead.
  */
-async function listOffsets(
-  leader: Broker,
-  keys: string[],
-  timestamp: number,
-  isolationLevel = readCommitted,
-): Promise<Map<string, number>> {
+async function listOffsets(leader: Broker, keys: string[], timestamp: number, isolation = readCommitted) {
   const byTopic = Map.groupBy(keys.map(parsePartitionKey), ({ topic }) => topic);
   const topics = [...byTopic].map(([topic, partitions]) => ({
     topic,
     partitions: partitions.map(({ partition }) => ({ partition, timestamp })),
   }));
-  const { request, response } = createRequest({ topics, isolationLevel });
+  const { request, response } = createRequest({ topics, isolationLevel: isolation });
   const withErrors = { decode: response.decode, parse: async (decoded: Listed) => decoded };
   const { responses } = await leader.connectionPool.send({ request, response: withErrors });
   const offsets = new Map<string, number>();
