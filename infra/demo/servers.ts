@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
+import { recordedPositions } from '../../services/projector/consumer/progress.ts';
 import { estimateDocuments } from '../../services/operations/counts.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { activeGeneration } from '../../shared/control/generations.ts';
 import type { Stack } from '../dev-servers/provider.ts';
-import { connectKafka } from '../sample-data/publish.ts';
+import { connectKafka, endOffsets } from '../sample-data/publish.ts';
 
 /** The demo's connections, and the settings of its services. */
 export type Connections = Awaited<ReturnType<typeof connect>>;
@@ -60,8 +60,8 @@ export async function readProgress({ admin, mongo, name, topics }: Connections) 
   ]);
   const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
   return {
-    records: sum([...ends.values()].map(({ end }) => end)),
-    lag: sum([...ends].map(([key, { end }]) => Math.max(0, end - (positions.get(key) ?? 0)))),
+    records: sum([...ends.values()]),
+    lag: sum([...ends].map(([key, end]) => Math.max(0, end - (positions.get(key) ?? 0)))),
     documents: sum(Object.values(documents)),
   };
 }

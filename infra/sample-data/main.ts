@@ -1,10 +1,9 @@
 import type { Admin } from 'kafkajs';
-import { endOffsets } from '../../services/projector/consumer/progress.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { kinds } from '../../shared/documents/document.ts';
 import { createProgram } from '../dev-servers/program.ts';
-import { connectKafka, publishSampleData } from './publish.ts';
+import { connectKafka, endOffsets, publishSampleData } from './publish.ts';
 import { batchesOf, generateSampleData } from './sample-data.ts';
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
@@ -13,7 +12,7 @@ const print = (line: string) => void process.stdout.write(`${line}\n`);
 async function topicWithRecords(admin: Admin, prefix: string): Promise<string | undefined> {
   const names = kinds.filter((kind) => kind !== 'apiKey').map((kind) => topicOf(kind, prefix));
   const present = (await admin.listTopics()).filter((topic) => names.includes(topic));
-  const used = [...(await endOffsets(admin, present))].filter(([, { end }]) => end > 0);
+  const used = [...(await endOffsets(admin, present))].filter(([, end]) => end > 0);
   // Kafka names them in any order.
   return used.map(([key]) => parsePartitionKey(key).topic).sort()[0];
 }

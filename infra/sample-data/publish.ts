@@ -1,8 +1,9 @@
-import { CompressionTypes, type Producer } from 'kafkajs';
+import { CompressionTypes, type Admin, type Producer } from 'kafkajs';
 import { pino } from 'pino';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
 import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
+import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { registerCodecs } from './codecs.ts';
@@ -39,6 +40,16 @@ export async function connectKafka(settings: Record<string, string | undefined>)
     create: () => createTopics(admin, prefix, { partitions: 3 }),
     close,
   };
+}
+
+/** The last stable offset of each partition of the topics, by `<topic>/<partition>`. */
+export async function endOffsets(admin: Pick<Admin, 'fetchTopicOffsets'>, topics: string[]) {
+  const ends = topics.map(async (topic) =>
+    (await admin.fetchTopicOffsets(topic)).map(
+      ({ partition, high }) => [partitionKey({ topic, partition }), Number(high)] as const,
+    ),
+  );
+  return new Map((await Promise.all(ends)).flat());
 }
 
 /** Sends records; records with the same key keep their order. */

@@ -28,11 +28,8 @@ export function watchWallClock(
     clearInterval(timer);
     const direction = stepMs < 0 ? 'back' : 'forward';
     const seconds = Math.round(Math.abs(stepMs) / 1_000);
-    onSet(
-      new WallClockSet(
-        `the clock of this host was set ${direction} by ${seconds} s: start the projector again`,
-      ),
-    );
+    const set = `the clock of this host was set ${direction} by ${seconds} s`;
+    onSet(new WallClockSet(`${set}: start the projector again`));
   }, intervalMs);
   timer.unref();
 }

@@ -1,6 +1,7 @@
 import type { Admin, RecordMetadata } from 'kafkajs';
 import type { Db } from 'mongodb';
-import { endOffsets, recordedPositions } from '../../services/projector/consumer/progress.ts';
+import { endOffsets } from '../../infra/sample-data/publish.ts';
+import { recordedPositions } from '../../services/projector/consumer/progress.ts';
 import { eventually, type Wait } from './eventually.ts';
 
 /** Offsets by `<topic>/<partition>`. */
@@ -14,7 +15,7 @@ export async function logEnds(admin: Admin, topics: string[]): Promise<Offsets> 
   const ends: Offsets = new Map();
   await eventually(async () => {
     try {
-      for (const [key, { end }] of await endOffsets(admin, topics)) ends.set(key, end);
+      for (const [key, end] of await endOffsets(admin, topics)) ends.set(key, end);
       return true;
     } catch (error) {
       // By its name: Node finds no class of kafkajs's errors among the exports.

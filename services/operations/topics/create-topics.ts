@@ -1,7 +1,6 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
-import { endOffsets } from '../../projector/consumer/progress.ts';
 import { topicsOf } from '../../../shared/kafka/topics.ts';
 import { within } from '../../../shared/runtime/within.ts';
 import { pollUntil } from '../poll-until.ts';
@@ -27,11 +26,8 @@ export const partitionsDefault = 6;
  * Creates the entity topics that do not exist yet, compacted, and waits until they can be used. Does not change existing
  * topics. Returns one line for each topic.
  */
-export async function createTopics(
-  admin: Admin,
-  prefix: string,
-  { partitions, replicationFactor, minInsyncReplicas }: TopicOptions,
-): Promise<string> {
+export async function createTopics(admin: Admin, prefix: string, options: TopicOptions): Promise<string> {
+  const { partitions, replicationFactor, minInsyncReplicas } = options;
   const present = new Set(await admin.listTopics());
   const wanted = topicsOf(prefix);
   const absent = wanted.filter((topic) => !present.has(topic));
@@ -72,15 +68,12 @@ const ledWithinMs = 30_000;
  * Waits until each partition has a leader that knows it. Rejects with the last error of the brokers after 30 seconds, after 60
  * even if a request is never answered.
  */
-export async function untilLed(
-  admin: Pick<Admin, 'fetchTopicMetadata' | 'fetchTopicOffsets'>,
-  topics: string[],
-): Promise<void> {
+export async function untilLed(admin: Admin, topics: string[]): Promise<void> {
   const leaderless = async () => {
     try {
       // While a broker does not know a topic, kafkajs's request for offsets reads the metadata of all topics.
       await admin.fetchTopicMetadata({ topics });
-      await endOffsets(admin, topics);
+      await Promise.all(topics.map((topic) => admin.fetchTopicOffsets(topic)));
       return null;
     } catch (error) {
       if (isTransient(error)) return { error };

@@ -114,27 +114,20 @@ function warnOfUnread(logger: Logger, { ends, unreachable }: LogState, partition
   );
 }
 
-async function tryCommit(
-  { liveness, logger, nowMs }: CommitLoopDeps,
-  consumer: RunningConsumer,
-  snapshot: Snapshot[],
-): Promise<void> {
+async function tryCommit(deps: CommitLoopDeps, consumer: RunningConsumer, snapshot: Snapshot[]) {
   try {
     await consumer.commit(snapshot);
-    liveness.observeCommit(nowMs());
+    deps.liveness.observeCommit(deps.nowMs());
   } catch (error) {
-    logger.warn({ error }, 'could not commit the offsets; trying again');
+    deps.logger.warn({ error }, 'could not commit the offsets; trying again');
   }
 }
 
-async function reportPositions(
-  { control, generation, positions }: CommitLoopDeps,
-  { partitions, ends }: LogState,
-  snapshot: Snapshot[],
-): Promise<void> {
-  for (const [key, { end }] of ends) positions.observe(key, { end });
+async function reportPositions(deps: CommitLoopDeps, log: LogState, snapshot: Snapshot[]) {
+  const { control, generation, positions } = deps;
+  for (const [key, { end }] of log.ends) positions.observe(key, { end });
   // Other projectors apply the remaining partitions.
-  if (partitions.length > snapshot.length)
+  if (log.partitions.length > snapshot.length)
     for (const [key, position] of await recordedPositions(control, generation))
       positions.observe(key, { position });
 }

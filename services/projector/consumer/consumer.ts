@@ -49,7 +49,7 @@ export async function startConsumer(deps: ConsumerDeps) {
   const assignment = createAssignment({ ...deps, onApplied }, consumer);
   const stopping = new AbortController();
   const { signal } = stopping;
-  handleGroupEvents(deps, consumer, assignment, signal);
+  watchGroup(deps, consumer, assignment, signal);
   await consumer.connect();
   await consumer.subscribe({ topics: deps.topics, fromBeginning: true });
   await consumer.run({
@@ -77,8 +77,7 @@ export async function startConsumer(deps: ConsumerDeps) {
     withoutStartOffset: (): string[] =>
       assignment.workers().flatMap((worker) => (worker.position === null ? [partitionKey(worker)] : [])),
     /** The documents that the fan-outs in progress have still to refresh, as far as known. */
-    fanOutWaiting: (): number =>
-      assignment.workers().reduce((sum, worker) => sum + worker.fanOutWaiting(), 0),
+    fanOutWaiting: (): number => assignment.workers().reduce((sum, one) => sum + one.fanOutWaiting, 0),
     /** Calls `onFatal` if the gap detector finds a gap. Call it once a second. */
     detectGaps: (log: LogState): void => {
       const gap = findGap(assignment.workers(), log);
@@ -120,12 +119,7 @@ const createConsumer = ({ kafka, groupId, sessionTimeoutMs, queuedBytesMax }: Co
     maxBytesPerPartition: queuedBytesMax / 2,
   });
 
-function handleGroupEvents(
-  deps: ConsumerDeps,
-  consumer: Consumer,
-  assignment: Assignment,
-  stopping: AbortSignal,
-): void {
+function watchGroup(deps: ConsumerDeps, consumer: Consumer, assignment: Assignment, stopping: AbortSignal) {
   let reassigned = new AbortController();
   const onPartitionsAssigned = ({ payload: { memberAssignment, memberId } }: ConsumerGroupJoinEvent) => {
     reassigned.abort();

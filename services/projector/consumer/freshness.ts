@@ -39,14 +39,15 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps,
       metrics.held.set({ cause: each }, each === cause ? seconds : 0);
   };
   return {
-    observe: (nowMs: number, { asOf, log, snapshot, completeToMs, watermark, heldBy }: Run) => {
+    observe: (nowMs: number, run: Run) => {
+      const { asOf, log, snapshot, completeToMs, watermark } = run;
       observedMs = nowMs;
       ageSeconds = secondsSince(asOf, watermark.getTime());
       metrics.staleness.set(ageSeconds);
       metrics.fanOutWaiting.set(consumer.fanOutWaiting());
       const knownMs = Math.max(watermark.getTime() + allowanceMs, startedAt.getTime());
       heldSeconds = secondsSince(asOf, knownMs);
-      hold(causeOf(consumer, log, snapshot, heldBy, asOf), heldSeconds);
+      hold(causeOf(consumer, run), heldSeconds);
       setLags(metrics, log, snapshot);
       metrics.lagSeconds.reset();
       const byTopic = Map.groupBy(
@@ -76,16 +77,10 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps,
 const secondsSince = (asOf: Date, ms: number): number => Math.max(0, asOf.getTime() - ms) / 1_000;
 
 /** Null if another projector, which applies the partition, knows the cause. */
-function causeOf(
-  consumer: Observed,
-  { ends, unreachable }: LogState,
-  snapshot: Snapshot[],
-  heldBy: HeldBy | null,
-  asOf: Date,
-): HoldCause | null {
+function causeOf(consumer: Observed, { log, snapshot, heldBy, asOf }: Run): HoldCause | null {
   if (heldBy === null) return null;
   const key = partitionKey(heldBy);
-  if (unreachable.length > 0 || !ends.has(key)) return 'unreadable';
+  if (log.unreachable.length > 0 || !log.ends.has(key)) return 'unreadable';
   if (consumer.withoutStartOffset().includes(key)) return 'starting';
   const own = snapshot.find((item) => partitionKey(item) === key);
   return own?.cause ?? (isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null);

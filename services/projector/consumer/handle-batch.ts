@@ -29,11 +29,9 @@ export function handleBatch(
   // The patch of kafkajs delivers each record batch as one message, not yet decoded.
   const messages = batch.messages as unknown as (BatchMessage | ErrorMessage)[];
   const error = messages.find((message) => 'error' in message)?.error ?? null;
+  const { topic, partition } = batch;
   if (error !== null && error !== worker.fetchError)
-    logger.error(
-      { topic: batch.topic, partition: batch.partition, error },
-      'a broker cannot read a partition',
-    );
+    logger.error({ topic, partition, error }, 'a broker cannot read a partition');
   worker.fetchError = error;
   if (error !== null) return assignment.rest(worker);
   const fetchedOffset = fetchedOffsetOf(batch);
@@ -41,7 +39,7 @@ export function handleBatch(
     // kafkajs restarts at the beginning of the log, and commits that, when it asks for an offset that the log no
     // longer has. With several brokers it may also deliver a batch that was fetched for an earlier assignment.
     logger.warn(
-      { topic: batch.topic, partition: batch.partition, fetchedOffset, expected: nextFetchOffset },
+      { topic, partition, fetchedOffset, expected: nextFetchOffset },
       'batch starts at an unexpected offset; fetching again',
     );
     // Forgotten, so that the next commit is sent even if the position has not moved.
@@ -58,10 +56,8 @@ export function handleBatch(
   assignment.positions.observe(key, { end: worker.end });
   payload.resolveOffset(String(nextOffset - 1));
   const queued = later ? fetched.slice(0, fetched.indexOf(later)) : fetched;
-  onFetched(
-    batch.topic,
-    queued.reduce((sum, one) => sum + recordsIn(one), 0),
-  );
+  const records = queued.reduce((sum, one) => sum + recordsIn(one), 0);
+  onFetched(topic, records);
   worker.push(queued, nextOffset);
   assignment.updateFetching(worker);
 }

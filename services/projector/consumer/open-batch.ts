@@ -64,11 +64,7 @@ function probe(cursor: Cursor, recordsMax: number, bytesMax: number) {
   }
 }
 
-function decode(
-  cursor: Cursor,
-  batch: BatchContext,
-  count: number,
-): { records: KafkaRecord[]; error?: unknown } {
+function decode(cursor: Cursor, batch: BatchContext, count: number) {
   const records: KafkaRecord[] = [];
   try {
     while (records.length < count) records.push(readRecord(cursor, batch));

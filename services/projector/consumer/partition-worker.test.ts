@@ -143,14 +143,14 @@ it('a worker names why its records wait', async () => {
   const { worker, attempt } = given();
   const first = await attempt(0);
   first.onQueued?.(true);
-  expect(worker.delay()).toBe('one_at_a_time');
+  expect(worker.delay).toBe('one_at_a_time');
   first.onQueued?.(false);
-  expect(worker.delay()).toBe('backlog');
+  expect(worker.delay).toBe('backlog');
   first.onFanOut?.(700);
-  expect([worker.delay(), worker.fanOutWaiting()]).toEqual(['fan_out', 700]);
+  expect([worker.delay, worker.fanOutWaiting]).toEqual(['backlog', 700]);
   first.fail();
   const second = await attempt(1);
-  expect([worker.delay(), worker.fanOutWaiting()]).toEqual(['failing', 0]);
+  expect([worker.delay, worker.fanOutWaiting]).toEqual(['failing', 0]);
   second.end();
 });
 
@@ -165,10 +165,10 @@ it('a worker that waits for its turn says so', async () => {
     onApplied: nothingIsDone,
   });
   worker.push([batch(8, 5, 7)], 9);
-  expect(worker.delay()).toBe('prerequisites');
+  expect(worker.delay).toBe('prerequisites');
   endWait();
   await idle();
-  expect(worker.delay()).toBe('backlog');
+  expect(worker.delay).toBe('backlog');
 });
 
 it('a worker that is stopped while it takes records applies none of them', async () => {

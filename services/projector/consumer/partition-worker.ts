@@ -13,7 +13,7 @@ class Revoked extends Error {
 }
 
 /** Why the records of a partition wait. */
-export type Delay = Extract<HoldCause, 'backlog' | 'prerequisites' | 'fan_out' | 'one_at_a_time' | 'failing'>;
+type Delay = Extract<HoldCause, 'backlog' | 'prerequisites' | 'one_at_a_time' | 'failing'>;
 
 /** The worker of one assigned partition: it applies the fetched batches of its queue in order. */
 export type PartitionWorker = {
@@ -27,9 +27,9 @@ export type PartitionWorker = {
   fetchError: string | null;
   /** Counts progress within a batch, and the waits for servers and for prerequisite topics. */
   progressCount: number;
-  delay: () => Delay;
+  delay: Delay;
   /** The documents that a fan-out in progress has still to refresh, as far as known. */
-  fanOutWaiting: () => number;
+  fanOutWaiting: number;
   /** The end offset of the partition's log, as last seen. */
   end: number;
   /** The id of the topic when the start offset was found; null before that, and if the brokers have no topic ids. */
@@ -58,9 +58,6 @@ export type PartitionWorkerDeps = {
   retryDelayMs: number;
 };
 
-/** The present work of a worker, for metrics. */
-type Work = { delay: Delay; fanOutWaiting: number };
-
 /** `stopping`: start no further batch. `revoked`: abort the batch in progress. */
 type Signals = { stopping: AbortSignal; revoked: AbortSignal };
 
@@ -74,19 +71,18 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
   const { queue } = deps;
   const [stopping, revoked] = [new AbortController(), new AbortController()];
   const signals: Signals = { stopping: stopping.signal, revoked: revoked.signal };
-  const work: Work = { delay: 'backlog', fanOutWaiting: 0 };
   let running: Promise<void> | null = null;
 
   const retry = <T>(failed: string, attemptOnce: () => Promise<T>) =>
-    retrying(deps, self, signals.stopping, work, failed, attemptOnce);
+    retrying(deps, self, signals.stopping, failed, attemptOnce);
   const applyQueue = async () => {
     while (!signals.stopping.aborted && !queue.isEmpty()) {
-      await waitForTurn(deps, self, signals, work);
+      await waitForTurn(deps, self, signals);
       if (signals.stopping.aborted) return;
       const { records, nextOffset } = await retry(notTaken, () => queue.take(self.position ?? 0));
       if (signals.stopping.aborted) return;
       const parkTimer = setTimeout(queue.park, parkAfterMs);
-      const apply = createAttempt(deps, self, signals, work, records);
+      const apply = attempt(deps, self, signals, records);
       const applied = await retry(notApplied, apply).finally(() => {
         clearTimeout(parkTimer);
         queue.release();
@@ -111,8 +107,8 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
     nextFetchOffset: null,
     fetchError: null,
     progressCount: 0,
-    delay: () => (work.delay === 'backlog' && work.fanOutWaiting > 0 ? 'fan_out' : work.delay),
-    fanOutWaiting: () => work.fanOutWaiting,
+    delay: 'backlog',
+    fanOutWaiting: 0,
     end: 0,
     topicId: null,
     queuedBytes: queue.bytes,
@@ -144,20 +140,15 @@ const ignoreRevoked = (error: unknown) => {
  * Counts each wait as progress: a worker that waits for its turn is not stuck. While it waits, it gives its memory back, so
  * that no other partition waits for it.
  */
-async function waitForTurn(
-  { topic, queue, waitForTurn: wait }: PartitionWorkerDeps,
-  self: PartitionWorker,
-  { stopping }: Signals,
-  work: Work,
-): Promise<void> {
+async function waitForTurn(deps: PartitionWorkerDeps, self: PartitionWorker, { stopping }: Signals) {
   const end = () => Math.max(self.end, self.nextFetchOffset ?? 0);
-  const turn = { topic, position: self.position ?? 0, end };
-  await wait(turn, stopping, () => {
-    work.delay = 'prerequisites';
-    queue.park();
+  const turn = { topic: deps.topic, position: self.position ?? 0, end };
+  await deps.waitForTurn(turn, stopping, () => {
+    self.delay = 'prerequisites';
+    deps.queue.park();
     self.progressCount += 1;
   });
-  work.delay = 'backlog';
+  self.delay = 'backlog';
 }
 
 /** Repeats work until it succeeds or the worker stops. A pause between two attempts takes ten seconds at most. */
@@ -165,7 +156,6 @@ async function retrying<T>(
   { topic, partition, logger, retryDelayMs }: PartitionWorkerDeps,
   self: PartitionWorker,
   stopping: AbortSignal,
-  work: Work,
   failed: string,
   attemptOnce: () => Promise<T>,
 ): Promise<T> {
@@ -173,11 +163,11 @@ async function retrying<T>(
     try {
       stopping.throwIfAborted();
       const done = await attemptOnce();
-      work.delay = 'backlog';
+      self.delay = 'backlog';
       return done;
     } catch (error) {
-      work.delay = 'failing';
-      work.fanOutWaiting = 0;
+      self.delay = 'failing';
+      self.fanOutWaiting = 0;
       if (error instanceof Revoked || stopping.aborted)
         throw new Revoked(`${topic}/${partition} is given up`);
       if (isTransient(error)) self.progressCount += 1;
@@ -188,17 +178,12 @@ async function retrying<T>(
 }
 
 /** Skips nothing. An attempt makes progress only if it gets further than every attempt before it from where it begins. */
-function createAttempt(
-  { topic, apply }: PartitionWorkerDeps,
-  self: PartitionWorker,
-  { stopping, revoked: signal }: Signals,
-  work: Work,
-  records: KafkaRecord[],
-): () => Promise<Applied> {
+function attempt(deps: PartitionWorkerDeps, self: PartitionWorker, signals: Signals, records: KafkaRecord[]) {
+  const { stopping, revoked: signal } = signals;
   let furthest = 0;
-  const onQueued = (isQueued: boolean) => void (work.delay = isQueued ? 'one_at_a_time' : 'backlog');
-  const onFanOut = (documents: number) => void (work.fanOutWaiting = documents);
-  return async () => {
+  const onQueued = (isQueued: boolean) => void (self.delay = isQueued ? 'one_at_a_time' : 'backlog');
+  const onFanOut = (documents: number) => void (self.fanOutWaiting = documents);
+  return async (): Promise<Applied> => {
     let done = 0;
     const onProgress: ApplyContext['onProgress'] = (isSaved) => {
       if (isSaved) done = furthest = 0;
@@ -209,7 +194,7 @@ function createAttempt(
     };
     return records.length === 0
       ? nothing
-      : apply(topic, records, { signal, stopping, onProgress, onQueued, onFanOut });
+      : deps.apply(deps.topic, records, { signal, stopping, onProgress, onQueued, onFanOut });
   };
 }
 

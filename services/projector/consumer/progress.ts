@@ -1,4 +1,3 @@
-import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { progressOf, watermark, topicIdsOf } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
@@ -20,54 +19,29 @@ export type Snapshot = {
 
 /** The snapshots of the workers that have been started. A worker does not know of an open transaction; `ends` tells. */
 export const takeSnapshot = (
-  workers: Pick<
-    PartitionWorker,
-    'topic' | 'partition' | 'position' | 'nextFetchOffset' | 'fetchError' | 'progressCount' | 'delay'
-  >[],
+  workers: Omit<PartitionWorker, 'end' | 'topicId' | 'queuedBytes' | 'push' | 'start' | 'stop'>[],
   ends: ReadonlyMap<string, Pick<LogOffsets, 'end' | 'stable'>> = new Map(),
 ): Snapshot[] =>
-  workers.flatMap(({ topic, partition, position, nextFetchOffset, fetchError, progressCount, delay }) => {
+  workers.flatMap(({ topic, partition, position, nextFetchOffset, fetchError, ...worker }) => {
+    const { progressCount, delay, fanOutWaiting } = worker;
     if (position === null) return [];
     const log = ends.get(partitionKey({ topic, partition }));
     const isHeld = log !== undefined && position >= log.stable && log.stable < log.end;
     // Records that were fetched before the error wait for another reason.
     const isUnread = fetchError !== null && position === nextFetchOffset;
-    const cause = isHeld ? 'open_transaction' : isUnread ? 'unreadable' : delay();
+    const own = delay === 'backlog' && fanOutWaiting > 0 ? 'fan_out' : delay;
+    const cause = isHeld ? 'open_transaction' : isUnread ? 'unreadable' : own;
     return [{ topic, partition, position, progressCount, cause }];
   });
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
 
 /**
- * The offsets of each partition of the topics, by `<topic>/<partition>`. `end` is the last stable offset: the records
- * of an open transaction count once it is committed.
- */
-export async function endOffsets(
-  admin: Pick<Admin, 'fetchTopicOffsets'>,
-  topics: string[],
-): Promise<Map<string, { low: number; end: number }>> {
-  const ends = new Map<string, { low: number; end: number }>();
-  await Promise.all(
-    topics.map(async (topic) => {
-      for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
-        ends.set(partitionKey({ topic, partition }), { low: Number(low), end: Number(high) });
-      }
-    }),
-  );
-  return ends;
-}
-
-/**
  * Adds the partitions to the recorded progress, so that the watermark waits for them. A new partition starts at the
  * present watermark. No record on it is older: every run reads the partitions after the instant that it claims, and
  * registers the new ones before it claims that.
  */
-export async function registerPartitions(
-  control: Db,
-  generation: number,
-  keys: string[],
-  now: Date,
-): Promise<void> {
+export async function registerPartitions(control: Db, generation: number, keys: string[], now: Date) {
   const completeTo = (await watermark(control, generation)) ?? new Date(0);
   await progressOf(control).bulkWrite(
     // Sorted, since several projectors may register the same partitions at the same time.
@@ -87,30 +61,18 @@ export async function recordedPositions(control: Db, generation: number): Promis
   return new Map(documents.map((progress) => [partitionKey(progress), progress.position]));
 }
 
+/** `isPinned`: whether the projector was given the number of its generation. */
+type RecorderDeps = { control: Db; generation: number; allowanceMs: number; isPinned?: boolean };
+
 /**
  * Creates the function that saves progress once per run of the commit loop: how far the partitions have been applied, and
  * the instant up to which each is complete, less the lateness allowance. `asOf` is an instant before `ends` was read. No
  * saved value ever decreases, whichever projector writes. The function returns the instants before the allowance, in
  * milliseconds, by `<topic>/<partition>`; 0 if unknown.
  */
-export function createProgressRecorder({
-  control,
-  generation,
-  allowanceMs,
-  isPinned = true,
-}: {
-  control: Db;
-  generation: number;
-  allowanceMs: number;
-  /** Whether the projector was given the number of its generation. */
-  isPinned?: boolean;
-}) {
+export function createProgressRecorder({ control, generation, allowanceMs, isPinned = true }: RecorderDeps) {
   const readMarks = createPartitionWatermarks();
-  return async (
-    snapshots: Snapshot[],
-    ends: Map<string, { end: number }>,
-    asOf: Date,
-  ): Promise<Map<string, number>> => {
+  return async (snapshots: Snapshot[], ends: Map<string, { end: number }>, asOf: Date) => {
     const instants = new Map<string, number>();
     const operations = snapshots.map(({ topic, partition, position, cause }) => {
       const key = partitionKey({ topic, partition });

@@ -54,10 +54,7 @@ export async function findStartOffsets(deps: StartOffsetDeps, workers: Partition
 type StartOffset = Awaited<ReturnType<typeof findStartOffsets>>[number];
 
 /** The committed offsets of the group, by `<topic>/<partition>`. */
-async function committedOffsets(
-  { admin, groupId }: StartOffsetDeps,
-  topics: string[],
-): Promise<Map<string, number>> {
+async function committedOffsets({ admin, groupId }: StartOffsetDeps, topics: string[]) {
   const committed = await admin.fetchOffsets({ groupId, topics });
   return new Map(
     committed.flatMap(({ topic, partitions }) =>
@@ -130,8 +127,5 @@ function startAt(consumer: Consumer, assignment: Assignment, startOffsets: Start
 }
 
 /** Makes kafkajs fetch the partition from `offset` next. Batches fetched from another offset become stale. */
-export const seek = (
-  consumer: Pick<Consumer, 'seek'>,
-  { topic, partition }: TopicPartition,
-  offset: number,
-) => consumer.seek({ topic, partition, offset: String(offset) });
+export const seek = (consumer: Pick<Consumer, 'seek'>, { topic, partition }: TopicPartition, at: number) =>
+  consumer.seek({ topic, partition, offset: String(at) });

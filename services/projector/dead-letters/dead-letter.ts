@@ -70,12 +70,7 @@ const headerOverheadBytes = 64;
  * the headers only if they are small. Sizes and hash then tell whether a record that is published again is the same. Of a
  * batch that cannot be decoded, the head is stored.
  */
-function contentOf({
-  key,
-  value,
-  headers,
-  undecodable,
-}: KafkaRecord): Pick<DeadLetter, 'key' | 'headers' | 'value' | 'bytes' | 'truncated'> {
+function contentOf({ key, value, headers, undecodable }: KafkaRecord) {
   const keyBytes = key?.length ?? 0;
   const valueBytes = value?.length ?? 0;
   const { count, bytes: headersBytes } = measureHeaders(headers);

@@ -19,11 +19,12 @@ type Erasable = Pick<
 >;
 
 /** A deleted entity, and which of the dead letters about it are erased with it. */
-type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
+export type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
 
 type EraseDeps = { control: Db; prefix: string; now: () => Date };
 
 type Deletion = Exclude<Change, Upsert>;
+type Deletions = Map<string, Deletion[]>;
 
 type EnvelopeStore = Pick<Store, 'readEnvelopes'>;
 
@@ -36,20 +37,12 @@ const idsPerRead = 1_000;
  * Callers call it after the deletion and their own dead letters are durable: Invariant 14 in
  * docs/internals/retention.md. The marks name `by`.
  */
-export async function eraseDeadLetters(
-  deps: EraseDeps,
-  erasures: Erasure[],
-  by = 'a deletion',
-): Promise<void> {
+export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by = 'a deletion') {
   if (erasures.length > 0) await withinLimit((limit) => eraseCovered(deps, erasures, by, limit));
 }
 
-async function eraseCovered(
-  { control, prefix, now }: EraseDeps,
-  erasures: Erasure[],
-  by: string,
-  limit: Abortable,
-): Promise<void> {
+async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, limit: Abortable) {
+  const { control, prefix, now } = deps;
   const byId = Map.groupBy(erasures, ({ id }) => id);
   await using candidates = deadLettersOf(control)
     .find({ subjects: { $in: [...byId.keys()] } }, limit)
@@ -110,12 +103,7 @@ async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
   while (await cursor.hasNext()) yield cursor.readBufferedDocuments(deadLettersPerPage);
 }
 
-async function erasuresOf(
-  store: EnvelopeStore,
-  kind: Kind,
-  ids: string[],
-  deletions: Map<string, Deletion[]>,
-): Promise<Erasure[]> {
+async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], deletions: Deletions) {
   const erasures: Erasure[] = [];
   for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOf(kind, id))) {
     for (let start = 0; start < idsOfKind.length; start += idsPerRead) {

@@ -11,11 +11,7 @@ export type StoreDeadLettersDeps = { control: Db; prefix: string; generation: nu
  * is counted, not stored twice, and stays purged after an operator has purged it. Throws while MongoDB does not answer, and
  * may then be repeated. Returns those that are stored.
  */
-export async function storeDeadLetters(
-  deps: StoreDeadLettersDeps,
-  topic: string,
-  rejected: Rejected[],
-): Promise<Rejected[]> {
+export async function storeDeadLetters(deps: StoreDeadLettersDeps, topic: string, rejected: Rejected[]) {
   if (rejected.length === 0) return [];
   const operations = rejected.map(({ record, rejection }) => {
     const fields = recordFields(topic, deps.prefix, record);
@@ -29,11 +25,10 @@ export async function storeDeadLetters(
   return rejected.filter((_, index) => !purged.includes(ids[index] ?? ''));
 }
 
+type CountDeps = Pick<StoreDeadLettersDeps, 'now' | 'generation'>;
+
 /** The update of a dead letter whose record was rejected again. */
-export const countAgain = (
-  { now, generation }: { now: () => Date; generation: number },
-  rejection: Rejection,
-) => ({
+export const countAgain = ({ now, generation }: CountDeps, rejection: Rejection) => ({
   $set: { ...rejection, lastAt: now(), generation },
   $inc: { count: 1 },
   $addToSet: { generations: generation },

@@ -70,8 +70,9 @@ export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repea
       const oneAtATime =
         own.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
       applyGenerationSettings(deps, own, oneAtATime);
-      await recordLag(deps, own);
-      await advanceBuild(deps, own);
+      const completeTo = await watermark(control, number);
+      await recordLag(deps, own, completeTo);
+      await advanceBuild(deps, own, completeTo);
     } catch (error) {
       if (!(error instanceof NoSuchGeneration)) throw error;
       deps.onFatal(new NoSuchGeneration(`${error.message}; this projector ends`));
@@ -88,7 +89,7 @@ type LagDeps = Pick<FollowDeps, 'control' | 'allowanceMs' | 'metrics' | 'now'>;
 const presentLag = ({ allowanceMs }: LagDeps, completeTo: Date | null, now: Date): number =>
   lagSeconds(completeTo ?? new Date(0), now, allowanceMs);
 
-async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
+async function advanceBuild(deps: FollowDeps, own: Generation, completeTo: Date | null): Promise<void> {
   const { control, by, now, logger } = deps;
   const ends = loadEnds(own);
   if (ends && (await hasReached(control, own.number, ends))) {
@@ -96,8 +97,7 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
     await changeRegistry(control, advance(own.number, 'building', 'catching-up', cause));
     logger.info({ generation: own.number }, 'loaded; catching up');
   }
-  if (own.state !== 'catching-up') return;
-  if (presentLag(deps, await watermark(control, own.number), now()) <= readyWithinSeconds) {
+  if (own.state === 'catching-up' && presentLag(deps, completeTo, now()) <= readyWithinSeconds) {
     const cause = { by, at: now(), why: `its lag is ${readyWithinSeconds} s or less` };
     await changeRegistry(control, advance(own.number, 'catching-up', 'ready', cause));
     logger.info({ generation: own.number }, 'ready to be compared and promoted');
@@ -105,9 +105,9 @@ async function advanceBuild(deps: FollowDeps, own: Generation): Promise<void> {
 }
 
 /** Records and returns the longest lag of a generation. A build loads older records, so its lag begins with itself. */
-async function recordLag(deps: LagDeps, own: Generation): Promise<number> {
+async function recordLag(deps: LagDeps, own: Generation, completeTo: Date | null): Promise<number> {
   const { control, metrics } = deps;
-  const [completeTo, now] = [await watermark(control, own.number), deps.now()];
+  const now = deps.now();
   const sinceStart = (now.getTime() - (lagStart(own, completeTo) ?? now).getTime()) / 1_000;
   const seconds = Math.round(Math.min(sinceStart, presentLag(deps, completeTo, now)));
   const recorded = own.longestBehindSeconds ?? 0;
@@ -131,14 +131,10 @@ export async function recordAbsence(
     ? await requireRegistry(control)
     : await changeRegistry(control, recordStart(number, now()));
   const own = generationOf(registry, number);
-  const longestBehindSeconds = await recordLag(deps, own);
+  const longestBehindSeconds = await recordLag(deps, own, completeTo);
   const settings = await readTopicSettings(deps.admin, deps.topics).catch(() => []);
-  const reason = tombstoneWarning(
-    { ...own, longestBehindSeconds },
-    completeTo,
-    tombstoneBound(settings),
-    now(),
-  );
+  const bound = tombstoneBound(settings);
+  const reason = tombstoneWarning({ ...own, longestBehindSeconds }, completeTo, bound, now());
   if (reason) deps.logger.error({ reason }, 'deletions may have been missed; build another generation');
   return own.startedAt ?? own.registeredAt;
 }

@@ -47,20 +47,12 @@ export function idIn(state: StoredState | undefined, field: string): string {
 }
 
 /** Whether an edge resolves to the same for two states of an entity. A deleted entity has no state. */
-const resolvesToSame = (
-  edge: Edge,
-  before: StoredState | undefined,
-  after: StoredState | undefined,
-): boolean =>
+const resolvesToSame = (edge: Edge, before: StoredState | undefined, after: StoredState | undefined) =>
   (before === undefined) === (after === undefined) &&
   fieldsOf(edge).every((field) => isDeepStrictEqual(before?.[field], after?.[field]));
 
 /** The edges over which two states differ; all edges where the state before is not known. */
-export const changedEdges = (
-  kind: Kind,
-  before: { state?: StoredState } | null,
-  after: StoredState | undefined,
-): Incoming[] =>
+export const changedEdges = (kind: Kind, before: { state?: StoredState } | null, after?: StoredState) =>
   incomingEdges(kind).filter(({ edge }) => before === null || !resolvesToSame(edge, before.state, after));
 
 /** How a document stores a reference. No edge has a colon in its name. */

@@ -62,11 +62,7 @@ export async function applyTogether(deps: UpdateDeps, batches: Batch[]): Promise
 }
 
 /** Completes the large fan-outs of one of the batches. */
-export async function completeBatch(
-  deps: UpdateDeps,
-  { kind, changes }: Batch,
-  { large }: Outcome,
-): Promise<void> {
+export async function completeBatch(deps: UpdateDeps, { kind, changes }: Batch, { large }: Outcome) {
   const ids = new Set(changes.map(({ id }) => id));
   const entities = large.get(kind)?.filter(({ id }) => ids.has(id)) ?? [];
   await refreshLarge(deps, kind, entities);
@@ -120,11 +116,7 @@ async function findStale(
 }
 
 /** The documents of each kind that refer to one of these entities; null if one kind has more than a page of them. */
-async function findReferring(
-  { store }: UpdateDeps,
-  kind: Kind,
-  changed: StaleEdges[],
-): Promise<Map<Kind, string[]> | null> {
+async function findReferring({ store }: UpdateDeps, kind: Kind, changed: StaleEdges[]) {
   const found = new Map<Kind, string[]>();
   for (const from of dependentKinds(kind)) {
     const refs = changed.flatMap(({ entity, edges }) =>
@@ -180,13 +172,8 @@ async function refreshEdges(deps: UpdateDeps, kind: Kind, { entity, edges }: Sta
       await refreshPages(deps, kind, entity, incoming, index === resumed ? resumeAt?.after : '');
 }
 
-async function refreshPages(
-  deps: UpdateDeps,
-  kind: Kind,
-  entity: Reconciled,
-  { from, edge }: Incoming,
-  after = '',
-): Promise<void> {
+async function refreshPages(deps: UpdateDeps, kind: Kind, entity: Reconciled, over: Incoming, after = '') {
+  const { from, edge } = over;
   const ref = refOf(edge.name, entity.id);
   for (;;) {
     const page = await deps.store.pageOfDependents(from, ref, after);

@@ -31,11 +31,7 @@ export function idsInRefs(kind: Kind, refs: string[] = []): Joining['ids'] {
  * Reads the entities that documents of one kind refer to: first children by their parents' ids, then all kinds at
  * once. `remaining` are the documents whose children did not fit into one read.
  */
-export async function readReferences(
-  store: Store,
-  kind: Kind,
-  joinings: Joining[],
-): Promise<{ references: References; remaining: Set<string> }> {
+export async function readReferences(store: Store, kind: Kind, joinings: Joining[]) {
   const byParent: References['byParent'] = new Map();
   const remaining = new Set<string>();
   for (const edge of edgesOf(kind)) {
@@ -127,14 +123,9 @@ export function join(kind: Kind, joining: Joining, references: References) {
  * Reads the revisions of the references of documents again. Returns the ids of the documents that were
  * joined from entities that have changed since: Invariant 3.
  */
-export async function recheckReferences(
-  store: Store,
-  kind: Kind,
-  joinings: Joining[],
-  references: References,
-): Promise<string[]> {
+export async function recheckReferences(store: Store, kind: Kind, joinings: Joining[], read: References) {
   const edges = edgesOf(kind);
-  const wanted = idsToRead(kind, joinings, references);
+  const wanted = idsToRead(kind, joinings, read);
   const [revisions, children] = await Promise.all([
     store.readRevisions(wanted),
     Promise.all(
@@ -145,7 +136,7 @@ export async function recheckReferences(
   ]);
   const changed = new Map<Kind, Set<string>>();
   for (const [to, ids] of wanted) {
-    const [before, now] = [references.byKind.get(to), revisions.get(to)];
+    const [before, now] = [read.byKind.get(to), revisions.get(to)];
     changed.set(to, new Set([...ids].filter((id) => now?.get(id) !== before?.get(id)?.revision)));
   }
   const families = children.flat();
@@ -153,12 +144,12 @@ export async function recheckReferences(
     (joining) =>
       edges.some((edge) => {
         const ids = changed.get(edge.to);
-        return ids?.size && idsOver(edge, joining, references).some((id) => ids.has(id));
+        return ids?.size && idsOver(edge, joining, read).some((id) => ids.has(id));
       }) ||
       families.some(
         ([edge, { children: now, remaining }]) =>
           remaining.includes(joining.id) ||
-          revisionsOf(now.get(joining.id)) !== revisionsOf(childrenOf(references, edge, joining)),
+          revisionsOf(now.get(joining.id)) !== revisionsOf(childrenOf(read, edge, joining)),
       ),
   );
   return outdated.map(({ id }) => id);

@@ -8,11 +8,7 @@ const childrenPerRead = 2_000;
 const childrenMax = 10_000;
 
 /** Reads children in index order, one range per parent; without `order`, in the store's own order. */
-export type ReadChildren = (
-  filter: object,
-  order: Record<string, 1> | null,
-  limit: number,
-) => Promise<Child[]>;
+export type ReadChildren = (filter: object, order: Record<string, 1> | null, max: number) => Promise<Child[]>;
 
 /**
  * The first children of many parents. Small families share one read; if it ends within a family, that family is

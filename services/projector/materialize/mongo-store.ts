@@ -23,13 +23,8 @@ export const envelope = {
   dataRetentionDays: 1,
 } as const;
 const ofState = (fields: string[]) => Object.fromEntries(fields.map((name) => [`state.${name}`, 1]));
-const current = (kind: Kind) => ({
-  ...envelope,
-  refs: 1,
-  orphanedAt: 1,
-  fanOutCursor: 1,
-  ...ofState(embeddedFields(kind)),
-});
+const ofEngine = { ...envelope, refs: 1, orphanedAt: 1, fanOutCursor: 1 } as const;
+const current = (kind: Kind) => ({ ...ofEngine, ...ofState(embeddedFields(kind)) });
 const entity = { orgId: 1, revision: 1, deletedAt: 1 } as const;
 const referenced = (kind: Kind) => ({ ...entity, ...ofState(referencedFields(kind)) });
 const child = (kind: Kind) => ({ ...entity, ...ofState(embeddedFields(kind)), byCreated: 1 });
@@ -106,11 +101,7 @@ async function readRevisions(database: Db, wanted: Wanted): ReturnType<Store['re
 type Wanted = Map<Kind, Set<string>>;
 
 /** Reads documents of several kinds by one command. */
-async function readKinds<T extends object>(
-  database: Db,
-  wanted: Wanted,
-  stage: (kind: Kind) => object,
-): Promise<T[]> {
+async function readKinds<T extends object>(database: Db, wanted: Wanted, stage: (kind: Kind) => object) {
   const [first, ...others] = [...wanted].map(([kind, ids]) => ({
     kind,
     pipeline: [{ $match: { _id: { $in: [...ids] } } }, stage(kind)],

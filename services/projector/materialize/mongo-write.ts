@@ -16,10 +16,7 @@ import type { StoredDocument, Write, Written } from './store.ts';
  * revision it was built on, violates the unique `_id` if the revision has moved on. Halving the bulk isolates a
  * document that MongoDB refuses.
  */
-export async function writeGuarded(
-  collection: Collection<StoredDocument>,
-  writes: Write[],
-): Promise<Written> {
+export async function writeGuarded(collection: Collection<StoredDocument>, writes: Write[]) {
   const written: Written = { conflicted: new Set(), refused: new Map() };
   // Two bulks over the same documents in opposite orders conflict with each other: 1.4 times MongoDB's processor time and
   // 1.7 times the time, measured with 300 documents. The tests' stand-in may deadlock.
@@ -28,11 +25,7 @@ export async function writeGuarded(
   return written;
 }
 
-async function writeBulk(
-  collection: Collection<StoredDocument>,
-  writes: Write[],
-  written: Written,
-): Promise<void> {
+async function writeBulk(collection: Collection<StoredDocument>, writes: Write[], written: Written) {
   if (writes.length === 0) return;
   try {
     await bulkWrite(collection, writes.map(operation));

@@ -116,11 +116,8 @@ type Planned<K extends Kind> = {
 };
 
 /** Applies an entity's changes to its stored document. No write if the outcome is stored and has reached every dependent. */
-function planWrite<K extends Kind>(
-  deps: ReconcileDeps,
-  kind: K,
-  { id, current, changes, isOutdated }: Planned<K>,
-): { write: PendingWrite<K> | null; rejections: Rejected<K>[] } {
+function planWrite<K extends Kind>(deps: ReconcileDeps, kind: K, planned: Planned<K>) {
+  const { id, current, changes, isOutdated } = planned;
   const { deletionIsFinal } = projections[kind];
   const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   const rejections: Rejected<K>[] = [];
@@ -155,24 +152,16 @@ function pendingWrite<K extends Kind>(
 }
 
 /** Whether a stored state has reached every dependent: Invariant 7. */
-const isPropagated = (
-  { isApplied }: ReconcileDeps,
-  kind: Kind,
-  { position, tombstonePosition, fanOutCursor }: Current,
-): boolean =>
-  !fanOutCursor &&
-  (position === null || isApplied(kind, position)) &&
-  (tombstonePosition === undefined || isApplied(kind, tombstonePosition));
+const isPropagated = ({ isApplied }: ReconcileDeps, kind: Kind, current: Current): boolean =>
+  !current.fanOutCursor &&
+  (current.position === null || isApplied(kind, current.position)) &&
+  (current.tombstonePosition === undefined || isApplied(kind, current.tombstonePosition));
 
 /** How many references a document is joined with, and one for itself. */
 const referencesOf = ({ joining }: { joining: Joining | null }): number =>
   joining ? joining.ids.reduce((sum, ids) => sum + ids.length, 1) : 1;
 
-async function writeBatch<K extends Kind>(
-  deps: ReconcileDeps,
-  kind: K,
-  pendingWrites: PendingWrite<K>[],
-): Promise<Round<K>> {
+async function writeBatch<K extends Kind>(deps: ReconcileDeps, kind: K, pendingWrites: PendingWrite<K>[]) {
   const { store } = deps;
   const joinings = pendingWrites.flatMap(({ joining }) => joining ?? []);
   const { references, remaining } = await readReferences(store, kind, joinings);
@@ -208,12 +197,8 @@ async function writeBatch<K extends Kind>(
 const isSame = (before: string[] | undefined, after: string[]): boolean =>
   before?.length === after.length && after.every((ref, index) => ref === before[index]);
 
-function reconciledOf<K extends Kind>(
-  deps: ReconcileDeps,
-  kind: Kind,
-  { id, current, entity }: PendingWrite<K>,
-  { op, document }: Write,
-): Reconciled {
+function reconciledOf(deps: ReconcileDeps, kind: Kind, item: PendingWrite<Kind>, { op, document }: Write) {
+  const { id, current, entity } = item;
   const state = op === 'put' ? document.state : current?.state;
   // A purged document tells no longer what its dependents show.
   const isPurged = current && !current.state && !current.deletedAt;

@@ -4,7 +4,7 @@ import type { Upsert } from '../events/change.ts';
 import { incomingEdges } from './edges.ts';
 import { toTombstone, type Entity } from './evolve.ts';
 import { join, type References, type Joining } from './join.ts';
-import type { Current, JoinedFields, StoredDocument, Write } from './store.ts';
+import type { Current, JoinedFields, StoredDocument } from './store.ts';
 
 export type WriteDeps = {
   now: () => Date;
@@ -25,49 +25,43 @@ export type PendingWrite<K extends Kind> = {
 };
 
 /** A refresh bumps the revision even when nothing changed: Invariant 4 in docs/internals/joins.md. */
-export function writeOf<K extends Kind>(
-  deps: WriteDeps,
-  kind: K,
-  item: PendingWrite<K>,
-  references: References,
-): Write {
+export function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PendingWrite<K>, read: References) {
   const { current, joining, entity, upsert } = item;
   // Invariant 2: a document that comes back after its tombstone document has expired has another revision.
   const revision = (current?.revision ?? deps.now().getTime()) + 1;
   const guard = current?.revision ?? null;
-  const joined = joining && join(kind, joining, references);
+  const joined = joining && join(kind, joining, read);
   // Invariant 10: a document whose owner is deleted is deleted too.
   if (!joined || joined.ownerDeleted)
-    return { op: 'put', document: tombstoneOf(deps, kind, item, revision), guard };
+    return { op: 'put' as const, document: tombstoneOf(deps, kind, item, revision), guard };
   const fields = joinedFields(deps, item, joined, revision);
-  if (!upsert && guard !== null) return { op: 'join', document: fields, guard };
+  if (!upsert && guard !== null) return { op: 'join' as const, document: fields, guard };
   const document: StoredDocument = { ...fields, orgId: entity.orgId, version: entity.version };
   if (upsert) Object.assign(document, { state: upsert.state }, resources[kind].sortKeys(upsert.state));
-  return { op: 'put', document: Object.assign(document, fanOutStarted(deps, kind)), guard };
+  return { op: 'put' as const, document: Object.assign(document, fanOutStarted(deps, kind)), guard };
 }
 
-function joinedFields<K extends Kind>(
-  { now }: WriteDeps,
-  { id, current, entity }: PendingWrite<K>,
-  { joined, isPending, refs, ownerMissing }: ReturnType<typeof join>,
-  revision: number,
-): JoinedFields {
-  const { position, tombstonePosition } = entity;
-  const fields: JoinedFields = { _id: id, revision, position, joined, refs };
+type Joined = ReturnType<typeof join>;
+
+function joinedFields({ now }: WriteDeps, item: PendingWrite<Kind>, join: Joined, revision: number) {
+  const { joined, isPending, refs, ownerMissing } = join;
+  const { position, tombstonePosition } = item.entity;
+  const fields: JoinedFields = { _id: item.id, revision, position, joined, refs };
   if (tombstonePosition) fields.tombstonePosition = tombstonePosition;
   if (isPending) fields.pending = true;
   // An orphan that is written again has waited for its owner since it first missed it.
-  if (ownerMissing) fields.orphanedAt = current?.orphanedAt ?? now();
+  if (ownerMissing) fields.orphanedAt = item.current?.orphanedAt ?? now();
   return fields;
 }
 
 /** The document of a deleted entity, or of one whose state was purged. It has no state. */
-function tombstoneOf<K extends Kind>(
+function tombstoneOf(
   deps: WriteDeps,
-  kind: K,
-  { id, current, entity }: PendingWrite<K>,
+  kind: Kind,
+  item: PendingWrite<Kind>,
   revision: number,
 ): StoredDocument {
+  const { id, current, entity } = item;
   const rules = { deletionIsFinal: false, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   // An entity whose owner is deleted still has a state, and is deleted here. A purged entity has none, and stays purged.
   const { orgId, version, position, tombstonePosition, deletedAt, expiresAt, dataRetentionDays } =

@@ -1,5 +1,5 @@
 import type { Kind } from '../../../shared/documents/document.ts';
-import type { Applied, ApplyContext } from '../consumer/partition-worker.ts';
+import type { ApplyContext } from '../consumer/partition-worker.ts';
 import type { Rejected } from '../dead-letters/dead-letter.ts';
 import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
 import { storeDeadLetters, type StoreDeadLettersDeps } from '../dead-letters/store-dead-letters.ts';
@@ -22,10 +22,7 @@ type Parsed = { kind: Kind; changes: Change[]; rejected: Rejected[] };
  * each of its records is durable, or the record is stored as a dead letter: Invariants 13 and 14 in
  * docs/internals/retention.md.
  */
-export async function applyRecords(
-  deps: ApplyDeps,
-  batches: RecordBatch[],
-): Promise<(() => Promise<Applied>)[]> {
+export async function applyRecords(deps: ApplyDeps, batches: RecordBatch[]) {
   const completing = await applyParsed(deps, batches);
   return completing.map((complete) => async () => {
     const { kind, changes, rejected } = await complete();
@@ -45,10 +42,7 @@ const never = new AbortController().signal;
  * Parses the records and applies their changes. Each returned function completes a batch, and returns its changes and the
  * records that were rejected.
  */
-export async function applyParsed(
-  deps: ReconcileDeps,
-  batches: RecordBatch[],
-): Promise<(() => Promise<Parsed>)[]> {
+export async function applyParsed(deps: ReconcileDeps, batches: RecordBatch[]) {
   const parsed = batches.map((batch) => ({ ...batch, ...parseAll(batch) }));
   const [first, ...others] = batches;
   const onProgress = () => batches.forEach(({ context }) => context.onProgress());

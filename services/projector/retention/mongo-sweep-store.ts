@@ -2,11 +2,10 @@ import type { Db } from 'mongodb';
 import { keyAbove } from '../../../shared/documents/instant.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
-import { eraseDeadLetters } from '../dead-letters/erase.ts';
+import { eraseDeadLetters, type Erasure } from '../dead-letters/erase.ts';
 import { refOf } from '../materialize/edges.ts';
 import { envelope } from '../materialize/mongo-store.ts';
 import type { StoredDocument, StoredEnvelope } from '../materialize/store.ts';
-import type { SweepStore } from './sweep.ts';
 
 /** Documents of a page. Limits the memory of a sweep, and the duration of one command in the store. */
 const pageSize = 500;
@@ -15,31 +14,37 @@ const pageSize = 500;
 const retentions = ['state.dataRetentionDays', 'dataRetentionDays'] as const;
 
 type DeadLetterDeps = Parameters<typeof eraseDeadLetters>[0];
-type ReadsDocuments = 'readChannels' | 'readRetention' | 'readConversations';
-type ReadsDeadLetters = 'readInDeadLetters' | 'eraseDeadLetters';
+
+/** A channel, or the tombstone of one, with a retention above 0 days. */
+export type ExpiringChannel = { id: string; orgId: string };
+
+/**
+ * A conversation, and its place in the order of the read. Without `updatedAt`, a sweep has purged its state, but may not
+ * have refreshed its dependents.
+ */
+export type ExpiringConversation = StoredEnvelope & { updatedAt?: Date; key: string };
 
 /** The conversations of a channel after a sort key that were created up to an instant. */
-export const createdCursor = (
-  database: Db,
-  { id, orgId }: { id: string; orgId: string },
-  after: string,
-  createdUpTo: Date,
-) =>
+export const createdCursor = (database: Db, { id, orgId }: ExpiringChannel, after: string, upTo: Date) =>
   collectionOf<StoredDocument>(database, 'conversation')
-    .find({ 'state.channelId': id, orgId, byCreated: { $gt: after, $lt: keyAbove(createdUpTo) } })
+    .find({ 'state.channelId': id, orgId, byCreated: { $gt: after, $lt: keyAbove(upTo) } })
     .sort({ byCreated: 1 });
 
-/** The sweep's reads from one generation's database, and from the dead letters in the control database. */
-export const mongoSweepStore = ({ database, ...deps }: { database: Db } & DeadLetterDeps): SweepStore => ({
+/**
+ * The sweep's reads from one generation's database, and from the dead letters in the control database, each of one bounded
+ * page. Every read sees every acknowledged write. The sweep writes documents through the engine's `Store`.
+ */
+export const mongoSweepStore = ({ database, ...deps }: { database: Db } & DeadLetterDeps) => ({
   ...expiring(database),
   ...expiringMessages(database),
   ...deadLetters(deps),
 });
 
-function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
+function expiring(database: Db) {
   const channels = collectionOf<StoredDocument>(database, 'channel');
   return {
-    readChannels: async (after) => {
+    /** Channels after an id, deleted ones too, in the order of their ids. */
+    readChannels: async (after: string): Promise<ExpiringChannel[]> => {
       const found = await channels
         .find({ _id: { $gt: after }, $or: retentions.map((field) => ({ [field]: { $gt: 0 } })) })
         .project<{ _id: string; orgId: string }>({ orgId: 1 })
@@ -48,12 +53,21 @@ function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
         .toArray();
       return found.map(({ _id, orgId }) => ({ id: _id, orgId }));
     },
-    readRetention: async (id) => {
+    /** The retention of a channel, deleted or not, in days; null if it has none. */
+    readRetention: async (id: string) => {
       const projection = Object.fromEntries(retentions.map((field) => [field, 1]));
       const found = await channels.findOne({ _id: id }, { projection });
       return ((found?.state ?? found)?.dataRetentionDays ?? null) as number | null;
     },
-    readConversations: async (channel, after, createdUpTo) => {
+    /**
+     * Conversations of a channel after a key, in the order of their keys. With an instant, only those that were created up to
+     * it and have a state.
+     */
+    readConversations: async (
+      channel: ExpiringChannel,
+      after: string,
+      createdUpTo: Date | null,
+    ): Promise<ExpiringConversation[]> => {
       type Found = StoredEnvelope & { state?: { updatedAt: Date }; byCreated?: string };
       const { id, orgId } = channel;
       const cursor = createdUpTo
@@ -74,10 +88,13 @@ function expiring(database: Db): Pick<SweepStore, ReadsDocuments> {
   };
 }
 
-function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | ReadsDeadLetters> {
+type Orphan = StoredEnvelope & { conversationId: string };
+
+function expiringMessages(database: Db) {
   const messages = collectionOf<StoredDocument>(database, 'message');
   return {
-    readExpiredMessages: (orgId, conversationIds, upTo) => {
+    /** Messages of these conversations that were created up to an instant, in no order. */
+    readExpiredMessages: (orgId: string, conversationIds: string[], upTo: Date) => {
       const byCreated = { $lt: keyAbove(upTo) };
       return messages
         .find({ 'state.conversationId': { $in: conversationIds }, orgId, byCreated })
@@ -85,14 +102,16 @@ function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | Reads
         .limit(pageSize)
         .toArray();
     },
-    readWithMessages: async (orgId, conversationIds) => {
+    /** Which of these conversations have messages. */
+    readWithMessages: async (orgId: string, conversationIds: string[]) => {
       const living = { 'state.conversationId': { $in: conversationIds }, orgId, byCreated: { $gte: '' } };
       const found = await messages
         .aggregate<{ _id: string }>([{ $match: living }, { $group: { _id: '$state.conversationId' } }])
         .toArray();
       return new Set(found.map(({ _id }) => _id));
     },
-    readOrphans: async (upTo) => {
+    /** Messages that have waited for their conversation since an instant or earlier, in no order. */
+    readOrphans: async (upTo: Date): Promise<Orphan[]> => {
       const found = await messages
         .find({ orphanedAt: { $lte: upTo } })
         .project<StoredEnvelope & { state: { conversationId: string } }>({
@@ -103,7 +122,8 @@ function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | Reads
         .toArray();
       return found.map(({ state, ...message }) => ({ ...message, ...state }));
     },
-    waitAgain: async (orphans, upTo, from) => {
+    /** Lets messages that have waited since `upTo` or earlier wait again, from `from` on. */
+    waitAgain: async (orphans: Orphan[], upTo: Date, from: Date) => {
       const ids = orphans.map(({ _id }) => _id);
       await messages.updateMany(
         { _id: { $in: ids }, orphanedAt: { $lte: upTo } },
@@ -113,8 +133,9 @@ function expiringMessages(database: Db): Omit<SweepStore, ReadsDocuments | Reads
   };
 }
 
-const deadLetters = (deps: DeadLetterDeps): Pick<SweepStore, ReadsDeadLetters> => ({
-  readInDeadLetters: async (conversationIds) => {
+const deadLetters = (deps: DeadLetterDeps) => ({
+  /** Which of these conversations dead letters name. */
+  readInDeadLetters: async (conversationIds: string[]) => {
     const subjects = { $match: { subjects: { $in: conversationIds } } };
     const found = await deadLettersOf(deps.control)
       .aggregate<{ _id: string }>([
@@ -124,15 +145,10 @@ const deadLetters = (deps: DeadLetterDeps): Pick<SweepStore, ReadsDeadLetters> =
       .toArray();
     return new Set(found.map(({ _id }) => _id));
   },
-  eraseDeadLetters: async (conversationIds, upTo) => {
-    await eraseDeadLetters(
-      deps,
-      conversationIds.map((id) => ({
-        kind: 'conversation',
-        id,
-        covers: ({ timestampMs }) => timestampMs <= upTo.getTime(),
-      })),
-      'the retention',
-    );
+  /** Erases the dead letters about conversations whose records were published up to an instant. */
+  eraseDeadLetters: (conversationIds: string[], upTo: Date) => {
+    const covers: Erasure['covers'] = ({ timestampMs }) => timestampMs <= upTo.getTime();
+    const erasures = conversationIds.map((id): Erasure => ({ kind: 'conversation', id, covers }));
+    return eraseDeadLetters(deps, erasures, 'the retention');
   },
 });

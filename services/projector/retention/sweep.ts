@@ -4,9 +4,12 @@ import { refOf } from '../materialize/edges.ts';
 import { updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
 import { refresh } from '../materialize/reconcile.ts';
 import type { StoredDocument, StoredEnvelope } from '../materialize/store.ts';
+import type { ExpiringChannel, ExpiringConversation, mongoSweepStore } from './mongo-sweep-store.ts';
 
 /** Pages of a channel in one turn. Limits the time that other channels wait. */
 const pagesPerTurn = 20;
+
+export type SweepStore = ReturnType<typeof mongoSweepStore>;
 
 export type SweepDeps = UpdateDeps & {
   sweepStore: SweepStore;
@@ -165,46 +168,3 @@ async function purge(
   const { conflicted } = await store.write(kind, writes);
   return purged.filter(({ _id }) => !conflicted.has(_id));
 }
-
-/** A channel, or the tombstone of one, with a retention above 0 days. */
-type ExpiringChannel = { id: string; orgId: string };
-
-/**
- * A conversation, and its place in the order of the read. Without `updatedAt`, a sweep has purged its state, but may not
- * have refreshed its dependents.
- */
-type ExpiringConversation = StoredEnvelope & { updatedAt?: Date; key: string };
-
-type Orphan = StoredEnvelope & { conversationId: string };
-
-/**
- * The reads of the sweep, each of one bounded page. Every read sees every acknowledged write. The sweep writes through
- * the engine's `Store`.
- */
-export type SweepStore = {
-  /** Channels after an id, deleted ones too, in the order of their ids. */
-  readChannels: (after: string) => Promise<ExpiringChannel[]>;
-  /** The retention of a channel, deleted or not, in days; null if it has none. */
-  readRetention: (channelId: string) => Promise<number | null>;
-  /**
-   * Conversations of a channel after a key, in the order of their keys. With an instant, only those that were created up to
-   * it and have a state.
-   */
-  readConversations: (
-    channel: ExpiringChannel,
-    after: string,
-    createdUpTo: Date | null,
-  ) => Promise<ExpiringConversation[]>;
-  /** Messages of these conversations that were created up to an instant, in no order. */
-  readExpiredMessages: (orgId: string, conversationIds: string[], upTo: Date) => Promise<StoredEnvelope[]>;
-  /** Which of these conversations have messages. */
-  readWithMessages: (orgId: string, conversationIds: string[]) => Promise<Set<string>>;
-  /** Messages that have waited for their conversation since an instant or earlier, in no order. */
-  readOrphans: (upTo: Date) => Promise<Orphan[]>;
-  /** Lets messages that have waited since `upTo` or earlier wait again, from `from` on. */
-  waitAgain: (orphans: Orphan[], upTo: Date, from: Date) => Promise<void>;
-  /** Which of these conversations dead letters name. */
-  readInDeadLetters: (conversationIds: string[]) => Promise<Set<string>>;
-  /** Erases the dead letters about conversations whose records were published up to an instant. */
-  eraseDeadLetters: (conversationIds: string[], upTo: Date) => Promise<void>;
-};

@@ -5,7 +5,7 @@ import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import { watermark } from '../../../shared/control/progress.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
-import { sweep, type Swept, type SweepDeps } from './sweep.ts';
+import { sweep, type SweepDeps } from './sweep.ts';
 
 type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgress'> & {
   control: Db;
@@ -20,9 +20,7 @@ type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgres
  * Purges data whose retention had passed at the watermark; none before there is a watermark. A watermark that a wrong
  * clock has moved into the future counts as the store's time.
  */
-export async function sweepApplied(
-  deps: Omit<SweepDeps, 'asOf'> & { control: Db; generation: number },
-): Promise<Swept> {
+export async function sweepApplied(deps: Omit<SweepDeps, 'asOf'> & { control: Db; generation: number }) {
   const applied = await watermark(deps.control, deps.generation);
   if (!applied) return { conversations: 0, messages: 0 };
   const now = deps.now();

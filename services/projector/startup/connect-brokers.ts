@@ -20,12 +20,7 @@ export async function connectBrokers(kafka: Kafka, topics: string[], groupId: st
 }
 
 /** Waits until the group can be joined. A broker that has just started loads its groups first, and joining fails. */
-export const waitForGroup = (
-  admin: Admin,
-  groupId: string,
-  topics: string[],
-  onWait: OnWait,
-): Promise<unknown> =>
+export const waitForGroup = (admin: Admin, groupId: string, topics: string[], onWait: OnWait) =>
   waitUntil(onWait, 'the brokers cannot be asked for the group yet', () =>
     admin.fetchOffsets({ groupId, topics }),
   );

@@ -1,11 +1,6 @@
 import type { Db, MongoClient } from 'mongodb';
 import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
-import {
-  ensureRegistry,
-  generationOf,
-  requireVersion,
-  type Generation,
-} from '../../../shared/control/generations.ts';
+import { ensureRegistry, generationOf, requireVersion } from '../../../shared/control/generations.ts';
 import { builtByMajority, ensureIndexes } from '../../../shared/store/indexes.ts';
 import { waitUntil, type OnWait } from './wait-until.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
@@ -17,18 +12,14 @@ export const waitingForStore = 'MongoDB is unavailable';
 /** After this time the start says that it waits for the indexes, in milliseconds. */
 const slowBuildMs = 5_000;
 
+type StoreConfig = { DATABASE_NAME: string; GENERATION?: number | undefined };
+
 /**
  * Waits for MongoDB, then opens the control database and the database of the generation to be followed, the active one
  * if none is given, with their indexes.
  */
-export async function openStore(
-  mongo: MongoClient,
-  {
-    DATABASE_NAME: databaseName,
-    GENERATION: wanted,
-  }: { DATABASE_NAME: string; GENERATION?: number | undefined },
-  onWait: OnWait,
-): Promise<{ control: Db; registered: Generation; database: Db }> {
+export async function openStore(mongo: MongoClient, config: StoreConfig, onWait: OnWait) {
+  const { DATABASE_NAME: databaseName, GENERATION: wanted } = config;
   const control = controlDatabase(mongo, databaseName);
   // If the first operation connects instead and fails, the driver's topology stays closed.
   await waitUntil(onWait, waitingForStore, () => mongo.connect());
@@ -40,12 +31,8 @@ export async function openStore(
   });
   const database = generationDatabase(mongo, databaseName, registered.number);
   await waitUntil(onWait, waitingForStore, async () => {
-    const slow = setTimeout(
-      onWait,
-      slowBuildMs,
-      'MongoDB is building indexes',
-      'a majority of its members must',
-    );
+    const building = ['MongoDB is building indexes', 'a majority of its members must'] as const;
+    const slow = setTimeout(onWait, slowBuildMs, ...building);
     try {
       await ensureIndexes(database);
       await ensureControlIndexes(control);
@@ -58,9 +45,7 @@ export async function openStore(
 
 /** Creates the missing indexes of the control database. */
 export async function ensureControlIndexes(control: Db): Promise<void> {
-  await progressOf(control).createIndexes(
-    [{ name: 'completeTo', key: { generation: 1, completeTo: 1 } }],
-    builtByMajority,
-  );
+  const index = { name: 'completeTo', key: { generation: 1, completeTo: 1 } } as const;
+  await progressOf(control).createIndexes([index], builtByMajority);
   await ensureDeadLetterIndexes(control);
 }
