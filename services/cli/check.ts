@@ -4,16 +4,22 @@ import { groupIdOf } from '../../shared/control/generations.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
-import type { createLogger } from '../../shared/runtime/logger.ts';
 import { counted } from '../../shared/runtime/counted.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import { readApiConfig, type ApiConfig } from '../api/config.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
-import type { KafkaSettings } from '../../shared/kafka/client.ts';
 import { projectorConfig } from '../projector/config.ts';
 import { cliConfig } from './config.ts';
-import { connectKafka, explained, withMongo, type Accept, type Output, type Context } from './context.ts';
+import {
+  connectKafka,
+  explained,
+  withMongo,
+  type Accept,
+  type Output,
+  type Context,
+  type KafkaConfig,
+} from './context.ts';
 import { example, jsonOption } from './options.ts';
 import { output, type Json } from './output.ts';
 
@@ -77,13 +83,8 @@ const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = 
   },
 };
 
-async function checkKafka(
-  line: Line,
-  context: Context,
-  config: KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] },
-  groupId: string | null,
-): Promise<void> {
-  const { clients, close } = connectKafka(context, config, { retries: config.KAFKA_BROKERS.length });
+async function checkKafka(line: Line, context: Context, config: KafkaConfig, groupId: string | null) {
+  const { clients, close } = connectKafka(context, config, config.KAFKA_BROKERS.length);
   const topics = topicsOf(config.TOPIC_PREFIX);
   try {
     const isConnected = await line('Kafka', async () => {

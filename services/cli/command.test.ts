@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseArguments } from './command.ts';
+import { progressLine } from './output.ts';
 
 describe('the arguments of the CLI', () => {
   const requestId = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
@@ -38,6 +39,10 @@ describe('the arguments of the CLI', () => {
       expect('help' in parsed && parsed.help).toMatch(/Exit codes|Examples?:\n {2}npx support-cli /);
     },
   );
+});
+
+it('an error after an unfinished line of progress is printed over it', () => {
+  expect([progressLine(1, 2), progressLine(2, 2)]).toEqual(['1 of 2\r', '2 of 2\n']);
 });
 
 it('--version prints the release of package.json', () => {

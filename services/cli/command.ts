@@ -4,12 +4,11 @@ import { commandsIn } from '../operations/deployment.ts';
 import type { Accept, Context, Output } from './context.ts';
 import { addCheck } from './check.ts';
 import { addDeadLetters } from './dead-letters/command.ts';
-import { addExplain } from './explain.ts';
+import { addExplain, addTrace } from './explain.ts';
 import { addKeys } from './keys.ts';
 import { addRebuild } from './rebuild/command.ts';
 import { addStatus } from './status.ts';
 import { addTopics } from './topics.ts';
-import { addTrace } from './trace.ts';
 
 /** A verb that the arguments select, with its options. `run` runs it with them. */
 export type ParsedCommand = { verb: string; options: unknown; run: (context: Context) => Promise<Output> };
@@ -65,11 +64,7 @@ Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or inva
 `;
 
 /** `output` receives the text that commander would print. */
-function createProgram(
-  programName: string,
-  output: { help: string; error: string },
-  accept: Accept,
-): Command {
+function createProgram(programName: string, output: { help: string; error: string }, accept: Accept) {
   // These settings come first, because each verb inherits them when it is added.
   const program = new Command(programName)
     .exitOverride()

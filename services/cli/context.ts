@@ -52,19 +52,20 @@ const connectWithinMs = 25_000;
 
 type KafkaClients = { kafka: Kafka; admin: Admin; log: LogClient };
 
+export type KafkaConfig = KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] };
+
 /** Begins to connect to Kafka. `clients` rejects if that fails; `lastError` is why the last attempt failed. */
-export function connectKafka(
-  { environment }: Context,
-  config: KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] },
-  options: { retries?: number } = {},
-): { clients: Promise<KafkaClients>; lastError: () => string | null; close: () => Promise<void> } {
+export function connectKafka({ environment }: Context, config: KafkaConfig, retries?: number) {
   // The CLI reports a failure once, at the end. kafkajs logs its attempts only if LOG_LEVEL is set.
   const level = environment.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
   let lastError: string | null = null;
   const onError = (message: string) => void (lastError = message);
-  const kafka = createKafka(config, createLogger('cli', level), { ...options, onError });
+  const kafka = createKafka(config, createLogger('cli', level), {
+    ...(retries !== undefined && { retries }),
+    onError,
+  });
   const [admin, log] = [kafka.admin(), createLogClient(kafka)];
-  const clients = (async () => {
+  const clients = (async (): Promise<KafkaClients> => {
     // One after the other: if one fails, the other must not connect after the disconnect, and keep the process alive.
     const connecting = admin.connect().then(() => log.connect());
     const silent = () => Promise.reject(new Error(lastError ?? `no answer for ${connectWithinMs / 1_000} s`));
@@ -79,7 +80,7 @@ export function connectKafka(
 /** Connects to Kafka, and disconnects after `use`. */
 export async function withKafka<T>(
   context: Context,
-  config: KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] },
+  config: KafkaConfig,
   use: (clients: KafkaClients) => Promise<T>,
 ): Promise<T> {
   const { clients, lastError, close } = connectKafka(context, config);

@@ -1,4 +1,4 @@
-import type { Command } from '@commander-js/extra-typings';
+import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
 import { recordTimeText } from '../../shared/documents/instant.ts';
 import { requestIdShape } from '../../shared/store/request-traces.ts';
 import { explain, idInTrace, type Explanation } from '../operations/explain/explain.ts';
@@ -10,9 +10,9 @@ import {
   type Ingredient,
 } from '../operations/explain/rows.ts';
 import type { Row } from '../operations/row.ts';
-import { readTrace } from '../operations/traces/read-trace.ts';
+import { readTrace, traceRows } from '../operations/traces/read-trace.ts';
 import type { Accept } from './context.ts';
-import { onMongo, type MongoVerb } from './operate.ts';
+import { onControl, onMongo, type ControlVerb, type MongoVerb } from './operate.ts';
 import { example, jsonOption } from './options.ts';
 import { output, rows, type Json } from './output.ts';
 
@@ -30,13 +30,31 @@ export function addExplain(program: Command, accept: Accept): void {
     .action((id, options) => accept(onMongo(printExplanation), { ...options, id }));
 }
 
+export function addTrace(program: Command, accept: Accept): void {
+  program
+    .command('trace')
+    .description('print the stored trace of one API request')
+    .argument('<Request-Id>', 'from the Request-Id header of the response', requestIdOf)
+    .addOption(jsonOption())
+    .addHelpText('after', example('trace req_01HNZX8JGFACFA36RBXDHEQN6E'))
+    .action((requestId, options) => accept(onControl(printTrace), { requestId, ...options }));
+}
+
+function requestIdOf(text: string): string {
+  if (requestIdShape.test(text)) return text;
+  throw new InvalidArgumentError('A request id is req_ and 26 characters.');
+}
+
+const printTrace: ControlVerb<Json & { requestId: string }> = async ({ control }, options) => {
+  const trace = await readTrace(control, options.requestId);
+  return output(options, trace, rows(traceRows(trace)));
+};
+
 const printExplanation: MongoVerb<Json & { id: string }> = async (deps, options) => {
   const { control, cli } = deps;
   const isRequest = requestIdShape.test(options.id);
-  const explanation = await explain(
-    deps,
-    isRequest ? idInTrace(await readTrace(control, options.id)) : options.id,
-  );
+  const id = isRequest ? idInTrace(await readTrace(control, options.id)) : options.id;
+  const explanation = await explain(deps, id);
   const isUnknown = explanation.documents.length + explanation.refused.length === 0;
   return output(options, explanation, renderExplanation(explanation, cli), isUnknown ? 1 : 0);
 };

@@ -3,7 +3,15 @@ import { archiveKey, readArchivable } from '../operations/keys/archive-key.ts';
 import { createKey, type NewKey, type PublishDeps } from '../operations/keys/create-key.ts';
 import { blockKey, listKeys, unblockKey, type ListedKey } from '../operations/keys/keys.ts';
 import { configs } from './config.ts';
-import { confirmed, closeWithin, withKafka, type Accept, type Context, type Output } from './context.ts';
+import {
+  confirmed,
+  closeWithin,
+  withKafka,
+  type Accept,
+  type Context,
+  type KafkaConfig,
+  type Output,
+} from './context.ts';
 import { onMongo, type MongoVerb } from './operate.ts';
 import { example, jsonOption, nameOf, orgIdOf } from './options.ts';
 import { output, type Json } from './output.ts';
@@ -76,11 +84,7 @@ function create(context: Context, { json, ...key }: NewKey & Json): Promise<Outp
 }
 
 /** Connects a producer for the topic of the keys, and disconnects it after `use`. */
-const withProducer = (
-  context: Context,
-  config: Parameters<typeof withKafka>[1],
-  use: (deps: PublishDeps) => Promise<Output>,
-): Promise<Output> =>
+const withProducer = (context: Context, config: KafkaConfig, use: (deps: PublishDeps) => Promise<Output>) =>
   withKafka(context, config, async ({ kafka }) => {
     const producer = kafka.producer({ allowAutoTopicCreation: false });
     await producer.connect();

@@ -2,8 +2,8 @@
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { digits } from '../../shared/runtime/counted.ts';
 import type { Terminal } from './context.ts';
+import { progressLine } from './output.ts';
 
 async function confirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
@@ -17,8 +17,7 @@ const terminal: Terminal = {
   print: (text) => process.stdout.write(text),
   report: (line) => process.stderr.write(`${line}\n`),
   progress: (done, total) => {
-    if (process.stderr.isTTY)
-      process.stderr.write(`\r${digits(done)} of ${digits(total)}${done >= total ? '\n' : ''}`);
+    if (process.stderr.isTTY) process.stderr.write(progressLine(done, total));
   },
   confirm: process.stdin.isTTY ? confirm : null,
 };

@@ -9,20 +9,28 @@ import { configs } from './config.ts';
 import { connectKafka, withKafka, withMongo, type Context, type MongoDeps, type Output } from './context.ts';
 import { output, type Json } from './output.ts';
 
+type ControlDeps = MongoDeps<ReturnType<typeof configs.mongo>>;
+
+export type ControlVerb<O> = (deps: ControlDeps, options: O, context: Context) => Promise<Output>;
+
+/** Connects a verb that needs no Kafka and no read model. */
+export const onControl =
+  <O>(run: ControlVerb<O>) =>
+  (context: Context, options: O): Promise<Output> =>
+    withMongo(context, configs.mongo(context.environment), (deps) => run(deps, options, context));
+
 /** `database` holds the documents of the served generation. */
-export type ServedDeps = MongoDeps<ReturnType<typeof configs.mongo>> & { database: Db };
+export type ServedDeps = ControlDeps & { database: Db };
 
 export type MongoVerb<O> = (deps: ServedDeps, options: O, context: Context) => Promise<Output>;
 
 /** Connects a verb that needs no Kafka. A database without a read model is an error: its name may be wrong. */
-export const onMongo =
-  <O>(run: MongoVerb<O>) =>
-  (context: Context, options: O): Promise<Output> =>
-    withMongo(context, configs.mongo(context.environment), async (deps) => {
-      const { generation } = await requireRegistry(deps.control);
-      const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
-      return run({ ...deps, database }, options, context);
-    });
+export const onMongo = <O>(run: MongoVerb<O>) =>
+  onControl<O>(async (deps, options, context) => {
+    const { generation } = await requireRegistry(deps.control);
+    const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
+    return run({ ...deps, database }, options, context);
+  });
 
 export type OperatorVerb<O> = (deps: OperatorDeps, options: O) => Promise<Output>;
 
@@ -52,10 +60,8 @@ export function withFacts<T>(
   const config = configs.everything(context.environment);
   const topics = topicsOf(config.TOPIC_PREFIX);
   return withMongo(context, config, async (deps) => {
-    const { clients, close } = connectKafka(context, config, {
-      // Each broker once: without Kafka the rest is shown.
-      retries: config.KAFKA_BROKERS.length,
-    });
+    // Each broker once: without Kafka the rest is shown.
+    const { clients, close } = connectKafka(context, config, config.KAFKA_BROKERS.length);
     const useKafka: UseKafka = async (work) => work(await clients);
     try {
       return await use({ ...deps, read: (before) => readFacts({ ...deps, topics }, useKafka, before) });

@@ -1,4 +1,5 @@
 import type { Row } from '../operations/row.ts';
+import { digits } from '../../shared/runtime/counted.ts';
 import type { Output } from './context.ts';
 
 export type Json = { json?: true | undefined };
@@ -13,6 +14,10 @@ export const output = (
   text: string,
   exitCode: Output['exitCode'] = 0,
 ): Output => ({ text: json ? asJson(value) : text, exitCode });
+
+/** A line of progress, which whatever is printed next overwrites: another one, or an error. */
+export const progressLine = (done: number, total: number): string =>
+  `${digits(done)} of ${digits(total)}${done >= total ? '\n' : '\r'}`;
 
 /** One line for each known value, aligned, after `indent`. */
 export const rows = (all: Row[], indent = ''): string =>

@@ -5,11 +5,7 @@ import { parseArguments, type ParsedCommand } from './command.ts';
 import { explained, UsageError, type Context, type Terminal } from './context.ts';
 
 /** Runs the verb that the arguments select; returns the exit code of the process. */
-export async function runCommandLine(
-  args: string[],
-  environment: Environment,
-  terminal: Terminal,
-): Promise<number> {
+export async function runCommandLine(args: string[], environment: Environment, terminal: Terminal) {
   const { DEPLOYMENT } = configOrExit(readConfig(deploymentSetting, environment));
   const { cli } = commandsIn[DEPLOYMENT];
   const parsed = parseArguments(args, cli);

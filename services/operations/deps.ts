@@ -23,4 +23,8 @@ export type OperatorDeps = {
   by: string;
   /** Prints a line of progress. */
   report: (line: string) => void;
+  /** Called before each step of a switch or a drop; tests crash there. */
+  onStep?: OnStep | undefined;
 };
+
+export type OnStep = (step: string) => Promise<void> | void;

@@ -128,12 +128,7 @@ export async function readFacts(
   return { now, deployment, rebuildDaysMax, registry, generations, kafka, replicas, deadLetters };
 }
 
-async function readKafka(
-  deps: FactDeps,
-  useKafka: UseKafka,
-  living: Generation[],
-  withinMs: number,
-): Promise<KafkaFacts> {
+async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[], withinMs: number) {
   const facts: KafkaFacts = {
     problem: null,
     missing: [],
@@ -176,11 +171,7 @@ async function readKafka(
 
 type Shared = { registry: GenerationRegistry | null; kafka: KafkaFacts; now: Date; before: Facts | null };
 
-async function readGeneration(
-  deps: FactDeps,
-  shared: Shared,
-  generation: Generation,
-): Promise<GenerationFacts> {
+async function readGeneration(deps: FactDeps, shared: Shared, generation: Generation) {
   const { control, config } = deps;
   const { registry, kafka, now, before } = shared;
   const { number } = generation;
@@ -219,22 +210,17 @@ async function readGeneration(
     ...measured,
     topics: sumByTopic(measured.partitions),
     lag: measured.partitions.reduce((sum, { lag }) => sum + (lag ?? 0), 0),
-    savedAt: progress.reduce<Date | null>(
-      (latest, { updatedAt }) => (latest && latest > updatedAt ? latest : updatedAt),
-      null,
-    ),
+    savedAt: progress.map(({ updatedAt }) => updatedAt).sort((a, b) => Number(b) - Number(a))[0] ?? null,
     isUnpinned: isUnpinned(progress, now),
     recreated,
     failure,
     firstReject,
     rejectCount,
-    laggingPartitions: reached
-      .map((one) => ({
-        key: partitionKey(one),
-        position: positions.get(partitionKey(one)) ?? 0,
-        active: one.applied,
-      }))
-      .filter((one) => one.position < one.active),
+    laggingPartitions: reached.flatMap((one) => {
+      const [key, active] = [partitionKey(one), one.applied];
+      const position = positions.get(key) ?? 0;
+      return position < active ? [{ key, position, active }] : [];
+    }),
   };
 }
 

@@ -60,11 +60,8 @@ export function findings(facts: Facts, waivers: readonly string[] = []): Finding
 }
 
 /** Of a generation that is not served, nothing is worse than `attention`; `next` is said if nothing else prevents it. */
-function ofGeneration(
-  { registry }: Facts,
-  { generation: { number, state } }: GenerationFacts,
-  judged: Finding[],
-): Finding[] {
+function ofGeneration({ registry }: Facts, { generation }: GenerationFacts, judged: Finding[]): Finding[] {
+  const { number, state } = generation;
   const found = judged.map((one) =>
     number !== registry?.generation && one.severity === 'bad'
       ? { ...one, severity: 'attention' as const }
@@ -107,13 +104,15 @@ export const findingsOf = (all: Finding[], { generation: { number, state } }: Ge
 
 /** The findings without those that follow from others: without projectors, Kafka or a topic, a generation has to lag. */
 export function causes(all: Finding[]): Finding[] {
-  const isKafkaAway = all.some(({ name }) => name === 'kafka');
-  const isLogAway = isKafkaAway || all.some(({ name, severity }) => name === 'missing' && severity === 'bad');
+  const isLogAway = all.some(
+    ({ name, severity }) => name === 'kafka' || (name === 'missing' && severity === 'bad'),
+  );
   const stopped = new Set(all.flatMap((one) => (one.name === 'projectors' ? one.generation : [])));
-  return all.filter(({ name, generation, remedy }) => {
-    if (name === 'lag') return !isKafkaAway && !stopped.has(generation);
-    return name !== 'projectors' || remedy !== null || !isLogAway;
-  });
+  return all.filter(
+    ({ name, generation, remedy }) =>
+      !(name === 'lag' && (isLogAway || stopped.has(generation))) &&
+      !(name === 'projectors' && remedy === null && isLogAway),
+  );
 }
 
 /** Whether customers get current data, in one sentence. */

@@ -54,16 +54,14 @@ type Given = {
 export function measurePartitions(given: Given): { partitions: PartitionFacts[]; recordsAfterLoad: number } {
   const { generation, topics, progress, log, recreated, earlier, lagOf } = given;
   const targets = targetOffsets(generation, log);
-  const owners =
-    given.members &&
-    new Map(
-      given.members.flatMap(({ partitions, ...owner }) =>
-        partitions.map((key): [string, Owner] => [key, owner]),
-      ),
-    );
+  const owned = given.members?.flatMap(({ partitions, ...owner }) =>
+    partitions.map((key): [string, Owner] => [key, owner]),
+  );
+  const owners = owned ? new Map(owned) : null;
   const saved = new Map(
     progress.filter(({ topic }) => topics.includes(topic)).map((one) => [partitionKey(one), one]),
   );
+  const elapsed = earlier?.seconds ?? 1;
   const before = new Map(earlier?.partitions.map((one) => [partitionKey(one), one]));
   const partitions = [...new Set([...(log?.partitions ?? []), ...saved.keys()])].map(
     (key): PartitionFacts => {
@@ -75,8 +73,7 @@ export function measurePartitions(given: Given): { partitions: PartitionFacts[];
       const position = isKnown ? Math.min(end, applied) : applied;
       const lag = isKnown ? end - position : null;
       const then = before.get(key);
-      const fallsBy =
-        typeof then?.lag !== 'number' || lag === null ? 0 : (then.lag - lag) / (earlier?.seconds ?? 1);
+      const fallsBy = ((then?.lag ?? -Infinity) - (lag ?? Infinity)) / elapsed;
       return {
         topic,
         partition,
@@ -85,7 +82,7 @@ export function measurePartitions(given: Given): { partitions: PartitionFacts[];
         end,
         lag,
         lagSeconds: lagOf(own?.completeTo ?? null),
-        recordsPerSecond: then ? Math.max(0, (position - then.position) / (earlier?.seconds ?? 1)) : 0,
+        recordsPerSecond: then ? Math.max(0, (position - then.position) / elapsed) : 0,
         secondsLeft: lag === 0 ? 0 : lag !== null && fallsBy > 0 ? Math.ceil(lag / fallsBy) : null,
         cause: causeOf({ ...given, owners }, key, own, lag),
         waitingSince: own?.waitingSince ?? null,
@@ -95,11 +92,8 @@ export function measurePartitions(given: Given): { partitions: PartitionFacts[];
     },
   );
   partitions.sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
-  const recordsAfterLoad = [...(log?.ends ?? [])].reduce(
-    (sum, [key, { end }]) => sum + end - (targets.get(key) ?? 0),
-    0,
-  );
-  return { partitions, recordsAfterLoad };
+  const afterLoad = [...(log?.ends ?? [])].map(([key, { end }]) => end - (targets.get(key) ?? 0));
+  return { partitions, recordsAfterLoad: total(afterLoad) };
 }
 
 /** While a build loads, the load ends; afterwards the log ends. By `<topic>/<partition>`. */
@@ -125,35 +119,28 @@ function causeOf(
   return isLeft ? (owners ? 'starting' : 'unassigned') : (own?.cause ?? null);
 }
 
-export function sumByTopic(partitions: PartitionFacts[]): TopicFacts[] {
-  const sum = (some: PartitionFacts[], field: 'position' | 'end' | 'recordsPerSecond') =>
-    some.reduce((total, one) => total + one[field], 0);
-  const orNull = (some: (number | null)[], merge: (known: number[]) => number) =>
-    some.includes(null) ? null : merge(some as number[]);
-  return [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, some]) => {
+const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0);
+const max = (values: number[]) => Math.max(...values);
+
+export const sumByTopic = (partitions: PartitionFacts[]): TopicFacts[] =>
+  [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, some]) => {
     const [slowest] = some.filter(({ cause }) => cause !== null).toSorted(byLag);
+    const orNull = (field: 'lag' | 'lagSeconds' | 'secondsLeft', merge: typeof total) => {
+      const known = some.flatMap((one) => one[field] ?? []);
+      return known.length < some.length ? null : merge(known);
+    };
     return {
       topic,
-      position: sum(some, 'position'),
-      end: sum(some, 'end'),
-      lag: orNull(
-        some.map(({ lag }) => lag),
-        (lags) => lags.reduce((a, b) => a + b, 0),
-      ),
-      lagSeconds: orNull(
-        some.map((one) => one.lagSeconds),
-        (seconds) => Math.max(...seconds),
-      ),
-      recordsPerSecond: sum(some, 'recordsPerSecond'),
-      secondsLeft: orNull(
-        some.map((one) => one.secondsLeft),
-        (seconds) => Math.max(...seconds),
-      ),
+      position: total(some.map(({ position }) => position)),
+      end: total(some.map(({ end }) => end)),
+      lag: orNull('lag', total),
+      lagSeconds: orNull('lagSeconds', max),
+      recordsPerSecond: total(some.map((one) => one.recordsPerSecond)),
+      secondsLeft: orNull('secondsLeft', max),
       cause: slowest?.cause ?? null,
       waitingSince: slowest?.waitingSince ?? null,
     };
   });
-}
 
 /** The longest lag first; null counts as the longest. */
 export const byLag = (a: TopicFacts, b: TopicFacts): number =>

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+type Polling<T> = { everyMs: number; timeoutMs?: number; onPending?: (value: T) => void };
+
 /**
  * Reads a value every `everyMs` until `isDone` accepts it, or until `timeoutMs` has passed. Returns the last value, and
  * passes every earlier one to `onPending`.
@@ -7,11 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function pollUntil<T>(
   read: () => Promise<T>,
   isDone: (value: T) => boolean,
-  {
-    everyMs,
-    timeoutMs = Infinity,
-    onPending,
-  }: { everyMs: number; timeoutMs?: number; onPending?: (value: T) => void },
+  { everyMs, timeoutMs = Infinity, onPending }: Polling<T>,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

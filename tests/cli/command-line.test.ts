@@ -58,6 +58,12 @@ test('the help shows the commands of the deployment, and an unknown deployment i
   expect(unknown.stderr()).toBe('Bad configuration:\n  DEPLOYMENT: must be one of source, compose, helm\n');
 });
 
+test('a trace needs no read model: an API may have written it before a projector has started', async () => {
+  const alone = { DATABASE_NAME: `${testEnvironment.name}-alone` };
+  const { errors } = await run(alone, 'trace', 'req_01HNZX8JGFACFA36RBXDHEQN6E');
+  expect(errors).toContain('there is no trace of req_01HNZX8JGFACFA36RBXDHEQN6E');
+});
+
 test('topics create needs no MongoDB', async () => {
   const created = await run({ MONGODB_URL: undefined, DATABASE_NAME: undefined }, 'topics', 'create');
   expect(created).toMatchObject({ code: 0, errors: '' });

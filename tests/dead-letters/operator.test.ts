@@ -181,6 +181,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     expect(await count()).toBe(all - 2);
     expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
     expect((await cli('list')).text).toBe('no dead letters');
+    expect((await cli('list', '--key', 'tag_1')).text).toBe('no dead letter matches');
     // and its mark names the operator and the time
     expect(await cli('show', second)).toMatchObject({
       code: 1,

@@ -3,7 +3,7 @@ import type { Json } from '../../services/cli/output.ts';
 import type { OperatorVerb } from '../../services/cli/operate.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
-import { switchTo, type OnStep, type Switched } from '../../services/operations/rebuild/switch.ts';
+import { switchTo, type Switched } from '../../services/operations/rebuild/switch.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { report } from '../../services/operations/report.ts';
 import { renderReport } from '../../services/cli/render-report.ts';
@@ -95,14 +95,11 @@ export async function openRebuild() {
   const switchOnce = (
     number: number,
     options: Promotion = {},
-    { onStep, ...changes }: Partial<OperatorDeps> & { onStep?: OnStep | undefined } = {},
-  ): Promise<Switched> =>
-    switchTo(
-      deps(changes),
-      number,
-      { acceptOlder: false, step: 'promote', why: 'test', dryRun: false, timeoutSeconds: 0, ...options },
-      onStep,
-    );
+    changes: Partial<OperatorDeps> = {},
+  ): Promise<Switched> => {
+    const usual = { acceptOlder: false, why: 'test', dryRun: false, timeoutSeconds: 0 };
+    return switchTo(deps(changes), number, { ...usual, step: 'promote', ...options });
+  };
   const databaseOf = (number: number) => generationDatabase(mongo, name, number);
   let collectionsCreated = 0;
   const registry = async (): Promise<GenerationRegistry> => {

@@ -1,5 +1,5 @@
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
-import type { OnStep } from '../../services/operations/rebuild/switch.ts';
+import type { OnStep } from '../../services/operations/deps.ts';
 import { storeReport } from '../../services/operations/rebuild/transitions.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
 import { activeGeneration, type Generation } from '../../shared/control/generations.ts';
@@ -23,7 +23,8 @@ export async function stepsOf(verb: (onStep: OnStep) => Promise<unknown>): Promi
 
 /** The commands of two operators on two generations, and assertions on the result. */
 export function operatorsOf(rebuild: Rebuild) {
-  const depsAt = (now: Date, by: string) => rebuild.deps({ now: async () => now, by });
+  const depsAt = (now: Date, by: string, onStep?: OnStep) =>
+    rebuild.deps({ now: async () => now, by, onStep });
   const switching =
     (number: number, step: 'promote' | 'rollback') =>
     (onStep?: OnStep, now = present, by = 'ann@host') =>
@@ -33,7 +34,7 @@ export function operatorsOf(rebuild: Rebuild) {
   const promote = switching(2, 'promote');
   const rollBack = switching(1, 'rollback');
   const drop = (onStep?: OnStep, now = present, by = 'ann@host', force = true) =>
-    dropGeneration(depsAt(now, by), 2, { force, why: 'test', timeoutSeconds: 0 }, onStep).then(
+    dropGeneration(depsAt(now, by, onStep), 2, { force, why: 'test', timeoutSeconds: 0 }).then(
       (outcome) => outcome as string,
     );
   const compare = async () => {

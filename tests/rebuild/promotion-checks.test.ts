@@ -186,6 +186,8 @@ test('the exit code of a promotion is 1 if it is refused, and while a replica se
   await rebuild.given(activeAndReady());
   await rebuild.announceReplica();
   expect(await run()).toMatchObject({ exitCode: 1, output: { outcome: 'promoted', waiting: [{ pid: 41 }] } });
+  const dryRun = await rebuild.runJson(verbs.switching('promote'), { ...options, dryRun: true });
+  expect(dryRun).toMatchObject({ exitCode: 1, output: { outcome: 'was-active', waiting: [{ pid: 41 }] } });
   await rebuild.control.collection('replicas').updateOne({}, { $set: { generation: 2 } });
   expect(await run()).toMatchObject({ exitCode: 0, output: { outcome: 'was-active', waiting: [] } });
 });

@@ -1,4 +1,4 @@
-import type { OnStep } from '../../services/operations/rebuild/switch.ts';
+import type { OnStep } from '../../services/operations/deps.ts';
 import { RebuildRefused } from '../../shared/control/generations.ts';
 import { activeAndReady, useRebuild, present } from './fixture.ts';
 import { activeAndStandby, later, nothing, operatorsOf, stepsOf } from './operators.ts';

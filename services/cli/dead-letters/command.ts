@@ -6,7 +6,7 @@ import {
 } from '@commander-js/extra-typings';
 import { parseInstant } from '../../../shared/documents/instant.ts';
 import { rejectionReasons, type Rejection } from '../../../shared/control/rejections.ts';
-import type { DeadLetterFilter, Selection } from '../../operations/dead-letters/select.ts';
+import { isFiltered, type DeadLetterFilter, type Selection } from '../../operations/dead-letters/select.ts';
 import type { Accept } from '../context.ts';
 import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
 import { onMongo } from '../operate.ts';
@@ -94,8 +94,7 @@ function selectionOf(
   ids: string[],
   { all, limit, ...filter }: DeadLetterFilter & { all?: true | undefined; limit?: number | undefined },
 ): Selection {
-  const isFiltered = Object.values(filter).some((value) => value !== undefined);
-  const selectors = [ids.length > 0, isFiltered, all === true].filter(Boolean).length;
+  const selectors = [ids.length > 0, isFiltered(filter), all === true].filter(Boolean).length;
   if (selectors !== 1) verb.error('give exactly one of: ids, or filters, or --all');
   if (ids.length === 0) return { filter, limit: limit ?? Infinity };
   if (limit !== undefined) verb.error('--limit goes with filters or --all, not with ids');

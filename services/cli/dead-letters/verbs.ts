@@ -13,6 +13,7 @@ import {
 } from '../../operations/dead-letters/redrive-selected.ts';
 import {
   countSelected,
+  isFiltered,
   purgeSelected,
   type DeadLetterFilter,
   type Selection,
@@ -35,7 +36,7 @@ export const list: MongoVerb<Json & { filter: DeadLetterFilter; limit: number }>
   const { filter, limit } = options;
   requireTopic(filter, deps.config);
   const found = await listDeadLetters(deps, filter, { limit });
-  return output(options, found, renderList(found, deps.cli));
+  return output(options, found, renderList(found, filter, deps.cli));
 };
 
 const detailLengthMax = 76;
@@ -45,8 +46,8 @@ const shortened = (text: string): string =>
   text.length <= detailLengthMax ? text : `${text.slice(0, detailLengthMax).replace(/\s+\S*$/, '')}…`;
 
 /** Lines for a terminal of 80 columns, except for long ids. */
-function renderList({ deadLetters, total, counts }: DeadLetterList, cli: string): string {
-  if (total === 0) return 'no dead letters\n';
+function renderList({ deadLetters, total, counts }: DeadLetterList, filter: DeadLetterFilter, cli: string) {
+  if (total === 0) return isFiltered(filter) ? 'no dead letter matches\n' : 'no dead letters\n';
   const letters = deadLetters.map(({ lastAt, id, key, orgId, count, reason, detail, next }) =>
     [
       id,
@@ -83,12 +84,12 @@ export const show: MongoVerb<Json & { id: string; raw?: true | undefined }> = as
   if (raw) return showRaw(terminal, deadLetter, json ?? false);
   const details = deadLetterDetails(deadLetter, deps.config.TOPIC_PREFIX);
   const next = (await nextSteps(deps, [deadLetter])).get(id) ?? null;
-  const release = {
+  const notes = {
     redrive: '',
     purge: ' (no release can apply it)',
     later: ' (by a release that accepts it)',
   };
-  const command = `${deps.cli} dead-letters ${next ?? 'redrive'} ${id}${release[next ?? 'later']}`;
+  const command = `${deps.cli} dead-letters ${next ?? 'redrive'} ${id}${notes[next ?? 'later']}`;
   const all = rows([...deadLetterRows(details), ['next', command], ['bytes', '--raw prints them']]);
   return output(options, { ...details, next }, all);
 };

@@ -99,11 +99,7 @@ async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDe
 }
 
 /** The outcome of a dead letter is its worst one, because it stays if one generation refuses it. */
-async function redriveOnEach(
-  deps: RedriveSelectedDeps,
-  deadLetters: DeadLetter[],
-  dryRun: boolean,
-): Promise<Redriven[]> {
+async function redriveOnEach(deps: RedriveSelectedDeps, deadLetters: DeadLetter[], dryRun: boolean) {
   const worst = new Map<string, Redriven>();
   const severity = { superseded: 0, applied: 1, refused: 2 };
   for (const target of await redriveTargets(deps)) {

@@ -29,6 +29,8 @@ export type Redriven = { id: string } & (
   { outcome: 'applied' | 'superseded' } | { outcome: 'refused'; reason: string; detail: string }
 );
 
+type Outcomes = Map<KafkaRecord, Redriven>;
+
 type Readable = { deadLetter: DeadLetter; record: KafkaRecord };
 
 /**
@@ -37,11 +39,7 @@ type Readable = { deadLetter: DeadLetter; record: KafkaRecord };
  * is durable are closed for this generation; the others stay, with a higher count. A dry run changes nothing and returns the likely
  * outcomes.
  */
-export async function redrive(
-  deps: RedriveDeps,
-  deadLetters: DeadLetter[],
-  { dryRun }: { dryRun: boolean },
-): Promise<Redriven[]> {
+export async function redrive(deps: RedriveDeps, deadLetters: DeadLetter[], { dryRun }: { dryRun: boolean }) {
   const results: Redriven[] = [];
   for (const [topic, ofTopic] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
     const kind = kindOfTopic(topic, deps.prefix);
@@ -58,12 +56,7 @@ const unknownTopic = ({ _id, topic }: DeadLetter, prefix: string): Redriven => (
   detail: `${topic} is not one of the topics with the prefix ${prefix}`,
 });
 
-async function redriveKind(
-  deps: RedriveDeps,
-  kind: Kind,
-  deadLetters: DeadLetter[],
-  dryRun: boolean,
-): Promise<Redriven[]> {
+async function redriveKind(deps: RedriveDeps, kind: Kind, deadLetters: DeadLetter[], dryRun: boolean) {
   const inLogOrder = deadLetters.toSorted((a, b) => a.partition - b.partition || a.offset - b.offset);
   const readable = inLogOrder
     .filter(({ truncated }) => !truncated)
@@ -86,12 +79,7 @@ const refuseTruncated = ({ _id, topic, partition, offset, reason, detail }: Dead
 });
 
 /** Applies the dead letters, and corrects the expected outcomes. */
-async function apply(
-  deps: RedriveDeps,
-  kind: Kind,
-  readable: Readable[],
-  outcomes: Map<KafkaRecord, Redriven>,
-): Promise<void> {
+async function apply(deps: RedriveDeps, kind: Kind, readable: Readable[], outcomes: Outcomes) {
   const records = readable.map(({ record }) => record);
   const context = { signal: new AbortController().signal, onProgress: () => undefined };
   const [complete] = await applyParsed(
@@ -130,11 +118,7 @@ async function apply(
 }
 
 /** The likely outcome of each dead letter, by the same rules on the stored entities, without a write. */
-async function previewRedrive(
-  { store, now, tombstoneDays }: RedriveDeps,
-  kind: Kind,
-  readable: Readable[],
-): Promise<Map<KafkaRecord, Redriven>> {
+async function previewRedrive({ store, now, tombstoneDays }: RedriveDeps, kind: Kind, readable: Readable[]) {
   const parsed = readable.map((item) => ({ ...item, result: parse(kind, item.record) }));
   const ids = new Set(parsed.flatMap(({ result }) => ('change' in result ? [result.change.id] : [])));
   const stored = ids.size > 0 ? await store.readEnvelopes(kind, [...ids]) : [];

@@ -15,6 +15,9 @@ export type DeadLetterFilter = {
 /** Dead letters by id, or at most `limit` by filter; an empty filter matches all. */
 export type Selection = { ids: string[] } | { filter: DeadLetterFilter; limit: number };
 
+export const isFiltered = (filter: DeadLetterFilter): boolean =>
+  Object.values(filter).some((value) => value !== undefined);
+
 export function storeFilter({ topic, reason, key, org, since, until }: DeadLetterFilter): Filter<DeadLetter> {
   const lastAt = { ...(since && { $gte: since }), ...(until && { $lt: until }) };
   return {
@@ -63,11 +66,7 @@ export async function countSelected(control: Db, selection: Selection): Promise<
 }
 
 /** Purges the selected dead letters; each leaves a mark. Returns their number. */
-export async function purgeSelected(
-  control: Db,
-  selection: Selection,
-  purge: { at: Date; by: string },
-): Promise<number> {
+export async function purgeSelected(control: Db, selection: Selection, purge: { at: Date; by: string }) {
   let purged = 0;
   for await (const ids of selected(control, selection)) purged += await purgeDeadLetters(control, ids, purge);
   return purged;

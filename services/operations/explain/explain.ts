@@ -73,16 +73,13 @@ export async function explain(deps: Deps, id: string) {
 }
 
 const refusedMax = 10;
+type Refusing = Pick<DeadLetter, '_id' | 'versioned' | 'reason' | 'detail'>;
 
 /** The latest dead letters whose key, subject or state names the entity. */
 async function refusedRecords(control: Db, id: string) {
   const found = await deadLettersOf(control)
     .find({ subjects: id })
-    .project<Pick<DeadLetter, '_id' | 'versioned' | 'reason' | 'detail'>>({
-      versioned: 1,
-      reason: 1,
-      detail: 1,
-    })
+    .project<Refusing>({ versioned: 1, reason: 1, detail: 1 })
     .sort({ lastAt: -1 })
     .limit(refusedMax)
     .toArray();
@@ -159,12 +156,8 @@ async function explainDocument(
 }
 
 /** The references of a document, in the order of its projection. A ticket has some 200 conversations at most. */
-async function explainReferences(
-  database: Db,
-  kind: Kind,
-  { orgId, refs = [] }: StoredDocument,
-  recordOf: RecordOf,
-) {
+async function explainReferences(database: Db, kind: Kind, document: StoredDocument, recordOf: RecordOf) {
+  const { orgId, refs = [] } = document;
   const ids = idsByEdge(refs);
   const explained = await Promise.all(
     edgesOf(kind).map(async ({ name: edge, to, fields }) => {

@@ -21,13 +21,10 @@ export async function readArchivable({ database, cli }: KeysDeps, id: string): P
   return { _id, orgId, state };
 }
 
-/** Publishes that a key is archived, as the source system would. Returns the instant; of an archived key, the earlier one. */
-export async function archiveKey(
-  { now, ...deps }: PublishDeps & Pick<KeysDeps, 'now'>,
-  { orgId, state }: ArchivableKey,
-): Promise<string> {
-  if (state.archivedAt) return state.archivedAt.toISOString();
-  const archivedAt = (await now()).toISOString();
+/** Publishes that a key is archived, as the source system would. Returns the instant. */
+export async function archiveKey(deps: PublishDeps & Pick<KeysDeps, 'now'>, key: ArchivableKey) {
+  const { orgId, state } = key;
+  const archivedAt = (await deps.now()).toISOString();
   await publishKey(deps, orgId, { ...state, createdAt: state.createdAt.toISOString(), archivedAt });
   return archivedAt;
 }

@@ -33,11 +33,7 @@ export async function createKey(
 }
 
 /** Publishes the state of a key: its first version or, once it is archived, its second and last one. */
-export async function publishKey(
-  { producer, topicPrefix }: PublishDeps,
-  orgId: string,
-  data: z.input<typeof apiKeyState>,
-): Promise<void> {
+export async function publishKey(deps: PublishDeps, orgId: string, data: z.input<typeof apiKeyState>) {
   const { id, createdAt, archivedAt } = data;
   const version = archivedAt ? 2 : 1;
   const event = {
@@ -52,14 +48,10 @@ export async function publishKey(
     datacontenttype: 'application/json',
     data,
   };
-  const topic = topicOf('apiKey', topicPrefix);
-  const message = {
-    key: id,
-    value: JSON.stringify(event),
-    headers: { 'content-type': 'application/cloudevents+json' },
-  };
+  const topic = topicOf('apiKey', deps.topicPrefix);
+  const headers = { 'content-type': 'application/cloudevents+json' };
   try {
-    await producer.send({ topic, messages: [message] });
+    await deps.producer.send({ topic, messages: [{ key: id, value: JSON.stringify(event), headers }] });
   } catch (error) {
     const reason = errorMessage(error);
     throw new Error(`${topic} did not confirm the key ${id}: ${reason}`, { cause: error });

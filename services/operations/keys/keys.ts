@@ -63,10 +63,7 @@ export async function blockKey(
 }
 
 /** Removes a block. Throws if the key is not blocked. */
-export async function unblockKey(
-  { control, cli }: Pick<KeysDeps, 'control' | 'cli'>,
-  id: string,
-): Promise<void> {
+export async function unblockKey({ control, cli }: Pick<KeysDeps, 'control' | 'cli'>, id: string) {
   const { deletedCount } = await blockedKeys(control).deleteOne({ _id: id });
   if (deletedCount === 0) throw new Error(`key ${id} is not blocked; see: ${cli} keys list`);
 }

@@ -15,11 +15,7 @@ type Readiness = {
 };
 
 /** Waits until nothing blocks that a generation is ready. Ends early if it can never be. */
-export async function awaitReady(
-  deps: OperatorDeps,
-  number: number,
-  timeoutSeconds: number,
-): Promise<Readiness> {
+export async function awaitReady(deps: OperatorDeps, number: number, timeoutSeconds: number) {
   const reportChange = reportChanges(deps.report);
   let before: Facts | null = null;
   const read = async (): Promise<Readiness> => {

@@ -9,7 +9,7 @@ import {
   type GenerationRegistry,
 } from '../../../shared/control/generations.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
-import { compareDocuments, resultText, type ComparisonResult } from './compare.ts';
+import { compareDocuments, resultText } from './compare.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { expectationText } from '../rules/comparison.ts';
 import type { Expectation } from './differences.ts';
@@ -22,11 +22,7 @@ const toSide = ({ mongo, config }: OperatorDeps, number: number): Side => ({
 });
 
 /** Compares a build with the active generation, and stores the result, which a promotion requires. */
-export async function compareWithActive(
-  deps: OperatorDeps,
-  number: number,
-  expectations: Expectation[],
-): Promise<ComparisonResult> {
+export async function compareWithActive(deps: OperatorDeps, number: number, expectations: Expectation[]) {
   const { control, now, by } = deps;
   const registry = await requireRegistry(control);
   const target = generationOf(registry, number);
@@ -72,10 +68,7 @@ async function requireWritable(control: Db, registry: GenerationRegistry): Promi
 }
 
 /** Compares a generation, by default the active one, with a fresh join of its own entities. Refuses one of another release. */
-export async function verifyGeneration(
-  deps: OperatorDeps,
-  generation?: number,
-): Promise<{ number: number; result: ComparisonResult }> {
+export async function verifyGeneration(deps: OperatorDeps, generation?: number) {
   const registry = await requireRegistry(deps.control);
   const target = generationOf(registry, generation ?? registry.generation);
   requireVersion(target);

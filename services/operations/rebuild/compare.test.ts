@@ -1,6 +1,6 @@
 import type { Kind } from '../../../shared/documents/document.ts';
-import { compareDocuments, type PairSource, type Pair } from './compare.ts';
-import { differencesOf } from './differences.ts';
+import { compareDocuments, type PairSource } from './compare.ts';
+import { differencesOf, type Pair } from './differences.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 const tag = (number: number, name: string) => ({
@@ -111,5 +111,5 @@ it.each([
   ['a tombstone document of a later version', conversation({ version: 2 }), conversation({}), ['version']],
   ['one where the active generation knows no version', conversation({ version: 0 }), conversation({}), []],
 ])('compares %s', (_, expected, actual, classes) => {
-  expect(differencesOf('conversation', expected, actual, now).map((one) => one.class)).toEqual(classes);
+  expect(differencesOf('conversation', { expected, actual }, now).map((one) => one.class)).toEqual(classes);
 });

@@ -5,14 +5,11 @@ import { pollUntil } from '../poll-until.ts';
 import {
   differencesOf,
   isExpected,
-  type ComparedDocument,
   type Difference,
   type DifferenceClass,
   type Expectation,
+  type Pair,
 } from './differences.ts';
-
-/** A document, and the document that it should equal. */
-export type Pair = { expected: ComparedDocument | null; actual: ComparedDocument | null };
 
 /** Reads the documents of two generations, or of one generation and a fresh join of its entities. */
 export type PairSource = {
@@ -47,8 +44,8 @@ const rounds = 3;
 const stallMs = 15_000;
 
 type Differing = { pair: Pair; found: Difference[] };
-/** Documents that differed when they were last compared: a hash of each pair, by kind and id. */
-type Candidates = Map<Kind, Map<string, string>>;
+/** Documents that differed when they were last compared, each with a hash of its pair. */
+type Candidates = Map<string, { kind: Kind; id: string; hash: string }>;
 
 /** Compares every document. Counts the differences that are not only due to lag: Invariant 18 in generations.md. */
 export async function compareDocuments(source: PairSource, options: CompareOptions) {
@@ -58,7 +55,7 @@ export async function compareDocuments(source: PairSource, options: CompareOptio
   /** Differences that remained and are not expected, by class. */
   const counts: Partial<Record<DifferenceClass, number>> = {};
   for (const { class: name } of unexpected) counts[name] = (counts[name] ?? 0) + 1;
-  const documents = new Set(unexpected.map(({ kind, id }) => `${kind} ${id}`)).size;
+  const documents = new Set(unexpected.map(keyOf)).size;
   return {
     compared,
     /** Documents with a difference that remained and is not expected. */
@@ -81,17 +78,18 @@ async function scanAll(
   const sum = { compared: 0, expected: 0, overflow: 0 };
   for (const kind of kinds) {
     let ofKind = 0;
+    const before = candidates.size;
     for await (const pairs of source.scan(kind)) {
       ofKind += pairs.filter(({ expected, actual }) => expected?.state ?? actual?.state).length;
       for (const { pair, found } of await differingPairs(source, kind, pairs, await now())) {
         const unexpected = found.find((one) => !isExpected(one, expectations));
         if (!unexpected) sum.expected += found.length;
-        else if (sizeOf(candidates) >= recheckMax) sum.overflow += 1;
+        else if (candidates.size >= recheckMax) sum.overflow += 1;
         else addCandidate(candidates, unexpected, pair);
       }
     }
     sum.compared += ofKind;
-    report(`${kind}: ${ofKind} compared, ${candidates.get(kind)?.size ?? 0} differ in the first comparison`);
+    report(`${kind}: ${ofKind} compared, ${candidates.size - before} differ in the first comparison`);
   }
   return { ...sum, candidates };
 }
@@ -104,20 +102,24 @@ async function recheckAll(
 ): Promise<Difference[]> {
   const remaining: Difference[] = [];
   let candidates = firstCandidates;
-  for (let round = 1; round <= rounds && sizeOf(candidates) > 0; round += 1) {
-    report(
-      `differences in ${counted(sizeOf(candidates), 'document')}; comparing again once both sides have caught up`,
-    );
+  for (let round = 1; round <= rounds && candidates.size > 0; round += 1) {
+    const differing = counted(candidates.size, 'document');
+    report(`differences in ${differing}; comparing again once both sides have caught up`);
     const at = await now();
     if (!(await watermarksPassed(source, at, nowMs)))
       report(
         `a watermark has stood still for ${stallMs / 1_000} s: the remaining differences may be due to lag`,
       );
     const changed: Candidates = new Map();
-    for (const [kind, before] of candidates)
-      for (const { pair, found } of await reread(source, kind, [...before.keys()], at)) {
+    for (const [kind, some] of Map.groupBy(candidates.values(), (one) => one.kind))
+      for (const { pair, found } of await reread(
+        source,
+        kind,
+        some.map(({ id }) => id),
+        at,
+      )) {
         const [first] = found;
-        const isSame = first && before.get(first.id) === hashOf(pair);
+        const isSame = first && candidates.get(keyOf(first))?.hash === hashOf(pair);
         if (isSame || round === rounds) remaining.push(...found);
         else if (first) addCandidate(changed, first, pair);
       }
@@ -127,25 +129,19 @@ async function recheckAll(
 }
 
 /** The pairs that differ as presented. Only pairs that differ as stored cost further reads. */
-export async function differingPairs(
-  source: PairSource,
-  kind: Kind,
-  pairs: Pair[],
-  now: Date,
-): Promise<Differing[]> {
-  const compare = ({ expected, actual }: Pair) => differencesOf(kind, expected, actual, now);
+export async function differingPairs(source: PairSource, kind: Kind, pairs: Pair[], now: Date) {
+  const compare = (pair: Pair) => differencesOf(kind, pair, now);
   const unequal = pairs.filter((pair) => compare(pair).length > 0);
   const presented = unequal.length > 0 ? await source.asPresented(kind, unequal, now) : [];
   return presented.map((pair) => ({ pair, found: compare(pair) })).filter(({ found }) => found.length > 0);
 }
 
-const addCandidate = (candidates: Candidates, { kind, id }: Difference, pair: Pair) =>
-  candidates.set(kind, (candidates.get(kind) ?? new Map<string, string>()).set(id, hashOf(pair)));
+const keyOf = ({ kind, id }: Difference) => `${kind} ${id}`;
+
+const addCandidate = (candidates: Candidates, one: Difference, pair: Pair) =>
+  candidates.set(keyOf(one), { kind: one.kind, id: one.id, hash: hashOf(pair) });
 
 const hashOf = (pair: Pair): string => createHash('sha1').update(JSON.stringify(pair)).digest('base64');
-
-const sizeOf = (candidates: Candidates): number =>
-  [...candidates.values()].reduce((sum, { size }) => sum + size, 0);
 
 async function reread(source: PairSource, kind: Kind, ids: string[], now: Date): Promise<Differing[]> {
   const found: Differing[] = [];
@@ -157,11 +153,7 @@ async function reread(source: PairSource, kind: Kind, ids: string[], now: Date):
 }
 
 /** Waits until every watermark has passed an instant, or the ones that have not stand still. Resolves to whether all have. */
-async function watermarksPassed(
-  { watermarks }: PairSource,
-  instant: Date,
-  nowMs: () => number,
-): Promise<boolean> {
+async function watermarksPassed({ watermarks }: PairSource, instant: Date, nowMs: () => number) {
   let before = '';
   let movedAtMs = nowMs();
   const lagging = async () => {

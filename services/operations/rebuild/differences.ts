@@ -9,22 +9,16 @@ import {
 import { edgesOf, refOf } from '../../projector/materialize/edges.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 
-const compared = [
-  'orgId',
-  'version',
-  'state',
-  'joined',
-  'refs',
-  'byCreated',
-  'byUpdated',
-  'pending',
-] as const;
+const fields = ['orgId', 'version', 'state', 'joined', 'refs', 'byCreated', 'byUpdated', 'pending'] as const;
 
 /** The fields of a stored document that affect API responses or later events. */
-export type ComparedDocument = Pick<StoredDocument, '_id' | (typeof compared)[number]>;
+export type ComparedDocument = Pick<StoredDocument, '_id' | (typeof fields)[number]>;
+
+/** A document, and the document that it should equal. */
+export type Pair = { expected: ComparedDocument | null; actual: ComparedDocument | null };
 
 /** A MongoDB projection of a `ComparedDocument`. */
-export const comparedFields = Object.fromEntries(compared.map((name) => [name, 1]));
+export const comparedFields = Object.fromEntries(fields.map((name) => [name, 1]));
 
 /** The classes of differences. `missing`: the compared generation lacks the document. `extra`: only it has the document. */
 export const differenceClasses = [
@@ -50,21 +44,11 @@ export type Expectation = { kind: Kind | '*'; field: string };
  * order the writes of one generation. Ignores data that has expired at `now`: the API does not serve it, and each
  * generation is swept at other times.
  */
-export function differencesOf(
-  kind: Kind,
-  expected: ComparedDocument | null,
-  actual: ComparedDocument | null,
-  now: Date,
-): Difference[] {
+export function differencesOf(kind: Kind, { expected, actual }: Pair, now: Date): Difference[] {
   const [before, after] = [expected && visible(kind, expected, now), actual && visible(kind, actual, now)];
   const id = (expected ?? actual)?._id ?? '';
-  const difference = (name: DifferenceClass, field: string = name): Difference => ({
-    kind,
-    id,
-    class: name,
-    field,
-  });
-  if (!before && !after) return rejectsMore(expected, actual) ? [difference('version')] : [];
+  const difference = (of: DifferenceClass, field: string = of) => ({ kind, id, class: of, field });
+  if (!before && !after) return rejectsMore({ expected, actual }) ? [difference('version')] : [];
   if (!after) return [difference('missing')];
   // The API does not serve a pending document either. A build may keep conversations of a deleted channel as such: after
   // compaction it cannot know their retention.
@@ -88,7 +72,7 @@ export function differencesOf(
  * compaction a build may know a deletion by its Kafka tombstone alone, or not at all. Nor is version 0, which the active
  * generation has if its tombstone document had expired before the Kafka tombstone came.
  */
-const rejectsMore = (expected: ComparedDocument | null, actual: ComparedDocument | null): boolean =>
+const rejectsMore = ({ expected, actual }: Pair): boolean =>
   expected?.state === undefined &&
   actual?.state === undefined &&
   (actual?.version ?? 0) > (expected?.version || Infinity);

@@ -17,7 +17,6 @@ import { failuresOf } from '../../../shared/control/failures.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import type { OperatorDeps } from '../deps.ts';
-import type { OnStep } from './switch.ts';
 import { beginDrop, endDrop } from './transitions.ts';
 
 /** How long a standby is kept for a rollback, in hours. `--force` drops it earlier. */
@@ -42,22 +41,17 @@ type Drop = OperatorDeps & { number: number; deadline: number };
  * drop is finished by running it again. Invariant 16 in docs/internals/generations.md. A dry run makes the checks alone, and
  * waits for nothing.
  */
-export async function dropGeneration(
-  deps: OperatorDeps,
-  number: number,
-  options: DropOptions,
-  onStep: OnStep = () => undefined,
-): Promise<'dropped' | 'was-dropped' | 'dry-run'> {
-  const { control, by, now } = deps;
+export async function dropGeneration(deps: OperatorDeps, number: number, options: DropOptions) {
+  const { control, by, now, onStep } = deps;
   const { why, timeoutSeconds, dryRun } = options;
   const drop = { ...deps, number, deadline: performance.now() + (dryRun ? 0 : timeoutSeconds * 1_000) };
   const before = stateIn(await requireRegistry(control), number);
-  const begun = before === 'dropping' ? before : await beginOnceUnread(drop, options, onStep);
+  const begun = before === 'dropping' ? before : await beginOnceUnread(drop, options);
   if (dryRun) return begun === 'dropped' ? 'was-dropped' : 'dry-run';
   // Also if another operator has dropped it: a frozen projector may have written once more since.
-  await removeEverything(drop, onStep);
+  await removeEverything(drop);
   if (begun === 'dropped') return 'was-dropped';
-  await onStep('end');
+  await onStep?.('end');
   await changeRegistry(control, endDrop(number, { by, at: await now(), why }));
   return 'dropped';
 }
@@ -84,12 +78,8 @@ const stateIn = ({ generations }: GenerationRegistry, number: number) =>
   generations.find((one) => one.number === number)?.state;
 
 /** Begins the drop once no request reads the generation. Returns its state then. */
-async function beginOnceUnread(
-  drop: Drop,
-  { force = false, why, dryRun }: DropOptions,
-  onStep: OnStep,
-): Promise<Generation['state'] | undefined> {
-  const { control, by, now, number } = drop;
+async function beginOnceUnread(drop: Drop, { force = false, why, dryRun }: DropOptions) {
+  const { control, by, now, number, onStep } = drop;
   for (;;) {
     const registry = await requireRegistry(control);
     if (stateIn(registry, number) === 'dropped') return 'dropped';
@@ -98,10 +88,10 @@ async function beginOnceUnread(
     // Refuses the active generation at once, before the wait.
     beginDrop(number, cause)(registry);
     refuseEarlyDrop(checked, force, cause.at);
-    await onStep('wait for readers');
+    await onStep?.('wait for readers');
     await waitForReaders(drop, checked);
     if (dryRun) return checked.state;
-    await onStep('begin');
+    await onStep?.('begin');
     const begun = await changeRegistry(control, (read) => {
       const present = read.generations.find((one) => one.number === number);
       // If it was promoted and demoted meanwhile, requests read it again: check and wait once more.
@@ -136,20 +126,20 @@ async function waitForReaders(drop: Drop, generation: Generation): Promise<void>
   await waitWhile(drop, obstacle, 'run the drop again later, or wait longer with --timeout');
 }
 
-async function removeEverything(drop: Drop, onStep: OnStep): Promise<void> {
-  const { control, mongo, config, number } = drop;
-  await onStep('group');
+async function removeEverything(drop: Drop): Promise<void> {
+  const { control, mongo, config, number, onStep } = drop;
+  await onStep?.('group');
   await deleteGroup(drop);
-  await onStep('progress');
+  await onStep?.('progress');
   await progressOf(control).deleteMany({ generation: number });
   await topicIdsOf(control).deleteMany({ generation: number });
   await watermarksOf(control).deleteMany({ _id: number });
   await samplesOf(control).deleteMany({ generation: number });
   await failuresOf(control).deleteMany({ _id: number });
-  await onStep('dead letters');
+  await onStep?.('dead letters');
   await deadLettersOf(control).updateMany({ generations: number }, { $pull: { generations: number } });
   await deadLettersOf(control).deleteMany({ generations: { $size: 0 } });
-  await onStep('documents');
+  await onStep?.('documents');
   await generationDatabase(mongo, config.DATABASE_NAME, number).dropDatabase();
 }
 
@@ -172,11 +162,7 @@ async function deleteGroup(drop: Drop): Promise<void> {
 }
 
 /** Waits until there is no obstacle, and reports each. Refuses the drop if one remains when the time is up. */
-async function waitWhile(
-  { report, deadline }: Drop,
-  obstacle: () => Promise<string | null>,
-  advice: string,
-): Promise<void> {
+async function waitWhile({ report, deadline }: Drop, obstacle: () => Promise<string | null>, advice: string) {
   const reportChange = reportChanges(report);
   const last = await pollUntil(obstacle, (text) => text === null, {
     everyMs: 250,

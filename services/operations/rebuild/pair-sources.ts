@@ -15,8 +15,8 @@ import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { idsInState, join, readReferences } from '../../projector/materialize/join.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
-import { comparedFields, type ComparedDocument } from './differences.ts';
-import type { Pair, PairSource } from './compare.ts';
+import { comparedFields, type ComparedDocument, type Pair } from './differences.ts';
+import type { PairSource } from './compare.ts';
 
 /** Documents in one batch, so that memory stays in the tens of megabytes. */
 const batchSize = 200;
@@ -76,25 +76,18 @@ async function appliedTo(control: Db, generation: number): Promise<Date> {
 }
 
 /** Documents as the API presents them, if that depends on other documents. */
-async function presented(
-  database: Db,
-  kind: Kind,
-  found: ComparedDocument[],
-  now: Date,
-): Promise<ComparedDocument[]> {
+async function presented(database: Db, kind: Kind, found: ComparedDocument[], now: Date) {
   if (kind === 'message') return readableMessages(database, found, now);
   if (kind !== 'ticket') return found;
   return Promise.all(found.map((ticket) => withAllConversations(database, ticket)));
 }
 
+type Documents = AsyncIterable<ComparedDocument, void, void>;
+
 /** Merges two streams in the order of their ids. */
-async function* merged(
-  ofExpected: AsyncIterable<ComparedDocument>,
-  ofActual: AsyncIterable<ComparedDocument>,
-): AsyncGenerator<Pair> {
-  const left = ofExpected[Symbol.asyncIterator]() as AsyncIterator<ComparedDocument, undefined>;
-  const right = ofActual[Symbol.asyncIterator]() as AsyncIterator<ComparedDocument, undefined>;
-  const next = async (side: AsyncIterator<ComparedDocument, undefined>) => (await side.next()).value ?? null;
+async function* merged(before: Documents, after: Documents): AsyncGenerator<Pair> {
+  const [left, right] = [before[Symbol.asyncIterator](), after[Symbol.asyncIterator]()];
+  const next = (side: typeof left) => side.next().then(({ done, value }) => (done ? null : value));
   let [expected, actual] = await Promise.all([next(left), next(right)]);
   while (expected || actual) {
     const order = orderOf(expected, actual);
@@ -145,11 +138,7 @@ async function withAllConversations(database: Db, ticket: ComparedDocument): Pro
 }
 
 /** The messages that the API serves: their conversation is served, and retains them. */
-async function readableMessages(
-  database: Db,
-  messages: ComparedDocument[],
-  now: Date,
-): Promise<ComparedDocument[]> {
+async function readableMessages(database: Db, messages: ComparedDocument[], now: Date) {
   const idOf = ({ state }: ComparedDocument) =>
     (state as Partial<EntityState['message']>)?.conversationId ?? '';
   const filter = { _id: { $in: [...new Set(messages.map(idOf))] }, ...living };

@@ -24,10 +24,7 @@ type StartOptions = {
 const spaceFactor = 1.5;
 
 /** Registers a new generation and returns its number. Throws `RebuildRefused` with each problem and its remedy. */
-export async function startRebuild(
-  deps: OperatorDeps,
-  { acceptTruncated = false, why }: StartOptions,
-): Promise<number> {
+export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false, why }: StartOptions) {
   const registry = await requireRegistry(deps.control);
   const log = await deps.log.read(deps.topics);
   const { ends: offsets } = log;
@@ -72,28 +69,21 @@ function truncatedLogs(offsets: LogState['ends']): string[] {
 }
 
 /** A log that ends before the records that the active generation has applied was deleted or lost: so are its records. */
-function shortenedLogs(
-  { generation }: GenerationRegistry,
-  applied: Progress[],
-  offsets: LogState['ends'],
-): string[] {
+function shortenedLogs({ generation }: GenerationRegistry, applied: Progress[], offsets: LogState['ends']) {
   const shortened = applied.filter((one) => one.position > (offsets.get(partitionKey(one))?.end ?? Infinity));
-  return shortened
-    .slice(0, 1)
-    .map(
-      (one) =>
-        `the log of ${partitionKey(one)} ends at offset ${offsets.get(partitionKey(one))?.end}, but generation ${generation} has ` +
-        `applied offset ${one.position - 1} (such logs: ${shortened.length}): the build will lack the records that are gone; restore ` +
-        'them, or accept that with --accept-truncated',
-    );
+  const [first] = shortened;
+  if (!first) return [];
+  const key = partitionKey(first);
+  return [
+    `the log of ${key} ends at offset ${offsets.get(key)?.end}, but generation ${generation} has applied offset ` +
+      `${first.position - 1} (such logs: ${shortened.length}): the build will lack the records that are gone; restore them, ` +
+      'or accept that with --accept-truncated',
+  ];
 }
 
 type SpaceStats = { storageSize: number; indexSize?: number; fsTotalSize?: number; fsUsedSize?: number };
 
-async function missingSpace(
-  { mongo, config, report }: OperatorDeps,
-  { generation }: GenerationRegistry,
-): Promise<string[]> {
+async function missingSpace({ mongo, config, report }: OperatorDeps, { generation }: GenerationRegistry) {
   const active = generationDatabase(mongo, config.DATABASE_NAME, generation);
   const stats = (await active.command({ dbStats: 1 })) as SpaceStats;
   const needed = (stats.storageSize + (stats.indexSize ?? 0)) * spaceFactor;
@@ -108,10 +98,7 @@ async function missingSpace(
 }
 
 /** Creates and removes a collection in the database of the build. */
-async function missingRights(
-  { mongo, config }: OperatorDeps,
-  { lastNumber }: GenerationRegistry,
-): Promise<string[]> {
+async function missingRights({ mongo, config }: OperatorDeps, { lastNumber }: GenerationRegistry) {
   const database = generationDatabase(mongo, config.DATABASE_NAME, lastNumber + 1);
   try {
     await database.collection('preflight').insertOne({ at: new Date() });

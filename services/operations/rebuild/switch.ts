@@ -32,9 +32,6 @@ export type SwitchOptions = {
 /** Both generations save their positions once a second, so a dry run too has to wait for them. */
 const dryRunSecondsMax = 10;
 
-/** Called before each step of a switch or a drop; tests crash there. */
-export type OnStep = (step: string) => Promise<void> | void;
-
 /**
  * Makes a generation active, if the checks hold, and waits until every live replica serves it. An interrupted switch is
  * finished by running it again. Invariant 15 in docs/internals/generations.md.
@@ -43,31 +40,29 @@ export async function switchTo(
   deps: OperatorDeps,
   number: number,
   options: SwitchOptions,
-  onStep: OnStep = () => undefined,
 ): Promise<Switched> {
+  const { step, dryRun, timeoutSeconds } = options;
   for (;;) {
     const registry = await requireRegistry(deps.control);
-    if (registry.generation === number) {
-      const wasActive = { generation: number, outcome: 'was-active' as const, findings: [] };
-      if (options.dryRun) return { ...wasActive, waiting: [] };
-      if (options.acceptOlder) await acceptOlder(deps);
-      await onStep('wait for replicas');
-      return { ...wasActive, waiting: await replicasElsewhere(deps, number, options.timeoutSeconds) };
+    generationOf(registry, number);
+    const wasActive = registry.generation === number;
+    const findings = wasActive ? [] : await findSwitch(deps, number, options);
+    const switched = { generation: number, findings, waiting: [] };
+    if (dryRun && !wasActive) return { ...switched, outcome: 'dry-run' };
+    if (findings.some(({ isWaived }) => !isWaived)) return { ...switched, outcome: 'refused' };
+    if (wasActive && options.acceptOlder && !dryRun) await acceptOlder(deps);
+    if (!wasActive) {
+      await deps.onStep?.('carry over');
+      await carryOver(deps, registry.generation, number);
+      await deps.onStep?.('switch');
+      const why = withAccepted(options.why, findings);
+      if (!(await switchIfUnchanged(deps, registry, number, { ...options, why }))) continue;
+      deps.report(`generation ${number} is active; waiting for the API replicas`);
     }
-    const found = await findSwitch(deps, registry, number, options);
-    if (options.dryRun) return { generation: number, outcome: 'dry-run', findings: found, waiting: [] };
-    if (found.some(({ isWaived }) => !isWaived))
-      return { generation: number, outcome: 'refused', findings: found, waiting: [] };
-    await onStep('carry over');
-    await carryOver(deps, registry.generation, number);
-    await onStep('switch');
-    const why = withAccepted(options.why, found);
-    if (!(await switchIfUnchanged(deps, registry, number, { ...options, why }))) continue;
-    deps.report(`generation ${number} is active; waiting for the API replicas`);
-    await onStep('wait for replicas');
-    const waiting = await replicasElsewhere(deps, number, options.timeoutSeconds);
-    const outcome = options.step === 'promote' ? 'promoted' : 'rolled-back';
-    return { generation: number, outcome, findings: found, waiting };
+    await deps.onStep?.('wait for replicas');
+    const waiting = await replicasElsewhere(deps, number, dryRun ? 0 : timeoutSeconds);
+    const outcome = wasActive ? 'was-active' : step === 'promote' ? 'promoted' : 'rolled-back';
+    return { ...switched, outcome, waiting };
   }
 }
 
@@ -75,13 +70,8 @@ export async function switchTo(
  * The findings that prevent a switch, waived ones included. Waits while only newer data of the active generation prevents
  * it: both generations apply records all the time.
  */
-async function findSwitch(
-  deps: OperatorDeps,
-  registry: GenerationRegistry,
-  number: number,
-  { step, acceptOlder: older, dryRun, timeoutSeconds }: SwitchOptions,
-): Promise<Finding[]> {
-  generationOf(registry, number);
+async function findSwitch(deps: OperatorDeps, number: number, options: SwitchOptions): Promise<Finding[]> {
+  const { step, acceptOlder: older, dryRun, timeoutSeconds } = options;
   const before = await factsNow(deps);
   const read = async () => findings(await factsNow(deps, before), older ? ['--accept-older'] : []);
   const reportChange = reportChanges(deps.report);

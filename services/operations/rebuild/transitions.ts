@@ -30,14 +30,8 @@ export const register =
         `rebuild drop ${open.number}`,
       );
     const number = registry.lastNumber + 1;
-    const built: Generation = {
-      number,
-      projectionVersion,
-      state: 'building',
-      since: at,
-      registeredAt: at,
-      ...options,
-    };
+    const begun = { since: at, registeredAt: at };
+    const built: Generation = { number, projectionVersion, state: 'building', ...begun, ...options };
     return withTransition(
       { ...registry, lastNumber: number, generations: [...registry.generations, built] },
       { generation: number, from: null, to: 'building', at, by, why },
@@ -90,10 +84,6 @@ export const storeReport =
   (registry) => {
     const current = generationOf(registry, number);
     const { state } = current;
-    return withTransition(withGeneration(registry, { ...current, report }), {
-      generation: number,
-      from: state,
-      to: state,
-      ...cause,
-    });
+    const transition = { generation: number, from: state, to: state, ...cause };
+    return withTransition(withGeneration(registry, { ...current, report }), transition);
   };

@@ -154,12 +154,8 @@ export const unpinned = (active: number, { projector }: Commands) => ({
 export const staleAfterSeconds = 30;
 
 /** How to replace a generation that must not be trusted, or cannot continue. */
-function replacement(
-  { registry }: Facts,
-  { generation: { number, state } }: GenerationFacts,
-  { cli }: Commands,
-): string {
-  if (state !== 'active') return `${cli} rebuild drop ${number}`;
+function replacement({ registry }: Facts, { generation }: GenerationFacts, { cli }: Commands): string {
+  if (generation.state !== 'active') return `${cli} rebuild drop ${generation.number}`;
   const build = registry?.generations.find(isBuild);
   return build ? `${cli} rebuild await ${build.number}` : `${cli} rebuild start`;
 }
@@ -184,11 +180,8 @@ function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Jud
   const isStopped = savedAt !== null && isSilent(savedAt, facts.now);
   if (failure && isLastFailure(failure, savedAt) && (failure.isFinal || isStopped)) {
     const { at, reason, isFinal } = failure;
-    return {
-      text: `its projectors ended at ${at.toISOString()}: ${reason}`,
-      remedy: isFinal ? replace : restart,
-      isFinal,
-    };
+    const text = `its projectors ended at ${at.toISOString()}: ${reason}`;
+    return { text, remedy: isFinal ? replace : restart, isFinal };
   }
   if (isStopped) return whySilent(facts, own, savedAt, restart);
   return savedAt ? null : { text: 'no projector has run on it yet', remedy: restart };
