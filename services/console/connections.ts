@@ -1,5 +1,6 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
+import { isKafkaError } from '../../shared/kafka/transient-errors.ts';
 
 type Clients = { admin: Admin; log: LogClient };
 
@@ -46,8 +47,6 @@ export function reconnectingKafka(kafka: Kafka, createLog = createLogClient) {
     },
   };
 }
-
-const isKafkaError = (error: unknown): boolean => error instanceof Error && error.name.startsWith('KafkaJS');
 
 const disconnect = async ({ admin, log }: Clients): Promise<void> => {
   await Promise.allSettled([admin.disconnect(), log.disconnect()]);

@@ -20,7 +20,6 @@ export type Page = {
 /** The complete HTML of a page. Without JavaScript the browser loads it again every ten seconds. */
 export async function renderPage(pages: Page[], page: Page, query: URLSearchParams): Promise<string> {
   const { fresh, ...regions } = (await page.regions?.(query)) ?? {};
-  const isLive = fresh !== undefined;
   return pageDocument({
     title: page.title,
     site: 'Read model console',
@@ -28,49 +27,35 @@ export async function renderPage(pages: Page[], page: Page, query: URLSearchPara
     stylesheets: ['/assets/pico.css', '/assets/uplot.css', '/assets/site.css', '/assets/console.css'],
     navigation: {
       label: 'Console',
-      links: pages.map(({ path, title }) => ({
-        href: path,
-        name: title,
-        current: path === page.path ? 'page' : null,
-      })),
+      links: pages.map((one) => ({ href: one.path, name: one.title, current: one === page ? 'page' : null })),
     },
     head: html`<script src="/assets/console.mjs" type="module"></script>
-      ${isLive ? html`<noscript><meta http-equiv="refresh" content="10" /></noscript>` : html``}`,
+      ${fresh ? html`<noscript><meta http-equiv="refresh" content="10" /></noscript>` : ''}`,
     body: html`<h1>${page.title}</h1>
-      ${isLive ? html`<p id="lost" class="finding bad" role="alert" hidden></p>` : html``}
-      ${fresh ? region('fresh', fresh) : html``} ${(await page.fixed?.(query)) ?? html``}
+      ${fresh ? html`<p id="lost" class="finding bad" role="alert" hidden></p>` : ''}
+      ${fresh ? region('fresh', fresh) : ''} ${(await page.fixed?.(query)) ?? ''}
       ${Object.entries(regions).map(([id, content]) => region(id, content))}`,
     footer: html`The console changes nothing. To change something, run the commands that it shows.`,
   });
 }
 
 const region = (id: string, content: Html): Html =>
-  html`<div id="${id}" data-live ${role(id)}>${content}</div>`;
+  // A screen reader reads a changed verdict aloud. The other regions change too often for that.
+  html`<div id="${id}" data-live ${id === 'verdict' ? html`role="status"` : ''}>${content}</div>`;
 
-/** A screen reader reads a changed verdict aloud. The other regions change too often for that. */
-const role = (id: string): Html => (id === 'verdict' ? html` role="status"` : html``);
-
-/** When the shown data was read, and why there is no newer data. `readings` are those that the page shows. */
-export function freshness(...readings: Known<unknown>[]): Html {
-  const times = readings.flatMap(({ at }) => (at ? [at.getTime()] : []));
-  const problems = [...new Set(readings.flatMap(({ problem }) => problem ?? []))];
-  return html`${problems.map((problem) => html`<p class="finding bad">No newer data: ${problem}</p>`)}
-    <p class="muted">
-      ${times.length > 0 ? html`Read ${ago(new Date(Math.min(...times)))}.` : 'Nothing was read yet.'}
-    </p>`;
-}
+/** When the shown data was read, and why there is no newer data. */
+export const freshness = ({ at, problem }: Omit<Known<unknown>, 'value'>): Html =>
+  html`${problem === null ? '' : html`<p class="finding bad">No newer data: ${problem}</p>`}
+    <p class="muted">${at ? html`Read ${ago(at)}.` : 'Nothing was read yet.'}</p>`;
 
 /** Data that is older than this, in seconds, says nothing of the present. */
 const staleAfterSeconds = 15;
 
-/** Says since when nothing is known, if one of the readings fails and is old; null if they show the present. */
-export function staleness(...readings: Known<unknown>[]): Html | null {
-  const [oldest] = readings
-    .flatMap(({ at, problem }) => (problem && at ? [at] : []))
-    .filter((at) => Date.now() - at.getTime() > staleAfterSeconds * 1_000)
-    .toSorted((a, b) => a.getTime() - b.getTime());
-  return oldest ? html`<p class="verdict bad">Unknown: the last data was read ${ago(oldest)}.</p>` : null;
-}
+/** Says since when nothing is known, if a reading fails and is old; null if it shows the present. */
+export const staleness = ({ at, problem }: Known<unknown>): Html | null =>
+  problem !== null && at && secondsSince(at, new Date()) > staleAfterSeconds
+    ? html`<p class="verdict bad">Unknown: the last data was read ${ago(at)}.</p>`
+    : null;
 
 /** A text with ids of records, which may break after their separators. */
 export const breakable = (text: string): Html =>

@@ -18,17 +18,15 @@ const deadlineMs = 3_000;
 /** A slow read is repeated less often: reads take at most this part of the time. */
 const busyPart = 1 / 5;
 
+type ReadingOptions = { everyMs: number; waitMs?: number; nowMs?: () => number };
+
 /**
  * Reads a value for all pages and clients: again when it is older than `everyMs`, and never twice at once. `read`
  * receives the value before and its time, for rates.
  */
 export function createReading<T>(
   read: (before: { value: T; at: Date } | null) => Promise<T>,
-  {
-    everyMs,
-    waitMs = deadlineMs,
-    nowMs = () => performance.now(),
-  }: { everyMs: number; waitMs?: number; nowMs?: () => number },
+  { everyMs, waitMs = deadlineMs, nowMs = () => performance.now() }: ReadingOptions,
 ): Reading<T> {
   let known: Known<T> = { value: null, at: null, problem: null };
   let reading: Promise<void> | null = null;
@@ -38,11 +36,8 @@ export function createReading<T>(
     const startMs = nowMs();
     const { value, at } = known;
     try {
-      known = {
-        value: await read(value !== null && at ? { value, at } : null),
-        at: new Date(),
-        problem: null,
-      };
+      const next = await read(value !== null && at ? { value, at } : null);
+      known = { value: next, at: new Date(), problem: null };
       nextMs = nowMs() + Math.max(everyMs, (nowMs() - startMs) / busyPart);
     } catch (error) {
       known = { ...known, problem: problemText(error) };
@@ -69,7 +64,7 @@ export function createReading<T>(
 /** A reading for each query. The least recently used ones of more than 20 are dropped. */
 export function createReadings<Query, T>(
   read: (query: Query) => Promise<T>,
-  options: { everyMs: number },
+  options: ReadingOptions,
 ): { get: (query: Query) => Promise<Known<T>>; end: () => Promise<void> } {
   const readings = new LRUCache<string, Reading<T>>({ max: 20 });
   return {

@@ -32,11 +32,8 @@ export const deadLettersPage = (sources: Sources): Page => ({
   },
   regions: async (query): Promise<Record<string, Html>> => {
     if (query.get('id')) return {};
-    const wanted = {
-      topic: text(query, 'topic'),
-      reason: text(query, 'reason'),
-      after: text(query, 'after') ?? '',
-    };
+    const given = (name: string) => text(query, name);
+    const wanted = { topic: given('topic'), reason: given('reason'), after: given('after') ?? '' };
     const found = await sources.deadLetters.get(wanted);
     return {
       groups: found.value
