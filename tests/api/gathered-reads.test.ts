@@ -1,3 +1,4 @@
+import { ReadConcern } from 'mongodb';
 import { readThread } from '../../services/api/resources/conversations/thread.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import * as build from './builders.ts';
@@ -78,7 +79,9 @@ it('documents that are too large for one reply together are all found', async ()
 });
 
 it('reads have the read concern of the connection string', async () => {
-  const database = generationDatabase(api.client, api.store.name, 1, { readConcern: { level: 'majority' } });
+  const database = generationDatabase(api.client, api.store.name, 1, {
+    readConcern: new ReadConcern('majority'),
+  });
   await openReader({ orgId: 'org_a', keyId: 'key_1' }, { ...snapshot, database }).findThread('conv_1');
   expect(finds('messages')).toMatchObject([{ readConcern: { level: 'majority' } }]);
 });
