@@ -7,7 +7,6 @@ import { checkExitCode, renderStatus } from './status.ts';
 const partition = (lag: number | null, lagSeconds: number) => ({
   ...partitionFacts,
   topic: 'support.tags',
-  partition: 1,
   position: 7,
   end: 9,
   lag,
@@ -43,44 +42,33 @@ it('has exit code 1 with --check if anything needs attention', () => {
 it('begins with all that is bad, and with the served generation', () => {
   const recreated = own(2, 'active', { recreated: ['a'] });
   const text = renderStatus(report(facts([own(1, 'standby'), recreated], { deadLetters: 7 })), counts);
-  expect(text.match(/^ {2}(bad +\S+ \d: a:|attention)|^generation \d/gm)).toEqual([
+  expect(text.match(/^ {2}(bad +\S+ \d: a:|attention|next)|^generation \d {2}[\w ()]+/gm)).toEqual([
     '  bad        generation 2: a:',
     '  attention',
-    'generation 2',
-    'generation 1',
+    'generation 2  stopped (active)',
+    'generation 1  standby',
+    '  next',
   ]);
 });
 
-it('lists the five partitions that lag most', () => {
-  const partitions = [31, 32, 33, 34, 35, 36].map((lagSeconds, number) => ({
+it('lists the five partitions that lag most, one without a leader included, and all of them on request', () => {
+  const lags = [32, 33, 34, 35, 36, 3].map((lagSeconds, number) => ({
     ...partition(2, lagSeconds),
     partition: number,
   }));
+  const partitions = [...lags, { ...partition(null, 40), partition: 6, cause: 'unreadable' as const }];
   const text = renderStatus(status(partitions), counts);
-  expect(text.match(/tags\/\d/g)).toEqual(['tags/5', 'tags/4', 'tags/3', 'tags/2', 'tags/1']);
+  expect(text.match(/tags\/\d/g)).toEqual(['tags/6', 'tags/4', 'tags/3', 'tags/2', 'tags/1']);
+  expect(text).toMatch(/^support.tags\/6 +7 +9 +unknown +0 +40 s +a log cannot be read/m);
+  expect(text).toMatch(/^support.tags\/4 +7 +9 +2 +0 +36 s +stands still$/m);
   expect(text).toContain('… and 1 further partition that lags: --partitions');
+  expect(renderStatus(status(partitions), counts, true)).toMatch(
+    /^support.tags\/5 +7 +9 +2 +0 +3 s +follows$/m,
+  );
 });
 
 it('says which figures are incomplete', () => {
   const pending = { conversations: 10_000, tickets: null };
   const text = renderStatus(status(), { ...counts, pending });
   expect(text).toMatch(/^pending {2}10,?000 conversations or more, tickets not counted in time$/m);
-});
-
-it('lists the partitions that lag, and all of them on request', () => {
-  const lagging = partition(2, 40);
-  const follows = { ...partition(2, 3), partition: 2 };
-  const text = renderStatus(status([lagging, follows]), counts);
-  expect(text).toMatch(/^support.tags\/1 +7 +9 +2 +0 +40 s +stands still$/m);
-  expect(text).not.toContain('support.tags/2');
-  expect(renderStatus(status([lagging, follows]), counts, true)).toMatch(
-    /^support.tags\/2 +7 +9 +2 +0 +3 s +follows$/m,
-  );
-});
-
-it('says that the lag of a partition without a leader is unknown', () => {
-  const partitions = [{ ...partition(null, 40), cause: 'unreadable' as const }];
-  expect(renderStatus(status(partitions), counts)).toMatch(
-    /^support.tags\/1 +7 +9 +unknown +0 +40 s +a log cannot be read/m,
-  );
 });

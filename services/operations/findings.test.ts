@@ -19,8 +19,14 @@ const well = 'All is well.';
 const attention = 'The data is current, but one finding needs attention.';
 const silent = { savedAt: before(31) };
 const kafka = (changes: Partial<Facts['kafka']>) => ({ kafka: { ...facts([]).kafka, ...changes } });
+/** One topic keeps tombstones for this long, and another one for longer. */
 const keptFor = (hours: number, cleanupPolicy: string | null = 'compact') =>
-  kafka({ settings: [{ topic: 'tags', cleanupPolicy, deleteRetentionMs: hours * 3_600_000 }] });
+  kafka({
+    settings: [
+      { topic: 'users', cleanupPolicy: 'compact', deleteRetentionMs: 9_000 * 3_600_000 },
+      { topic: 'tags', cleanupPolicy, deleteRetentionMs: hours * 3_600_000 },
+    ],
+  });
 const away = kafka({ problem: 'no' });
 const unreadable = kafka({ settingsProblem: 'no' });
 const misnamed = kafka({ missing: ['tags'], otherPrefixes: ['s.'] });
@@ -88,16 +94,26 @@ test.each<[string, Facts, string[], string]>([
   expect(said.sentence.startsWith(sentence)).toBe(true);
 });
 
-test('a number that was counted to its limit says so, and the first partition without a leader is named', () => {
+test('a number that was counted to its limit says so, and the partition to look at is named', () => {
   const texts = (more: Partial<Facts>) => findings(alone({}, more)).map(({ text }) => text);
   expect(texts({ deadLetters: 9_999 })).toEqual(['dead letters: 9,999']);
   expect(texts({ deadLetters: 10_000 })).toEqual(['dead letters: 10,000 or more']);
   const [rejects] = findings(beside(ready({ ...reject, rejectCount: 10_000 })));
   expect(rejects?.text).toContain('it has 10,000 dead letters or more that the active generation does not');
-  const log = { partitions: ['t/1', 't/0'], ends: new Map(), topicIds: new Map(), unreachable: [] };
+  const unreachable = [{ broker: '7', error: new Error('connect ECONNREFUSED') }];
+  const log = { partitions: ['t/1', 't/0'], ends: new Map(), topicIds: new Map(), unreachable };
   expect(texts(kafka({ log }))).toEqual([
     't/0: its log cannot be read, because no leader answers, or it reports an error (2 partitions have none)',
+    'broker 7 does not answer: connect ECONNREFUSED',
   ]);
+  // and a lag names the partition that holds it, and its cause
+  const slow = { ...partitionFacts, lag: 0, lagSeconds: 65, cause: 'unassigned' as const };
+  const [lags] = findings(
+    alone({ lagSeconds: 60, partitions: [{ ...slow, topic: 'a', lagSeconds: 64 }, slow] }),
+  );
+  expect(lags?.text).toBe(
+    'it lags by 60 s, held by tags/0: 0 records to apply, no projector applies a partition',
+  );
 });
 
 const promote = ['promote'];
@@ -204,7 +220,6 @@ test('the next step of a generation is the remedy of its first finding', () => {
     const [one] = given.generations.filter(({ generation }) => generation.number === number);
     return one && findingsOf(findings(given), one)[0]?.remedy;
   };
-  const names = (given: Facts) => judged(given).names;
   const dead = { failure: { ...failure, _id: 2 } };
   expect(remedy(facts([active, ready()]), 2)).toBe('npx support-cli rebuild promote 2');
   expect(remedy(facts([active, own(2, 'ready')]), 2)).toBe('npx support-cli rebuild compare 2');
@@ -219,7 +234,8 @@ test('the next step of a generation is the remedy of its first finding', () => {
   expect(remedy(beside(own(2, 'standby', { ...dead, laggingPartitions, watermark: before(60) })), 2)).toBe(
     'npx support-cli rebuild drop 2',
   );
-  expect(names(beside(own(2, 'standby', { ...dead, laggingPartitions })))).toEqual(['projectors attention']);
+  const over = judged(beside(own(2, 'standby', { ...dead, laggingPartitions })));
+  expect(over.names).toEqual(['projectors attention']);
   // A build in progress replaces an active generation that cannot continue: another start would be refused.
   expect(remedy(facts([own(1, 'active', { failure }), ready()]), 1)).toBe('npx support-cli rebuild await 2');
 });

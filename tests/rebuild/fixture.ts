@@ -1,12 +1,11 @@
-import { cliConfig } from '../../services/cli/config.ts';
 import type { Json } from '../../services/cli/output.ts';
 import type { OperatorVerb } from '../../services/cli/operate.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { switchTo, type Switched } from '../../services/operations/rebuild/switch.ts';
 import { factsNow } from '../../services/operations/facts.ts';
+import { report as comparison } from '../../services/operations/facts-for-tests.ts';
 import { report } from '../../services/operations/report.ts';
-import { renderReport } from '../../services/cli/render-report.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
@@ -39,14 +38,8 @@ export const generation = (
 
 /** A comparison that a promotion accepts, with changes. */
 export const comparisonReport = (changes: Partial<ComparisonReport> = {}): ComparisonReport => ({
+  ...comparison,
   at: secondsBefore(60),
-  against: 1,
-  compared: 3,
-  differing: 0,
-  differences: 0,
-  expected: 0,
-  lows: [],
-  expectations: [],
   by: 'bob@host',
   versions: { generation: projectionVersion, against: projectionVersion },
   ...changes,
@@ -72,9 +65,7 @@ export async function openRebuild() {
   const { control, admin, kafka, mongo, name, topics } = environment;
   const log = createLogClient(kafka);
   await log.connect();
-  const read = cliConfig(environment.environment);
-  if ('errors' in read) throw new Error(read.errors.join('\n'));
-  const { config } = read;
+  const config = { ...environment.config, REBUILD_DAYS_MAX: 3, DEPLOYMENT: 'source' as const };
   const deps = (changes: Partial<OperatorDeps> = {}): OperatorDeps => ({
     admin,
     log,
@@ -131,10 +122,7 @@ export async function openRebuild() {
     },
     switchOnce,
     /** The output of `rebuild status`, without its rates. */
-    status: async (changes: Partial<OperatorDeps> = {}) => {
-      const found = report(await factsNow(deps(changes)));
-      return { ...found, printed: renderReport(found) };
-    },
+    status: async (changes: Partial<OperatorDeps> = {}) => report(await factsNow(deps(changes))),
     databaseOf,
     /** Creates a topic with these settings beside safe ones. Returns it as dependencies that know this topic alone. */
     topicWith: async (changes: Record<string, string>) => {

@@ -1,4 +1,5 @@
 import { commandsIn } from '../../operations/deployment.ts';
+import { facts } from '../../operations/facts-for-tests.ts';
 import type { Finding } from '../../operations/findings.ts';
 import { renderStarted, renderSwitched } from './render.ts';
 
@@ -14,27 +15,12 @@ it('names the next commands of the deployment after the start of a rebuild', () 
 });
 
 describe('the outcome of a promotion', () => {
-  it('is that the generation is served, once every replica serves it', () => {
-    expect(renderSwitched(switched)).toBe('generation 2 is served\n');
-    expect(renderSwitched({ ...switched, outcome: 'was-active' })).toBe('generation 2 is served\n');
-  });
-
-  it('names the replicas that do not serve it yet', () => {
-    const replica = {
-      _id: 'a',
-      host: 'api-1',
-      pid: 41,
-      release: '1.4.0',
-      generation: 1,
-      versions: [2],
-      inProgress: [],
-      at: new Date(0),
-    };
-    const text = renderSwitched({ ...switched, waiting: [replica] });
+  it('is that the generation is served, or names the replicas that do not serve it yet', () => {
+    for (const outcome of ['promoted', 'was-active'] as const)
+      expect(renderSwitched({ ...switched, outcome })).toBe('generation 2 is served\n');
+    const text = renderSwitched({ ...switched, waiting: facts([]).replicas });
     expect(text).toContain('generation 2 is active; some replicas do not serve it yet\n');
-    expect(text).toContain(
-      'the API replica on api-1, process 41, release 1.4.0, still serves generation 1: ',
-    );
+    expect(text).toContain('the API replica on h, process 1, release 1, still serves generation 1: ');
   });
 
   it('tells a finding that the operator waived from one that prevents it', () => {
