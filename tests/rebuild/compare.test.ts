@@ -1,3 +1,4 @@
+import type { Document as Stored } from 'mongodb';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { withFreshJoins } from '../../services/operations/rebuild/pair-sources.ts';
 import type { Expectation } from '../../services/operations/rebuild/differences.ts';
@@ -6,7 +7,9 @@ import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import type { HoldCause } from '../../shared/control/hold-causes.ts';
 import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
+import type { ConversationDocument } from '../../shared/documents/conversation.ts';
 import type { Kind } from '../../shared/documents/document.ts';
+import { embeddedConversation } from '../../shared/documents/visibility.ts';
 import { openDatabases } from '../support/databases.ts';
 import { engineDeps } from '../support/engine.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -77,6 +80,72 @@ describe('two generations of one log', () => {
       { kind: 'tag', id: 'tag_2', class: 'extra', field: 'extra' },
     ]);
     await collection('tag').deleteOne({ _id: 'tag_2' });
+  });
+
+  test('do not differ by messages that the API does not serve, however many there are', async () => {
+    const before = await collection('message').findOne({ _id: 'msg_old' });
+    const orphans = ['msg_a', 'msg_b', 'msg_c'].map((_id) => ({
+      ...(before as Stored),
+      _id,
+      state: { ...(before?.state as object), id: _id, conversationId: 'conv_gone' },
+    }));
+    await collection('message').insertMany(orphans);
+    expect(await builds.compare({ recheckMax: 2 })).toMatchObject({ differences: 0, isCutShort: false });
+    await collection('message').deleteMany({ _id: { $in: orphans.map(({ _id }) => _id) } });
+  });
+
+  test('are equal despite a missing tombstone document, but not despite one that rejects later events', async () => {
+    const tombstone = { _id: 'tag_gone', orgId: 'org_1', version: 3, revision: 1, position: null };
+    await collection('tag', 1).insertOne(tombstone);
+    expect(await builds.compare()).toMatchObject({ differences: 0, compared: history.length });
+    await collection('tag').insertOne({ ...tombstone, version: 99 });
+    expect((await builds.compare()).counts).toEqual({ version: 1 });
+    for (const number of [1, 2]) await collection('tag', number).deleteOne({ _id: 'tag_gone' });
+  });
+
+  test('are compared completely, however many batches there are', async () => {
+    const before = await collection('tag').findOne({ _id: 'tag_1' });
+    const many = Array.from({ length: 450 }, (_, index) => ({ ...(before as Stored), _id: `many_${index}` }));
+    for (const number of [1, 2]) await collection('tag', number).insertMany(many);
+    await collection('tag').updateOne({ _id: 'many_0' }, { $set: { 'state.name': 'other' } });
+    expect(await builds.compare()).toMatchObject({ differing: 1, compared: history.length + 450 });
+    for (const number of [1, 2]) await collection('tag', number).deleteMany({ _id: /^many_/ });
+  });
+
+  test('do not differ by conversations that one generation has purged', async () => {
+    // given four conversations, the first of which has expired, and tickets that do not embed the last ones
+    const conversation = await collection('conversation').findOne({ _id: 'conv_1' });
+    const ticket = await collection('ticket').findOne({ _id: 'ti_1' });
+    if (!conversation || !ticket) throw new Error('the documents are missing');
+    const { state, joined } = conversation as Stored & ConversationDocument;
+    const all = [0, 1, 2, 3].map((index) => {
+      const id = `conv_of_${index}`;
+      const expired = index === 0 && { updatedAt: new Date('2020-01-01T00:00:00Z') };
+      return {
+        ...conversation,
+        _id: id,
+        byCreated: `2026-01-01T00:00:00.000Z${id}`,
+        state: { ...state, ...expired, id, ticketId: 'ti_1' },
+        joined: { ...joined, channel: { ...joined.channel, dataRetentionDays: expired ? 1 : null } },
+      };
+    });
+    const embed = (number: number, some: typeof all) => {
+      const conversations = some.flatMap((one) => embeddedConversation(one.state, one.joined.channel));
+      const embedded = { 'joined.conversations': conversations, 'joined.moreAfter': some.at(-1)?.byCreated };
+      return collection('ticket', number).updateOne({ _id: 'ti_1' }, { $set: embedded });
+    };
+    await collection('conversation', 1).insertMany(all);
+    await collection('conversation', 2).insertMany(all.slice(1));
+    await embed(1, all.slice(0, 2));
+    await embed(2, all.slice(1));
+    expect((await builds.compare()).samples).toEqual([]);
+    // and differ if one generation serves fewer of them
+    await embed(2, all.slice(2));
+    expect((await builds.compare()).samples).toMatchObject([{ id: 'ti_1', field: 'joined.conversations' }]);
+    for (const number of [1, 2]) {
+      await collection('conversation', number).deleteMany({ _id: /^conv_of_/ });
+      await collection('ticket', number).replaceOne({ _id: 'ti_1' }, ticket);
+    }
   });
 
   test('do not differ by expired data that one of them has purged', async () => {
