@@ -1,0 +1,145 @@
+import type { OnStep } from '../../services/operations/deps.ts';
+import { groupIdOf, RebuildRefused } from '../../shared/control/generations.ts';
+import { activeAndReady, useRebuild, present } from './fixture.ts';
+import { activeAndStandby, later, nothing, operatorsOf, standbyAndActive, stepsOf } from './operators.ts';
+
+const rebuild = useRebuild();
+const on = operatorsOf(rebuild);
+
+describe('a repeated command finishes after a crash before any step of', () => {
+  test.each([
+    ['a promotion', 'promote', activeAndReady, { 1: 'standby', 2: 'active' }, 3],
+    ['a rollback', 'rollBack', standbyAndActive, { 1: 'active', 2: 'standby' }, 3],
+    ['a drop', 'drop', activeAndStandby, { 1: 'active', 2: 'dropped' }, 7],
+  ] as const)('%s', async (_, verb, before, states, count) => {
+    const run = on[verb];
+    await on.given(before());
+    const steps = await stepsOf(run);
+    expect(steps).toHaveLength(count);
+    for (const crashed of steps) {
+      await on.given(before());
+      const crash = run((step) => {
+        if (step === crashed) throw new Error(`crashed before ${step}`);
+      });
+      await expect(crash).rejects.toThrow(`crashed before ${crashed}`);
+      await on.expectLivable();
+      await run(undefined, later);
+      expect(await rebuild.states()).toEqual(states);
+      await on.expectLivable();
+    }
+  });
+
+  test('a drop removes everything of its generation, and nothing of the other', async () => {
+    await on.given(activeAndStandby());
+    const groups = [1, 2].map((number) => groupIdOf(rebuild.config, number));
+    const [topic = ''] = rebuild.topics;
+    for (const groupId of groups)
+      await rebuild.admin.setOffsets({ groupId, topic, partitions: [{ partition: 0, offset: '0' }] });
+    expect(await on.drop()).toBe('dropped');
+    const left = (await rebuild.admin.listGroups()).groups.map(({ groupId }) => groupId);
+    expect(groups.filter((groupId) => left.includes(groupId))).toEqual([groups[0]]);
+    expect([await on.remains(1), await on.remains(2)]).toEqual([on.everythingOf(), nothing]);
+    expect(await on.deadLetterIds()).toEqual(['of 1: 1', 'of both: 1']);
+    expect(await on.historyOf()).toEqual(['2 dropping by ann', '2 dropped by ann']);
+  });
+});
+
+/** Runs a second operator to its end while the first one waits before a step. */
+async function interleaved(
+  step: string,
+  first: (onStep: OnStep) => Promise<string>,
+  second: () => Promise<string>,
+): Promise<string[]> {
+  const outcome = (running: Promise<string>) =>
+    running.catch((error: unknown) => {
+      if (error instanceof RebuildRefused) return 'refused';
+      throw error;
+    });
+  const others: Promise<string>[] = [];
+  const one = await outcome(
+    first(async (at) => {
+      if (at === step && others.length === 0) others.push(outcome(second()));
+      await others[0];
+    }),
+  );
+  return [one, (await others[0]) ?? `${step} was not reached`];
+}
+
+describe('two operators at once leave one active generation and a true history:', () => {
+  const second = {
+    promote: () => on.promote(undefined, later, 'bob@host'),
+    drop: () => on.drop(undefined, later, 'bob@host'),
+    compare: () => on.compare(),
+  };
+
+  /** The outcomes and the history if the second operator comes before the switch, or after it. */
+  const expected = {
+    promote: {
+      before: 'was-active, promoted; 1 standby by bob, 2 active by bob',
+      after: 'promoted, was-active; 1 standby by ann, 2 active by ann',
+    },
+    drop: {
+      before: 'refused, dropped; 2 dropping by bob, 2 dropped by bob',
+      after: 'promoted, refused; 1 standby by ann, 2 active by ann',
+    },
+    // After another change the promotion makes its checks again.
+    compare: {
+      before: 'promoted, compared; 2 ready by bob, 1 standby by ann, 2 active by ann',
+      after: 'promoted, compared; 1 standby by ann, 2 active by ann, 2 active by bob',
+    },
+  };
+
+  test.each(['promote', 'drop', 'compare'] as const)(
+    '%s, while a promotion is before a step',
+    async (verb) => {
+      for (const step of ['carry over', 'switch', 'wait for replicas']) {
+        await on.given(activeAndReady());
+        const outcomes = await interleaved(step, on.promote, second[verb]);
+        const found = [outcomes, await on.historyOf()].map((texts) => texts.join(', ')).join('; ');
+        const { before, after } = expected[verb];
+        expect([step, found]).toEqual([step, step === 'wait for replicas' ? after : before]);
+        await on.expectLivable();
+      }
+    },
+  );
+
+  test('a drop, and another drop or a promotion, at each step', async () => {
+    await on.given(activeAndReady());
+    for (const step of await stepsOf(on.drop)) {
+      await on.given(activeAndReady());
+      const drops = await interleaved(step, on.drop, second.drop);
+      const isBegun = step !== 'wait for readers' && step !== 'begin';
+      expect([step, ...drops]).toEqual([step, isBegun ? 'dropped' : 'was-dropped', 'dropped']);
+      expect([await on.remains(1), await on.remains(2)]).toEqual([on.everythingOf(), nothing]);
+      const by = isBegun ? 'ann' : 'bob';
+      expect(await on.historyOf()).toEqual([`2 dropping by ${by}`, '2 dropped by bob']);
+      // and a promotion succeeds only before the drop begins
+      await on.given(activeAndReady());
+      const outcomes = await interleaved(step, on.drop, second.promote);
+      expect([step, ...outcomes]).toEqual([
+        step,
+        ...(isBegun ? ['dropped', 'refused'] : ['refused', 'promoted']),
+      ]);
+      await on.expectLivable();
+    }
+  });
+
+  test('a drop of a standby that was active again since the drop read the registry', async () => {
+    for (const force of [false, true]) {
+      await on.given(activeAndStandby());
+      const servedAgain = async () => {
+        await on.switching(2, 'rollback')(undefined, present, 'bob@host');
+        return on.rollBack(undefined, present, 'bob@host');
+      };
+      // Without --force it is a young standby. With it, requests from before the rollback may still read it.
+      const outcomes = await interleaved(
+        'begin',
+        (onStep) => on.drop(onStep, present, 'ann@host', force),
+        servedAgain,
+      );
+      expect(outcomes).toEqual(['refused', 'rolled-back']);
+      expect(await on.remains(2)).toEqual(on.everythingOf());
+      await on.expectLivable();
+    }
+  });
+});
