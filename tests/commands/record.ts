@@ -2,10 +2,11 @@ import { MongoClient, type CommandStartedEvent } from 'mongodb';
 import { kinds } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
-import { isOfDriver, shapesOf, type Part, type Shape } from './shape.ts';
+import { isOfDriver, shapesOf, type Part } from './shape.ts';
 
 /** A shape that the services send, and the collections to which they send it. */
-export type Recorded = Shape & {
+export type Recorded = {
+  text: string;
   targets: Set<string>;
   /** The first example, and its database. */
   example: { database: string; command: Part };
@@ -35,11 +36,11 @@ export function recordCommands() {
     if (isOfDriver(commandName)) return;
     const named = (command as Record<string, unknown>)[commandName];
     const collection = typeof named === 'string' ? named : '';
-    for (const { alone, ...shape } of shapesOf(commandName, command)) {
-      const target = targetOf(collection, shape.text);
-      const key = `${entityCollections.has(target) ? 'an entity' : target} ${shape.text}`;
+    for (const { text, alone } of shapesOf(commandName, command)) {
+      const target = targetOf(collection, text);
+      const key = `${entityCollections.has(target) ? 'an entity' : target} ${text}`;
       const example = { database, command: alone };
-      const found = recorded.get(key) ?? { ...shape, targets: new Set(), example, indexes: null };
+      const found = recorded.get(key) ?? { text, targets: new Set(), example, indexes: null };
       found.targets.add(target);
       recorded.set(key, found);
     }
