@@ -105,8 +105,7 @@ describe('a message whose conversation is missing', () => {
 
   test('is not deleted with a conversation of another organization', async () => {
     // given messages of two organizations that name one conversation, which belongs to the first
-    const other = eventsOf('a').message(1);
-    await model.apply([channel(), conversation(0), message(0), { ...other, orgId: 'org_2' }], day(10));
+    await model.apply([channel(), conversation(0), message(0), { ...message(1), orgId: 'org_2' }], day(10));
     // when the conversation expires with the message of its organization
     expect(await model.sweepAsOf(day(31))).toEqual({ conversations: 1, messages: 1 });
     // then the other message stays until it has waited 30 days

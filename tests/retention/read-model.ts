@@ -54,19 +54,18 @@ async function answersAt(database: Db, name: string, now: Date) {
     { database, generation: 1, readAfter: null },
   );
   const found = await findConversation(store, { id: `conv_${name}`, now });
-  const messages: unknown[] = [];
-  if (found)
-    for await (const batch of readThread(
-      store,
-      threadOf({ orgId: 'org_1', conversationId: found.state.id }, found.joined.channel, now),
-    ))
-      messages.push(...batch.map(({ state }) => state));
+  const thread =
+    found && threadOf({ orgId: 'org_1', conversationId: found.state.id }, found.joined.channel, now);
+  const messages = thread ? await Array.fromAsync(readThread(store, thread)) : [];
   const ticket = await findById<TicketDocument>(store, 'ticket', `ti_${name}`);
-  const ofTicket: string[] = [];
-  if (ticket)
-    for await (const batch of visibleConversations(ticket, readRemaining(store, 'org_1', ticket), now))
-      ofTicket.push(...batch.map(({ id }) => id));
-  return { conversation: found?.state ?? null, messages, ofTicket };
+  const ofTicket = ticket
+    ? await Array.fromAsync(visibleConversations(ticket, readRemaining(store, 'org_1', ticket), now))
+    : [];
+  return {
+    conversation: found?.state ?? null,
+    messages: messages.flat().map(({ state }) => state),
+    ofTicket: ofTicket.flat().map(({ id }) => id),
+  };
 }
 
 /** The signal that aborts a sweep, and the current time if it is not `asOf`. */
