@@ -147,22 +147,16 @@ describe('a dead letter and a document', () => {
 
   it('are found by the Request-Id of a request, with its trace', async () => {
     const _id = 'req_01HNZX8JGFACFA36RBXDHEQN6E';
-    const trace = {
-      _id,
-      pathId: 'ti_1',
+    const caller = { keyId: 'key_1', orgId: 'org_1', at: new Date(), status: 200, code: null };
+    const request = {
       route: '/v1/tickets/:id',
       method: 'GET',
       parameters: [],
-      status: 200,
-      code: null,
-      keyId: 'key_1',
-      orgId: 'org_1',
-      at: new Date(),
       durationMs: 1,
       aborted: false,
     };
-    const expiresAt = new Date(Date.now() + 60_000);
-    const batch = { _id, traces: [trace], replica: 'api-1', expiresAt };
+    const trace = { _id, pathId: 'ti_1', ...request, ...caller };
+    const batch = { _id, traces: [trace], replica: 'api-1', expiresAt: new Date(Date.now() + 60_000) };
     await requestTracesOf(environment.control).insertOne(batch);
     const text = textOf(await console.read(`/explain?id=${_id}`));
     expect(text).toContain('/v1/tickets/:id');

@@ -112,15 +112,6 @@ test('a rebuild stands on the overview', async () => {
   );
 });
 
-test('the served generation is the first, and named so even if it is stopped', async () => {
-  const about = facts([own(1, 'standby'), own(2, 'active', stopped)]);
-  const page = await shown(generationsPage, about);
-  expect([...page.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, title]) => title)).toEqual([
-    'Generation 2: active, stopped',
-    'Generation 1: standby',
-  ]);
-});
-
 test('a command stands once in a section, and a failed check names it', async () => {
   const page = await shown(generationsPage, facts([own(1, 'active'), own(2, 'ready')]));
   const copied = [...page.matchAll(/data-copy="([^"]*)"/g)].map(([, one]) => one);
@@ -136,7 +127,6 @@ test.each([
     [own(1, 'active'), own(2, 'building', { savedAt: null })],
     'helm upgrade with { number: 2, replicas: 1 } in generations',
   ],
-  ['a loaded build', [own(1, 'active'), own(2, 'ready')], 'support-cli rebuild compare 2'],
   [
     'a compared build',
     [own(1, 'active'), own(2, 'ready', { generation: { report: comparison } })],
