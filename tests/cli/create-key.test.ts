@@ -80,11 +80,4 @@ describe('keys create', () => {
       /^keys create failed: \S+-absent\.api-keys did not confirm the key key_\w+: .+\n$/,
     );
   });
-
-  test.each([
-    [['keys', 'create', '--org', 'org_1', '--name', ' '], /A name has 1 to 1024 characters/],
-    [['keys', 'create', '--org', 'org_1', '--mode', 'dev'], /live, test/],
-  ])('%j is a usage error', async (args, error) => {
-    expect(await cli(...args)).toEqual({ code: 2, text: '', errors: expect.stringMatching(error) as string });
-  });
 });

@@ -1,22 +1,17 @@
-import { AggregationCursor, MongoServerError, type Document } from 'mongodb';
+import { AggregationCursor, MongoClient, MongoServerError, type Document } from 'mongodb';
 import { kinds } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
-import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { factsNow } from '../../services/operations/facts.ts';
-import { storeTime } from '../../shared/store/clock.ts';
 import { readCounts } from '../../services/operations/counts.ts';
-import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';
+import { useRebuild } from '../rebuild/fixture.ts';
 import { runCli } from '../support/run-cli.ts';
-import { monitorCommands } from '../support/monitor-commands.ts';
-import { createTestEnvironment } from '../support/test-environment.ts';
-import { useOpened } from '../support/use-opened.ts';
 
-const testEnvironment = useOpened(() => createTestEnvironment(1));
+const rebuild = useRebuild();
 
 test('the topics that the CLI creates keep tombstones for a week; a status warns if a rebuild may take longer', async () => {
-  const { admin, environment, topics } = testEnvironment;
+  const { admin, environment, topics } = rebuild;
   const settings = await readTopicSettings(admin, topics);
   expect(settings.map(({ topic }) => topic).toSorted()).toEqual(topics.toSorted());
   for (const { cleanupPolicy, deleteRetentionMs } of settings)
@@ -34,26 +29,19 @@ describe('the work of the store for a status', () => {
     const failingBy = (code: number) => {
       const ended = new MongoServerError({ message: 'ended', code });
       jest.spyOn(AggregationCursor.prototype, 'toArray').mockRejectedValueOnce(ended);
-      return readCounts(testEnvironment.database);
+      return readCounts(rebuild.database);
     };
     expect((await failingBy(50)).pending).toEqual({ conversations: 0, tickets: null });
     await expect(failingBy(13)).rejects.toThrow('ended');
   });
 
   test('does not grow with its collections: it estimates, or it counts within a bound', async () => {
-    const { admin, config, control, kafka, name, topics } = testEnvironment;
-    const log = createLogClient(kafka);
-    await log.connect();
-    const mongo = monitorCommands(createMongo(config.MONGODB_URL, 'test'));
+    const { config, database, name } = rebuild;
+    await using mongo = new MongoClient(config.MONGODB_URL, { monitorCommands: true });
     const commands: Document[] = [];
     mongo.on('commandStarted', ({ command }) => commands.push(command));
-    const settings = { ...config, REBUILD_DAYS_MAX: 6, DEPLOYMENT: 'source' as const };
-    const now = () => storeTime(control);
-    const own = controlDatabase(mongo, config.DATABASE_NAME);
-    const unused = { by: '', report: () => undefined };
-    await factsNow({ admin, log, mongo, control: own, config: settings, topics, now, ...unused });
-    await readCounts(generationDatabase(mongo, config.DATABASE_NAME, 1));
-    await Promise.all([mongo.close(), log.disconnect()]);
+    await factsNow(rebuild.deps({ mongo, control: mongo.db(name) }));
+    await readCounts(mongo.db(database.databaseName));
     // the collection of every resource is estimated
     const counts = commands.filter(({ count }) => count !== undefined);
     const collections = kinds.map((kind) => resources[kind].collection);
