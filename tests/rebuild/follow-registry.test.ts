@@ -5,6 +5,7 @@ import { failuresOf } from '../../shared/control/failures.ts';
 import { createMetrics, type Metrics } from '../../services/projector/metrics.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { pino } from 'pino';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
@@ -99,16 +100,15 @@ async function withProjector(
 
 test('a build loads the log up to its end at the start, and then applies the later records', async () => {
   // given a build of a log that begins with one tag and one user, of which the user is still to come
-  const topicOf = (plural: string) => rebuild.topics.find((name) => name.endsWith(`.${plural}`)) ?? '';
+  const tags = topicOf('tag', rebuild.config.TOPIC_PREFIX);
+  const users = topicOf('user', rebuild.config.TOPIC_PREFIX);
   const ends = await logEnds(rebuild.admin, rebuild.topics);
   const endOf = (topic: string) => ends.get(`${topic}/0`) ?? 0;
-  const loadTo = rebuild.topics.map((topic) => ({ topic, partition: 0, end: endOf(topic) }));
-  const [tags, users] = ['tags', 'users'].map((plural) =>
-    loadTo.find(({ topic }) => topic === topicOf(plural)),
-  );
-  if (!tags || !users) throw new Error('no topic of tags or of users');
-  tags.end += 1;
-  users.end += 1;
+  const loadTo = rebuild.topics.map((topic) => ({
+    topic,
+    partition: 0,
+    end: endOf(topic) + (topic === tags || topic === users ? 1 : 0),
+  }));
   await rebuild.given([generation(1, 'active'), generation(2, 'building', { loadTo })]);
   await rebuild.forgetProgress();
   await publish(rebuild, [created('tag', 'tag_before')]);
@@ -118,17 +118,11 @@ test('a build loads the log up to its end at the start, and then applies the lat
     await eventually(() => has('tag_before'));
     await publish(rebuild, [created('tag', 'tag_since')]);
     await eventually(async () => {
-      const progress = await progressOf(rebuild.control).findOne({ generation: 2, topic: tags.topic });
-      return progress?.end === tags.end + 1 && progress.position === tags.end;
+      const progress = await progressOf(rebuild.control).findOne({ generation: 2, topic: tags });
+      return progress?.position === endOf(tags) + 1 && progress.end === endOf(tags) + 2;
     });
-    const { generations } = await rebuild.status();
-    expect([await has('tag_since'), projector.live()]).toEqual([false, null]);
-    expect(generations[1]).toMatchObject({ number: 2, state: 'building', afterLoad: 1 });
-    expect(generations[1]?.findings.map(({ text }) => text)).toContainEqual(
-      expect.stringContaining(
-        `the load of ${users.topic}/0 ends at offset ${users.end}, but its log ends at ${users.end - 1}`,
-      ),
-    );
+    const { 2: state } = await rebuild.states();
+    expect([await has('tag_since'), projector.live(), state]).toEqual([false, null, 'building']);
     await publish(rebuild, [created('user', 'user_last')]);
     await eventually(() => has('tag_since'));
     expect((await rebuild.states())[2]).not.toBe('building');

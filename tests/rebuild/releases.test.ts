@@ -162,12 +162,4 @@ describe('a release that changes a projection', () => {
     expect(await tagShown(after)).toBe('Billing');
     expect(await cli(next.folder, 'rebuild', 'promote', '2')).toMatchObject({ code: 0 });
   });
-
-  test('keeps an old projector that restarts from writing into the new generation', async () => {
-    expect(await refusal(start('.', 'projector'))).toContain(
-      `but this release reads and writes version ${projectionVersion}`,
-    );
-    // It may still follow its own generation.
-    await start('.', 'projector', { GENERATION: '1' }).logged('projecting');
-  });
 });

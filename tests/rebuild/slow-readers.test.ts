@@ -80,9 +80,8 @@ async function rollBackFrom(active: number): Promise<void> {
     generation(standby, 'active', { since: longAgo }),
     generation(active, 'standby', { since: longAgo }),
   ];
-  const after = { generation: standby, generations };
+  const after = { generation: standby, generations, acceptOlder: true };
   await generationsOf(rebuild.control).updateOne({ _id: 'active' }, { $set: after });
-  await generationsOf(rebuild.control).updateOne({ _id: 'active' }, { $set: { acceptOlder: true } });
   await isServed(standby, 2);
 }
 
