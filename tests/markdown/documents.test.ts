@@ -158,7 +158,7 @@ it('commands of the CLI take the arguments that the pages give', () => {
   expect(pages.flatMap(commands).length).toBeGreaterThan(40);
 });
 
-it('the changelog begins with the release, which the typed client and the OpenAPI document share', async () => {
+it('the changelog begins with the release, which the typed client, the OpenAPI document and the chart share', async () => {
   const json = async (path: string) =>
     JSON.parse(await readFile(path, 'utf8')) as Manifest & { info: Manifest };
   const [newest] = group(/^## (.+)$/gm, await readFile('CHANGELOG.md', 'utf8'));
@@ -166,6 +166,7 @@ it('the changelog begins with the release, which the typed client and the OpenAP
   expect(newest).toBe(version);
   expect((await json('clients/typescript/package.json')).version).toBe(version);
   expect((await json('openapi.json')).info.version).toBe(version);
+  expect(await readFile('infra/helm/Chart.yaml', 'utf8')).toContain(`appVersion: ${version}\n`);
 });
 type Manifest = { version: string };
 
