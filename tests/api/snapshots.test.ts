@@ -1,0 +1,106 @@
+import type { CommandStartedEvent } from 'mongodb';
+import { dayMs } from '../../shared/documents/instant.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import { storeTime } from '../../shared/store/clock.ts';
+import { generationDatabase } from '../../shared/store/connection.ts';
+import { generationsOf, projectionVersion, type Generation } from '../../shared/control/generations.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import * as build from './builders.ts';
+import { now, oneOfEach, urls } from './every-route.ts';
+import { errorOf, startApi, tokens, useApi } from './test-api.ts';
+
+const clock = { nowMs: 0 };
+let active = 1;
+const documents = oneOfEach();
+// Before `useApi`, whose own hook closes the client.
+afterAll(() => generationDatabase(api.store.control.client, api.store.name, active).dropDatabase());
+const api = useApi(documents, { now, nowMs: () => clock.nowMs });
+
+/** Sends a request while this much time passes with each command that `matches`. */
+async function whileAging(
+  ms: number,
+  matches: (event: CommandStartedEvent) => boolean,
+  ...request: Parameters<typeof api.get>
+) {
+  const start = clock.nowMs;
+  const age = (event: CommandStartedEvent) => void (clock.nowMs += matches(event) ? ms : 0);
+  api.client.on('commandStarted', age);
+  const answer = await api.get(...request);
+  api.client.off('commandStarted', age);
+  expect(clock.nowMs).toBeGreaterThan(start);
+  return answer;
+}
+
+describe('Data-As-Of', () => {
+  it('is never later than the clock of the store, even if the stored watermark is', async () => {
+    const [since, future] = [await storeTime(api.store.control), new Date(Date.now() + dayMs)];
+    await build.dataAsOf(api.store.control, future);
+    const other = await startApi(api.store);
+    const asOf = new Date((await other.get('/v1/tickets')).headers.get('data-as-of') ?? '');
+    await other.close();
+    expect(asOf >= since && asOf <= (await storeTime(api.store.control))).toBe(true);
+    await build.dataAsOf(api.store.control, new Date(0));
+  });
+
+  const collections = Object.values(resources).map(({ collection }) => collection);
+
+  /** A watermark read after the data could promise changes that the data lacks; an export would then lose them. */
+  it.each(urls)('of %s is the watermark that was read before the data', async (path) => {
+    const [before, after] = [new Date(clock.nowMs + 1_000), new Date(clock.nowMs + 2_000)];
+    clock.nowMs += 10_000;
+    await build.dataAsOf(api.store.control, before);
+    expect((await api.get(path)).headers.get('data-as-of')).toBe(before.toISOString());
+    // when the watermark advances, and the cached snapshot becomes stale while the data is read
+    await build.dataAsOf(api.store.control, after);
+    const readsData = ({ command }: CommandStartedEvent) => collections.includes(String(command.find));
+    const { headers } = await whileAging(10_000, readsData, path);
+    expect(headers.get('data-as-of')).toBe(before.toISOString());
+    expect((await api.get(path)).headers.get('data-as-of')).toBe(after.toISOString());
+  });
+});
+
+describe('a generation that is dropped while it is read', () => {
+  /** Switches to a new generation with the same documents, and drops the active one at once: it ends in `state`. */
+  async function dropActive(state: 'dropping' | 'dropped') {
+    const { control, name } = api.store;
+    const next = generationDatabase(control.client, name, active + 1);
+    await ensureIndexes(next);
+    const keys = [build.apiKey(tokens.a, { id: 'key_a' }), build.apiKey(tokens.b, { id: 'key_b' })];
+    await build.fill(next, { ...documents, apiKey: keys });
+    const at = new Date();
+    const generation = (number: number, state: Generation['state']): Generation => {
+      return { number, projectionVersion, state, since: at, registeredAt: at };
+    };
+    const generations = [generation(active, state), generation(active + 1, 'active')];
+    await generationsOf(control).updateOne(
+      { _id: 'active' },
+      { $set: { generation: active + 1, generations, acceptOlder: true } },
+    );
+    await generationDatabase(control.client, name, active).dropDatabase();
+    active += 1;
+  }
+  const readsDropped = ({ databaseName }: CommandStartedEvent) => databaseName.endsWith(`_g${active - 1}`);
+
+  /** A replica can be frozen for longer than a drop waits for it; the collections then read as empty. */
+  it.each([
+    ...urls.map((url) => [url, 'dropped'] as const),
+    ['/v1/tickets', 'dropping'] as const,
+    ['/v1/tickets?createdAt[lte]=2030-01-01&sort=updatedAt', 'dropped'] as const,
+  ])('makes %s an error, and not empty: %s', async (path, state) => {
+    // given a request of the snapshot that is in use, and time that passes while its data is read
+    expect((await api.get(path)).status).toBe(200);
+    await dropActive(state);
+    const answer = await whileAging(10_000, readsDropped, path);
+    expect([answer.status, errorOf(answer)?.code]).toEqual([503, 'service_unavailable']);
+    expect((await api.get(path)).status).toBe(200);
+  });
+
+  it('makes a valid key that is first looked up in it an error, and not unknown', async () => {
+    expect((await api.get('/v1/tickets')).status).toBe(200);
+    await dropActive('dropped');
+    // Longer than a snapshot is used, and shorter than the look-up of a key may take.
+    const answer = await whileAging(2_000, readsDropped, '/v1/tickets', { token: tokens.b });
+    expect([answer.status, errorOf(answer)?.code]).toEqual([503, 'service_unavailable']);
+    expect((await api.get('/v1/tickets', { token: tokens.b })).status).toBe(200);
+  });
+});
