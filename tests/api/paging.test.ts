@@ -57,17 +57,10 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
   };
 
   it.each([1, 7, 20, 100])('returns each exactly once, ties by id, %d at a time', async (limit) => {
-    const expected = ordered(limit === 1 ? tickets.filter(({ state }) => state.status === 'open') : tickets);
-    expect(
-      await readAllPages(api.get, `/v1/tickets?sort=${sort}${limit === 1 ? '&status=open' : ''}`, limit),
-    ).toEqual(expected);
-  });
-
-  it('returns only those with the chosen statuses', async () => {
-    const chosen = tickets.filter(({ state }) => state.status === 'open' || state.status === 'resolved');
-    expect(await readAllPages(api.get, `/v1/tickets?sort=${sort}&status=resolved&status=open`, 7)).toEqual(
-      ordered(chosen),
-    );
+    const open = tickets.filter(({ state }) => state.status === 'open');
+    const [filter, expected] = limit === 1 ? ['&status=open', open] : ['', tickets];
+    const found = await readAllPages(api.get, `/v1/tickets?sort=${sort}${filter}`, limit);
+    expect(found).toEqual(ordered(expected));
   });
 
   it.each(['createdAt', 'updatedAt'] as const)(
@@ -139,18 +132,13 @@ test('a list queries the store once if no scan has to be limited', async () => {
 });
 
 describe('reading the other lists', () => {
-  it('returns each message once, oldest first', async () => {
-    expect(await readAllPages(api.get, '/v1/conversations/conv_1/messages', 7)).toEqual(inOrder(messages));
-  });
-
-  it('returns each Q&A once, oldest first', async () => {
-    expect(await readAllPages(api.get, '/v1/knowledge/qa', 7)).toEqual(inOrder(qas));
-  });
-
-  it('returns each channel once, oldest first, or those of a type', async () => {
-    expect(await readAllPages(api.get, '/v1/channels', 7)).toEqual(inOrder(channels));
-    const chatbots = channels.filter(({ state }) => state.type === 'chatbot');
-    expect(await readAllPages(api.get, '/v1/channels?type=chatbot', 7)).toEqual(inOrder(chatbots));
+  it.each([
+    ['/v1/conversations/conv_1/messages', messages],
+    ['/v1/knowledge/qa', qas],
+    ['/v1/channels', channels],
+    ['/v1/channels?type=chatbot', channels.filter(({ state }) => state.type === 'chatbot')],
+  ])('%s returns each once, oldest first', async (path, documents) => {
+    expect(await readAllPages(api.get, path, 7)).toEqual(inOrder(documents));
   });
 
   it('embeds every message in its conversation in the same order', async () => {
@@ -204,24 +192,6 @@ describe('a cursor', () => {
     const cursor = await cursorOf('/v1/tickets?limit=2&status=open&status=closed');
     expect((await use('/v1/tickets?limit=3&status=closed&status=open&status=open', cursor)).status).toBe(200);
   });
-});
-
-test('a walk back in time by the dates that responses show, written as JavaScript writes them, finds every ticket', async () => {
-  for (const field of ['createdAt', 'updatedAt'] as const) {
-    const found = new Set<string>();
-    let url = `/v1/tickets?sort=-${field}&limit=100`;
-    for (let size = -1; found.size > size;) {
-      size = found.size;
-      const { data } = listOf(await api.get(url)) as unknown as {
-        data: ({ id: string } & Record<string, string>)[];
-      };
-      for (const { id } of data) found.add(id);
-      const last = new Date(data.at(-1)?.[field] ?? '').toISOString();
-      expect(last).toMatch(/\.000Z$/);
-      url = `/v1/tickets?sort=-${field}&limit=100&${field}[lte]=${last}`;
-    }
-    expect([field, found.size]).toEqual([field, count]);
-  }
 });
 
 test('the header Link of each page leads to the next one, and keeps the filters', async () => {

@@ -7,32 +7,7 @@ const [, , fingerprint] = JSON.parse(
   Buffer.from(encodeCursor(key, scope), 'base64url').toString(),
 ) as unknown[];
 
-/** Base64 of the same bytes: the last character has unused bits. */
-function otherSpelling(cursor: string): string {
-  const bytes = Buffer.from(cursor, 'base64url');
-  const spellings = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']
-    .map((last) => cursor.slice(0, -1) + last)
-    .filter((spelling) => spelling !== cursor && Buffer.from(spelling, 'base64url').equals(bytes));
-  expect(spellings).not.toEqual([]);
-  return spellings[0] ?? cursor;
-}
-
 describe('a cursor', () => {
-  it('returns the sort key when it is used with its list', () => {
-    expect(decodeCursor(encodeCursor(key, scope), scope)).toBe(key);
-  });
-
-  it.each([
-    ['organization', { ...scope, orgId: 'org_b' }],
-    ['list', { ...scope, list: 'channels' }],
-    ['sort', { ...scope, sort: 'updatedAt' }],
-    ['filters', { ...scope, filters: { statuses: [] } }],
-  ])('is refused with another %s', (_, other) => {
-    expect(() => decodeCursor(encodeCursor(key, scope), other)).toThrow(
-      expect.objectContaining({ code: 'invalid_cursor' }) as Error,
-    );
-  });
-
   it.each([
     ['nothing', ''],
     ['text that is not base64url', 'a b+/='],
@@ -44,7 +19,6 @@ describe('a cursor', () => {
     ['a key with a character that ids cannot contain', encodeCursor(`${key}\0`, scope)],
     ['a lone surrogate', encodeCursor(`${key}\ud800`, scope)],
     ['a key that is too long', encodeCursor(key + 'x'.repeat(300), scope)],
-    ['the same bytes in another spelling', otherSpelling(encodeCursor(`${key}0`, scope))],
   ])('is refused when it holds %s', (_, cursor) => {
     expect(() => decodeCursor(cursor, scope)).toThrow(
       expect.objectContaining({ code: 'invalid_cursor' }) as Error,
