@@ -37,12 +37,6 @@ async function startApiProcess(settings: Settings): Promise<ApiProcess> {
   return { ...service, stop, port: Number(port), isTls: 'API_TLS_CERT' in settings, holdToDocument, admin };
 }
 
-/** Runs the API until it exits by itself; returns its exit code and its standard error. */
-export async function runToExit(settings: Settings) {
-  const { exited, stderr } = startService('api', settings);
-  return { code: await exited, errors: stderr() };
-}
-
 /** The store and certificate of one test file, and the API processes that it starts on them. */
 type ApiProcesses = {
   store: TestStore;
