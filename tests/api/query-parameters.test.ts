@@ -1,4 +1,4 @@
-import { enumerated, lists, now, oneOfEach } from './every-route.ts';
+import { enumerated, lists, now, oneOfEach, urls } from './every-route.ts';
 import { errorOf, listOf, useApi } from './test-api.ts';
 
 const api = useApi(oneOfEach(), { now });
@@ -20,7 +20,7 @@ const misspelled = (value: string) => [
   `--${value}`,
 ];
 
-const names = ['page', 'Limit', 'limit[]', '__proto__', 'constructor', 'toString', 'starting_after', ''];
+const names = ['Limit', 'limit[]', '__proto__', 'constructor', 'toString', 'starting_after', ''];
 const each = (list: string, name: string, values: string[]) =>
   values.map((value) => [list, name, value] as const);
 const bad = [
@@ -30,6 +30,7 @@ const bad = [
     each(url, name, [...badValues, ...misspelled(values[0] ?? '')]),
   ),
   ...paths.flatMap((list) => names.flatMap((name) => each(list, name, ['1']))),
+  ...urls.map((url) => [url, 'page', '2'] as const),
   ['/v1/tickets', 'status[]', 'open'] as const,
   ['/v1/tickets', 'createdAt[gt]', '2026-01-01'] as const,
   ['/v1/channels', 'sort', 'createdAt'] as const,
@@ -56,18 +57,6 @@ test.each([
 ])('%s names the parameters to use instead of %s', async (path, name, message) => {
   const answer = await api.get(`${path}?${encodeURIComponent(name)}=1`);
   expect([answer.status, errorOf(answer).message]).toEqual([422, expect.stringContaining(message)]);
-});
-
-test.each([
-  ['svc_live_aBcDeFgH9', '[redacted]'],
-  ['svc_live_aBcDeFgH9=1', '[redacted]'],
-  ['api_key=svc_live_aBcDeFgH9', 'api_key'],
-])('an API key in the URL is recognized and not repeated: ?%s', async (query, param) => {
-  const answer = await api.get(`/v1/tickets?${query}`);
-  const { message, ...error } = errorOf(answer);
-  expect(error).toMatchObject({ param });
-  expect(message).toContain('replace this one');
-  expect(answer.text).not.toContain('aBcDeFgH9');
 });
 
 test.each([
@@ -113,21 +102,14 @@ test('bounds on both dates are a conflict', async () => {
   expect(errorOf(answer)).not.toHaveProperty('param');
 });
 
-test.each(['/v1/tickets/', '/v1/conversations/'])(
-  'ids below %s need the prefix and a remainder',
-  async (path) => {
-    const prefix = path.includes('tickets') ? 'ti_' : 'conv_';
-    for (const id of [
-      prefix,
-      'x',
-      prefix.toUpperCase() + '1',
-      `x${prefix}1`,
-      `${prefix}%00`,
-      prefix + 'x'.repeat(256),
-    ]) {
-      const answer = await api.get(path + id);
-      expect([id, answer.status, errorOf(answer).code]).toEqual([id, 422, 'invalid_path_parameter']);
-    }
-    expect((await api.get(path + prefix + 'x'.repeat(256 - prefix.length))).status).toBe(404);
-  },
-);
+test.each([
+  ['/v1/tickets/', 'ti_'],
+  ['/v1/conversations/', 'conv_'],
+])('ids below %s need the prefix %s and a remainder', async (path, prefix) => {
+  const longest = prefix + 'x'.repeat(256 - prefix.length);
+  for (const id of [prefix, 'x', `${prefix.toUpperCase()}1`, `x${prefix}1`, `${prefix}%00`, `${longest}x`]) {
+    const answer = await api.get(path + id);
+    expect([id, answer.status, errorOf(answer).code]).toEqual([id, 422, 'invalid_path_parameter']);
+  }
+  expect((await api.get(path + longest)).status).toBe(404);
+});
