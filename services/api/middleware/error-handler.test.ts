@@ -26,28 +26,14 @@ async function handle(thrown: Error, { hasLeft = false } = {}) {
 }
 
 it.each([
-  [
-    'a limit of this process is no error of the store',
-    new Overloaded('memory', '-'),
-    503,
-    '1',
-    ['memory'],
-    0,
-  ],
-  [
-    'a limit of this process is no error of the store',
-    new Overloaded('requests', '-'),
-    503,
-    '1',
-    ['requests'],
-    0,
-  ],
-  ['the share of a caller is its own error', new Overloaded('share', '-'), 429, '1', ['share'], 0],
-  ['an error of the store is no refusal', new StoreUnavailable('away'), 503, '5', [], 1],
-])('%s: %s', async (_, error, status, retryAfter, reasons, storeErrors) => {
-  const refused = reasons.map((reason) => [reason, 1]);
-  const expected = { status, retryAfter, refused, store: [storeErrors] };
-  expect(await handle(error)).toEqual({ ...expected, hasFailure: status === 503 });
+  // A limit of this process is no error of the store, and the share of a caller is its own error.
+  [new Overloaded('memory', '-'), 503, '1', [['memory', 1]], 0],
+  [new Overloaded('requests', '-'), 503, '1', [['requests', 1]], 0],
+  [new Overloaded('share', '-'), 429, '1', [['share', 1]], 0],
+  [new StoreUnavailable('away'), 503, '5', [], 1],
+])('%s: %i, Retry-After %s, refused as %j', async (error, status, retryAfter, refused, storeErrors) => {
+  const hasFailure = status === 503;
+  expect(await handle(error)).toEqual({ status, retryAfter, refused, store: [storeErrors], hasFailure });
 });
 
 it.each([new Overloaded('memory', 'full'), new StoreUnavailable('away')])(

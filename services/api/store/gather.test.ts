@@ -1,4 +1,3 @@
-import { createRandom } from '../../../tests/support/random.ts';
 import { readTimeoutMs } from './deadline.ts';
 import { createGather, readersMax, type Answer } from './gather.ts';
 import { StoreUnavailable } from './store-errors.ts';
@@ -124,33 +123,13 @@ it('at most `queriesMax` queries are in progress, overdue ones included', async 
   expect(await Promise.all(answers)).toEqual(['1 ticket a', '1 ticket b', '1 ticket c', '1 channel d']);
 });
 
-it('whatever the order of arrivals, answers, failures and delays, each reader gets its own result', async () => {
-  for (let seed = 0; seed < 500; seed += 1) {
-    const { int, chance, pick } = createRandom(seed);
-    const { queries, read, pass } = createReaders(seed % 2 ? 2 : undefined);
-    const readers: { word: string; result: Promise<string> }[] = [];
-    const ended = new Set<Started>();
-    const end = (query: Started | undefined) => {
-      if (!query || ended.has(query)) return;
-      ended.add(query);
-      if (chance(0.25)) query.fail();
-      else query.answer();
-    };
-    for (let step = 0; step < 40; step += 1) {
-      const word = `word ${int(5)}`;
-      const name = pick(['ticket', 'channel']);
-      const action = pick(['read', 'read', 'end', 'pass']);
-      if (action === 'read') {
-        const result = read(word, name).catch((error: Error) => `${error.message.includes(word)}`);
-        readers.push({ word: `1 ${name} ${word}`, result });
-      } else if (action === 'end') end(queries[int(queries.length)]);
-      else await pass(overdueMs);
-      if (chance(0.5)) await settled();
-    }
-    for (let index = 0; index < queries.length; index += 1) {
-      end(queries[index]);
-      await settled();
-    }
-    for (const { word, result } of readers) expect([word, 'true']).toContain(await result);
-  }
+it('only the readers of a query that fails receive its error', async () => {
+  const { queries, read } = createReaders();
+  const refused = expect(read('a')).rejects.toThrow('no a');
+  const next = read('b');
+  queries[0]?.fail();
+  await refused;
+  await settled();
+  queries[1]?.answer();
+  expect(await next).toBe('1 ticket b');
 });
