@@ -35,11 +35,14 @@ const channel = (type: 'email' | 'chatbot' | 'form', own: Source[] = []): Source
   ...own,
   [/^config\./, (variant, rest) => at(variant, type, `${type}.${rest}`)],
 ];
-const isProvider = (variant: Variant, provider: string) =>
-  at(variant, 'email', 'email.provider') === provider;
+/** The source for a mailbox of this provider, and the one for the others. */
+const byProvider =
+  (provider: string, own: Expected, others: Expected): Expected =>
+  (variant, rest) =>
+    (at(variant, 'email', 'email.provider') === provider ? own : others)(variant, rest);
 
 /** No value of a response equals it: the response must not have the field. */
-const noField = undefined;
+const noField = fixed(undefined);
 
 /**
  * The sources of the fields that a response does not take from the same path of its own state, by the specification. The
@@ -71,23 +74,14 @@ const sources: Partial<Record<Name, Source[]>> = {
   'messages.0': author,
   'messages.1': author,
   email: channel('email', [
-    [/^config\.connection$/, (variant) => (isProvider(variant, 'forwarding') ? null : noField)],
-    [
-      /^config\.connection\.status$/,
-      (variant) =>
-        isProvider(variant, 'forwarding') ? noField : at(variant, 'email', 'email.connection.status'),
-    ],
+    [/^config\.connection$/, byProvider('forwarding', fixed(null), noField)],
     [
       /^config\.connection\.lastSyncedAt$/,
-      (variant) =>
-        isProvider(variant, 'microsoft') ? at(variant, 'email', 'email.connection.lastSyncedAt') : null,
+      byProvider('microsoft', from('email', 'email.connection.lastSyncedAt'), fixed(null)),
     ],
-    [/^config\.sendingDomain$/, (variant) => (isProvider(variant, 'forwarding') ? 'svc' : null)],
-    [
-      /^config\.sendingDomain\./,
-      (variant, rest) =>
-        isProvider(variant, 'forwarding') ? at(variant, 'email', `email.sendingDomain.${rest}`) : noField,
-    ],
+    [/^config\.connection\./, byProvider('forwarding', noField, from('email', 'email.connection.'))],
+    [/^config\.sendingDomain$/, byProvider('forwarding', fixed('svc'), fixed(null))],
+    [/^config\.sendingDomain\./, byProvider('forwarding', from('email', 'email.sendingDomain.'), noField)],
   ]),
   chatbot: channel('chatbot'),
   form: channel('form', [[/^config\.routesTo\./, from('email')]]),
