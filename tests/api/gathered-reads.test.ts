@@ -2,7 +2,7 @@ import { ReadConcern } from 'mongodb';
 import { readThread } from '../../services/api/resources/conversations/thread.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import * as build from './builders.ts';
-import { testReaders, useApi } from './test-api.ts';
+import { listOf, testReaders, useApi } from './test-api.ts';
 
 const shape = { kind: 'ticket' as const, projection: { 'state.id': 1 } };
 /** Threads of org_a with the numbers of their messages: more than a shared query reads. */
@@ -15,6 +15,7 @@ const api = useApi({
     ...largeIds.map((id) => ({ ...build.ticket({ id }), filler: 'x'.repeat(5_000_000) })),
     build.ticket({ id: 'ti_b' }, { orgId: 'org_b' }),
   ],
+  conversation: [build.conversation({ id: 'conv_large' })],
   message: [
     ...Object.entries(threads).flatMap(([id, length]) => build.thread(id, length)),
     ...build.thread('conv_large', 3, 'x'.repeat(1_500_000)),
@@ -138,7 +139,24 @@ it('the start of a thread is at most 100 messages, and of several threads 500 in
 it('the start of a thread ends before its messages are larger than 2 MB', async () => {
   const { messages, isComplete } = await open('org_a').findThread('conv_large');
   expect({ messages: messages.length, isComplete }).toEqual({ messages: 1, isComplete: false });
+  // and the rest is read in replies of that size: one message, and one more to know whether others follow
+  api.commands.splice(0);
   expect(await read('org_a', 'conv_large')).toHaveLength(3);
+  expect(finds('messages').map(({ limit }) => Number(limit))).toEqual([100, 2, 2]);
+});
+
+it('a page of large messages ends early, and the next one continues after it', async () => {
+  const page = async (after = '') => {
+    const path = `/v1/conversations/conv_large/messages?limit=100${after}`;
+    const { data, hasMore, nextCursor } = listOf(await api.get(path));
+    return { ids: data.map(({ id }) => id), hasMore, nextCursor };
+  };
+  const first = await page();
+  expect(first).toMatchObject({ ids: ['msg_000000'], hasMore: true });
+  expect(await page(`&startingAfter=${first.nextCursor}`)).toMatchObject({
+    ids: ['msg_000001'],
+    hasMore: true,
+  });
 });
 
 it('a thread is empty only if its generation exists', async () => {
