@@ -1,4 +1,5 @@
-import { peakMegabytes } from '../support/memory.ts';
+import { conversationSchema } from '../../services/api/resources/conversations/schema.ts';
+import { peakMegabytes, residentBytes } from '../support/memory.ts';
 import { ask } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
@@ -14,7 +15,13 @@ const connectionsPerOrganization = 8;
 const orgOf = (index: number) => `org_large_${index}`;
 const tokenOf = (index: number | string) => `svc_live_large${index}`;
 
-const children = useApiProcesses();
+/** The lengths of two threads. */
+const lengths = { conv_long: 100_000, conv_warm: 10_000 };
+
+const children = useApiProcesses({
+  conversation: Object.keys(lengths).map((id) => build.conversation({ id })),
+  message: Object.entries(lengths).flatMap(([id, length]) => build.thread(id, length)),
+});
 let child: ApiProcess;
 
 beforeAll(async () => {
@@ -59,4 +66,21 @@ it('while every organization leaves its responses unread, the next one gets its 
   await eventually(async () => (await metricOf(child, 'api_answers_bytes')) === 0);
   expect(await metricOf(child, 'api_reads_in_progress')).toBe(0);
   expect(await metricOf(child, 'api_reads_waiting')).toBe(0);
+});
+
+test('a conversation of 100,000 messages is served completely, in order, with memory independent of its length', async () => {
+  const fresh = await children.startServing();
+  const readAll = async (id: string) => (await ask(fresh, `/v1/conversations/${id}`, { secure: false })).text;
+  // The same amount in shorter threads loads the code, fills the pools and grows V8's young generation to its limit.
+  for (let index = 0; index < 10; index += 1) await readAll('conv_warm');
+  const before = residentBytes(fresh);
+  let growth = 0;
+  const sampling = setInterval(() => (growth = Math.max(growth, residentBytes(fresh) - before)), 5);
+  const text = await readAll('conv_long');
+  clearInterval(sampling);
+  const shown = conversationSchema.parse(JSON.parse(text)).messages;
+  expect(shown).toHaveLength(lengths.conv_long);
+  expect(shown.every(({ id }, index) => id === `msg_${String(index).padStart(6, '0')}`)).toBe(true);
+  process.stdout.write(`RSS growth ${Math.round(growth / 1_048_576)} MB for ${text.length} characters\n`);
+  expect(growth / 1_048_576).toBeLessThan(35);
 });
