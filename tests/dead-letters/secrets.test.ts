@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { openConsole } from '../console/test-console.ts';
-import { channelsWithSecrets } from '../support/entities.ts';
+import { channelsWithSecrets } from '../support/channels-with-secrets.ts';
 import { encode } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';
 

@@ -92,35 +92,3 @@ export const created = (
   data: { ...states[kind], ...changes, id },
   time: new Date(),
 });
-
-/** The value with the source system's secrets in every object. No service may store, log or show them. */
-const withSecrets = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withSecrets);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([name, field]) => [name, withSecrets(field)] as const);
-  const secrets = { identitySecret: 'SECRET-1', credentials: 'SECRET-2', syncState: { token: 'SECRET-3' } };
-  return { ...Object.fromEntries(entries), ...secrets };
-};
-
-/** A state of each channel type and of each form of its configuration, with every optional field and secrets everywhere. */
-export const channelsWithSecrets = [
-  ...[
-    { aiMode: { mode: 'off' }, sendingDomain: { hosted: true } },
-    { aiMode: { mode: 'approval' }, sendingDomain: { domain: 'example.com', verificationStatus: 'failed' } },
-    { aiMode: { mode: 'autopilot', replyDelayMinutes: 1, aiDisplayName: 'Robin' } },
-  ].map((block) => ({ type: 'email', email: { ...states.channel.email, ...block } })),
-  {
-    type: 'chatbot',
-    chatbot: {
-      ...chatbotBlock,
-      routing: { ...chatbotBlock.routing, escalation: { primary: 'live_chat', fallback: 'email' } },
-    },
-  },
-  { type: 'form', form: { ...formBlock, routesToChannelId: 'chan_1', allowedDomains: ['example.com'] } },
-].map((fields, index) =>
-  created(
-    'channel',
-    `chan_secret_${index}`,
-    withSecrets({ ...states.channel, ...fields }) as object as Record<string, unknown>,
-  ),
-);

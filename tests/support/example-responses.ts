@@ -1,4 +1,5 @@
 import type { RawBatch } from '../../shared/kafka/record-batch.ts';
+import { varint } from '../../shared/kafka/record-format.ts';
 
 /** A record batch as a broker stores it in its log. */
 export type ExampleBatch = {
@@ -130,12 +131,4 @@ function written(bytes: number, write: (buffer: Buffer) => void): Buffer {
   const buffer = Buffer.alloc(bytes);
   write(buffer);
   return buffer;
-}
-
-/** Zigzag, then seven bits a byte. */
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
-  let remaining = value >= 0 ? value * 2 : -value * 2 - 1;
-  for (; remaining >= 0x80; remaining = Math.floor(remaining / 0x80)) bytes.push((remaining % 0x80) | 0x80);
-  return Buffer.from([...bytes, remaining]);
 }

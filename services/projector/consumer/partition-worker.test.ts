@@ -1,12 +1,6 @@
 import { MongoNetworkError } from 'mongodb';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
-import { emptyData, memoryStore } from '../../../tests/simulation/memory-store.ts';
-import { applyChanges, changeOf, engineDeps } from '../../../tests/support/engine.ts';
-import { created } from '../../../tests/support/entities.ts';
-import type { Event } from '../../../tests/support/events.ts';
 import { startWorker } from '../../../tests/support/start-worker.ts';
-import type { UpdateDeps } from '../materialize/fan-out.ts';
-import type { Store } from '../materialize/store.ts';
 import type { PartitionWorkerDeps } from './partition-worker.ts';
 import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
@@ -18,6 +12,17 @@ const nothingIsDone = () => undefined;
 const until = async (isDone: () => boolean) => {
   while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 1));
 };
+
+/** A queue, and how often it was told to give the memory of its batch back. */
+function watchedQueue() {
+  const queue = createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 });
+  const calls = { park: 0, close: 0 };
+  const count = (name: keyof typeof calls) => () => {
+    calls[name] += 1;
+    queue[name]();
+  };
+  return { queue: { ...queue, park: count('park'), close: count('close') }, calls };
+}
 
 /** A worker at offset 5. The test decides when each attempt to apply a batch fails or ends. */
 function given() {
@@ -43,7 +48,7 @@ function given() {
 }
 
 it('a worker without memory for its next batch tries again', async () => {
-  const queue = createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 });
+  const { queue } = watchedQueue();
   let failures = 2;
   const worker = startWorker(5, {
     queue: { ...queue, take: (at) => ((failures -= 1) < 0 ? queue.take(at) : Promise.reject(new Error())) },
@@ -78,38 +83,6 @@ describe('the position of a worker', () => {
 });
 
 describe('the progress count of a worker', () => {
-  it('grows with each page of a fan-out that resumes after a failure, and not if it fails there again', async () => {
-    // given a contact with ten dependents, pages of one, and a store that fails at some of them
-    const store = memoryStore(emptyData());
-    const apply = (event: Event, deps: Partial<UpdateDeps> = {}) =>
-      applyChanges(engineDeps({ ...store, ...deps.store }, deps), event.kind, [changeOf(event)]);
-    await apply(created('contact', 'con_1'));
-    const author = { type: 'contact', id: 'con_1' };
-    for (let n = 0; n < 10; n += 1) await apply(created('message', `msg_${n}`, { author }));
-    const counts: number[] = [];
-    const failures = ['msg_7', 'msg_9', 'msg_9', 'msg_9'];
-    const worker = startWorker(5, {
-      apply: async (_topic, _records, context) => {
-        const failsAt = failures.shift() ?? '';
-        const readCurrent: Store['readCurrent'] = async (kind, ids) => {
-          if (ids.includes(failsAt)) throw new Error('refused by MongoDB');
-          return store.readCurrent(kind, ids);
-        };
-        const renamed = created('contact', 'con_1', { name: 'Countess' }, 2);
-        await apply(renamed, { ...context, store: { ...store, readCurrent } }).finally(() =>
-          counts.push(worker.progressCount),
-        );
-        return nothingApplied;
-      },
-      onApplied: nothingIsDone,
-    });
-    worker.push([batch(5, 5)], 6);
-    await until(() => worker.position === 6);
-    const [first = 0, second = 0, third, fourth] = counts;
-    expect(second).toBeGreaterThan(first + 1);
-    expect([third, fourth]).toEqual([second, second]);
-  });
-
   it('grows while MongoDB is away, since a restart would not help, and not if it refuses the batch', async () => {
     const { worker, attempt } = given();
     const counts: number[] = [];
@@ -135,7 +108,15 @@ describe('the progress count of a worker', () => {
     expect(worker.progressCount).toBe(2);
     second.onProgress();
     expect(worker.progressCount).toBe(3);
-    second.end();
+    // and after a page that is saved, the next attempt begins there: its second part is the first that is new
+    second.onProgress(true);
+    second.fail();
+    const third = await attempt(2);
+    third.onProgress();
+    expect(worker.progressCount).toBe(4);
+    third.onProgress();
+    expect(worker.progressCount).toBe(5);
+    third.end();
   });
 });
 
@@ -154,9 +135,11 @@ it('a worker names why its records wait', async () => {
   second.end();
 });
 
-it('a worker that waits for its turn says so', async () => {
+it('a worker that waits for its turn says so, and gives the memory of its batch back', async () => {
   let endWait = () => {};
+  const { queue, calls } = watchedQueue();
   const worker = startWorker(5, {
+    queue,
     waitForTurn: (_, __, onWait) => {
       onWait();
       return new Promise((resolve) => (endWait = resolve));
@@ -165,15 +148,15 @@ it('a worker that waits for its turn says so', async () => {
     onApplied: nothingIsDone,
   });
   worker.push([batch(8, 5, 7)], 9);
-  expect(worker.delay).toBe('prerequisites');
+  expect([worker.delay, calls.park]).toEqual(['prerequisites', 1]);
   endWait();
   await idle();
   expect(worker.delay).toBe('backlog');
 });
 
-it('a worker that is stopped while it takes records applies none of them', async () => {
+it('a worker that is stopped while it takes records applies none of them, and gives their memory back', async () => {
   const taken = Promise.withResolvers<Awaited<ReturnType<RecordQueue['take']>>>();
-  const queue = createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 });
+  const { queue, calls } = watchedQueue();
   const apply = jest.fn(async () => nothingApplied);
   const worker = startWorker(5, {
     queue: { ...queue, isEmpty: () => false, take: () => taken.promise },
@@ -186,7 +169,7 @@ it('a worker that is stopped while it takes records applies none of them', async
   const stopped = worker.stop(3_600_000);
   taken.resolve(chunk);
   await stopped;
-  expect([apply.mock.calls, worker.position]).toEqual([[], 5]);
+  expect([apply.mock.calls, worker.position, calls.close]).toEqual([[], 5, 1]);
 });
 
 it('a worker that is stopped finishes its batch, and starts no other', async () => {

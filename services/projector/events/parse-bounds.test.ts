@@ -2,85 +2,39 @@ import { BSON } from 'mongodb';
 import type { Kind } from '../../../shared/documents/document.ts';
 import { itemsMax } from '../../../shared/documents/fields.ts';
 import { states } from '../../../shared/documents/resources.ts';
-import { chatbotBlock, formBlock } from '../../../tests/support/entities.ts';
+import { statesOf } from '../../../tests/served-fields/states.ts';
+import { everyValue } from '../../../tests/support/every-value.ts';
 import { attributes, record } from '../../../tests/support/example-records.ts';
 import { examples, withData } from '../../../tests/support/example-states.ts';
 import { jsonBytesMax, jsonValuesMax } from './bytes.ts';
 import { describeIssues, describeOversize, parse } from './parse.ts';
 
-const attachment = { id: 'att_1', filename: 'a.txt', inline: false };
-const form = {
-  ...formBlock,
-  description: 'us',
-  allowedDomains: ['example.com'],
-  redirectUrl: 'https://example.com',
-};
-const utmTagging = { enabled: true, source: 'a', medium: 'b', campaign: 'c' };
-const email = {
-  ...(examples.channel.email as object),
-  connection: { status: 'connected' },
-  replyTo: 'help@example.com',
-  description: 'Mail',
-  sendingDomain: { domain: 'example.com', verificationStatus: 'verified' },
-  aiMode: { mode: 'autopilot', replyDelayMinutes: 1, aiDisplayName: 'Robin' },
-  signatures: { human: 'a', ai: 'b', useForNewMessages: true, useForReplies: true },
-  autoReply: 'Hello',
-};
-
-/** Valid states with a value in every text and list. */
-const channel = { ...examples.channel, settings: { ...(examples.channel.settings as object), utmTagging } };
-const filled: [string, Kind, object][] = [
-  ['apiKey', 'apiKey', examples.apiKey],
-  ['contact', 'contact', { ...examples.contact, name: 'Ada' }],
-  ['user', 'user', { ...examples.user, name: 'Grace' }],
-  ['agent', 'agent', examples.agent],
-  ['tag', 'tag', examples.tag],
-  ['topic', 'topic', examples.topic],
-  ['channel (email)', 'channel', { ...channel, email }],
-  ['channel (chatbot)', 'channel', { ...channel, type: 'chatbot', email: null, chatbot: chatbotBlock }],
-  ['channel (form)', 'channel', { ...channel, type: 'form', email: null, form }],
-  ['ticket', 'ticket', { ...examples.ticket, tagIds: ['t'], topicIds: ['t'] }],
-  ['conversation', 'conversation', { ...examples.conversation, tagIds: ['t'], topicIds: ['t'] }],
-  ['message', 'message', { ...examples.message, content: 'Hello', attachments: [attachment] }],
-  ['qa', 'qa', { ...examples.qa, questionVariations: ['How?'] }],
+/** Valid states with a value in every text and list, and in each variant of a block. */
+const filled: { kind: Kind; state: object }[] = [
+  { kind: 'apiKey', state: examples.apiKey },
+  ...[0, 1, 2].flatMap((variant) => Object.values(statesOf(variant).states)),
 ];
-
-type Field = { path: string; value: unknown; replace: (other: unknown) => unknown };
-
-/** Every text and list in a value. `replace` returns the whole value with another value in that field. */
-function* fields(
-  value: unknown,
-  path: string,
-  replace: Field['replace'] = (other) => other,
-): Generator<Field> {
-  if (typeof value === 'string' || Array.isArray(value)) yield { path, value, replace };
-  if (typeof value !== 'object' || value === null) return;
-  for (const [name, field] of Object.entries(value)) {
-    const inside = (other: unknown) =>
-      replace(Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other });
-    yield* fields(field, `${path}.${name}`, inside);
-  }
-}
 
 const issueOf = (kind: Kind, state: unknown): string | null => {
   const { error } = states[kind].safeParse(state);
   return error ? describeIssues(error, 'data') : null;
 };
 
-const all = filled.flatMap(([label, kind, state]) =>
-  [...fields(state, 'data')].map(({ path, value, replace }) => {
+const each = filled.flatMap(({ kind, state }) =>
+  [...everyValue(state, 'data')].map(({ path, value, replace }) => {
     const issueWith = (other: unknown) => issueOf(kind, replace(other));
     const issueAt = (length: number, filler = 'x') => issueWith(String(value).padEnd(length, filler));
-    return { label, path, value, issueWith, issueAt };
+    return { kind, path, value, issueWith, issueAt };
   }),
 );
+const all = [...new Map(each.map((field) => [`${field.kind} ${field.path}`, field])).values()];
 /** Free texts: no enumerated values, instants, colors or hashes. */
 const texts = all.filter(({ value, issueWith }) => typeof value === 'string' && !issueWith(`${value}x`));
 const lists = all.filter(({ value }) => Array.isArray(value));
 
 /** The field names by the maximum length of their text; texts in a list count by the name of the list. */
 const lengths: Record<number, string> = {
-  256: 'id requesterId ticketId channelId contactId conversationId tagIds topicIds',
+  256: 'id requesterId ticketId channelId contactId assignedUserId agentId conversationId routesToChannelId tagIds topicIds',
   1_024: 'name source medium campaign displayName aiDisplayName default enabled label filename',
   4_096: 'email inbox replyTo description domain allowedDomains redirectUrl',
   65_536: 'title human ai autoReply question questionVariations',
@@ -92,11 +46,11 @@ const lengthMax = (path: string) => {
 
 test('only the content of a message and an answer have no length limit', () => {
   const unbounded = texts.filter(({ issueAt }) => issueAt(1_000_000) === null);
-  expect(unbounded.map(({ path }) => path)).toEqual(['data.content', 'data.answer']);
+  expect(unbounded.map(({ path }) => path).sort()).toEqual(['data.answer', 'data.content']);
 });
 
 test.each(texts.filter(({ path }) => !['data.content', 'data.answer'].includes(path)))(
-  '$label, $path: a text is accepted up to its limit, and rejected beyond it with path, rule and limit',
+  '$kind, $path: a text is accepted up to its limit, and rejected beyond it with path, rule and limit',
   ({ path, issueAt }) => {
     const bound = lengthMax(path);
     expect(issueAt(bound)).toBeNull();
@@ -108,7 +62,7 @@ test.each(texts.filter(({ path }) => !['data.content', 'data.answer'].includes(p
 );
 
 test.each(lists)(
-  '$label, $path: a list is accepted up to its limit, and rejected beyond it without checking its elements',
+  '$kind, $path: a list is accepted up to its limit, and rejected beyond it without checking its elements',
   ({ path, value, issueWith }) => {
     const [element] = value as unknown[];
     expect(issueWith(Array(1_000).fill(element))).toBeNull();

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { resources } from '../../../shared/documents/resources.ts';
 import { kinds } from '../../../shared/documents/document.ts';
-import { channelsWithSecrets } from '../../../tests/support/entities.ts';
+import { channelsWithSecrets } from '../../../tests/support/channels-with-secrets.ts';
+import { everyValue } from '../../../tests/support/every-value.ts';
 import { attributes, bytes, ce, rawHeaders, record } from '../../../tests/support/example-records.ts';
 import { examples, withData } from '../../../tests/support/example-states.ts';
 import { parse } from './parse.ts';
@@ -66,20 +67,10 @@ test('a rejection names at most five paths with their rules', () => {
   });
 });
 
-/** The value once for each of its fields, with that field replaced by the canary. */
-function* spoilt(value: unknown): Generator<unknown> {
-  yield 'canary';
-  if (typeof value !== 'object' || value === null) return;
-  for (const [name, field] of Object.entries(value)) {
-    for (const other of spoilt(field)) {
-      yield Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other };
-    }
-  }
-}
-
 test.each(kinds)('the rejection of an invalid %s never quotes a value', (kind) => {
-  for (const data of spoilt(examples[kind])) {
+  for (const { replace } of everyValue(examples[kind], 'data')) {
     const id = examples[kind].id;
+    const data = replace('canary');
     const spoiltRecord = {
       ...withData(kind, { id }),
       value: bytes({ ...attributes, type: `support.${kind}.updated.v1`, subject: id, data }),
