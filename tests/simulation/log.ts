@@ -60,16 +60,11 @@ export function append(
   });
 }
 
-const parsed = new WeakMap<Event, Map<string, Change>>();
+const parsed = new WeakMap<Event, Change>();
 
 /** Each event is parsed once for all schedules; the engine never alters a change. */
 function toChange(event: Event, position: Change['position']): Change {
-  const positionKey = `${position.partition}/${position.offset}/${position.timestampMs}`;
-  const known = parsed.get(event) ?? new Map<string, Change>();
-  parsed.set(event, known);
-  const before = known.get(positionKey);
-  if (before) return before;
-  const change = changeAt(event, position);
-  known.set(positionKey, change);
-  return change;
+  const change = parsed.get(event) ?? changeAt(event, position);
+  parsed.set(event, change);
+  return { ...change, position };
 }

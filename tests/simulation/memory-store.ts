@@ -9,7 +9,6 @@ import type {
   ReferencedEntity,
   Store,
   StoredDocument,
-  StoredState,
   Write,
 } from '../../services/projector/materialize/store.ts';
 
@@ -109,7 +108,7 @@ export function memoryStore(
         const found = await scan(kind, keyOf, limit, `children of ${ids.join()}`);
         return found.map((document) => ({
           ...referencedOf(document, embeddedFields(kind)),
-          ...(document.byCreated !== undefined && { byCreated: document.byCreated }),
+          ...pick(document, ['byCreated']),
         }));
       };
       return readFirstChildren(read, by, parents);
@@ -146,7 +145,7 @@ export function memoryStore(
       save(kind, cursor ? { ...remaining, fanOutCursor: { ...cursor } } : remaining);
     },
     readEnvelopes: (kind, ids) =>
-      readEach(kind, ids, (document) => ({ ...envelopeOf(document), ...pick(document.state, ['id']) })),
+      readEach(kind, ids, (document) => ({ ...envelopeOf(document), ...stateOf(document, ['id']) })),
   };
 }
 
@@ -155,45 +154,36 @@ const writeNumbers = new WeakMap<StoredDocument, string>();
 let lastWriteNumber = 0;
 const writeNumberOf = (document: StoredDocument): string => writeNumbers.get(document) ?? '';
 
-const pick = (state: StoredState | undefined, fields: string[]) =>
-  state && {
-    state: Object.fromEntries(fields.filter((name) => name in state).map((name) => [name, state[name]])),
-  };
+const entityFields = ['_id', 'orgId', 'revision', 'deletedAt'] as const;
+const envelopeFields = [
+  ...entityFields,
+  'version',
+  'position',
+  'tombstonePosition',
+  'expiresAt',
+  'dataRetentionDays',
+] as const;
 
-export const envelopeOf = ({
-  _id,
-  orgId,
-  version,
-  revision,
-  position,
-  tombstonePosition,
-  deletedAt,
-  expiresAt,
-  dataRetentionDays,
-}: StoredDocument) => ({
-  _id,
-  orgId,
-  version,
-  revision,
-  position,
-  ...(tombstonePosition && { tombstonePosition }),
-  ...(deletedAt && { deletedAt }),
-  ...(expiresAt && { expiresAt }),
-  ...(dataRetentionDays && { dataRetentionDays }),
-});
+/** Those of the fields that the object has. */
+const pick = <T extends object, F extends keyof T>(of: T, fields: readonly F[]) =>
+  Object.fromEntries(fields.filter((name) => of[name] !== undefined).map((name) => [name, of[name]])) as Pick<
+    T,
+    F
+  >;
+
+const stateOf = ({ state }: StoredDocument, fields: string[]) => state && { state: pick(state, fields) };
+
+export const envelopeOf = (document: StoredDocument) => pick(document, envelopeFields);
 
 const currentOf = (kind: Kind, document: StoredDocument): Current => ({
-  ...envelopeOf(document),
-  ...pick(document.state, embeddedFields(kind)),
-  ...(document.refs && { refs: document.refs }),
-  ...(document.orphanedAt && { orphanedAt: document.orphanedAt }),
-  ...(document.fanOutCursor && { fanOutCursor: document.fanOutCursor }),
+  ...pick(document, [...envelopeFields, 'refs', 'orphanedAt', 'fanOutCursor']),
+  ...stateOf(document, embeddedFields(kind)),
 });
 
-const referencedOf = (
-  { _id, orgId, revision, deletedAt, state }: StoredDocument,
-  fields: string[],
-): ReferencedEntity => ({ _id, orgId, revision, ...(deletedAt && { deletedAt }), ...pick(state, fields) });
+const referencedOf = (document: StoredDocument, fields: string[]): ReferencedEntity => ({
+  ...pick(document, entityFields),
+  ...stateOf(document, fields),
+});
 
 const applies = (stored: StoredDocument | undefined, { guard }: Write): boolean =>
   guard === null ? stored === undefined : !stored || stored.revision === guard;
