@@ -5,21 +5,6 @@ import type { Event } from '../support/events.ts';
 /** `orgId` is null if a conversation's tombstone came before any other record. */
 type Row = { kind: Kind; orgId: string | null; version: number; state: unknown; isDeleted: boolean };
 
-/** The expected documents by id, without deleted ones. */
-export type Expected = Map<
-  string,
-  {
-    kind: Kind;
-    orgId: string;
-    version: number;
-    state: unknown;
-    joined: unknown;
-    refs: string[];
-    sortKeys: { byCreated?: string; byUpdated?: string };
-    isPending: boolean;
-  }
->;
-
 /** The maximum number of conversations that a ticket embeds. */
 export const bounds = { embeddedConversations: 200 };
 
@@ -28,7 +13,7 @@ export const bounds = { embeddedConversations: 200 };
  * independent of the engine. It folds the records of one key in order, then joins each document from the final states.
  * Entities in `gone` count as missing.
  */
-export function fold(history: Event[], gone = new Set<string>()): Expected {
+export function fold(history: Event[], gone = new Set<string>()) {
   const rows = new Map<string, Row>();
   for (const event of history) {
     const row = rows.get(event.id);
@@ -36,27 +21,23 @@ export function fold(history: Event[], gone = new Set<string>()): Expected {
     if (next) rows.set(event.id, next);
   }
   for (const id of gone) rows.delete(id);
-  const expected: Expected = new Map();
-  for (const [id, { kind, orgId, version, state }] of rows) {
-    if (!state || orgId === null) continue;
+  const documents = [...rows].flatMap(([id, { kind, orgId, version, state }]) => {
+    if (!state || orgId === null) return [];
     const view = viewOf(rows, orgId);
-    if (kind === 'message' && view.isDeleted((state as EntityState['message']).conversationId)) continue;
-    const { joined, refs } = relate(kind, state, view);
-    expected.set(id, {
-      kind,
-      orgId,
-      version,
-      state,
-      joined,
-      refs: Object.entries(refs)
-        .flatMap(([edge, ids]) => present(ids).map((one) => `${edge}:${one}`))
-        .sort(),
-      sortKeys: sortKeysOf(kind, state),
-      isPending: kind === 'conversation' && (joined as { channel: unknown }).channel === null,
-    });
-  }
-  return expected;
+    if (kind === 'message' && view.isDeleted((state as EntityState['message']).conversationId)) return [];
+    const { joined, refs: related } = relate(kind, state, view);
+    const refs = Object.entries(related).flatMap(([edge, ids]) =>
+      present(ids).map((one) => `${edge}:${one}`),
+    );
+    const isPending = kind === 'conversation' && (joined as { channel: unknown }).channel === null;
+    const sortKeys = sortKeysOf(kind, state);
+    return [[id, { kind, orgId, version, state, joined, refs: refs.sort(), sortKeys, isPending }] as const];
+  });
+  return new Map(documents);
 }
+
+/** The expected documents by id, without deleted ones. */
+export type Expected = ReturnType<typeof fold>;
 
 function step(row: Row | undefined, event: Event): Row | undefined {
   if (event.op === 'tombstone') return stepTombstone(row, event);
@@ -104,25 +85,15 @@ const present = <T>(items: (T | null)[]): T[] => items.filter((item) => item !==
 /** Embedded fields, and the ids of every reference by its edge, even to an entity that does not exist. */
 type Related = { joined: object; refs: Record<string, (string | null)[]> };
 
-function relate(kind: Kind, state: unknown, view: View): Related {
-  switch (kind) {
-    case 'ticket':
-      return ticket(state as EntityState['ticket'], view);
-    case 'conversation':
-      return conversation(state as EntityState['conversation'], view);
-    case 'message':
-      return message(state as EntityState['message'], view);
-    case 'channel':
-      return channel(state as EntityState['channel'], view);
-    case 'apiKey':
-    case 'contact':
-    case 'user':
-    case 'agent':
-    case 'tag':
-    case 'topic':
-    case 'qa':
-      return { joined: {}, refs: {} };
-  }
+const relations: { [K in Kind]?: (state: EntityState[K], view: View) => Related } = {
+  ticket,
+  conversation,
+  message,
+  channel,
+};
+
+function relate<K extends Kind>(kind: K, state: unknown, view: View): Related {
+  return relations[kind]?.(state as EntityState[K], view) ?? { joined: {}, refs: {} };
 }
 
 function ticket({ id, requesterId, tagIds, topicIds }: EntityState['ticket'], view: View): Related {
@@ -228,29 +199,14 @@ function channel({ agentId, config }: EntityState['channel'], view: View): Relat
   };
 }
 
-type SortKeys = { byCreated?: string; byUpdated?: string };
-type Created = { id: string; createdAt: Date };
-
-const none = (): SortKeys => ({});
-const byCreated = ({ id, createdAt }: Created): SortKeys => ({ byCreated: createdAt.toISOString() + id });
-
 /** The sort keys of lists. Documents that no list shows have none. */
-const sortKeys: { [K in Kind]: (state: EntityState[K]) => SortKeys } = {
-  apiKey: none,
-  contact: none,
-  user: none,
-  agent: none,
-  tag: none,
-  topic: none,
-  channel: (state) => (state.archivedAt ? {} : byCreated(state)),
-  ticket: ({ id, createdAt, updatedAt }) => ({
-    ...byCreated({ id, createdAt }),
-    byUpdated: (updatedAt < createdAt ? createdAt : updatedAt).toISOString() + id,
-  }),
-  conversation: byCreated,
-  message: byCreated,
-  qa: byCreated,
-};
-
-const sortKeysOf = <K extends Kind>(kind: K, state: unknown): SortKeys =>
-  sortKeys[kind](state as EntityState[K]);
+function sortKeysOf(kind: Kind, state: unknown): { byCreated?: string; byUpdated?: string } {
+  const listed: Kind[] = ['channel', 'ticket', 'conversation', 'message', 'qa'];
+  const { id, createdAt, updatedAt, archivedAt } = state as EntityState['ticket'] & {
+    archivedAt?: Date | null;
+  };
+  if (!listed.includes(kind) || archivedAt) return {};
+  const byCreated = createdAt.toISOString() + id;
+  const changedAt = updatedAt < createdAt ? createdAt : updatedAt;
+  return { byCreated, ...(kind === 'ticket' && { byUpdated: changedAt.toISOString() + id }) };
+}
