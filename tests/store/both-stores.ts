@@ -1,24 +1,29 @@
 import type { Kind } from '../../shared/documents/document.ts';
 import type { Store, StoredDocument, Write } from '../../services/projector/materialize/store.ts';
+import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
+import type { SweepStore } from '../../services/projector/retention/sweep.ts';
 import { storedDocument } from '../support/engine.ts';
-import { emptyData, memoryStore } from '../simulation/memory-store.ts';
+import { emptyData, envelopeOf, memoryStore } from '../simulation/memory-store.ts';
+import { memorySweepStore } from '../simulation/memory-sweep-store.ts';
 import { openEngineStore } from './engine-store.ts';
 
 type Opened = {
   store: Store;
+  sweepStore: SweepStore;
   /** A stored conversation. */
   find: (id: string) => Promise<StoredDocument | null>;
   close: () => Promise<void>;
 };
 
-/** The real store and the simulation's store. One suite holds both to the same behaviour. */
+/** The real stores and the simulation's, of the engine and of the sweep. One suite holds both to the same behaviour. */
 export const bothStores: { name: string; isReal: boolean; open: () => Promise<Opened> }[] = [
   {
     name: 'the real store',
     isReal: true,
     open: async () => {
-      const { store, find, close } = await openEngineStore();
-      return { store, close, find: (id) => find('conversation', id) };
+      const { store, database, control, find, close } = await openEngineStore();
+      const sweepStore = mongoSweepStore({ database, control, prefix: 'support.', now: () => new Date() });
+      return { store, sweepStore, close, find: (id) => find('conversation', id) };
     },
   },
   {
@@ -27,7 +32,8 @@ export const bothStores: { name: string; isReal: boolean; open: () => Promise<Op
     open: async () => {
       const data = emptyData();
       const find = async (id: string) => data.get('conversation')?.get(id) ?? null;
-      return { store: memoryStore(data), find, close: async () => undefined };
+      const sweepStore = memorySweepStore(data, new Set());
+      return { store: memoryStore(data), sweepStore, find, close: async () => undefined };
     },
   },
 ];
@@ -49,10 +55,10 @@ export const conversation = (
   );
 
 /** The tombstone of a document. */
-export const tombstoneOf = (document: StoredDocument): StoredDocument => {
-  const { _id, orgId, version, revision, position } = document;
-  return { _id, orgId, version, revision, position, deletedAt: new Date(0) };
-};
+export const tombstoneOf = (document: StoredDocument): StoredDocument => ({
+  ...envelopeOf(document),
+  deletedAt: new Date(0),
+});
 
 export const insert = (document: StoredDocument): Write => ({ op: 'put', document, guard: null });
 

@@ -90,16 +90,15 @@ describe('a fan-out', () => {
 describe('the fan-outs of many entities', () => {
   const [contacts, messagesEach] = [120, 25];
   const opened = useEngineStore();
-  const idOf = (number: number) => `con_${number}`;
-  const of = (contact: string) => (_: unknown, index: number) => ({
-    ...message(`msg_${contact}_${index}`),
-    refs: [`contact:${contact}`],
-  });
 
   it('that exceed a page together, but not each, share their writes', async () => {
-    const documents = Array.from({ length: contacts }, (_, number) =>
-      Array.from({ length: messagesEach }, of(idOf(number))),
-    ).flat();
+    const ids = Array.from({ length: contacts }, (_, number) => `con_${number}`);
+    const documents = ids.flatMap((id) =>
+      Array.from({ length: messagesEach }, (_, index) => ({
+        ...message(`msg_${id}_${index}`),
+        refs: [`contact:${id}`],
+      })),
+    );
     expect(documents.length).toBeGreaterThan(pageSize);
     await opened.store.write(
       'message',
@@ -113,9 +112,7 @@ describe('the fan-outs of many entities', () => {
         return opened.store.write(kind, given);
       },
     };
-    const changes = Array.from({ length: contacts }, (_, number) =>
-      changeOf(created('contact', idOf(number), { name: 'Ada' }), number),
-    );
+    const changes = ids.map((id, number) => changeOf(created('contact', id, { name: 'Ada' }), number));
     await applyChanges(engineDeps(counted), 'contact', changes);
     const named = { orgId: 'org_1', 'joined.author.name': 'Ada' };
     expect(await collectionOf(opened.database, 'message').countDocuments(named)).toBe(documents.length);

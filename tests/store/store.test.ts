@@ -49,11 +49,13 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       ]);
     });
 
+    const wanted = new Map<Kind, Set<string>>([
+      ['conversation', new Set(['a2', 'a1', 'a0'])],
+      ['tag', new Set(['a1'])],
+      ['contact', new Set(['c1', 'c0'])],
+    ]);
+
     it('return referenced entities with organization, deletion and the fields for those that name them', async () => {
-      const wanted = new Map<Kind, Set<string>>([
-        ['conversation', new Set(['a2', 'a1', 'a0'])],
-        ['tag', new Set(['a1'])],
-      ]);
       const found = await opened.store.readEntities(wanted);
       expect(found.get('tag')?.size ?? 0).toBe(0);
       const [a1, a2, ...others] = ['a1', 'a2', 'a0'].map((id) => found.get('conversation')?.get(id));
@@ -63,11 +65,6 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
     });
 
     it('return revisions, also of tombstones', async () => {
-      const wanted = new Map<Kind, Set<string>>([
-        ['conversation', new Set(['a2', 'a1', 'a0'])],
-        ['tag', new Set(['a1'])],
-        ['contact', new Set(['c1', 'c0'])],
-      ]);
       await opened.store.write('contact', [
         { op: 'put', document: { ...tombstone, _id: 'c1', revision: 7 }, guard: null },
       ]);
@@ -122,25 +119,6 @@ describe.each(bothStores)('$name', ({ isReal, open }) => {
       const late = { ...write, document: { ...document, version: 3 } };
       expect(await opened.store.write('conversation', [late])).toEqual(conflict('c1'));
       expect(await find('c1')).toEqual(document);
-    });
-
-    it('replaces a tombstone without an organization under the same guards', async () => {
-      const unowned = {
-        _id: 'd1',
-        orgId: null,
-        version: 0,
-        revision: 1,
-        position: null,
-        tombstonePosition: position(4),
-      };
-      expect(await given([unowned])).toEqual(applied);
-      expect(await given([unowned])).toEqual(conflict('d1'));
-      expect(await opened.store.readEnvelopes('conversation', ['d1'])).toEqual([unowned]);
-      const document = conversation('d1', 'ti_d', 0, { revision: 2, tombstonePosition: position(4) });
-      const write = { op: 'put' as const, document, guard: 1 };
-      expect(await opened.store.write('conversation', [write])).toEqual(applied);
-      expect(await opened.store.write('conversation', [write])).toEqual(conflict('d1'));
-      expect(await find('d1')).toEqual(document);
     });
 
     it('applies if the store has dropped the tombstone that it was built on', async () => {

@@ -1,28 +1,8 @@
 import type { Kind } from '../../shared/documents/document.ts';
-import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
-import type { SweepStore } from '../../services/projector/retention/sweep.ts';
-import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import { emptyData, memoryStore } from '../simulation/memory-store.ts';
-import { memorySweepStore } from '../simulation/memory-sweep-store.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { storedDocument } from '../support/engine.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { conversation, insert, keyOf, position } from './both-stores.ts';
-import { openEngineStore } from './engine-store.ts';
-
-type Opened = { store: Store; sweepStore: SweepStore; close: () => Promise<void> };
-
-const open: Record<string, () => Promise<Opened>> = {
-  'the real store': async () => {
-    const { store, database, control, close } = await openEngineStore();
-    const now = () => new Date();
-    return { store, close, sweepStore: mongoSweepStore({ database, control, prefix: 'support.', now }) };
-  },
-  "the simulation's store": async () => {
-    const data = emptyData();
-    const close = async () => undefined;
-    return { store: memoryStore(data), close, sweepStore: memorySweepStore(data, new Set()) };
-  },
-};
+import { bothStores, conversation, insert, keyOf, position } from './both-stores.ts';
 
 const at = (second: number) => new Date(second * 1_000);
 const channel = (id: string, dataRetentionDays: number | null, orgId = 'org_1') =>
@@ -34,8 +14,8 @@ const message = (id: string, conversationId: string, second: number, orphanedAt?
   );
 const idsOf = (documents: { _id: string }[]) => documents.map(({ _id }) => _id).sort();
 
-describe.each(Object.entries(open))('the sweep reads from %s', (_, openStore) => {
-  const opened = useOpened(openStore, { each: true });
+describe.each(bothStores)('the sweep reads from $name', ({ open }) => {
+  const opened = useOpened(open, { each: true });
   const given = (kind: Kind, documents: StoredDocument[]) => opened.store.write(kind, documents.map(insert));
 
   it('the channels with a retention, deleted ones too, after an id', async () => {
