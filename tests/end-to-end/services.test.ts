@@ -8,7 +8,6 @@ import { kinds } from '../../shared/documents/document.ts';
 import { specFor } from '../../services/api/openapi/write.ts';
 import { documented } from '../support/documented.ts';
 import { created } from '../support/entities.ts';
-import { encode, type Event } from '../support/events.ts';
 import { startService, type Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { eventually } from '../support/eventually.ts';
@@ -20,7 +19,7 @@ const apiKey = created('apiKey', 'key_1', {
 });
 
 describe('from Kafka to the client, with the services as processes', () => {
-  const { environment, send, applied, cli, startProcess } = useProjector({ partitions: 3, projectors: 0 });
+  const { environment, publish, applied, cli, startProcess } = useProjector({ partitions: 3, projectors: 0 });
   let projector: Service;
   let api: Service;
   let origin: string;
@@ -41,10 +40,6 @@ describe('from Kafka to the client, with the services as processes', () => {
   });
   afterAll(() => api.stop());
 
-  const publish = async (events: Event[]) => {
-    for (const event of events) await send(event.kind, encode(event, 'binary'));
-    await applied();
-  };
   const get = async (path: string) => {
     const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
     const response = await fetch(origin + path, { headers });
@@ -55,7 +50,7 @@ describe('from Kafka to the client, with the services as processes', () => {
   };
 
   test('the API returns the published data, even if children arrive before their parents', async () => {
-    await publish([
+    await publish(
       apiKey,
       created('message', 'msg_1', { content: 'It does not start' }),
       created('conversation', 'conv_1'),
@@ -63,33 +58,16 @@ describe('from Kafka to the client, with the services as processes', () => {
       created('tag', 'tag_1'),
       created('contact', 'con_1'),
       created('channel', 'chan_1'),
-    ]);
+    );
+    await applied();
     const list = await get('/v1/tickets?status=open&limit=1');
-    expect(list.body).toMatchObject({
-      object: 'list',
-      url: '/v1/tickets',
-      hasMore: false,
-      nextCursor: null,
-      data: [
-        {
-          id: 'ti_1',
-          object: 'ticket',
-          title: 'Broken',
-          status: 'open',
-          requester: { id: 'con_1', name: 'Ada', email: { email: 'ada@example.com', verified: true } },
-          tags: [{ id: 'tag_1', name: 'billing' }],
-          topics: [],
-          estimatedScore: null,
-          conversations: [{ id: 'conv_1', role: 'primary' }],
-          createdAt: '2026-01-01T00:00:00Z',
-          updatedAt: '2026-01-01T00:00:00Z',
-        },
-      ],
-    });
+    const requester = { id: 'con_1', name: 'Ada' };
+    const ticket = { id: 'ti_1', requester, tags: [{ id: 'tag_1' }], conversations: [{ id: 'conv_1' }] };
+    expect(list.body).toMatchObject({ hasMore: false, nextCursor: null, data: [ticket] });
     const conversation = await get('/v1/conversations/conv_1');
     expect(conversation.body).toMatchObject({
-      channel: { id: 'chan_1', name: 'Support', type: 'email' },
-      contact: { id: 'ct_1', name: 'Ada', email: 'ada@example.com' },
+      channel: { id: 'chan_1', name: 'Support' },
+      contact: { id: 'ct_1', name: 'Ada' },
       lastMessagePreview: 'It does not start',
       messages: [{ id: 'msg_1', content: 'It does not start' }],
     });
@@ -97,7 +75,8 @@ describe('from Kafka to the client, with the services as processes', () => {
   });
 
   test('cli status prints positions, documents and pending documents', async () => {
-    await publish([created('conversation', 'conv_2', { channelId: 'chan_missing', ticketId: 'ti_missing' })]);
+    await publish(created('conversation', 'conv_2', { channelId: 'chan_missing', ticketId: 'ti_missing' }));
+    await applied();
     const documents = { tickets: 1, conversations: 2, messages: 1, channels: 1, apiKeys: 1 };
     let status = {} as Report & Counts;
     // The counts of documents are MongoDB's estimates, which may lag.
