@@ -19,13 +19,16 @@ export async function expectConverged(
   const log = await readLog(environment);
   const events = log.map(({ event }) => event).filter((event) => event !== null);
   const present = new Set(events.map(name));
-  expect({ seed, missing: acknowledged.filter((event) => !present.has(name(event))) }).toEqual({
-    seed,
-    missing: [],
-  });
+  const missing = acknowledged.filter((event) => !present.has(name(event)));
+  // Each refused record is a dead letter, and there are no others.
+  const bad = refused(log);
+  const stored = await deadLetterIds(environment);
+  const lost = lostDeadLetters(bad, log, stored);
+  const positions = new Set(bad.map(positionOf));
+  const surplus = [...stored].filter((position) => !positions.has(position));
+  expect({ seed, missing, lost, surplus }).toEqual({ seed, missing: [], lost: [], surplus: [] });
   const documents = await readDocuments(environment.database);
   expect({ seed, documents }).toEqual({ seed, documents: Object.fromEntries(fold(events)) });
-  expectDeadLetters(seed, log, await deadLetterIds(environment));
 }
 
 async function deadLetterIds({ control }: TestEnvironment): Promise<Set<string>> {
@@ -35,45 +38,16 @@ async function deadLetterIds({ control }: TestEnvironment): Promise<Set<string>>
   return new Set(found.map(({ _id }) => _id));
 }
 
-/** Each refused record is a dead letter, or a deletion in the log may have erased it. There are no other dead letters. */
-function expectDeadLetters(seed: number, log: Logged[], stored: Set<string>): void {
-  const bad = refused(log);
-  const positions = new Set(bad.map(positionOf));
-  const lost = bad.filter((item) => !stored.has(positionOf(item)) && !isErasable(log, item));
-  const surplus = [...stored].filter((position) => !positions.has(position));
-  expect({ seed, lost, surplus }).toEqual({ seed, lost: [], surplus: [] });
-}
-
 /**
- * Whether a deletion in the log may have erased the record's dead letter. The record names a conversation, whose
- * deletion is final whenever it comes, or a message of one; or it names another deleted entity.
+ * The refused records that are no dead letters, although no deletion in the log may have erased them: neither of their
+ * entity nor of the conversation of their message. A poisoned record names no entity.
  */
-function isErasable(log: Logged[], item: Logged): boolean {
-  const names = (id: string) => new RegExp(`\\b${id}\\b`).test(item.text);
-  const deletions = log.filter(({ event }) => event?.op === 'deleted' || event?.op === 'tombstone');
-  const dead = new Set(deletions.flatMap(({ event }) => (event?.kind === 'conversation' ? [event.id] : [])));
-  const goesWith = ({ event }: Logged) =>
-    dead.has(String(event?.data?.conversationId)) && names(event?.id ?? '');
-  return [...dead].some(names) || log.some(goesWith) || isOutlived(log, deletions, item, names);
-}
-
-/**
- * Whether a deletion leaves the record without effect. A later deletion does if the record cannot be read, and a
- * later tombstone always does; any deletion does once the entity has reached the record's version.
- */
-function isOutlived(
-  log: Logged[],
-  deletions: Logged[],
-  { event: state, timestampMs }: Logged,
-  names: (id: string) => boolean,
-): boolean {
-  const isAfter = (later: Logged) => later.timestampMs >= timestampMs;
-  if (!state) return deletions.some((later) => isAfter(later) && names(later.event?.id ?? ''));
-  const deletionsOf = deletions.filter(({ event }) => event?.id === state.id);
-  const isPast = log.some(
-    ({ event }) => event?.id === state.id && event.orgId !== state.orgId && event.version >= state.version,
-  );
-  return deletionsOf.some((one) => isPast || (one.event?.op === 'tombstone' && isAfter(one)));
+function lostDeadLetters(bad: Logged[], log: Logged[], stored: Set<string>): Logged[] {
+  const deleted = new Set<unknown>();
+  for (const { event } of log)
+    if (event?.op === 'deleted' || event?.op === 'tombstone') deleted.add(event.id);
+  for (const { event } of log) if (deleted.has(event?.data?.conversationId)) deleted.add(event?.id);
+  return bad.filter((item) => !stored.has(positionOf(item)) && !deleted.has(item.event?.id));
 }
 
 /** A tombstone has no version of its own. */
@@ -116,10 +90,10 @@ export async function expectCommittedHasEffect(environment: TestEnvironment, see
       versions.set(_id, version);
   const stored = await deadLetterIds(environment);
   const bad = new Set(refused(log));
-  const lost = log.filter((item) =>
-    bad.has(item)
-      ? !stored.has(positionOf(item)) && !isErasable(whole, item)
-      : (versions.get(item.event?.id ?? '') ?? -1) < (item.event?.version ?? 0),
-  );
+  const isStale = ({ event }: Logged) => (versions.get(event?.id ?? '') ?? -1) < (event?.version ?? 0);
+  const lost = [
+    ...lostDeadLetters([...bad], whole, stored),
+    ...log.filter((item) => !bad.has(item) && isStale(item)),
+  ];
   expect({ seed, lost }).toEqual({ seed, lost: [] });
 }

@@ -8,7 +8,7 @@ import type { BatchMessage } from '../../shared/kafka/fetch-decoder.ts';
 import { decode, type Event } from '../support/events.ts';
 import { logEnds } from '../support/progress.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
-import { poisonHeader } from './publisher.ts';
+import { poisonHeader } from '../convergence/publisher.ts';
 
 /** A committed record of the log; `event` is null for a poisoned record. */
 export type Logged = {
@@ -17,8 +17,6 @@ export type Logged = {
   offset: number;
   timestampMs: number;
   event: Event | null;
-  /** Key and value, to search for ids. */
-  text: string;
 };
 
 let readings = 0;
@@ -71,6 +69,5 @@ function logged(
   const poisoned = message.headers?.[poisonHeader] !== undefined;
   const timestampMs = Number(message.timestamp);
   const event = poisoned ? null : decode(kind, message);
-  const text = `${String(message.key)} ${String(message.value)}`;
-  return { topic, partition, offset: Number(message.offset), timestampMs, event, text };
+  return { topic, partition, offset: Number(message.offset), timestampMs, event };
 }

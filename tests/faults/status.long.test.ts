@@ -44,8 +44,6 @@ describe('the first 12 lines of support-cli status, and the head of the console,
     await untilIn(async () => headOf(await console.read('/'))).finally(console.close);
   };
 
-  const stopped = /generation 1: no projector has run (since \S+Z|for \d+ s)/;
-
   test('if a topic was created again', async () => {
     await given();
     await faults.recreateTopic('tag');
@@ -82,12 +80,7 @@ describe('the first 12 lines of support-cli status, and the head of the console,
     );
   });
 
-  test('if the projectors were killed', async () => {
-    await (await given()).stop('SIGKILL');
-    await untilShown(stopped, / GENERATION=1 npm run projector\s/);
-  });
-
-  test('if MongoDB was restored from a backup', async () => {
+  test('if the projectors were killed, and MongoDB was restored from a backup', async () => {
     const projector = await given();
     const { mongo, name } = environment;
     // In the order that docs/recover.md tells: the control database first.
@@ -100,28 +93,18 @@ describe('the first 12 lines of support-cli status, and the head of the console,
     );
     await publish(tags(20));
     await applied();
-    await projector.stop();
+    await projector.stop('SIGKILL');
     for (const { one, all } of backup.flat()) {
       await one.deleteMany({});
       if (all.length > 0) await one.insertMany(all);
     }
     // The projectors continue from the restored positions: a rebuild is not needed.
-    await untilShown(stopped, / GENERATION=1 npm run projector\s/);
+    await untilShown(
+      /generation 1: no projector has run (since \S+Z|for \d+ s)/,
+      / GENERATION=1 npm run projector\s/,
+    );
     start();
     await untilShown(/(All is well|The data is current)/);
     await faults.expectConverged();
-  });
-
-  test('if Kafka is away', async () => {
-    await given();
-    await faults.killServer('kafka');
-    try {
-      await untilShown(
-        /^( {2}bad +| Not well: )Kafka \(KAFKA_BROKERS\)/m,
-        /If the brokers are down, restore them: the projectors continue/,
-      );
-    } finally {
-      await faults.restartServer('kafka');
-    }
   });
 });

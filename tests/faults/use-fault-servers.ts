@@ -5,7 +5,7 @@ import type { Event } from '../support/events.ts';
 import type { Servers } from '../support/test-environment.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { expectCommittedHasEffect, expectConverged } from './oracle.ts';
-import { createPublisher, type Publisher } from './publisher.ts';
+import { createPublisher, type Publisher } from '../convergence/publisher.ts';
 
 /** A failure names the seed. Set `SEED` to reproduce it. */
 export const seed = Number(process.env.SEED ?? 1);
@@ -33,7 +33,7 @@ export function useFaultServers({ transactional = false } = {}) {
   beforeEach(async () => {
     publisher = await createPublisher(environment, seed, { transactional });
   });
-  afterEach(() => publisher.close());
+  afterEach(() => publisher[Symbol.asyncDispose]());
   return {
     ...projector,
     environment,

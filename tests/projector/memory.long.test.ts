@@ -1,10 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { batchBytesMax } from '../../shared/kafka/codecs.ts';
 import { jsonBytesMax } from '../../services/projector/events/bytes.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { peakMegabytes } from '../support/memory.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const megabyte = 1024 * 1024;
@@ -41,5 +43,21 @@ describe('a projector with the heap that Node takes in a container of 512 MiB', 
     expect((await at.deadLetters()).map((letter) => letter.reason)).toEqual(reason ? [reason] : []);
     expect(await at.find('tag', 'tag_2')).not.toBeNull();
     expect(peakMegabytes(projector.child)).toBeLessThan(320);
+  });
+
+  test('with half of that heap takes bounded memory for 200 records of 900 KB while MongoDB is slow', async () => {
+    const { trouble, listen, cut } = createStoreProxy(at.environment.config.MONGODB_URL);
+    trouble.delayMs = 50;
+    const MONGODB_URL = proxiedUrl(await listen(0));
+    const content = 'x'.repeat(900_000);
+    for (let index = 0; index < 200; index += 1)
+      await at.publish(created('message', `msg_${index}`, { content }));
+    const NODE_OPTIONS = '--max-old-space-size=128';
+    const projector = at.startProcess({ NODE_OPTIONS, MONGODB_URL, QUEUED_MEGABYTES_MAX: '32' });
+    await at.applied();
+    expect(await collectionOf(at.environment.database, 'message').countDocuments()).toBe(200);
+    expect(peakMegabytes(projector.child)).toBeLessThan(380);
+    await projector.stop();
+    await cut();
   });
 });

@@ -5,43 +5,45 @@ import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { seed, useFaultServers } from './use-fault-servers.ts';
 
-/** Longer than the driver's default server selection timeout (30 s). */
-const downMs = 60_000;
-
-describe('a MongoDB in trouble', () => {
+describe('servers in trouble', () => {
   const { environment, start, publish, killServer, restartServer, ...expectations } = useFaultServers();
   const { expectConverged, expectCommittedHasEffect } = expectations;
 
-  test('is waited for: down at the start, killed, down for a minute', async () => {
+  test.each([
+    ['the brokers are unavailable', 'kafka', 3_000],
+    // Longer than the driver's default server selection timeout (30 s).
+    ['MongoDB is unavailable', 'store', 60_000],
+  ] as const)('at its start or later, a projector waits while %s', async (why, server, downMs) => {
     const random = createRandom(seed);
     const history = randomHistory(seed, 800);
-    await killServer('store');
+    await publish(history.slice(0, 200));
+    await killServer(server);
     const projector = start({ ADMIN_PORT: '0' });
-    await projector.logged('waiting: MongoDB is unavailable');
+    await projector.logged(`waiting: ${why}`);
     // then the projector is alive, and not ready
     const { port } = await projector.logged('admin server listening');
     const probe = async (path: string) => (await fetch(`http://127.0.0.1:${Number(port)}${path}`)).status;
     expect([await probe('/livez'), await probe('/readyz')]).toEqual([200, 503]);
-    await restartServer('store');
+    await restartServer(server);
     await projector.logged('joined the group');
+    // and it goes on by itself whenever they are back
     for (const [from, pauseMs] of [
-      [0, 0],
-      [200, random.int(2_000)],
-      [400, downMs],
+      [200, 0],
+      [400, random.int(2_000)],
+      [600, downMs],
     ] as const) {
-      await publish(history.slice(from, from + 100));
+      const publishing = publish(history.slice(from, from + 200));
       await delay(random.int(500));
-      await killServer('store');
-      await publish(history.slice(from + 100, from + 200));
+      await killServer(server);
       await delay(pauseMs);
       expect(await probe('/livez')).toBe(200);
-      await restartServer('store');
+      await restartServer(server);
+      await publishing;
     }
-    await publish(history.slice(600));
     await expectConverged();
   });
 
-  test('that is slow, disconnected, silent, or whose replies are lost, has everything in the end', async () => {
+  test('a MongoDB that is slow, disconnected, silent, or whose replies are lost, has everything in the end', async () => {
     const random = createRandom(seed);
     const history = randomHistory(seed + 1, 1_200);
     const { trouble, listen, cut } = createStoreProxy(environment.config.MONGODB_URL);

@@ -23,25 +23,18 @@ const codecs = [
   CompressionTypes.ZSTD,
 ];
 
-/** Publishes a history in the most difficult ways that the event contract allows. */
-export type Publisher = {
-  /** Resolves once every event is acknowledged. A fifth of all records is poisoned. */
-  publish: (events: Event[]) => Promise<void>;
-  acknowledged: Event[];
-  close: () => Promise<void>;
-};
-
 type Batch = { topic: string; messages: Produced[] };
 
 /**
- * Publishes in every codec and both content modes, partly in transactions, after aborted transactions, and with
- * poisoned records in between. The order within a key is kept. A failed send is repeated until it is acknowledged.
+ * Publishes a history in the most difficult ways that the event contract allows: in every codec and both content modes,
+ * partly in transactions, after aborted transactions, and with poisoned records in between. The order within a key is
+ * kept. A failed send is repeated until it is acknowledged.
  */
 export async function createPublisher(
   testEnvironment: TestEnvironment,
   seed: number,
   { transactional = false } = {},
-): Promise<Publisher> {
+) {
   registerCodecs();
   const random = createRandom(seed + 7_000_000);
   const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
@@ -56,7 +49,8 @@ export async function createPublisher(
   const acknowledged: Event[] = [];
   return {
     acknowledged,
-    publish: async (events) => {
+    /** Resolves once every event is acknowledged. A fifth of all records is poisoned. */
+    publish: async (events: Event[]) => {
       for (let rest = events; rest.length > 0;) {
         const burst = rest.slice(0, 1 + random.int(60));
         rest = rest.slice(burst.length);
@@ -68,12 +62,14 @@ export async function createPublisher(
         acknowledged.push(...burst);
       }
     },
-    close: async () => {
+    [Symbol.asyncDispose]: async () => {
       await plain.disconnect();
       if (transactional) await transactions.disconnect();
     },
   };
 }
+
+export type Publisher = Awaited<ReturnType<typeof createPublisher>>;
 
 function encodeBurst(testEnvironment: TestEnvironment, random: Random, burst: Event[]): Batch[] {
   return [...Map.groupBy(burst, ({ kind }) => kind)].map(([kind, some]) => ({
@@ -83,7 +79,9 @@ function encodeBurst(testEnvironment: TestEnvironment, random: Random, burst: Ev
       // One in five of all records is one in four of the good ones.
       if (!random.chance(1 / 4)) return [record];
       const value = random.pick(['{"specversion":"1.0"', '{}', '[]', 'null', '\u0000']);
-      return [{ key: event.id, value, headers: { [poisonHeader]: 'yes' } }, record];
+      // Its key names no entity: no deletion erases its dead letter.
+      const key = `${poisonHeader}_${random.int(1_000)}`;
+      return [{ key, value, headers: { [poisonHeader]: 'yes' } }, record];
     }),
   }));
 }
