@@ -8,7 +8,9 @@ import { deletionOf } from '../support/engine.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { wrongClock } from '../support/wrong-clock.ts';
 
-const { environment, send, publish, applied, find, deadLetters, startProcess } = useProjector({
+const hourMs = 3_600_000;
+
+const { environment, send, publish, applied, committed, find, deadLetters, startProcess } = useProjector({
   each: true,
   projectors: 0,
 });
@@ -44,3 +46,21 @@ test.each([
       expect([name, sinceMs <= ms && ms <= untilMs]).toEqual([name, true]);
   },
 );
+
+test('a projector whose clock is set back by an hour commits, ends with the reason, and continues when it is started again', async () => {
+  const projector = startProcess(wrongClock({ fromSignalMs: -hourMs }));
+  await publish(created('tag', 'tag_1'));
+  await applied();
+  projector.child.kill('SIGUSR2');
+  // then it leaves its group, and ends so that its supervisor starts it again
+  const { error } = await projector.logged('the projector cannot continue');
+  expect(JSON.stringify(error)).toContain('the clock of this host was set back by 3600 s');
+  expect(await projector.stop()).toBe(75);
+  expect(await committed('tag')).toBe(1);
+  const { groups } = await environment.admin.describeGroups([environment.config.CONSUMER_GROUP]);
+  expect(groups[0]?.members).toEqual([]);
+  // and the next one goes on, with the same clock
+  startProcess(wrongClock({ fromStartMs: -hourMs }));
+  await publish(created('tag', 'tag_2'));
+  await eventually(async () => (await committed('tag')) === 2);
+});

@@ -5,10 +5,9 @@ import type { RunningConsumer } from '../../services/projector/consumer/consumer
 import { startCommitLoop, type CommitLoop } from '../../services/projector/consumer/commit-loop.ts';
 import type { Snapshot } from '../../services/projector/consumer/progress.ts';
 import type { LogClient } from '../../shared/kafka/log-client.ts';
-import type { Positions } from '../../services/projector/consumer/positions.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
 import { createLiveness } from '../../services/projector/liveness.ts';
-import { createMetrics, type Metrics } from '../../services/projector/metrics.ts';
+import { createMetrics } from '../../services/projector/metrics.ts';
 import { eventually } from '../support/eventually.ts';
 import { anyOrder } from '../support/order.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -26,77 +25,82 @@ describe('a run of the commit loop', () => {
   let control: Db;
   let commitLoop: CommitLoop;
   let start: (intervalMs: number, onObserved?: () => void) => CommitLoop;
-  let metrics: Metrics;
-  let positions: Positions;
-  /** The store's clock. */
-  let nowMs: number;
-  let ends: Map<string, number>;
-  let partitions: Snapshot[];
-  /** The partitions without a leader, and the brokers that do not answer. */
-  let withoutEnd: string[];
-  let unreachable: { broker: string; error: unknown }[];
-  let isCaughtUp: boolean;
   let onApplied: Parameters<RunningConsumer['onApplied']>[0];
-  /** Hooks: while the end offsets are read, after the snapshot, and at the commit. */
-  let whileEndsAreRead: () => void;
-  let onSnapshot: () => void;
-  let onCommit: (snapshot: Snapshot[]) => Promise<void>;
+  const inTheBeginning = () => ({
+    /** The store's clock. */
+    nowMs: 50_000,
+    ends: new Map([['t/0', 0]]),
+    partitions: [] as Snapshot[],
+    /** The partitions without a leader, and the brokers that do not answer. */
+    withoutEnd: [] as string[],
+    unreachable: [] as { broker: string; error: unknown }[],
+    isCaughtUp: true,
+    metrics: createMetrics(),
+    ...anyOrder(),
+    /** Hooks: while the end offsets are read, after the snapshot, and at the commit. */
+    whileEndsAreRead: (): unknown => undefined,
+    onSnapshot: (): unknown => undefined,
+    onCommit: async (_snapshot: Snapshot[]): Promise<void> => undefined,
+  });
+  let given: ReturnType<typeof inTheBeginning>;
 
   beforeEach(async () => {
     ({ control } = opened);
     await ensureControlIndexes(control);
-    nowMs = 50_000;
-    ends = new Map([['t/0', 0]]);
-    partitions = [];
-    withoutEnd = [];
-    unreachable = [];
-    isCaughtUp = true;
-    whileEndsAreRead = () => undefined;
-    onSnapshot = () => undefined;
-    onCommit = async () => undefined;
+    given = inTheBeginning();
     const log: LogClient = {
       connect: async () => undefined,
       disconnect: async () => undefined,
       read: async () => {
-        const read = new Map([...ends].map(([key, end]) => [key, { low: 0, end, stable: end }]));
-        whileEndsAreRead();
-        const partitions = [...read.keys(), ...withoutEnd];
-        return { partitions, ends: read, topicIds: new Map<string, string>(), unreachable };
+        const read = new Map([...given.ends].map(([key, end]) => [key, { low: 0, end, stable: end }]));
+        given.whileEndsAreRead();
+        const partitions = [...read.keys(), ...given.withoutEnd];
+        return {
+          partitions,
+          ends: read,
+          topicIds: new Map<string, string>(),
+          unreachable: given.unreachable,
+        };
       },
     };
     const consuming: RunningConsumer = {
       onApplied: (listener) => (onApplied = listener),
       snapshot: () => {
-        const taken = partitions.map((one) => ({ ...one }));
-        onSnapshot();
+        const taken = given.partitions.map((one) => ({ ...one }));
+        given.onSnapshot();
         return taken;
       },
-      isCaughtUp: () => isCaughtUp,
+      isCaughtUp: () => given.isCaughtUp,
       withoutStartOffset: () => [],
       fanOutWaiting: () => 0,
       detectGaps: () => undefined,
-      commit: (snapshot) => onCommit(snapshot),
+      commit: (snapshot) => given.onCommit(snapshot),
       stop: async () => undefined,
     };
     const startedAt = new Date(0);
-    const clock = { read: async () => new Date(nowMs) };
+    const clock = { read: async () => new Date(given.nowMs) };
     const deps = { control, log, generation, allowanceMs, startedAt, topics: ['t'], clock };
-    metrics = createMetrics();
-    ({ positions } = anyOrder());
     start = (intervalMs, onObserved = () => undefined) => {
+      const { metrics, positions } = given;
       const observers = {
         metrics,
+        positions,
         nowMs: () => performance.now(),
         liveness: { ...createLiveness(0), observe: onObserved },
         logger: pino({ level: 'silent' }),
       };
-      return startCommitLoop({ ...deps, ...observers, positions }, consuming, intervalMs);
+      return startCommitLoop({ ...deps, ...observers }, consuming, intervalMs);
     };
     // The loop's own first run ends here: it may not overlap with the run that a test asks for.
     await new Promise<void>((resolve) => (commitLoop = start(never, resolve)));
   });
 
   const at = (partition: number, position: number) => ({ topic: 't', partition, position, progressCount: 0 });
+  /** The projector applies one partition, up to a position. */
+  const stand = (end: number, position = end) => {
+    given.ends.set('t/0', end);
+    given.partitions = [at(0, position)];
+  };
   const apply = (events: number) => onApplied('t', { events, rejected: [], times: [] });
   const recorded = async (partition = 0) => {
     const found = await progressOf(control).findOne({ topic: 't', partition });
@@ -105,33 +109,32 @@ describe('a run of the commit loop', () => {
 
   test('does not count events that were published while the end offsets were read as complete', async () => {
     // given a partition that has reached the end that is read
-    ends.set('t/0', 3);
-    partitions = [at(0, 3)];
+    stand(3);
     // when another record is published before the response arrives
-    whileEndsAreRead = () => (nowMs += 10_000);
+    given.whileEndsAreRead = () => (given.nowMs += 10_000);
     await commitLoop.flush();
     // then the partition is complete only up to the request
     expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
   });
 
   test('commits the saved snapshot, and nothing that was applied since', async () => {
-    ends.set('t/0', 9);
-    partitions = [at(0, 3)];
+    stand(9, 3);
     const commits: [number | undefined, number | undefined][] = [];
     // More records are applied meanwhile.
-    onSnapshot = () => (partitions = [at(0, 7)]);
-    onCommit = async (snapshot) => void commits.push([snapshot[0]?.position, (await recorded()).position]);
+    given.onSnapshot = () => (given.partitions = [at(0, 7)]);
+    given.onCommit = async (snapshot) =>
+      void commits.push([snapshot[0]?.position, (await recorded()).position]);
     await commitLoop.flush();
     expect(commits).toEqual([[3, 3]]);
   });
 
   test('commits nothing if saving progress fails', async () => {
     let commits = 0;
-    onCommit = async () => void (commits += 1);
+    given.onCommit = async () => void (commits += 1);
     // given a database that rejects one of two updates
     await control.collection('progress').createIndex({ position: 1 }, { unique: true });
-    ends.set('t/0', 3).set('t/1', 3);
-    partitions = [at(0, 3), at(1, 3)];
+    given.ends.set('t/0', 3).set('t/1', 3);
+    given.partitions = [at(0, 3), at(1, 3)];
     await expect(commitLoop.flush()).rejects.toThrow();
     expect(commits).toBe(0);
   });
@@ -140,31 +143,29 @@ describe('a run of the commit loop', () => {
     ['fails', () => Promise.reject(new Error('the coordinator is away'))],
     ['hangs', () => new Promise<void>(() => undefined)],
   ])('saves progress, raises the watermark and reports the lag while every commit %s', async (_, fate) => {
-    onCommit = fate;
-    ends.set('t/0', 3);
-    partitions = [at(0, 3)];
+    given.onCommit = fate;
+    stand(3);
     const running = start(5);
     const isServed = async (completeToMs: number) =>
       (await watermark(control, generation))?.getTime() === completeToMs;
     await eventually(() => isServed(50_000 - allowanceMs));
     // and goes on in later runs
-    ends.set('t/0', 9);
-    nowMs = 60_000;
-    partitions = [at(0, 7)];
+    given.nowMs = 60_000;
+    stand(9, 7);
     await eventually(async () => (await recorded()).position === 7);
-    await eventually(async () => (await metrics.lag.get()).values[0]?.value === 2);
-    partitions = [at(0, 9)];
+    await eventually(async () => (await given.metrics.lag.get()).values[0]?.value === 2);
+    stand(9);
     await eventually(() => isServed(60_000 - allowanceMs));
     await running.stop();
   });
 
   test('commits in the next run if a commit has failed', async () => {
     const commits: number[] = [];
-    onCommit = async ([snapshot]) => {
+    given.onCommit = async ([snapshot]) => {
       commits.push(snapshot?.position ?? 0);
       if (commits.length === 1) throw new Error('the group is rebalancing');
     };
-    partitions = [at(0, 3)];
+    given.partitions = [at(0, 3)];
     const running = start(5);
     await eventually(() => commits.length >= 2);
     expect(commits.slice(0, 2)).toEqual([3, 3]);
@@ -174,7 +175,7 @@ describe('a run of the commit loop', () => {
   test('a flush waits for the commit in progress, which could otherwise take back a later one', async () => {
     const late = Promise.withResolvers<void>();
     let commits = 0;
-    onCommit = () => ((commits += 1) === 1 ? late.promise : Promise.resolve());
+    given.onCommit = () => ((commits += 1) === 1 ? late.promise : Promise.resolve());
     const running = start(5);
     await eventually(() => commits === 1);
     await running.stop();
@@ -188,53 +189,48 @@ describe('a run of the commit loop', () => {
   });
 
   test('goes on for the other partitions while one has no leader, but does not raise the watermark', async () => {
-    withoutEnd = ['t/1'];
-    ends.set('t/0', 3);
-    partitions = [at(0, 3)];
+    given.withoutEnd = ['t/1'];
+    stand(3);
     let committed: Snapshot[] = [];
-    onCommit = async (snapshot) => void (committed = snapshot);
+    given.onCommit = async (snapshot) => void (committed = snapshot);
     await commitLoop.flush();
     expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
-    expect(committed).toEqual(partitions);
+    expect(committed).toEqual(given.partitions);
     expect(await watermark(control, generation)).toEqual(new Date(0));
   });
 
   test('saves positions, but no freshness, while a broker may know partitions that the others do not', async () => {
-    unreachable = [{ broker: 'b:9092', error: new Error('no answer') }];
-    ends.set('t/0', 3);
-    partitions = [at(0, 3)];
+    given.unreachable = [{ broker: 'b:9092', error: new Error('no answer') }];
+    stand(3);
     await commitLoop.flush();
     expect(await recorded()).toEqual({ position: 3, completeToMs: 0 });
-    unreachable = [];
+    given.unreachable = [];
     await commitLoop.flush();
     expect(await recorded()).toEqual({ position: 3, completeToMs: 50_000 - allowanceMs });
   });
 
   test('knows the positions of the partitions of another projector, for which a load may wait', async () => {
-    ends = new Map([
-      ['t/0', 3],
-      ['t/1', 5],
-    ]);
-    partitions = [at(0, 3)];
+    stand(3);
+    given.ends.set('t/1', 5);
     await commitLoop.flush();
     await progressOf(control).updateOne({ partition: 1 }, { $set: { position: 4 } });
     await commitLoop.flush();
-    expect([3, 4].map((offset) => positions.isApplied('t/1', offset))).toEqual([true, false]);
+    expect([3, 4].map((offset) => given.positions.isApplied('t/1', offset))).toEqual([true, false]);
   });
 
   test('starts at once when a backlog ends', async () => {
     let commits = 0;
     const committed = new Promise<void>((resolve) => {
-      onCommit = async () => {
+      given.onCommit = async () => {
         commits += 1;
         resolve();
       };
     });
     // given a backlog, and more records to apply
-    isCaughtUp = false;
+    given.isCaughtUp = false;
     apply(2_000);
     expect(commits).toBe(0);
-    isCaughtUp = true;
+    given.isCaughtUp = true;
     apply(1);
     // then it commits before the next regular run
     await committed;
@@ -242,7 +238,7 @@ describe('a run of the commit loop', () => {
 
   test('does not start for every few records', async () => {
     let commits = 0;
-    onCommit = async () => void (commits += 1);
+    given.onCommit = async () => void (commits += 1);
     for (let record = 0; record < 500; record += 1) apply(1);
     await commitLoop.flush();
     // A run that should not have started has ended, too.
@@ -253,8 +249,8 @@ describe('a run of the commit loop', () => {
   describe('without new records', () => {
     const count = 33;
     beforeEach(async () => {
-      ends = new Map(Array.from({ length: count }, (_, partition) => [`t/${partition}`, 5]));
-      partitions = Array.from({ length: count }, (_, partition) => at(partition, 5));
+      given.ends = new Map(Array.from({ length: count }, (_, partition) => [`t/${partition}`, 5]));
+      given.partitions = Array.from({ length: count }, (_, partition) => at(partition, 5));
       await commitLoop.flush();
     });
 
@@ -263,7 +259,7 @@ describe('a run of the commit loop', () => {
       const record = ({ commandName }: CommandStartedEvent) => commands.push(commandName);
       opened.mongo.on('commandStarted', record);
       // Within the interval of the last sample.
-      nowMs = 59_000;
+      given.nowMs = 59_000;
       await commitLoop.flush();
       expect(commands).toEqual(['update', 'find', 'findAndModify']);
       // and the partitions are complete up to the new instant
@@ -275,7 +271,7 @@ describe('a run of the commit loop', () => {
     test('saves a partition again whose progress was deleted', async () => {
       await progressOf(control).deleteOne({ partition: 7 });
       await commitLoop.flush();
-      nowMs = 60_000;
+      given.nowMs = 60_000;
       await commitLoop.flush();
       expect(await recorded(7)).toEqual({ position: 5, completeToMs: 60_000 - allowanceMs });
     });

@@ -3,14 +3,12 @@ import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';
-import { storeDeadLetter } from '../support/dead-letters.ts';
-import { eventually } from '../support/eventually.ts';
 
 /** Every personal text of the histories below contains it, and nothing else does. */
 const personal = 'Zaphod';
 
 describe('a deletion erases all personal data', () => {
-  const { environment, send, applied, start, stop } = useProjector();
+  const { environment, send, applied } = useProjector();
 
   type Record = { kind: Event['kind']; produced: Produced };
   const record = (event: Event): Record => ({ kind: event.kind, produced: encode(event, 'structured') });
@@ -87,23 +85,6 @@ describe('a deletion erases all personal data', () => {
     expect(await collectionsWith(personal)).toEqual([]);
     // while the dead letters of others are kept
     expect(await collectionsWith('kept')).toEqual(['dead_letters']);
-  });
-
-  test('a dead letter stored by a revoked worker is erased when its contact is deleted', async () => {
-    // given a deleted contact
-    const contact = created('contact', 'con_late', { name: personal });
-    await publish([record(contact), deletion('contact', 'con_late')]);
-    // and two dead letters, one of them about the contact, stored by a worker that dies before it erases any
-    const late = (event: Event, offset: number) =>
-      storeDeadLetter(environment, event, { offset, partition: 7 });
-    await late(contact, 1);
-    await late(created('contact', 'con_other', { name: 'kept too' }), 2);
-    expect(await collectionsWith(personal)).toEqual(['dead_letters']);
-    // then the next projector erases the first when it sweeps
-    await stop();
-    await start();
-    await eventually(async () => (await collectionsWith(personal)).length === 0);
-    expect(await collectionsWith('kept too')).toEqual(['dead_letters']);
   });
 
   test('a repeated deletion erases dead letters of earlier versions, not of later ones', async () => {

@@ -1,8 +1,7 @@
 import type { Consumer } from 'kafkajs';
 import { pino } from 'pino';
 import type { Assignment } from '../../services/projector/consumer/assignment.ts';
-import { createBudget, createRecordQueue } from '../../services/projector/consumer/record-queue.ts';
-import { createPartitionWorker } from '../../services/projector/consumer/partition-worker.ts';
+import type { PartitionWorker } from '../../services/projector/consumer/partition-worker.ts';
 import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
 import { findStartOffsets, resumePartitions } from '../../services/projector/consumer/start-offsets.ts';
 import { waitForGroup } from '../../services/projector/startup/connect-brokers.ts';
@@ -15,7 +14,10 @@ import { useProjector } from '../support/use-projector.ts';
 const logger = pino({ level: 'silent' });
 
 describe('the offset at which a partition starts', () => {
-  const { environment, topic, send, deleteRecords } = useProjector({ each: true, projectors: 0 });
+  const { environment, topic, send, deleteRecords, recreateTopic } = useProjector({
+    each: true,
+    projectors: 0,
+  });
   let log: LogClient;
   beforeEach(async () => {
     log = createLogClient(createKafka(environment.config, logger));
@@ -40,17 +42,16 @@ describe('the offset at which a partition starts', () => {
       new Map(),
       new Date(),
     );
-  const createWorker = () =>
-    createPartitionWorker({
+  const createWorker = () => {
+    const worker = {
       topic: topic('tag'),
       partition: 0,
-      logger,
-      retryDelayMs: 1,
-      queue: createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1 }),
-      waitForTurn: async () => undefined,
-      apply: () => Promise.reject(new Error('it applies nothing')),
-      onApplied: () => undefined,
-    });
+      nextFetchOffset: null,
+      position: null as number | null,
+      start: (offset: number) => void (worker.position = offset),
+    };
+    return worker as unknown as PartitionWorker;
+  };
   const deps = () => {
     const { admin, control, config } = environment;
     return { admin, log, control, groupId: config.CONSUMER_GROUP, generation: 1 };
@@ -87,6 +88,15 @@ describe('the offset at which a partition starts', () => {
     if (recorded > 0) await record(recorded);
     await deleteRecords('tag', low);
     await expect(find()).rejects.toThrow(`the records from offset ${gone} are gone`);
+  });
+
+  test('is a gap if the topic was created again after its records were applied, although its log is long enough', async () => {
+    await publish(2);
+    await record(2);
+    expect(await find()).toMatchObject({ offset: 2 });
+    await recreateTopic('tag');
+    await publish(3);
+    await expect(find()).rejects.toThrow('applied the log up to 2, but of another topic of this name');
   });
 
   test('is the first record of the log if records were deleted before the group began', async () => {

@@ -32,19 +32,6 @@ describe('the watermark', () => {
     return (await raiseWatermark(opened.control, generation)).watermark.getTime();
   };
 
-  test('is the start of the run whose end the slowest partition has reached', async () => {
-    expect(await record(50_000, [9, 9], [at(0, 3), at(1, 9)])).toBe(0);
-    expect(await record(51_000, [12, 9], [at(0, 9), at(1, 9)])).toBe(49_000);
-    // A partition that has reached no end, or whose end is unknown, is not complete up to any instant.
-    expect(await record(52_000, [12, 9, 9], [at(0, 12), at(1, 9), at(2, 0)])).toBe(49_000);
-    await saveProgress([at(7, 7)], new Map(), new Date(53_000));
-    expect(await progressOf(opened.control).findOne({ partition: 7 })).toMatchObject({
-      position: 7,
-      end: 7,
-      completeTo: new Date(0),
-    });
-  });
-
   test('never moves backwards: neither for new records, nor for a new owner that knows less', async () => {
     expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
     expect(await record(51_000, [12], [at(0, 9)])).toBe(49_000);

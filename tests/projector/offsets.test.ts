@@ -1,0 +1,41 @@
+import { progressOf } from '../../shared/control/progress.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+describe('the committed offsets of a group', () => {
+  const { environment, topic, publish, applied, find, committed, start } = useProjector({
+    each: true,
+    projectors: 0,
+  });
+
+  test('cover the records applied since the last commit when a projector stops, and so does its progress', async () => {
+    // given a projector whose commit loop runs only at its start
+    const projector = await start({ commitIntervalMs: 3_600_000 });
+    await publish(created('tag', 'tag_1'), created('tag', 'tag_2'));
+    await eventually(async () => (await environment.database.collection('tags').countDocuments()) === 2);
+    await projector.stop();
+    expect(await committed('tag')).toBe(2);
+    expect(await progressOf(environment.control).findOne({ topic: topic('tag') })).toMatchObject({
+      position: 2,
+    });
+  });
+
+  test('lose no record if another client resets them: the next projector continues from its position, counts it, and commits its own offset', async () => {
+    await publish(created('tag', 'tag_1'));
+    const first = await start();
+    await applied();
+    await first.stop();
+    await publish(created('tag', 'tag_2'), created('tag', 'tag_3'));
+    // As `kafka-consumer-groups --reset-offsets --to-offset` does, and a consumer with this group's id that commits.
+    const partitions = [{ partition: 0, offset: '9' }];
+    const groupId = environment.config.CONSUMER_GROUP;
+    await environment.admin.setOffsets({ groupId, topic: topic('tag'), partitions });
+    const projector = await start();
+    await applied();
+    expect([await find('tag', 'tag_2'), await find('tag', 'tag_3')]).not.toContain(null);
+    await eventually(async () => (await committed('tag')) === 3);
+    const counts = (await projector.metrics.foreignCommits.get()).values.filter(({ value }) => value > 0);
+    expect(counts).toMatchObject([{ labels: { topic: topic('tag') }, value: 1 }]);
+  });
+});
