@@ -98,8 +98,10 @@ const scanEntriesMax = 20_000;
 async function expectBoundedScan(query: PageQuery, ranges: number): Promise<void> {
   const { database } = store;
   const endPlan = await expectRanges(findScanEnd(query, scanEntriesMax), query, ranges);
-  const { cursor } = await database.command(findScanEnd(query, scanEntriesMax));
-  const [last, next] = cursor.firstBatch as Record<string, string>[];
+  const { cursor } = (await database.command(findScanEnd(query, scanEntriesMax))) as {
+    cursor: { firstBatch: Document[] };
+  };
+  const [last, next] = cursor.firstBatch;
   const bounded =
     last && next
       ? { ...query, range: rangeUpTo(query.range, query.direction, String(last[query.field])) }

@@ -62,16 +62,15 @@ export function serveConnections(server: Server, { logger, nowMs }: Deps, listen
     return connection;
   };
   const begin = (connection: Connection, request: IncomingMessage, response: ServerResponse) => {
-    const { waiting } = connection;
     connection.response = response;
     if (isDraining || nowMs() > connection.untilMs) response.shouldKeepAlive = false;
     response.once('close', () => {
       const { socket } = request;
       connection.response = null;
-      const next = waiting.shift();
+      const next = connection.waiting.shift();
       // The client may have left, or the last response may have said `Connection: close`.
       if (next && socket.writable) {
-        if (waiting.length === 0) socket.off('resume', pause).resume();
+        if (connection.waiting.length === 0) socket.off('resume', pause).resume();
         next();
       } else if (isStopping) {
         // The response may have begun as `keep-alive`, before the stop.
