@@ -1,5 +1,6 @@
 import type { CreatedKey } from '../../services/operations/keys/create-key.ts';
 import { startApi } from '../api/test-api.ts';
+import { readLog } from '../faults/read-log.ts';
 import { created } from '../support/entities.ts';
 import { runCli } from '../support/run-cli.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -51,6 +52,10 @@ describe('keys create', () => {
       state: { ...before?.state, archivedAt: expect.any(Date) as Date },
     });
     expect(await status(token)).toBe(401);
+    // The event has the instant of the archiving: with that of the creation it would count as late.
+    const { archivedAt } = (await find('apiKey', id))?.state as { archivedAt: Date };
+    const times = (await readLog(environment)).flatMap(({ event }) => (event?.id === id ? [event.time] : []));
+    expect(times.at(-1)).toEqual(archivedAt);
     // and a second time it says since when
     expect((await archive(id, '--yes')).text).toMatch(/^key_\w+ of org_new is archived since 20\S+Z$/);
     expect(await archive('key_source', '--yes')).toMatchObject({

@@ -14,7 +14,7 @@ export type CreatedKey = { id: string; orgId: string; token: string };
 /** Bytes of randomness in a token. */
 const tokenBytes = 24;
 
-export type PublishDeps = { producer: Pick<Producer, 'send'>; topicPrefix: string };
+export type PublishDeps = { producer: Producer; topicPrefix: string };
 
 /**
  * Publishes a new key, as the source system would. The key works once a projector has applied the event, and a rebuild keeps
