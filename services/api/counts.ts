@@ -1,6 +1,6 @@
 export type Counts<Key> = ReturnType<typeof createCounts<Key>>;
 
-/** Counts what each key has in progress, such as requests or bytes. A key without any takes no memory. */
+/** A number for each key, such as its requests or bytes in progress. A key without any takes no memory. */
 export function createCounts<Key>() {
   const counts = new Map<Key, number>();
   const count = (key: Key): number => counts.get(key) ?? 0;

@@ -48,27 +48,27 @@ const scanEntries = (scanEntriesMax: number, { within }: RangeQuery) =>
 const find = (
   { kind, within, field, direction, range, hint }: RangeQuery,
   filter: Filter<Document>,
-  options: Document,
+  projection: Document,
 ): Document => ({
   find: resources[kind].collection,
   filter: { ...within, [field]: range, ...filter },
   sort: { [field]: direction === 'ascending' ? 1 : -1 },
+  projection: { ...projection, [field]: 1 },
   hint,
-  ...options,
 });
 
 /** The `find` command of a page. */
 export function findPage(query: PageQuery): Document {
-  const { field, filter = {}, limit, projection = presentedFields } = query;
-  const size = { limit: limit + 1, batchSize: limit + 2 };
-  return find(query, filter, { ...size, projection: { ...projection, [field]: 1 } });
+  const { filter = {}, limit, projection = presentedFields } = query;
+  return { ...find(query, filter, projection), limit: limit + 1, batchSize: limit + 2 };
 }
 
 /** The command that finds the last index entry that a page may examine and the entry after it, from the index alone. */
-export const findScanEnd = (query: PageQuery, scanEntriesMax: number): Document => {
-  const size = { skip: scanEntries(scanEntriesMax, query) - 1, limit: 2 };
-  return find(query, {}, { ...size, projection: { _id: 0, [query.field]: 1 } });
-};
+export const findScanEnd = (query: PageQuery, scanEntriesMax: number): Document => ({
+  ...find(query, {}, { _id: 0 }),
+  skip: scanEntries(scanEntriesMax, query) - 1,
+  limit: 2,
+});
 
 /**
  * Reads a page in one reply of the store. The page has fewer items than its limit, perhaps none, if the items are large

@@ -49,8 +49,8 @@ async function readDocuments(
       _id: { $in: [...new Set(wanted.map(({ id }) => id))] },
       orgId: { $in: [...new Set(wanted.map(({ orgId }) => orgId))] },
     },
-    hint: '_id_',
     projection: { ...projection, orgId: 1 },
+    hint: '_id_',
   };
   const { raws, isOpen } = await readData(snapshot, (options) =>
     readReply(snapshot.database, command, options),

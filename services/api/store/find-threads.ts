@@ -54,8 +54,8 @@ export function findThreads(wanted: Wanted[]): Document {
       byCreated: { $gt: '' },
     },
     sort: { 'state.conversationId': 1, orgId: 1, byCreated: 1 },
-    hint: 'thread',
     projection: { ...threadProjection, 'state.conversationId': 1, orgId: 1, byCreated: 1 },
+    hint: 'thread',
     limit,
     batchSize: limit + 1,
   };

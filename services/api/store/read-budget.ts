@@ -52,7 +52,7 @@ export function isWithinShare(limit: number, more: number, used: Use): boolean {
 
 type Use = { all: number; org: number; key: number };
 
-/** Counts what callers use of a limit: all together, each organization and each key. */
+/** Counts the use of a limit: by all callers together, each organization and each key. */
 export function createUse() {
   const counts = createCounts<string>();
   let all = 0;
