@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import type { MongoClient } from 'mongodb';
 import { peakMegabytes } from '../support/memory.ts';
 
 export type Usage = {
   seconds: number;
   processorSeconds: number;
-  /** Of MongoDB: its processor time, the commands that it has run, and the bytes that it has read and written for them. */
+  /** The processor time of MongoDB, or of the stand-in on this machine. */
   storeSeconds: number | null;
+  /** The commands that MongoDB has run, and the bytes that it has read and written for them. */
   commands: number | null;
   bytes: number | null;
   /** The peak resident memory of the process since it started. */
@@ -21,7 +22,11 @@ export async function measure(
 ): Promise<Usage> {
   const read = async () => {
     const counters = mongo ? await readCounters(mongo) : null;
-    return { seconds: performance.now() / 1_000, processorSeconds: processorSeconds(pid), ...counters };
+    return {
+      seconds: performance.now() / 1_000,
+      processorSeconds: processorSeconds(pid),
+      ...(counters ?? standInSeconds()),
+    };
   };
   const before = await read();
   await work();
@@ -47,13 +52,30 @@ async function readCounters(mongo: MongoClient) {
   };
 }
 
+/** The stand-in's processes are FerretDB, and PostgreSQL with one for each connection. */
+function standInSeconds(): { storeSeconds?: number } {
+  const isStandIn = (pid: string) => /^(postgres|ferretdb)$/.test(readOrEmpty(`/proc/${pid}/comm`).trim());
+  const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && isStandIn(entry));
+  if (pids.length === 0) return {};
+  return { storeSeconds: pids.reduce((total, pid) => total + processorSeconds(pid), 0) };
+}
+
 /** Linux counts processor time in hundredths of a second. */
 const ticksPerSecond = 100;
 
 /** The processor time of a process and its ended children. */
-function processorSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+function processorSeconds(pid: number | string): number {
+  const stat = readOrEmpty(`/proc/${pid}/stat`);
   // The name, in parentheses, may hold spaces: the fields are counted after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0) / ticksPerSecond;
+}
+
+/** A process may end between being listed and being read. */
+function readOrEmpty(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }
