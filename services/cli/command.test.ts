@@ -43,7 +43,7 @@ describe('the arguments of the CLI', () => {
   );
 });
 
-it('an error after an unfinished line of progress is printed over it', () => {
+it('a line of progress is printed over until the last one', () => {
   expect([progressLine(1, 2), progressLine(2, 2)]).toEqual(['1 of 2\r', '2 of 2\n']);
 });
 

@@ -103,6 +103,7 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
 
   it.each([
     ['HEAD', tokens.a, 200],
+    ['HEAD', null, 401],
     ['OPTIONS', tokens.a, 204],
     // Only after authentication.
     ['POST', null, 401],

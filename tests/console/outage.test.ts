@@ -43,3 +43,16 @@ describe('while MongoDB does not answer', () => {
     await opened.shows('/explain?id=ti_1', 'no living generation has a document with this id');
   });
 });
+
+describe('while Kafka is away', () => {
+  const { environment, applied } = useProjector();
+  const console = useOpened(() => openConsole({ ...environment.environment, KAFKA_BROKERS: '127.0.0.1:1' }));
+
+  it('the pages name it, and show everything that lies in MongoDB', async () => {
+    await applied();
+    await console.shows('/', 'Not well: Kafka (KAFKA_BROKERS)', /Data-As-Of \d+ s ago/);
+    await console.shows('/generations', 'Generation 1: active');
+    await console.shows('/dead-letters', 'There are no dead letters');
+    await console.shows('/explain?id=ti_1', 'no living generation has a document with this id');
+  });
+});

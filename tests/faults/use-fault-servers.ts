@@ -30,6 +30,11 @@ export function useFaultServers({ transactional = false } = {}) {
     servers: () => servers.addresses,
   });
   let publisher: Publisher;
+  const native = (which: 'kafka' | 'store') => {
+    const server = servers.native[which];
+    if (!server?.kill || !server.restart) throw new Error(`${which} cannot be killed and restarted`);
+    return { kill: server.kill, restart: server.restart };
+  };
   beforeEach(async () => {
     publisher = await createPublisher(environment, seed, { transactional });
   });
@@ -40,8 +45,8 @@ export function useFaultServers({ transactional = false } = {}) {
     applied,
     publish: (events: Event[]) => publisher.publish(events),
     start: (settings: Record<string, string> = {}) => startProcess({ ...shortSession, ...settings }),
-    killServer: (which: 'kafka' | 'store') => servers.native[which]?.kill?.(),
-    restartServer: (which: 'kafka' | 'store') => servers.native[which]?.restart?.(),
+    killServer: (which: 'kafka' | 'store') => native(which).kill(),
+    restartServer: (which: 'kafka' | 'store') => native(which).restart(),
     expectConverged: async () => {
       await applied();
       await expectConverged(environment, seed, publisher.acknowledged);

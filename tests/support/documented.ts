@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
@@ -179,6 +180,8 @@ function* bodyErrors(
   if (error) yield error;
   const parsed = strict?.safeParse(body);
   if (parsed?.error) yield z.prettifyError(parsed.error);
+  // An object that is not strict drops other fields without an error.
+  if (parsed?.success && !isDeepStrictEqual(parsed.data, body)) yield 'its schema does not have every field';
   const { examples } = response.content['application/json'];
   const code = body.error?.code;
   const isListed = !unlisted.includes(status) && examples;

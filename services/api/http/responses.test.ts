@@ -5,6 +5,8 @@ const choose = (accepted: string) =>
 
 it.each([
   ['gzip, br', 'br', 'gzip, br'],
+  ['gzip, and br not at all', 'gzip', 'br;q=0, gzip'],
+  ['gzip rather than br', 'gzip', 'gzip;q=1, br;q=0.5'],
   ['anything', 'br', '*'],
   ['others alone', 'identity', 'deflate, zstd'],
   ['nothing', 'identity', ''],

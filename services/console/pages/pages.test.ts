@@ -54,6 +54,8 @@ const kafkaAway = { ...facts([]).kafka, problem: 'connect ECONNREFUSED' };
 
 test('one cause is one card: without projectors, or without Kafka, no card says that the data lags', async () => {
   const killed = await shown(overviewPage, facts([own(1, 'active', stopped)], { replicas: [] }));
+  const generation = await shown(generationsPage, facts([own(1, 'active', stopped)]));
+  expect(generation).toContain('Generation 1: active, stopped');
   expect(cards(killed)).toEqual([
     'bad: no API replica is live',
     'bad: generation 1: no projector has run for 8 min GENERATION=1 npm run projector',
