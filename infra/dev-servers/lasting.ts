@@ -21,10 +21,12 @@ export const dataDir = join(dir, 'data');
 /** The holder listens on it. */
 const socketFile = join(dir, 'socket');
 
-/** Asks the holder for its stack, and to stop it before it answers. Undefined if there is no holder. */
+/** Asks the holder for its stack, and to stop it before it answers. Undefined if there is no holder. Rejects if it cannot. */
 async function ask(question: 'stack' | 'stop'): Promise<LastingStack | undefined> {
   const answer = await text(connect(socketFile).end(question)).catch(() => '');
-  return answer ? (JSON.parse(answer) as LastingStack) : undefined;
+  const { stack, failure } = JSON.parse(answer || '{}') as { stack?: LastingStack; failure?: string };
+  if (failure) throw new Error(failure);
+  return stack;
 }
 
 /** The stack, and one line for each server: its name, whether it accepts connections, its address. */
@@ -76,7 +78,8 @@ export const bringDown = (report: (line: string) => void): Promise<void> =>
 
 /** Starts a stack and holds it. Its parent gets the lines of progress, and is left once the servers run or have failed. */
 export async function hold(): Promise<void> {
-  const giveUp = () => process.exit(1);
+  // With the installers that it has started.
+  const giveUp = () => process.kill(-process.pid, 'SIGTERM');
   process.once('disconnect', giveUp);
   const report = (line: string) => void process.send?.(line);
   try {
@@ -87,10 +90,15 @@ export async function hold(): Promise<void> {
     } = await startStack({ report, dataDir, providers: ['docker', 'native'] });
     const answer = async (socket: Socket) => {
       const isEnd = (await text(socket)) === 'stop';
-      if (isEnd) await stop();
-      socket.end(JSON.stringify(stack), () => isEnd && process.exit());
+      const failure = isEnd ? await stop().then(() => undefined, errorMessage) : undefined;
+      const hasEnded = isEnd && failure === undefined;
+      socket.end(JSON.stringify({ stack, failure }), () => hasEnded && process.exit());
     };
-    const listening = createServer({ allowHalfOpen: true }, (socket) => void answer(socket));
+    const listening = createServer({ allowHalfOpen: true }, (socket) => {
+      // A client that has left needs no answer.
+      socket.on('error', () => undefined);
+      answer(socket).catch(() => undefined);
+    });
     await once(listening.listen(socketFile), 'listening');
   } catch (error) {
     report(errorMessage(error));

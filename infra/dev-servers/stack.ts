@@ -67,8 +67,9 @@ async function startFirst(
     const results = await Promise.allSettled(starting);
     const running = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     if (running.length === needed.length) return { provider, servers: Object.fromEntries(running) };
-    await stopAll(running.map(([, server]) => server));
     const failures = results.flatMap((one) => (one.status === 'rejected' ? [errorMessage(one.reason)] : []));
+    const stopping = stopAll(running.map(([, server]) => server));
+    await stopping.catch((error: unknown) => failures.push(errorMessage(error)));
     const reason = `${provider}: ${[...new Set(failures)].join('\n')}`;
     if (provider === 'docker') options.report(reason);
     reasons.push(`  ${reason}`);

@@ -101,10 +101,10 @@ async function readScanEnd(store: StoreReader, query: PageQuery): Promise<string
 }
 
 async function readItems<T extends Document>(database: Db, query: PageQuery, options: ReadDataOptions) {
-  const { raws, isOpen } = await readReply(database, findPage(query), options);
+  const reply = await readReply(database, findPage(query), options);
   const items: T[] = [];
   let bytes = 0;
-  for (const raw of raws) {
+  for (const raw of reply.raws) {
     if (items.length === query.limit || (items.length > 0 && bytes + raw.length > itemsBytesMax)) break;
     items.push(BSON.deserialize(raw) as T);
     bytes += raw.length;
@@ -112,8 +112,8 @@ async function readItems<T extends Document>(database: Db, query: PageQuery, opt
   return {
     items,
     bytes,
-    isTruncated: isOpen || items.length < raws.length,
-    replyItems: raws.length,
-    replyBytes: raws.reduce((sum, { length }) => sum + length, 0),
+    isTruncated: reply.mayBeCut || items.length < reply.raws.length,
+    replyItems: reply.raws.length,
+    replyBytes: reply.bytes,
   };
 }

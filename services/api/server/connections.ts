@@ -3,13 +3,14 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TcpServer, type Socket } from 'node:net';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 
-type Endpoint = Pick<Socket, 'remoteAddress' | 'remotePort'>;
+type Endpoint = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>;
 
 /** How long a stop waits for clients to take the responses in progress. */
 const stopTimeoutMs = 15_000;
 
 // Over TLS, a request's socket and its connection's socket are different objects.
-const keyOf = ({ remoteAddress, remotePort }: Endpoint) => `${remoteAddress} ${remotePort}`;
+const keyOf = ({ remoteAddress, remotePort, localAddress }: Endpoint) =>
+  `${remoteAddress} ${remotePort} ${localAddress}`;
 
 /**
  * A connection that is older is closed with its next response. Otherwise a balancer of connections would give a replica

@@ -49,8 +49,7 @@ export function readOptions(): ReadOptions & Disposable {
 
 /**
  * Repeats a read until it succeeds or `readTimeoutMs` have passed, so that an election costs time and no answer. Each
- * attempt selects a server. Rejects with the error of the last
- * attempt that ended in time.
+ * attempt selects a server. Rejects with the error of the last attempt that ended in time.
  */
 export async function readRepeatedly<T>(
   read: (limits: ReadOptions) => Promise<T>,

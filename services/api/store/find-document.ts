@@ -52,7 +52,7 @@ async function readDocuments(
     projection: { ...projection, orgId: 1 },
     hint: '_id_',
   };
-  const { raws, isOpen } = await readData(snapshot, (options) =>
+  const { raws, mayBeCut } = await readData(snapshot, (options) =>
     readReply(snapshot.database, command, options),
   );
   const documents = new Map(
@@ -61,7 +61,7 @@ async function readDocuments(
       return [found._id as string, { found, replyItems: 1, replyBytes: raw.length }];
     }),
   );
-  if (!isOpen) return documents;
-  const others = wanted.filter(({ id }) => !documents.has(id));
+  const others = mayBeCut ? wanted.filter(({ id }) => !documents.has(id)) : [];
+  if (others.length === 0) return documents;
   return new Map([...documents, ...(await readDocuments(snapshot, { kind, projection }, others))]);
 }

@@ -69,10 +69,10 @@ export function createThreadFinder() {
 }
 
 async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
-  const { raws, isOpen } = await readData(snapshot, (options) =>
+  const { raws, mayBeCut } = await readData(snapshot, (options) =>
     readReply(snapshot.database, findThreads(wanted), options),
   );
-  let isCut = isOpen || raws.length === limitOf(wanted);
+  let isCut = mayBeCut || raws.length === limitOf(wanted);
   const starts = new Map<string, ThreadStart>();
   let last: ThreadStart | undefined;
   let bytes = 0;

@@ -56,9 +56,10 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
       },
       /** Releases everything: the client has taken the response, or has left. */
       end: () => {
+        // Before there is room for them.
+        budget.leave(request);
         count(-held);
         hasEnded = true;
-        budget.leave(request);
       },
       database: snapshot.database,
       scanEntriesMax,
