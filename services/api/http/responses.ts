@@ -119,8 +119,6 @@ export async function sendReply(
   linkNext(context, reply, baseUrl);
   context.type = 'application/json';
   const stream = Readable.from(countPieces(context, store, text, reply.chunks), { highWaterMark: 1 });
-  // Unread, as for a HEAD, it has not begun to iterate, and its end would not end the reply.
-  stream.once('close', () => void reply.chunks.return());
   // Compression pipes this stream, and a pipe does not forward errors.
   stream.once('error', (error) => {
     context.state.failure = error;
@@ -129,20 +127,30 @@ export async function sendReply(
   context.body = stream;
 }
 
-/** `first`, then the pieces of `rest`. Each is counted until the client has room for the next. */
-async function* countPieces(
-  { state }: Context,
+/**
+ * `first`, then the pieces of `rest`. Each is counted until the client has room for the next. Ending the result early
+ * ends `rest`.
+ */
+function countPieces(
+  context: Context,
   store: StoreReader,
   first: string,
   rest: AsyncGenerator<string, void>,
-): AsyncGenerator<string, void> {
-  let piece: string | void = first;
-  while (piece !== undefined) {
-    const bytes = Buffer.byteLength(piece);
-    const release = store.hold(bytes);
-    state.responseBytes += bytes;
-    yield piece;
-    release();
-    piece = (await rest.next()).value;
-  }
+): AsyncIterable<string> {
+  let isFirst = true;
+  let release = () => undefined as void;
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        release();
+        const result = isFirst ? { value: first, done: false } : await rest.next();
+        isFirst = false;
+        const bytes = Buffer.byteLength(result.value ?? '');
+        release = store.hold(bytes);
+        context.state.responseBytes += bytes;
+        return result;
+      },
+      return: () => rest.return(),
+    }),
+  };
 }
