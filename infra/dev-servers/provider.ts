@@ -16,7 +16,7 @@ export type Stack = {
   /** The store's own name and version: "MongoDB 8.0.17 (replica set of one)". */
   store: string;
   how: Record<ServerName, Provider>;
-  /** Those that were started. */
+  /** The servers that were started. */
   servers: Partial<Record<ServerName, Started>>;
   /** Stops every process and container that was started. Data and logs stay in `dataDir`. */
   stop: () => Promise<void>;

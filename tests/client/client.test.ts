@@ -157,7 +157,7 @@ describe('the client and the API', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('a request can add headers to those of the client', async () => {
+  test("a request can add headers to the client's", async () => {
     const sent: unknown[] = [];
     const { client } = connected({
       fetch: (url, init) => {

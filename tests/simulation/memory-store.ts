@@ -164,7 +164,7 @@ const envelopeFields = [
   'dataRetentionDays',
 ] as const;
 
-/** Those of the fields that the object has. */
+/** The fields that the object has, of these. */
 const pick = <T extends object, F extends keyof T>(of: T, fields: readonly F[]) =>
   Object.fromEntries(fields.filter((name) => of[name] !== undefined).map((name) => [name, of[name]])) as Pick<
     T,

@@ -47,7 +47,7 @@ export async function obtain(client: ContainerRuntimeClient, image: string): Pro
   }
 }
 
-/** Stops and removes all containers of a run, in any state. Ignores those that are gone meanwhile. */
+/** Stops and removes all containers of a run, in any state. Ignores containers that are gone by then. */
 export async function removeRun(run: string): Promise<void> {
   const client = await engine();
   if (client === undefined)

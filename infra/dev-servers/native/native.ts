@@ -14,7 +14,7 @@ import { step } from './progress.ts';
 import { startServer } from './server.ts';
 
 /**
- * Kafka from Maven Central or a `mongod` of this machine or by download, as processes on free loopback ports. Where
+ * Kafka from Maven Central or a `mongod` of this machine or by download, as processes on free loopback ports. If
  * no `mongod` can be had, a stand-in for MongoDB: FerretDB from the Go module proxy, on PostgreSQL with DocumentDB from
  * Debian. The first run installs them into the cache folder.
  */

@@ -33,7 +33,7 @@ async function* widePieces(): AsyncGenerator<string, void> {
 const route = (path: string, reply: () => object) =>
   ({ path, respond: async () => reply() }) as unknown as Route;
 
-/** The bytes that the budget counts: those that streams hold, and those of a buffered response. */
+/** The bytes that the budget counts, of streams and of a buffered response. */
 let held = 0;
 const hold = (bytes: number) => {
   held += bytes;

@@ -129,7 +129,7 @@ export async function sendReply(
 
 /**
  * `first`, then the pieces of `rest`. Each is counted until the client has room for the next. Ending the result early
- * ends `rest`.
+ * ends `rest`. A generator would keep the piece before in memory, uncounted, while it waits for the next.
  */
 function countPieces(
   context: Context,

@@ -118,5 +118,5 @@ export const responseHeaders = (status: number, isLimited: boolean, isList = fal
   ...(status === 429 ? always(['Retry-After']) : {}),
 });
 
-/** Headers of a listed response of a public path, except those that only its 200 has. */
+/** Headers of a listed response of a public path, except the headers that only its 200 has. */
 export const publicHeaders: Headers = always(ofAll);

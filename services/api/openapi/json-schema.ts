@@ -38,8 +38,8 @@ function convert(zodSchema: z.ZodType, change: (value: unknown) => unknown): Con
 }
 
 /**
- * Generated clients refuse a value that an `enum` lacks, and a date with a pattern. Those of OpenAPI Generator refuse
- * undeclared fields unless the schema says `additionalProperties: true`.
+ * Generated clients refuse a value that an `enum` lacks, and a date with a pattern. Clients of OpenAPI Generator
+ * refuse undeclared fields unless the schema says `additionalProperties: true`.
  */
 function open(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -60,8 +60,8 @@ function expiring(database: Db) {
       return ((found?.state ?? found)?.dataRetentionDays ?? null) as number | null;
     },
     /**
-     * Conversations of a channel after a key, in the order of their keys. With an instant, only those that were created up to
-     * it and have a state.
+     * Conversations of a channel after a key, in the order of their keys. With an instant, only conversations that
+     * have a state and were created up to it.
      */
     readConversations: async (
       channel: ExpiringChannel,
