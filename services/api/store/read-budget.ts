@@ -6,7 +6,10 @@ import { Overloaded, StoreUnavailable } from './store-errors.ts';
 /** The largest reply of the store, and therefore the maximum size of a page while it is read. */
 export const replyBytesMax = 16 * 1_024 * 1_024;
 
-/** The expected maximum of a single document. Larger ones, up to 12 MB, are very rare. */
+/** The largest document. */
+export const documentBytesMax = 12 * 1_024 * 1_024;
+
+/** The expected maximum of a single document. Larger ones are very rare. */
 export const documentBytes = 4 * 1_024 * 1_024;
 
 type Waiting = {

@@ -1,4 +1,5 @@
 import type { Db, Document } from 'mongodb';
+import { documentBytesMax, replyBytesMax } from './read-budget.ts';
 import type { ReadDataOptions } from './read-data.ts';
 
 /** A reply is decoded up to the item that would make its items larger than this, as BSON, but one item at least. */
@@ -8,11 +9,8 @@ export const itemsBytesMax = 2 * 1_024 * 1_024;
 export const itemsOfSize = (max: number, { items, bytes }: { items: number; bytes: number }): number =>
   items === 0 ? max : Math.min(max, Math.max(1, Math.floor((itemsBytesMax * items) / bytes)));
 
-/**
- * MongoDB ends a reply before the document that would make it larger than 16 MB, and no document is larger than 12 MB. So
- * only a reply that is larger than this may have been cut off.
- */
-const wholeBytesMax = 4 * 1_024 * 1_024;
+/** MongoDB ends a reply before the document that would make it too large. So a reply of no more bytes than this is whole. */
+const wholeBytesMax = replyBytesMax - documentBytesMax;
 
 /**
  * Runs a `find` command and returns the documents of its only reply, as BSON. `mayBeCut`: others may follow. With a cursor
