@@ -60,9 +60,11 @@ describe('at SIGTERM', () => {
     const kept = keepAlive();
     const asked = Array.from({ length: 24 }, () => begin(child, '/v1/tickets/ti_slow', kept));
     await eventually(async () => (await metricOf(child, 'api_requests_in_flight')) === asked.length);
-    const { exited } = await terminate(child);
     const { control } = children.store;
     const announced = () => replicasOf(control).countDocuments({ pid: child.pid });
+    // The first announcement may have failed: it waits one second for a store that is slow to be reached.
+    await eventually(async () => (await announced()) === 1);
+    const { exited } = await terminate(child);
     // A drop waits for the requests of this replica until the last of them has ended.
     await eventually(() =>
       expectAnswering(child).then(
