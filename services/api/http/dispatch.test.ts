@@ -2,13 +2,16 @@ import { once } from 'node:events';
 import { request, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer as bytesOf } from 'node:stream/consumers';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import zlib, { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Koa from 'koa';
 import { eventually } from '../../../tests/support/eventually.ts';
 import { compression } from '../middleware/compression.ts';
 import { dispatch } from './dispatch.ts';
 import type { RequestState } from './context.ts';
 import type { Route } from './route.ts';
+
+// The properties of the module itself cannot be replaced.
+jest.mock('node:zlib', () => ({ ...jest.requireActual<object>('node:zlib') }));
 
 const piece = 'x'.repeat(32_768);
 const long = 20;
@@ -42,6 +45,7 @@ const hold = (bytes: number) => {
 
 let server: Server;
 let state: RequestState;
+let interrupted: string[];
 let caller: { keyId: string; orgId: string };
 let port: number;
 beforeAll(async () => {
@@ -60,7 +64,7 @@ beforeAll(async () => {
     route('/wide-long', () => ({ chunks: widePieces() })),
   ];
   app.use(dispatch({ docs: { docsUrl: undefined, baseUrl: undefined }, routes }));
-  app.on('error', () => undefined);
+  app.on('error', ({ message }: Error) => interrupted.push(message));
   server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
   port = (server.address() as AddressInfo).port;
@@ -68,6 +72,7 @@ beforeAll(async () => {
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 beforeEach(() => {
   ended = held = 0;
+  interrupted = [];
   caller = { keyId: 'key_1', orgId: 'org_1' };
 });
 
@@ -104,9 +109,12 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
     ]);
   });
 
-  it('closes the connection if it fails midway', async () => {
+  it('closes the connection if it fails midway, and names the error in the log', async () => {
     await expect(open('/failing', headers).then(bytesOf)).rejects.toThrow();
     expect(ended).toBe(1);
+    expect(state.failure).toMatchObject({ message: 'the store went away' });
+    await eventually(() => interrupted.length > 0);
+    expect(interrupted).toEqual(['the store went away']);
   });
 
   it('ends when the client leaves', async () => {
@@ -124,6 +132,33 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
     const { date: _headed, 'transfer-encoding': _none, ...found } = head.headers;
     expect([head.statusCode, found]).toEqual([get.statusCode, expected]);
     await eventually(() => ended === 2);
+  });
+});
+
+describe('a reply for which zlib has no memory', () => {
+  const headers = { 'Accept-Encoding': 'gzip' };
+  const noMemory = new Error('no memory');
+
+  it.each([
+    ['gzip', '/short', 2],
+    ['createGzip', '/long', long],
+  ] as const)('is sent uncompressed: %s', async (method, path, count) => {
+    jest.spyOn(zlib, method).mockImplementationOnce(() => {
+      throw noMemory;
+    });
+    const response = await open(path, headers);
+    expect([response.statusCode, response.headers['content-encoding']]).toEqual([200, undefined]);
+    expect(await bytesOf(response)).toHaveLength(count * piece.length);
+  });
+
+  it('closes the connection if it has begun, and names the error in the log', async () => {
+    const encoder = zlib.createGzip();
+    jest.spyOn(zlib, 'createGzip').mockReturnValueOnce(encoder);
+    const response = await open('/endless', headers);
+    encoder.destroy(noMemory);
+    await expect(bytesOf(response)).rejects.toThrow();
+    await eventually(() => ended === 1 && interrupted.length > 0);
+    expect([state.failure, interrupted]).toEqual([noMemory, [noMemory.message]]);
   });
 });
 

@@ -118,8 +118,11 @@ export async function sendReply(
   }
   linkNext(context, reply, baseUrl);
   context.type = 'application/json';
-  const stream = Readable.from(countPieces(context, store, text, reply.chunks), { highWaterMark: 1 });
-  // Compression pipes this stream, and a pipe does not forward errors.
+  streamBody(context, Readable.from(countPieces(context, store, text, reply.chunks), { highWaterMark: 1 }));
+}
+
+/** Sends a stream. If it fails, the connection is closed, because the status has been sent. */
+export function streamBody(context: Context, stream: Readable): void {
   stream.once('error', (error) => {
     context.state.failure = error;
     context.res.destroy();

@@ -1,4 +1,4 @@
-import { Stream, type Readable } from 'node:stream';
+import { pipeline, Stream, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import {
   brotliCompress,
@@ -10,7 +10,7 @@ import {
   gzipSync,
 } from 'node:zlib';
 import type { Middleware } from '../http/context.ts';
-import { chooseEncoding, fixedContents } from '../http/responses.ts';
+import { chooseEncoding, fixedContents, streamBody } from '../http/responses.ts';
 
 /** The best levels, for contents that are compressed once. */
 const bestBrotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
@@ -67,13 +67,19 @@ export const compression: Middleware = async (context, next) => {
   const encoding = chooseEncoding(context);
   if (encoding === 'identity') return;
   const encoder = encoders[encoding];
-  context.set('Content-Encoding', encoding);
-  if (!(body instanceof Stream)) {
-    const content = Buffer.isBuffer(body) ? body : Buffer.from(body);
-    const isSmall = content.length <= synchronousBytesMax;
-    const fixed = fixedEncoding(content, encoding);
-    context.body = fixed ? await fixed : isSmall ? encoder.sync(content) : await encoder.async(content);
-  } else if (context.method !== 'HEAD') {
-    context.body = body.pipe(encoder.stream());
+  try {
+    if (!(body instanceof Stream)) {
+      const content = Buffer.isBuffer(body) ? body : Buffer.from(body);
+      const isSmall = content.length <= synchronousBytesMax;
+      const fixed = fixedEncoding(content, encoding);
+      context.body = fixed ? await fixed : isSmall ? encoder.sync(content) : await encoder.async(content);
+    } else if (context.method !== 'HEAD') {
+      // An error of one stream ends the other.
+      const encoded = pipeline(body, encoder.stream(), () => undefined);
+      streamBody(context, encoded);
+    }
+    context.set('Content-Encoding', encoding);
+  } catch {
+    // zlib has no memory: the body stays as it is.
   }
 };
