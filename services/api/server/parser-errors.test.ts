@@ -1,27 +1,47 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import Koa from 'koa';
 import { pino } from 'pino';
+import { eventually } from '../../../tests/support/eventually.ts';
+import { createMetrics } from '../metrics.ts';
+import { accessLog } from '../middleware/access-log.ts';
+import { requestId } from '../middleware/request-id.ts';
+import type { Trace } from '../traces/tracer.ts';
 import { answerUnparsed } from './parser-errors.ts';
 
-const deps = {
-  logger: pino({ level: 'silent' }),
-  docs: { docsUrl: undefined, baseUrl: undefined },
-  trace: null,
-};
-
-/** The application counts a request that is in progress until its response closes, unless it has closed. */
-test('the response of a request whose body turns out to be invalid is closed', async () => {
-  const server = createServer();
-  server.on('clientError', (error, socket) => answerUnparsed(deps, error, socket));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const client = connect((server.address() as AddressInfo).port, '127.0.0.1').resume();
-  client.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
-  const [request, response] = (await once(server, 'request')) as [ServerResponse['req'], ServerResponse];
-  request.resume();
-  client.write('zz\r\n');
-  await once(response, 'close');
-  expect(response.closed).toBe(true);
-  await once(client, 'close');
-  server.close();
-});
+test.each([
+  ['has not begun: it is answered', false, { status: 400, code: 'malformed_request' }, /^HTTP\/1.1 400 /],
+  ['is in progress: its connection is closed', true, { status: 499, aborted: true }, /^$/],
+])(
+  'a request whose body turns out to be invalid has one log line and one trace. It %s',
+  async (_, isInProgress, outcome, received) => {
+    const lines: unknown[] = [];
+    const traces: unknown[] = [];
+    const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const trace: Trace = (request) => void traces.push(request);
+    const app = new Koa()
+      .use(requestId)
+      .use(accessLog({ logger, trace, ...createMetrics() }))
+      .use(() => new Promise(() => undefined));
+    const docs = { docsUrl: undefined, baseUrl: undefined };
+    const server = createServer();
+    server.on('clientError', (error, socket) => answerUnparsed({ logger, docs, trace }, error, socket));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const answer = text(client);
+    client.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const [request, response] = (await once(server, 'request')) as [ServerResponse['req'], ServerResponse];
+    request.resume();
+    if (isInProgress) void app.callback()(request, response);
+    let isClosed = false;
+    response.once('close', () => (isClosed = true));
+    client.write('zz\r\n');
+    expect(await answer).toMatch(received);
+    await eventually(() => isClosed);
+    expect(lines).toMatchObject([outcome]);
+    expect(traces).toMatchObject([outcome]);
+    server.close();
+  },
+);

@@ -29,8 +29,8 @@ const unparsed = {
   caller: null,
 };
 
-/** Node keeps the response in progress in it, and sets `_closed` when it closes the response. */
-type RequestSocket = Duplex & { _httpMessage?: (ServerResponse & { _closed?: boolean }) | null };
+/** Node keeps the response in progress in it. */
+type RequestSocket = Duplex & { _httpMessage?: ServerResponse | null };
 export type UnparsedDeps = { logger: Logger; docs: DocsLocation; trace: Trace | null };
 
 /** Answers a request that Node's parser refused. */
@@ -42,11 +42,9 @@ export function answerUnparsed(
   const response = socket._httpMessage;
   // The parser refuses an unknown Transfer-Encoding once it has passed the request on: its response says so.
   if (response && error.code === 'HPE_INVALID_TRANSFER_ENCODING') return;
-  // A request whose body is invalid has not been answered yet: the body would have been discarded first.
-  if (response && !response.headersSent && !response.req.complete) {
+  // The application has not begun with a request whose body is still being discarded.
+  if (response && !response.hasHeader('Request-Id') && !response.req.complete) {
     response.detachSocket(socket as Socket);
-    // A detached response cannot be closed in another way.
-    response._closed = true;
     response.emit('close');
   }
   answer(deps, codeOfParserError(error), socket);
