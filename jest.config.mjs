@@ -13,6 +13,8 @@ export default {
   testMatch: ['**/*.test.ts'],
   // Ends a test or a hook that hangs. No other takes as long, on a slow machine either.
   testTimeout: 1_800_000,
+  // On a busy machine a worker without open handles takes seconds to end; after 500 ms jest would report a leak.
+  workerGracefulExitTimeout: 60_000,
   transform: {
     '\\.ts$|/(marked|@faker-js)/.*\\.js$': [
       '@swc/jest',
