@@ -1,4 +1,5 @@
 import type { OnStep } from '../../services/operations/deps.ts';
+import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { groupIdOf, RebuildRefused } from '../../shared/control/generations.ts';
 import { activeAndReady, useRebuild, present } from './fixture.ts';
 import { activeAndStandby, later, nothing, operatorsOf, standbyAndActive, stepsOf } from './operators.ts';
@@ -41,6 +42,18 @@ describe('a repeated command finishes after a crash before any step of', () => {
     expect([await on.remains(1), await on.remains(2)]).toEqual([on.everythingOf(), nothing]);
     expect(await on.deadLetterIds()).toEqual(['of 1: 1', 'of both: 1']);
     expect(await on.historyOf()).toEqual(['2 dropping by ann', '2 dropped by ann']);
+  });
+
+  test('a drop does not end while the coordinator of its group does not answer', async () => {
+    await on.given(activeAndStandby());
+    const describeGroups = () => Promise.reject(new Error('the coordinator is not available'));
+    const drop = dropGeneration(rebuild.deps({ admin: { ...rebuild.admin, describeGroups } }), 2, {
+      force: true,
+      why: 'test',
+      timeoutSeconds: 0,
+    });
+    await expect(drop).rejects.toThrow('the coordinator is not available');
+    expect(await rebuild.states()).toEqual({ 1: 'active', 2: 'dropping' });
   });
 });
 

@@ -148,10 +148,11 @@ async function deleteGroup(drop: Drop): Promise<void> {
   const { admin, config, number } = drop;
   const groupId = groupIdOf(config, number);
   const obstacle = async (): Promise<string | null> => {
-    const { groups } = await admin.listGroups();
-    if (!groups.some((group) => group.groupId === groupId)) return null;
-    const { groups: described } = await admin.describeGroups([groupId]);
-    const members = described[0]?.members.length ?? 0;
+    // Asks the coordinator of the group: a list of all groups lacks those whose coordinator is down.
+    const [group] = (await admin.describeGroups([groupId])).groups;
+    // There is no such group.
+    if (group?.state === 'Dead') return null;
+    const members = group?.members.length ?? 0;
     if (members > 0) return `the group ${groupId} still has ${counted(members, 'projector')}`;
     return admin.deleteGroups([groupId]).then(
       () => null,
