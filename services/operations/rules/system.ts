@@ -82,15 +82,16 @@ function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (Judge
   if (otherPrefixes.length > 0)
     return [`TOPIC_PREFIX: no topic has it; all topics exist with ${otherPrefixes.join(', ')}`];
   const found: Judged[] = [];
-  const applied = generations.flatMap(({ partitions }) => partitions.filter((one) => one.applied > 0));
-  const lost = missing.filter((topic) => applied.some((one) => one.topic === topic));
+  const partitions = generations.flatMap((one) => one.partitions);
+  const applied = new Set(partitions.filter((one) => one.applied > 0).map((one) => one.topic));
+  const lost = missing.filter((topic) => applied.has(topic));
   if (lost.length > 0)
     found.push({
       text: `topics are gone, and their applied records with them: ${lost.join(', ')}. Do not create them again: restore them from a backup of Kafka`,
       severity: 'bad',
       blocks: everyStep,
     });
-  const never = missing.filter((topic) => !lost.includes(topic));
+  const never = missing.filter((topic) => !applied.has(topic));
   if (never.length > 0)
     found.push({ text: `missing topics: ${never.join(', ')}`, remedy: `${cli} topics create` });
   return found;
