@@ -1,9 +1,8 @@
 import kafkajs, { type Kafka } from 'kafkajs';
 import {
-  failureAt,
+  failureOf,
   mergeTopics,
   readMetadata,
-  throwUnlessRetriable,
   type Broker,
   type TopicMetadata,
   type ProtocolCall,
@@ -74,7 +73,8 @@ export function createLogClient(kafka: Kafka) {
       const found: TopicMetadata[] = [];
       await askAll(async (broker, nodeId) => {
         const known = await readMetadata(broker, topics);
-        const failure = failureAt(known);
+        // This broker may be the only one that knows a partition of the topic.
+        const failure = known.map(({ errorCode }) => failureOf(errorCode)).find(Boolean);
         if (failure) failed.set(nodeId, failure);
         found.push(...known);
       });
@@ -155,7 +155,8 @@ async function listOffsets(leader: Broker, keys: string[], timestamp: number, is
   const offsets = new Map<string, number>();
   for (const { topic, partitions } of responses)
     for (const { partition, errorCode, offset } of partitions) {
-      throwUnlessRetriable(errorCode);
+      // Throws a refusal. Any other error leaves the partition out.
+      failureOf(errorCode);
       if (errorCode === 0) offsets.set(partitionKey({ topic, partition }), Number(offset));
     }
   return offsets;

@@ -1,4 +1,4 @@
-import { decodeResponse, failureAt, mergeTopics, type TopicMetadata } from './metadata.ts';
+import { decodeResponse, failureOf, mergeTopics, type TopicMetadata } from './metadata.ts';
 
 const int = (bytes: number, value = 0) => {
   const buffer = Buffer.alloc(bytes);
@@ -97,13 +97,10 @@ describe('the metadata of several brokers', () => {
     expect(merge(topic([], { errorCode }), topic([[1, 0]]))).toEqual({ leaders: { 't/0': 1 }, topicIds });
   });
 
-  it('has a failure if the broker failed at a topic, of which it may be the only one to know a partition', () => {
-    expect(failureAt([topic([]), topic([], { errorCode: 3 })])).toBeNull();
-    expect(failureAt([topic([]), topic([], { errorCode: -1 })])).toMatchObject({ type: 'UNKNOWN' });
-  });
-
-  it('is rejected if the user may not read a topic', () => {
-    expect(() => merge(topic([], { errorCode: 29 }))).toThrow('Not authorized');
+  it('has a failure if the broker failed, and is rejected if the user may not read a topic', () => {
+    expect([0, leaderNotAvailable].map(failureOf)).toEqual([null, null]);
+    expect(failureOf(-1)).toMatchObject({ type: 'UNKNOWN' });
+    expect(() => failureOf(29)).toThrow('Not authorized');
   });
 
   it('has neither id nor leaders of a topic whose id they disagree on', () => {

@@ -48,21 +48,19 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
   createErrorFromCode: (code: number) => Error & { retriable: boolean };
 };
 
-/** A broker has failed at one topic or partition. kafkajs would not try again. */
+/** Kafka's code for a broker that has failed at one topic or partition. kafkajs would not try again. */
 const unknownServerError = -1;
 
-/** Throws the error of a response, such as a missing permission, unless it may pass by itself. 0 is no error. */
-export function throwUnlessRetriable(errorCode: number): void {
-  if (errorCode === 0 || errorCode === unknownServerError) return;
-  const error = createErrorFromCode(errorCode);
-  if (!error.retriable) throw error;
+/**
+ * The error of a broker that has failed; null if there is none, 0, or one that may pass by itself. Throws any other error,
+ * such as a missing permission.
+ */
+export function failureOf(errorCode: number): Error | null {
+  const error = errorCode === 0 ? null : createErrorFromCode(errorCode);
+  if (!error || error.retriable) return null;
+  if (errorCode !== unknownServerError) throw error;
+  return error;
 }
-
-/** The error of a broker that has failed at a topic: it may be the only one that knows a partition of it. */
-export const failureAt = (topics: Pick<TopicMetadata, 'errorCode'>[]): Error | null =>
-  topics.some(({ errorCode }) => errorCode === unknownServerError)
-    ? createErrorFromCode(unknownServerError)
-    : null;
 
 /** The Metadata request in the first usable version whose response has topic ids (Kafka 2.8 and later). */
 const apiKey = 3;
@@ -164,7 +162,6 @@ export function mergeTopics(found: TopicMetadata[]) {
   /** The node id of each partition's latest leader, -1 for none, by `<topic>/<partition>`. */
   const leaders = new Map<string, number>();
   const topicIds = new Map<string, string>();
-  for (const { errorCode } of found) throwUnlessRetriable(errorCode);
   const known = found.filter(({ errorCode }) => errorCode === 0);
   for (const [topic, copies] of Map.groupBy(known, (one) => one.topic)) {
     const [topicId = noId, ...others] = new Set(copies.map((one) => one.topicId));
