@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -10,6 +10,7 @@ import { cacheDir, withLock } from './native/cache.ts';
 import { answers } from './native/ports.ts';
 import type { Stack } from './provider.ts';
 import { startStack } from './stack.ts';
+import { storeServes } from './store.ts';
 
 /** A stack that a process of its own holds, until it is asked to end. */
 type LastingStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'store' | 'how'>;
@@ -20,6 +21,10 @@ const dir = join(cacheDir(), 'stack', createHash('sha256').update(clone).digest(
 export const dataDir = join(dir, 'data');
 /** The holder listens on it. */
 const socketFile = join(dir, 'socket');
+/** The longest path of a socket, in bytes: macOS allows 103, Linux 107. */
+const socketBytesMax = 103;
+/** Receives the errors of the holder from before it can report to its parent. */
+const errorFile = join(dir, 'errors.log');
 
 /** Asks the holder for its stack, and to stop it before it answers. Undefined if there is no holder. Rejects if it cannot. */
 async function ask(question: 'stack' | 'stop'): Promise<LastingStack | undefined> {
@@ -29,22 +34,19 @@ async function ask(question: 'stack' | 'stop'): Promise<LastingStack | undefined
   return stack;
 }
 
-/** The stack, and one line for each server: its name, whether it accepts connections, its address. */
+/** The stack, and one line for each server: its name, whether it answers, its address. */
 export async function readStack() {
   const stack = await ask('stack');
   if (!stack) return { stack, isUp: false, lines: ['The stack is not up.'] };
-  const servers = [
-    ['Kafka', stack.kafkaBrokers],
-    [stack.store, stack.mongodbUrl],
-  ] as const;
-  const states = await Promise.all(
-    servers.map(async ([name, address]) => {
-      const isRunning = await answers(Number(/:(\d+)(\/|$)/.exec(address)?.[1]));
-      return { isRunning, line: `${name}  ${isRunning ? 'running' : 'not running'}  ${address}` };
-    }),
-  );
-  const isUp = states.every(({ isRunning }) => isRunning);
-  return { stack, isUp, lines: states.map(({ line }) => line) };
+  const { kafkaBrokers, mongodbUrl, store } = stack;
+  const [kafkaRuns, storeRuns] = await Promise.all([
+    answers(Number(/\d+$/.exec(kafkaBrokers)?.[0])),
+    storeServes(mongodbUrl),
+  ]);
+  const line = (name: string, runs: boolean, address: string) =>
+    `${name}  ${runs ? 'running' : 'not running'}  ${address}`;
+  const lines = [line('Kafka', kafkaRuns, kafkaBrokers), line(store, storeRuns, mongodbUrl)];
+  return { stack, isUp: kafkaRuns && storeRuns, lines };
 }
 
 /** Starts a stack, unless all servers of the one before run. Stops the remains of a broken one first. */
@@ -55,16 +57,20 @@ export const bringUp = (report: (line: string) => void): Promise<LastingStack> =
       report('The stack is already up.');
       return before.stack;
     }
+    if (Buffer.byteLength(socketFile) > socketBytesMax)
+      throw new Error(`${socketFile} is too long for a socket: set XDG_CACHE_HOME to a shorter folder`);
     await ask('stop');
     await rm(dir, { recursive: true, force: true });
     await mkdir(dir);
     const main = join(import.meta.dirname, 'main.ts');
-    const holder = fork(main, ['hold'], { detached: true, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    await using errors = await open(errorFile, 'w');
+    const holder = fork(main, ['hold'], { detached: true, stdio: ['ignore', 'ignore', errors.fd, 'ipc'] });
     holder.on('message', (line) => report(line as string));
     await once(holder, 'disconnect');
     holder.unref();
     const stack = await ask('stack');
-    if (!stack) throw new Error('The stack could not be started.');
+    if (!stack)
+      throw new Error(`The stack could not be started.\n${await readFile(errorFile, 'utf8')}`.trimEnd());
     return stack;
   });
 

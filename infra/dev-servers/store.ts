@@ -16,12 +16,23 @@ export async function nameStore(url: string): Promise<string> {
       version: string;
       ferretdb?: { version: string };
     };
-    if (build.ferretdb) return `FerretDB ${build.ferretdb.version.replace(/^v/, '')}, a stand-in for MongoDB`;
+    if (build.ferretdb) {
+      // Listing collections reaches PostgreSQL, which the command above does not.
+      await admin.listCollections().toArray();
+      return `FerretDB ${build.ferretdb.version.replace(/^v/, '')}, a stand-in for MongoDB`;
+    }
     return `MongoDB ${build.version} (${topology(await admin.command({ hello: 1 }))})`;
   } catch (error) {
     throw new Error(`MongoDB (MONGODB_URL) cannot be reached: ${errorMessage(error)}`, { cause: error });
   }
 }
+
+/** Whether the store answers. */
+export const storeServes = (url: string): Promise<boolean> =>
+  nameStore(url).then(
+    () => true,
+    () => false,
+  );
 
 function topology({ msg, hosts }: { msg?: string; hosts?: string[] }): string {
   if (msg === 'isdbgrid') return 'sharded cluster';

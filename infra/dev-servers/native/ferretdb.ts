@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { MongoClient } from 'mongodb';
+import { storeServes } from '../store.ts';
 import { cacheDir, installedOnce } from './cache.ts';
 import { withGo } from './go.ts';
 import { answers } from './ports.ts';
@@ -48,17 +48,6 @@ export function ferretdbPart(dir: string, postgresDir: string, port: number): Pa
       logFile: join(dir, 'ferretdb.log'),
       stopSignal: 'SIGTERM',
     },
-    ready: () => storeServes(port),
+    ready: async () => (await answers(port)) && storeServes(`mongodb://127.0.0.1:${port}/`),
   };
-}
-
-async function storeServes(port: number): Promise<boolean> {
-  if (!(await answers(port))) return false;
-  await using client = new MongoClient(`mongodb://127.0.0.1:${port}/`, { serverSelectionTimeoutMS: 2_000 });
-  // Listing collections reaches PostgreSQL, which a ping does not.
-  const listing = client.db('admin').listCollections().toArray();
-  return await listing.then(
-    () => true,
-    () => false,
-  );
 }
