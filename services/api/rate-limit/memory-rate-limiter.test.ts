@@ -37,14 +37,24 @@ describe('a sliding window', () => {
     expect(heldBytes() - startBytes).toBeLessThan(fullBytes / 2);
   });
 
+  it('forgets a tenth of the keys, those that were not used for the longest time, if there are more than 50,000', () => {
+    const { rateLimiter } = createLimiter(1, 60);
+    const isAdmitted = (key: number) => rateLimiter.consume(`key ${key}`).admitted;
+    for (let key = 0; key < 50_000; key += 1) isAdmitted(key);
+    expect([0, 50_000].map(isAdmitted)).toEqual([false, true]);
+    expect([0, 1, 5_001, 5_002].map(isAdmitted)).toEqual([false, true, true, false]);
+  });
+
   it('admits a request if it is within the limit of the last window, and says how many are left until when', () => {
     const gaps = fc.array(fc.constantFrom(0, 1, 2_499, 2_500, 5_000, 9_999, 10_000), { maxLength: 60 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), gaps, (limit, gapsMs) => {
-        const { clock, consume } = createLimiter(limit, 10);
+        const { clock, consume, rateLimiter } = createLimiter(limit, 10);
         let inside: number[] = [];
         for (const gapMs of gapsMs) {
           clock.nowMs += gapMs;
+          // What has passed is freed by the next request, whichever key it has.
+          rateLimiter.consume('another key');
           inside = inside.filter((instant) => clock.nowMs - instant < 10_000);
           const admitted = inside.length < limit;
           if (admitted) inside.push(clock.nowMs);
