@@ -1,4 +1,5 @@
 import { Counter, Registry } from 'prom-client';
+import { OtherProjectionVersion } from '../../../shared/control/generations.ts';
 import type { Context } from '../http/context.ts';
 import { Overloaded, StoreUnavailable } from '../store/store-errors.ts';
 import { errorHandler } from './error-handler.ts';
@@ -31,6 +32,8 @@ it.each([
   [new Overloaded('requests', '-'), 503, '1', [['requests', 1]], 0],
   [new Overloaded('share', '-'), 429, '1', [['share', 1]], 0],
   [new StoreUnavailable('away'), 503, '5', [], 1],
+  [new OtherProjectionVersion('of another release'), 503, '5', [], 1],
+  [new DOMException('no answer', 'TimeoutError'), 503, '5', [], 1],
 ])('%s: %i, Retry-After %s, refused as %j', async (error, status, retryAfter, refused, storeErrors) => {
   const hasFailure = status === 503;
   expect(await handle(error)).toEqual({ status, retryAfter, refused, store: [storeErrors], hasFailure });

@@ -28,7 +28,10 @@ describe('a read', () => {
     ['a bug', new TypeError('undefined')],
     ['a missing permission', new MongoServerError({ ok: 0, code: 13, errmsg: 'not authorized' })],
     ['a generation without indexes', new StoreUnavailable('lacks indexes')],
-    ['a store that has used up its time', new MongoServerError({ ok: 0, code: 50, errmsg: 'time limit' })],
+    ...[50, 262].map((code): [string, Error] => [
+      `a store that has used up its time (${code})`,
+      new MongoServerError({ ok: 0, code, errmsg: 'time limit' }),
+    ]),
   ])('is not repeated: %s', async (_, error) => {
     const read = jest.fn(() => Promise.reject(error));
     await expect(readRepeatedly(read)).rejects.toBe(error);

@@ -52,7 +52,11 @@ describe('an API replica', () => {
     await jest.advanceTimersByTimeAsync(1_000);
     state.nowMs = 14_999;
     expect(readiness.reason()).toBeNull();
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(await ready()).toBe(1);
     state.nowMs = 15_000;
     expect(readiness.reason()).toBe('away');
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(await ready()).toBe(0);
   });
 });
