@@ -16,6 +16,9 @@ function given(connect: () => Promise<void> = async () => undefined) {
   const log = () => client('log', async () => undefined) as unknown as LogClient;
   return { calls, kafka: reconnectingKafka({ admin } as Kafka, log) };
 }
+const connected = ['connect admin', 'connect log'];
+const disconnected = ['disconnect admin', 'disconnect log'];
+const lost = Object.assign(new Error('lost'), { name: 'KafkaJSConnectionError' });
 
 test('a first connect that fails is closed and tried again, even if the error is not one of kafkajs', async () => {
   // A token endpoint that rejects is no error of kafkajs.
@@ -28,14 +31,24 @@ test('a first connect that fails is closed and tried again, even if the error is
 
 test('a connection is kept until an error of Kafka, and closed at the end', async () => {
   const { calls, kafka } = given();
-  const connected = ['connect admin', 'connect log'];
   await kafka.use(async () => 'used');
   await expect(kafka.use(() => Promise.reject(new Error('a bug')))).rejects.toThrow('a bug');
   expect(calls).toEqual(connected);
-  const lost = Object.assign(new Error('lost'), { name: 'KafkaJSConnectionError' });
   await expect(kafka.use(() => Promise.reject(lost))).rejects.toThrow('lost');
   await kafka.use(async () => 'used');
   await kafka.close();
-  const disconnected = ['disconnect admin', 'disconnect log'];
   expect(calls).toEqual([...connected, ...disconnected, ...connected, ...disconnected]);
+});
+
+test('clients that one of two uses has found lost are closed after the other use, whose failure leaves the new ones', async () => {
+  const { calls, kafka } = given();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const slow = kafka.use(() => promise);
+  await expect(kafka.use(() => Promise.reject(lost))).rejects.toThrow('lost');
+  await kafka.use(async () => 'used');
+  expect(calls).toEqual([...connected, ...connected]);
+  reject(lost);
+  await expect(slow).rejects.toThrow('lost');
+  await kafka.use(async () => 'used');
+  expect(calls).toEqual([...connected, ...connected, ...disconnected]);
 });

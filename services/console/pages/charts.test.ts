@@ -1,5 +1,5 @@
 import { before, facts, now, own } from '../../operations/facts-for-tests.ts';
-import { chartPoints } from './charts.ts';
+import { chartPoints, charts } from './charts.ts';
 
 const sample = (generation: number, secondsAgo: number, applied: number, lagSeconds = 2) => ({
   _id: `${generation}/${secondsAgo}`,
@@ -52,4 +52,18 @@ test('the hour is that of the generation that was served then, across a promotio
     [40, 900, null],
     [0, 1, null],
   ]);
+});
+
+test('the table has a row for each five minutes, the latest first, with the longest lag and the mean rate', () => {
+  const earlier = [sample(1, 340, 0, 4), sample(1, 320, 40, 9), sample(1, 300, 120, 3)];
+  const since = [
+    sample(1, 280, 240, 1),
+    sample(1, 220, 840, 2),
+    sample(1, 160, 1_080, 30),
+    sample(1, 100, 1_320, 2),
+    sample(1, 40, 1_680, 2),
+  ];
+  const { html } = charts(served, [...earlier, ...since]);
+  const text = html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+  expect(text).toContain('Until Longest lag Records/s 0 s ago 30 s 6 5 min ago 9 s 3');
 });

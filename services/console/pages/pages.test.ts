@@ -1,6 +1,13 @@
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import { commandsIn } from '../../operations/deployment.ts';
-import { before, facts, now, own, report as comparison } from '../../operations/facts-for-tests.ts';
+import {
+  before,
+  facts,
+  now,
+  own,
+  partitionFacts,
+  report as comparison,
+} from '../../operations/facts-for-tests.ts';
 import type { Facts } from '../../operations/facts.ts';
 import { findings } from '../../operations/findings.ts';
 import type { TopicFacts } from '../../operations/partitions.ts';
@@ -107,10 +114,10 @@ test('a first load is no failure: it shows its progress and the time left, which
 });
 
 test('a rebuild stands on the overview', async () => {
-  const build = own(2, 'building', { lag: 100, topics: [topic()] });
+  const build = own(2, 'building', { lag: 1_000, topics: [topic()] });
   const page = text(await shown(overviewPage, facts([own(1, 'active'), build])));
   expect(page).toContain(
-    'Generation 2: building 1. Load 25 of 125 records, 5 a second, 60 s left 2. Catch up',
+    'Generation 2: building 1. Load 25 of 125 records, 5 a second, 3 min left 2. Catch up',
   );
 });
 
@@ -185,12 +192,40 @@ test('the row of a topic that lags has a colour, except in a build', async () =>
     topic({ lagSeconds: 20 }),
     topic({ lagSeconds: 60 }),
     topic({ cause: 'unassigned', lagSeconds: 0 }),
+    topic({ cause: 'unreadable', lagSeconds: null }),
   ];
   const about = facts([own(1, 'active', { topics }), own(2, 'building', { topics })]);
   const states = async (query: string) =>
     [...(await shown(topicsPage, about, query)).matchAll(/<span class="finding (\w*)"/g)].map(
       ([, state]) => state,
     );
-  expect(await states('')).toEqual(['', 'warn', 'bad', 'bad']);
-  expect(await states('generation=2')).toEqual(['', '', '', '']);
+  expect(await states('')).toEqual(['', 'warn', 'bad', 'bad', 'bad']);
+  expect(await states('generation=2')).toEqual(['', '', '', '', '']);
+});
+
+test('of the partitions of a topic the 200 with the longest lag are shown, each with its projector', async () => {
+  const members = ['a', 'b'].map((memberId) => {
+    return { memberId, clientId: 'projector', host: 'h', partitions: [], otherProtocol: null };
+  });
+  const partitions = Array.from({ length: 201 }, (_, lagSeconds) => {
+    const owner = members[lagSeconds % 2] ?? null;
+    return { ...partitionFacts, topic: 'support.contacts', partition: lagSeconds, lagSeconds, owner };
+  });
+  const { kafka, ...about } = facts([own(1, 'active', { partitions, topics: [topic()] })]);
+  const known = { ...about, kafka: { ...kafka, members: new Map([[1, members]]) } };
+  const page = text(await shown(topicsPage, known, 'topic=support.contacts'));
+  expect(page).toContain('201 partitions of support.contacts, the longest lag first, the first 200');
+  const rows = [...page.matchAll(/contacts\/(\d+) .*? projector (\d)/g)].map(([, ...row]) => row.map(Number));
+  expect(rows.length).toBe(200);
+  expect([rows[0], rows[199]]).toEqual([
+    [200, 1],
+    [1, 2],
+  ]);
+});
+
+test('a replica stands with all its requests in progress, whichever generation they read', async () => {
+  const about = facts([own(1, 'standby'), own(2, 'active')]);
+  const inProgress = [1, 2].map((generation) => ({ generation, requests: generation + 1 }));
+  const replicas = about.replicas.map((replica) => ({ ...replica, generation: 2, inProgress }));
+  expect(text(await shown(overviewPage, { ...about, replicas }))).toContain('h (process 1) 1 2 5');
 });
