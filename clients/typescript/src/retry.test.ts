@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { createClient } from './client.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 import { createRetries } from './retry.ts';
@@ -67,12 +68,15 @@ test('a wall clock that is set back during a wait does not make the wait longer'
   const fetch = async () => answers.shift() as Response;
   const client = createClient({ baseUrl: 'https://localhost', apiKey: 'svc_live_aaaaaaaaaaaaaaaa', fetch });
   const ended: unknown[] = [];
-  client.tickets.list().catch((failure: unknown) => ended.push(failure));
+  const { signal } = new AbortController();
+  client.tickets.list({}, { signal }).catch((failure: unknown) => ended.push(failure));
   await jest.advanceTimersByTimeAsync(100);
   jest.setSystemTime(Date.now() - 3_600_000);
   await jest.advanceTimersByTimeAsync(10_000);
   // A timer that is left would keep the caller's process alive.
   expect(jest.getTimerCount()).toBe(0);
   jest.useRealTimers();
+  // A signal can outlive thousands of requests.
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
   expect(ended).toMatchObject([{ status: 404 }]);
 });
