@@ -89,11 +89,8 @@ export async function withKafka<T>(
     context.terminal.report(`waiting for Kafka at ${config.KAFKA_BROKERS.join(', ')}${reason}`);
   }, patienceMs);
   try {
-    const connected = await clients;
-    clearTimeout(waiting);
-    return await use(connected);
+    return await use(await clients.finally(() => clearTimeout(waiting)));
   } finally {
-    clearTimeout(waiting);
     await close();
   }
 }

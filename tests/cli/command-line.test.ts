@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseArguments } from '../../services/cli/command.ts';
+import { configs } from '../../services/cli/config.ts';
+import { withKafka, type Context } from '../../services/cli/context.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startService } from '../../infra/service.ts';
@@ -68,6 +70,18 @@ test('topics create needs no MongoDB', async () => {
   const created = await run({ MONGODB_URL: undefined, DATABASE_NAME: undefined }, 'topics', 'create');
   expect(created).toMatchObject({ code: 0, errors: '' });
   expect(created.text).toContain('already exists, left unchanged');
+});
+
+test('a verb that works for long says nothing of Kafka, to which it is connected', async () => {
+  jest.useFakeTimers({
+    doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate', 'setInterval'],
+    advanceTimers: true,
+  });
+  const report = jest.fn();
+  const context = { environment: testEnvironment.environment, terminal: { report } } as unknown as Context;
+  await withKafka(context, configs.kafka(context.environment), async () => jest.advanceTimersByTime(6_000));
+  jest.useRealTimers();
+  expect(report).not.toHaveBeenCalled();
 });
 
 test('a status without Kafka shows everything that MongoDB holds, and with --check fails', async () => {
