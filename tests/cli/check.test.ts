@@ -18,12 +18,14 @@ test.each(['projector', 'api', 'cli'])(
   },
 );
 
-test('a projector without GENERATION is checked with the group of the active generation', async () => {
+test('a projector is checked with the group of its GENERATION, or else of the active generation', async () => {
   const registry = generationsOf(testEnvironment.control);
   await registry.updateOne({ _id: 'active' }, { $set: { generation: 2 } });
-  const { text } = await check({}, 'projector');
+  const texts = [await check({ GENERATION: '3' }, 'projector'), await check({}, 'projector')];
   await registry.updateOne({ _id: 'active' }, { $set: { generation: 1 } });
-  expect(text).toContain(`may read the offsets of ${testEnvironment.config.CONSUMER_GROUP}_g2`);
+  const groups = texts.map(({ text }) => /may read the offsets of (\S+)/.exec(text)?.[1]);
+  const { CONSUMER_GROUP: group } = testEnvironment.config;
+  expect(groups).toEqual([`${group}_g3`, `${group}_g2`]);
 });
 
 test.each([
