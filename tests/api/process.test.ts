@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
 import { ask, codeOf } from './requests.ts';
-import { liveReplicas } from '../../shared/control/replicas.ts';
+import { liveReplicas, replicasOf } from '../../shared/control/replicas.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { startService } from '../../infra/service.ts';
@@ -44,6 +44,17 @@ it('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
   expect((await get('rf_live_dddddddddddddddd')).text).toContain('"sendingDomain":"replyful"');
   expect((await get('replyful_live_dddddddddddddddd')).status).toBe(401);
   expect((await get(tokens.a)).status).toBe(401);
+});
+
+it('removes the announcements of replicas that were lost over an hour ago when it starts', async () => {
+  const replicas = replicasOf(children.store.control);
+  const nowMs = (await storeTime(children.store.control)).getTime();
+  const announced = (_id: string, minutesAgo: number) =>
+    replicas.updateOne({ _id }, { $set: { at: new Date(nowMs - minutesAgo * 60_000) } }, { upsert: true });
+  await Promise.all([announced('lost', 61), announced('recent', 50)]);
+  await children.start();
+  await eventually(async () => (await replicas.countDocuments({ _id: 'lost' })) === 0);
+  expect(await replicas.countDocuments({ _id: 'recent' })).toBe(1);
 });
 
 it('names its release in its log, its metrics and its announcement, and listens at ADMIN_HOST alone', async () => {
