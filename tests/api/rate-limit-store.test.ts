@@ -64,6 +64,7 @@ it('is one exact limit for all replicas, also over TLS, under concurrent request
   const answers = await Promise.all(Array.from({ length: 30 }, (_, index) => get(index % 2 === 0 ? a : b)));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(10 - used + 1);
   const refused = answers.filter(({ status }) => status === 429);
+  expect(refused[0]?.headers['ratelimit-remaining']).toBe('0');
   expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(3_500);
   expect(Number(refused[0]?.headers['retry-after'])).toBeLessThanOrEqual(3_600);
   // and the store forgets a key that is not used any more
