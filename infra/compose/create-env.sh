@@ -11,9 +11,14 @@ for path in .env .certificate; do
 done
 umask 077
 mkdir .certificate
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 -subj /CN=localhost \
+# openssl reports its progress on stderr, too.
+if ! output=$(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 -subj /CN=localhost \
   -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' -keyout .certificate/proxy.pem.key -out .certificate/proxy.pem \
-  2>/dev/null
+  2>&1); then
+  rm -r .certificate
+  echo "$output" >&2
+  exit 1
+fi
 password() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
 cat >.env <<END
 KAFKA_PASSWORD=$(password)

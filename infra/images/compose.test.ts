@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { withKeyFile } from '../dev-servers/docker/containers.ts';
@@ -61,8 +61,19 @@ const folder = useFolder();
 
 test('create-env.sh sets every variable that docker-compose.yml requires, for this user alone, and only once', () => {
   cpSync('infra/compose', join(folder.path, 'infra/compose'), { recursive: true });
-  const createEnv = () =>
-    spawnSync('sh', [join(folder.path, 'infra/compose/create-env.sh')], { encoding: 'utf8' });
+  const createEnv = (PATH = process.env.PATH) =>
+    spawnSync('sh', [join(folder.path, 'infra/compose/create-env.sh')], {
+      encoding: 'utf8',
+      env: { ...process.env, PATH },
+    });
+  // A failure of openssl is told, and leaves nothing that the next run would refuse.
+  writeFileSync(join(folder.path, 'openssl'), '#!/bin/sh\necho unknown option >&2\nexit 2\n', {
+    mode: 0o700,
+  });
+  expect(createEnv(`${folder.path}:${process.env.PATH}`)).toMatchObject({
+    status: 1,
+    stderr: 'unknown option\n',
+  });
   const readEnv = () => readFileSync(join(folder.path, '.env'), 'utf8');
   expect(createEnv()).toMatchObject({ status: 0, stderr: '' });
   const written = readEnv();
