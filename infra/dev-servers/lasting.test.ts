@@ -1,7 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { listen } from '../../shared/runtime/listen.ts';
 import { useFolder } from '../../tests/support/use-opened.ts';
+import { startScript } from '../service.ts';
 
 describe('`npm run stack -- up` says why it cannot start a stack', () => {
   const folder = useFolder();
@@ -22,5 +28,70 @@ describe('`npm run stack -- up` says why it cannot start a stack', () => {
     const { status, stderr } = up({ NODE_OPTIONS: `--require=${broken}` });
     expect(stderr).toMatch(/The stack could not be started\.\n.*Error: the holder is broken/s);
     expect(status).toBe(1);
+  });
+});
+
+describe('npm run stack, of a stack', () => {
+  const folder = useFolder();
+  /** Where the stack of this clone has its data, in a cache of the test's own. */
+  let dataDir: string;
+  beforeAll(async () => {
+    const before = process.env;
+    process.env = { ...before, XDG_CACHE_HOME: folder.path };
+    ({ dataDir } = await import('./lasting.ts'));
+    process.env = before;
+  });
+
+  const run = async (command: string) => {
+    const environment = { XDG_CACHE_HOME: folder.path };
+    const { exited, stdout, stderr } = startScript('infra/dev-servers/main.ts', environment, [command]);
+    return { code: await exited, stdout: stdout(), stderr: stderr() };
+  };
+
+  /** Holds a stack with this port of Kafka, whose MongoDB is gone, while `use` runs. `failure` says why it cannot stop. */
+  async function holding(kafkaPort: number, use: () => Promise<void>, failure?: string) {
+    const addresses = {
+      kafkaBrokers: `127.0.0.1:${kafkaPort}`,
+      mongodbUrl: `mongodb://127.0.0.1:${closedPort}/`,
+    };
+    const stack = { ...addresses, store: 'MongoDB 8.0.17', how: { kafka: 'native', store: 'native' } };
+    await using holder = createServer({ allowHalfOpen: true }, (socket) => {
+      const answer = (question: string) =>
+        socket.end(JSON.stringify({ stack, ...(question === 'stop' && { failure }) }));
+      void text(socket).then(answer);
+    });
+    await mkdir(dataDir, { recursive: true });
+    await once(holder.listen(join(dirname(dataDir), 'socket')), 'listening');
+    await use();
+  }
+  /** The discard port refuses connections. */
+  const closedPort = 9;
+
+  test('one of whose servers is gone, says so, and prints no addresses', async () => {
+    await using server = createServer();
+    const { port } = await listen(server, '127.0.0.1', 0);
+    await holding(port, async () => {
+      const { code, stdout } = await run('status');
+      expect(stdout).toMatch(/^Kafka {2}running .*\nMongoDB 8\.0\.17 {2}not running /);
+      expect(code).toBe(1);
+      expect(await run('env')).toMatchObject({ code: 1, stdout: '' });
+    });
+  });
+
+  test('that cannot stop, keeps its data and ends with 1', async () => {
+    const failure = 'Kafka does not end';
+    await holding(
+      closedPort,
+      async () => {
+        expect(await run('down')).toEqual({ code: 1, stdout: '', stderr: `${failure}\n` });
+        expect(existsSync(dataDir)).toBe(true);
+      },
+      failure,
+    );
+    await holding(closedPort, async () => {
+      const { code, stdout } = await run('down');
+      expect([code, stdout]).toEqual([0, 'Stopped Kafka and MongoDB 8.0.17, and removed the data.']);
+      expect(existsSync(dataDir)).toBe(false);
+    });
   });
 });
