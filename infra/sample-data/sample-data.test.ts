@@ -5,7 +5,7 @@ import { parse } from '../../services/projector/events/parse.ts';
 import { projections } from '../../services/projector/projections/projections.ts';
 import { batchesOf, generateSampleData, recordsOf } from './sample-data.ts';
 import type { SampleRecord } from './encode.ts';
-import { liveChange } from './live-changes.ts';
+import { liveChange, newTicket } from './live-changes.ts';
 
 const now = new Date('2026-03-04T05:06:07.089Z');
 
@@ -38,4 +38,19 @@ test('the sample data and its live changes are valid records, and name published
   expect(named.filter((reference) => !published.has(reference))).toEqual([]);
   for (const { token } of sampleData.apiKeys)
     expect(records.map(({ value }) => value).join()).not.toContain(token);
+});
+
+test('live changes go on with the latest 300 conversations, of which a new one replaces another', () => {
+  const size = { tickets: 700, contacts: 30, longestConversation: 5 };
+  const { events, state } = generateSampleData({ seed: 5, size, now });
+  const tickets = new Set<string>();
+  for (const event of events) {
+    if (event?.kind !== 'ticket') continue;
+    if (event.op === 'deleted') tickets.delete(event.id);
+    else tickets.add(event.id);
+  }
+  const kept = () => state.conversations.map(({ ticket }) => ticket.state.id);
+  expect(kept()).toEqual([...tickets].slice(-300));
+  const opened = newTicket(state, now).find(({ kind }) => kind === 'ticket')?.id;
+  expect([kept().length, kept().at(-1)]).toEqual([300, opened]);
 });
