@@ -68,7 +68,8 @@ describe('a projector that follows the registry', () => {
       // Without projectors the active generation gains nothing from a slower build.
       await activeSavedAt(secondsBefore(31));
       await eventually(() => isOneAtATime() === false);
-      await activeSavedAt(present);
+      // One partition that is saved shows that a projector runs.
+      await progressOf(rebuild.control).updateOne({ generation: 1 }, { $set: { updatedAt: present } });
       await eventually(() => isOneAtATime() === true);
       expect(await isState('building')).toBe(true);
       await set({ position: 5 });
@@ -154,14 +155,18 @@ test('a generation whose first projector has waited for its topics has missed no
   });
 });
 
-test("a projector starts without Kafka's right to read how long it keeps tombstones", async () => {
+test("a projector starts without Kafka's right to read how long it keeps tombstones, and its lag begins with its generation", async () => {
   await rebuild.given([generation(1, 'active')]);
   const refused = Object.assign(new Error('not authorized'), { type: 'TOPIC_AUTHORIZATION_FAILED' });
   const { control, topics } = rebuild;
   const admin = { ...rebuild.admin, describeConfigs: () => Promise.reject(refused) };
   const deps = { control, topics, admin, generation: 1, allowanceMs: 0, metrics: createMetrics() };
   const logger = pino({ level: 'silent' });
-  expect(await recordAbsence({ ...deps, logger, now: () => present })).toEqual(longAgo);
+  const start = () => recordAbsence({ ...deps, logger, now: () => present });
+  expect(await start()).toEqual(longAgo);
+  // and if its first projector came long after its registration, with that
+  await rebuild.set(1, { startedAt: secondsBefore(60) });
+  expect(await start()).toEqual(secondsBefore(60));
 });
 
 test('a projector records the lag that grew while none was running, and the reason for its own end', async () => {
