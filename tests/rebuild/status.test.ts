@@ -2,7 +2,10 @@ import { projectionVersion } from '../../shared/control/generations.ts';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { progressOf, topicIdsOf } from '../../shared/control/progress.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { explain } from '../../services/operations/explain/explain.ts';
 import { readFacts, type Facts } from '../../services/operations/facts.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { report } from '../../services/operations/report.ts';
 import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
 
@@ -14,6 +17,11 @@ describe('an operator is told', () => {
   test('the state of every living generation, and that a build is on its way', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'catching-up'), generation(3, 'dropped')]);
     await rebuild.announceReplica();
+    // One partition of each was last saved a minute ago: projectors run all the same.
+    await progressOf(rebuild.control).updateMany(
+      { topic: rebuild.topics[0] ?? '' },
+      { $set: { updatedAt: secondsBefore(60) } },
+    );
     const { generations, ...status } = await rebuild.status();
     expect(status).toMatchObject({ verdict: 'well', sentence: 'All is well.', active: 1, findings: [] });
     const same = { projectionVersion, watermark: secondsBefore(6), lagSeconds: 1, lag: 0, savedAt: present };
@@ -83,6 +91,21 @@ describe('an operator is told', () => {
     const { generations } = await rebuild.status();
     expect(generations[0]).toMatchObject({ condition: 'stopped', findings: [{ isFinal: true }] });
     expect(generations[0]?.topics[0]).toMatchObject({ topic, position: 31, end: 0, lag: null });
+  });
+
+  test('first what the served generation has of an id, after a promotion too', async () => {
+    await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
+    await rebuild.setWatermark(1, secondsBefore(8));
+    const tag = { _id: 'tag_1', orgId: 'org_1', version: 1, revision: 1, position: null };
+    const state = { id: 'tag_1', name: 'Tag' };
+    for (const number of [1, 2])
+      await collectionOf<StoredDocument>(rebuild.databaseOf(number), 'tag').insertOne({ ...tag, state });
+    const { completeTo, documents } = await explain({ ...rebuild, now: async () => present }, 'tag_1');
+    expect(completeTo).toBe(secondsBefore(6).toISOString());
+    expect(documents.map((one) => [one.generation, one.differsFromActive])).toEqual([
+      [2, null],
+      [1, []],
+    ]);
   });
 
   test('that the lag is unknown while a partition has applied nothing', async () => {
