@@ -107,4 +107,14 @@ describe('dead letters of several generations', () => {
       ...[[1, 2], [1], [1, 2], [1, 2], [3]],
     ]);
   });
+
+  test('are carried over by a rollback while no partition has a leader', async () => {
+    await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
+    await rebuild.deadLetter({ _id: 'open', generations: [2] });
+    const { log } = rebuild.deps();
+    const read = async (topics: string[]) => ({ ...(await log.read(topics)), ends: new Map() });
+    const rolledBack = await rebuild.switchOnce(1, { step: 'rollback' }, { log: { read } });
+    expect(rolledBack).toMatchObject({ outcome: 'rolled-back' });
+    expect(await openFor('open')).toEqual([2, 1]);
+  });
 });
