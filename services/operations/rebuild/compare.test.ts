@@ -37,6 +37,21 @@ describe('a comparison', () => {
     expect(await compared(unequal, { recheckMax: 2 })).toMatchObject({ differences: 5, isCutShort: true });
   });
 
+  it('compares every document again that differs, however many there are', async () => {
+    const ids = Array.from({ length: 201 }, (_, number) => number);
+    const pair = (number: number, name: string): Pair => ({
+      expected: tag(number, 'old'),
+      actual: tag(number, name),
+    });
+    const many: PairSource = {
+      ...comparisonOf(ids.map((number) => pair(number, number === 200 ? 'new' : 'old'))),
+      scan: async function* (kind: Kind) {
+        yield kind === 'tag' ? ids.map((number) => pair(number, 'new')) : [];
+      },
+    };
+    expect(await comparing(many)).toMatchObject({ differing: 1, differences: 1 });
+  });
+
   it('remembers no intended differences, however many there are', async () => {
     const expectations = [{ kind: 'tag' as const, field: 'state.name' }];
     const intended = { differences: 0, expected: 5, isCutShort: false };
