@@ -1,4 +1,5 @@
 import type { Explanation } from '../../services/operations/explain/explain.ts';
+import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
 import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
@@ -116,6 +117,18 @@ describe('support-cli explain', () => {
     expect(unknown.text).toMatch(
       /refused +\S+\/0\/2, not_json: value: must be JSON.* → npx support-cli dead-letters show \S+\/0\/2@\d+/,
     );
+  });
+
+  it('names the latest ten of many refused records, the latest first', async () => {
+    const numbers = Array.from({ length: 11 }, (_, index) => index);
+    const many = numbers.map((number) => ({
+      _id: `${number}`,
+      subjects: ['con_many'],
+      lastAt: new Date(number),
+    }));
+    await deadLettersOf(environment.control).insertMany(many as DeadLetter[]);
+    const { refused } = await explained('con_many');
+    expect(refused.map(({ id }) => Number(id))).toEqual(numbers.slice(1).reverse());
   });
 
   it('explains the document that a request has named', async () => {
