@@ -28,6 +28,22 @@ describe('the dead letters between two instants', () => {
   });
 });
 
+describe('more dead letters than one chunk', () => {
+  const opened = useOpened(openDatabases);
+  it('are selected once each, in the order of their ids, up to the limit', async () => {
+    const ids = Array.from({ length: 450 }, (_, index) => String(index).padStart(3, '0'));
+    const deadLetters = ids.map((_id) => ({ _id, bytes: 1 }));
+    await deadLettersOf(opened.control).insertMany(deadLetters as unknown as DeadLetter[]);
+    const select = async (selection: Parameters<typeof selected>[1]) => {
+      const chunks = await Array.fromAsync(selected(opened.control, selection));
+      expect(Math.max(...chunks.map(({ length }) => length))).toBe(200);
+      return chunks.flat();
+    };
+    expect(await select({ filter: {}, limit: 401 })).toEqual(ids.slice(0, 401));
+    expect(await select({ ids: ids.toReversed() })).toEqual(ids);
+  });
+});
+
 describe('the counts by topic and reason, which the console reads every few seconds', () => {
   const opened = useOpened(openDatabases);
   it.each<DeadLetterFilter>([{}, { topic: 't' }, { reason: 'bad_data' }, { topic: 't', reason: 'bad_data' }])(
