@@ -1,3 +1,4 @@
+import { promises as timers } from 'node:timers';
 import { MongoNetworkError } from 'mongodb';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
 import { startWorker } from '../../../tests/support/start-worker.ts';
@@ -57,6 +58,21 @@ it('a worker without memory for its next batch tries again', async () => {
   });
   worker.push([batch(5, 5)], 6);
   await until(() => worker.position === 6);
+});
+
+it('a worker pauses for longer after each failed attempt, and for ten seconds at most', async () => {
+  const pauses: unknown[] = [];
+  const sleep = jest.spyOn(timers, 'setTimeout').mockImplementation(async (ms) => pauses.push(ms));
+  let failures = 4;
+  const worker = startWorker(5, {
+    apply: () => ((failures -= 1) < 0 ? Promise.resolve(nothingApplied) : Promise.reject(new Error())),
+    onApplied: nothingIsDone,
+    retryDelayMs: 4_000,
+  });
+  worker.push([batch(5, 5)], 6);
+  await until(() => worker.position === 6);
+  sleep.mockRestore();
+  expect(pauses).toEqual([4_000, 8_000, 10_000, 10_000]);
 });
 
 describe('the position of a worker', () => {
