@@ -9,13 +9,19 @@ it.each([
   expect(ownsSweep([{ topic: `support.${topic}`, partition }], 'support.')).toBe(owns);
 });
 
-test('a channel with more pages than one turn has is read on after the last of them', async () => {
+test('every page of channels is read, and a channel with more pages than one turn has after the last of them', async () => {
   const keys: string[] = [];
+  const channels: Record<string, string[]> = { '': ['chan_1'], chan_1: ['chan_2'] };
+  let isLastRead = false;
   const sweepStore = {
     readOrphans: async () => [],
-    readChannels: async (after: string) => (after === '' ? [{ id: 'chan_1', orgId: 'org_1' }] : []),
+    readChannels: async (after: string) => (channels[after] ?? []).map((id) => ({ id, orgId: 'org_1' })),
     readRetention: async () => 30,
-    readConversations: async (_: unknown, after: string) => {
+    readConversations: async ({ id }: { id: string }, after: string) => {
+      if (id === 'chan_2') {
+        isLastRead = true;
+        return [];
+      }
       keys.push(after);
       return keys.length < 30 ? [{ key: `${keys.length}`, updatedAt: new Date() }] : [];
     },
@@ -25,5 +31,6 @@ test('a channel with more pages than one turn has is read on after the last of t
   const deps = { store, sweepStore, asOf: new Date(0), now: () => new Date(), tombstoneDays: 30 };
   const { signal } = new AbortController();
   await sweep({ ...deps, signal, isComplete: true } as unknown as SweepDeps);
+  expect(isLastRead).toBe(true);
   expect(keys).toEqual(['', ...Array.from({ length: 29 }, (_, index) => `${index + 1}`)]);
 });
