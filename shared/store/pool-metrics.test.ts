@@ -3,17 +3,33 @@ import type { MongoClient } from 'mongodb';
 import { Registry } from 'prom-client';
 import { registerPools } from './pool-metrics.ts';
 
-test('an operation waits until it gets a connection, or fails to', async () => {
+/** A client whose events the test emits, and the values of a gauge of its pool. */
+function given() {
   const [client, registry] = [new EventEmitter(), new Registry()];
   registerPools(registry, { data: client as unknown as MongoClient });
-  const waiting = async () => {
-    const metric = await registry.getSingleMetric('support_mongodb_checkouts_waiting')?.get();
+  const valuesOf = async (gauge: string) => {
+    const metric = await registry.getSingleMetric(`support_mongodb_${gauge}`)?.get();
     return metric?.values.map(({ value }) => value);
   };
+  return { client, valuesOf };
+}
+
+test('an operation waits until it gets a connection, or fails to', async () => {
+  const { client, valuesOf } = given();
   client.emit('connectionCheckOutStarted');
   client.emit('connectionCheckOutStarted');
-  expect(await waiting()).toEqual([2]);
+  expect(await valuesOf('checkouts_waiting')).toEqual([2]);
   client.emit('connectionCheckedOut');
   client.emit('connectionCheckOutFailed');
-  expect(await waiting()).toEqual([0]);
+  expect(await valuesOf('checkouts_waiting')).toEqual([0]);
+});
+
+test('a connection is in use until it is given back, and idle until it is closed', async () => {
+  const { client, valuesOf } = given();
+  for (let count = 0; count < 3; count += 1) client.emit('connectionCreated');
+  client.emit('connectionCheckedOut');
+  expect(await valuesOf('connections')).toEqual([1, 2]);
+  client.emit('connectionCheckedIn');
+  client.emit('connectionClosed');
+  expect(await valuesOf('connections')).toEqual([0, 2]);
 });
