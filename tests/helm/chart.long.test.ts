@@ -85,6 +85,11 @@ test.each([
   ['the default delay', required, 5],
   ['a delay of a minute', everything, 60],
   [
+    'a delay for all services',
+    { ...required, settings: { ...required.settings, SHUTDOWN_DELAY_SECONDS: 90 } },
+    90,
+  ],
+  [
     'no delay',
     {
       ...required,
