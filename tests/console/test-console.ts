@@ -47,8 +47,13 @@ export async function openConsole(environment: Record<string, string | undefined
   const kafka = reconnectingKafka(client);
   const { address, closers } = await startConsole({ config, mongo, kafka, logger });
   const url = `http://127.0.0.1:${address.port}`;
-  /** The markup of a page. */
-  const read = async (path: string): Promise<string> => (await fetch(url + path)).text();
+  const load = async (path: string): Promise<string> => (await fetch(url + path)).text();
+  /** The markup of a page for which MongoDB and Kafka have answered: a page waits for them no longer than seconds. */
+  const read = async (path: string): Promise<string> => {
+    let markup = '';
+    await eventually(async () => !(markup = await load(path)).includes('has not answered for') || markup);
+    return markup;
+  };
   return {
     url,
     port: address.port,
@@ -56,7 +61,7 @@ export async function openConsole(environment: Record<string, string | undefined
     /** Resolves when a page shows all of the texts. */
     shows: (path: string, ...texts: (string | RegExp)[]): Promise<void> =>
       eventually(async () => {
-        const text = textOf(await read(path));
+        const text = textOf(await load(path));
         return texts.every((one) => (typeof one === 'string' ? text.includes(one) : one.test(text))) || text;
       }),
     close: async () => {
