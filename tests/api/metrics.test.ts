@@ -14,7 +14,8 @@ it('shows the connections to MongoDB that are in use and idle, by pool', async (
     metricOf(child, `support_mongodb_connections{pool="${pool}",state="${state}"}`);
   expect(await connections('data', 'in_use')).toBe(0);
   expect(await connections('data', 'idle')).toBeGreaterThan(0);
-  expect(await connections('auth', 'idle')).toBeGreaterThan(0);
+  // Polls and traces may use all of them at the moment.
+  await eventually(async () => (await connections('auth', 'idle')) > 0);
   expect(await metricOf(child, 'support_mongodb_checkouts_waiting{pool="data"}')).toBe(0);
 });
 
