@@ -1,10 +1,18 @@
 import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { eventually } from '../support/eventually.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const testEnvironment = useOpened(() => createTestEnvironment());
-beforeAll(() => ensureRegistry(testEnvironment.control));
+beforeAll(async () => {
+  const { admin, config, control, topics } = testEnvironment;
+  await ensureRegistry(control);
+  // Kafka makes the coordinator of groups when one is first asked for, and a check hardly waits for it.
+  const groupId = config.CONSUMER_GROUP;
+  await eventually(() => admin.fetchOffsets({ groupId, topics }).then(() => true, errorMessage));
+});
 
 const check = (changes: Record<string, string>, role: string) =>
   runCli({ ...testEnvironment.environment, LOG_LEVEL: 'silent', ...changes }, ['check', role]);
