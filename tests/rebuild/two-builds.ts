@@ -3,16 +3,16 @@ import { betweenGenerations } from '../../services/operations/rebuild/pair-sourc
 import { compareDocuments, type CompareOptions } from '../../services/operations/rebuild/compare.ts';
 import type { Kind } from '../../shared/documents/document.ts';
 import { resources } from '../../shared/documents/resources.ts';
-import { progressOf, watermark } from '../../shared/control/progress.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
-import { eventually } from '../support/eventually.ts';
 import { logEnds, reached } from '../support/progress.ts';
 import { runProjector } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { generation, openRebuild } from './fixture.ts';
+import { generation, openRebuild, present, secondsBefore } from './fixture.ts';
 import { publish } from './live-traffic.ts';
 
-const inOldTimes = { createdAt: '2020-01-01T00:00:00Z', updatedAt: '2020-01-01T00:00:00Z' };
+/** Over a day before `present`, and after the time of the machine: the projectors themselves sweep nothing. */
+const then = { createdAt: '2126-03-01T00:00:00Z', updatedAt: '2126-03-01T00:00:00Z' };
 const expired = { channelId: 'chan_day', ticketId: 'ti_1' };
 export const history = [
   created('channel', 'chan_1'),
@@ -22,8 +22,8 @@ export const history = [
   created('ticket', 'ti_1', { tagIds: ['tag_1'] }),
   created('conversation', 'conv_1'),
   created('message', 'msg_1'),
-  created('conversation', 'conv_old', { ...expired, ...inOldTimes }),
-  created('message', 'msg_old', { conversationId: 'conv_old', createdAt: inOldTimes.createdAt }),
+  created('conversation', 'conv_old', { ...expired, ...then }),
+  created('message', 'msg_old', { conversationId: 'conv_old', createdAt: then.createdAt }),
 ];
 
 /** Generations 1 (active) and 2 (ready), built from one log by projectors that have stopped. */
@@ -38,26 +38,22 @@ async function openTwoBuilds() {
   const projectors = await Promise.all(
     [1, 2].map((GENERATION) => runProjector({ ...rebuild, config: { ...rebuild.config, GENERATION } })),
   );
-  for (const number of [1, 2]) {
+  for (const number of [1, 2])
     await reached(rebuild.control, ends, () => projectors.flatMap(({ fatal }) => fatal), number);
-    await eventually(async () => ((await watermark(rebuild.control, number))?.getTime() ?? 0) > 0);
-  }
   await Promise.all(projectors.map((projector) => projector.stop()));
-  const saved = await progressOf(rebuild.control).find().sort({ completeTo: 1 }).limit(1).toArray();
+  // No comparison waits for projectors.
+  await progressOf(rebuild.control).updateMany({}, { $set: { completeTo: secondsBefore(-1) } });
   const sideOf = (number: number) => ({ number, database: rebuild.databaseOf(number) });
   const between = () => betweenGenerations(rebuild, sideOf(1), sideOf(2));
-  const now = new Date((saved[0]?.completeTo.getTime() ?? 0) - 60_000);
   return {
     rebuild,
     close: rebuild.close,
-    /** Before both watermarks, so that no comparison waits for projectors. */
-    now,
     sideOf,
-    /** Compares the two, at an instant before both watermarks unless the options say otherwise. */
+    /** Compares the two, at `present` unless the options say otherwise. */
     compare: (options: Partial<CompareOptions> = {}, source = between()) =>
       compareDocuments(source, {
         expectations: [],
-        now: async () => now,
+        now: async () => present,
         report: () => undefined,
         ...options,
       }),
