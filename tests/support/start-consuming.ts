@@ -1,6 +1,7 @@
+import type { Kafka } from 'kafkajs';
 import { pino } from 'pino';
 import type { Applied } from '../../services/projector/consumer/partition-worker.ts';
-import { startConsumer, type ConsumerDeps } from '../../services/projector/consumer/consumer.ts';
+import { startConsumer } from '../../services/projector/consumer/consumer.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
@@ -8,7 +9,8 @@ import { ensureRegistry } from '../../shared/control/generations.ts';
 import { anyOrder } from './order.ts';
 import type { TestEnvironment } from './test-environment.ts';
 
-export const sessionTimeoutMs = 3_000;
+/** A heartbeat comes every two seconds. */
+const sessionTimeoutMs = 20_000;
 
 /** Runs the projector's consumer alone, in the group of the test environment. It records values and applies nothing. */
 export async function startConsuming(
@@ -18,7 +20,6 @@ export async function startConsuming(
     _,
     record,
   ) => record(),
-  logger: ConsumerDeps['logger'] = pino({ level: 'silent' }),
 ) {
   const fatal: Error[] = [];
   const seen = new Map<string, string[]>();
@@ -26,11 +27,18 @@ export async function startConsuming(
     seen.set(topic, [...(seen.get(topic) ?? []), ...records.map(({ value }) => String(value))]);
     return { events: records.length, rejected: [], times: [] };
   };
-  const kafka = createKafka(testEnvironment.config, pino({ level: 'silent' }));
+  const logger = pino({ level: 'silent' });
+  const kafka = createKafka(testEnvironment.config, logger);
+  let heartbeats = 0;
+  const consumer: Kafka['consumer'] = (options) => {
+    const made = kafka.consumer(options);
+    made.on(made.events.HEARTBEAT, () => void (heartbeats += 1));
+    return made;
+  };
   const log = createLogClient(kafka);
   await log.connect();
   const consuming = await startConsumer({
-    kafka,
+    kafka: Object.assign(Object.create(kafka) as Kafka, { consumer }),
     log,
     admin: testEnvironment.admin,
     control: testEnvironment.control,
@@ -50,6 +58,8 @@ export async function startConsuming(
     consuming,
     log,
     fatal,
+    /** How many heartbeats the group has answered. */
+    heartbeats: () => heartbeats,
     /** The values of the applied records, in order. */
     seen: (topic: string): string[] => seen.get(topic) ?? [],
     /** The applied position of the topic's first partition. */
