@@ -132,6 +132,8 @@ export function useProjector({
         allowAutoTopicCreation: false,
         maxInFlightRequests: 1,
         idempotent: options.transactionalId !== undefined,
+        // The longest that brokers accept: they abort a transaction that is open for longer.
+        transactionTimeout: 900_000,
         ...options,
       });
       await producer.connect();
