@@ -182,9 +182,9 @@ test('a projector records the lag that grew while none was running, and the reas
     expect(own?.longestBehindSeconds).toBeGreaterThan(7.9 * 24 * 3_600);
     expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 691\d\d\d/);
     await eventually(() => projector.fatal.length > 0);
-    expect(await failuresOf(rebuild.control).findOne({ _id: 1 })).toMatchObject({
-      reason: projector.fatal[0]?.message,
-      isFinal: true,
-    });
+    // An ending projector waits for MongoDB for two seconds.
+    const stored = () => failuresOf(rebuild.control).findOne({ _id: 1 });
+    await eventually(async () => (await stored()) !== null);
+    expect(await stored()).toMatchObject({ reason: projector.fatal[0]?.message, isFinal: true });
   });
 });
