@@ -52,7 +52,7 @@ it('removes the announcements of replicas that were lost over an hour ago when i
   const announced = (_id: string, minutesAgo: number) =>
     replicas.updateOne({ _id }, { $set: { at: new Date(nowMs - minutesAgo * 60_000) } }, { upsert: true });
   await Promise.all([announced('lost', 61), announced('recent', 50)]);
-  await children.start();
+  await children.start({});
   await eventually(async () => (await replicas.countDocuments({ _id: 'lost' })) === 0);
   expect(await replicas.countDocuments({ _id: 'recent' })).toBe(1);
 });
