@@ -5,6 +5,8 @@ import { useFolder } from '../../tests/support/use-opened.ts';
 import { cacheDir } from './native/cache.ts';
 
 describe('a lasting stack', () => {
+  // Before the folder with its socket is removed.
+  afterAll(() => run('down'));
   const folder = useFolder();
   const run = (verb: string) => {
     const env = { ...process.env, XDG_CACHE_HOME: folder.path };
@@ -13,12 +15,11 @@ describe('a lasting stack', () => {
     return { status, stdout };
   };
   const notUp = { status: 1, stdout: 'The stack is not up.\n' };
-  afterAll(() => run('down'));
 
   test('runs from `up` to `down`, on addresses that `status` and `env` tell', () => {
     // given the installed servers, and no stack
     const own = cacheDir({ XDG_CACHE_HOME: folder.path });
-    mkdirSync(own);
+    for (const dir of [own, cacheDir()]) mkdirSync(dir, { recursive: true });
     for (const name of readdirSync(cacheDir()).filter((one) => one !== 'stack'))
       symlinkSync(join(cacheDir(), name), join(own, name));
     expect(run('status')).toEqual(notUp);

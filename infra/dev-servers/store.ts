@@ -1,8 +1,8 @@
 import { MongoClient } from 'mongodb';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 
-/** A store that does not answer within this time counts as unreachable, in milliseconds. */
-const answerLimitMs = 5_000;
+/** A store that is not reached within five seconds, or hangs for thirty, counts as unreachable. */
+const limits = { serverSelectionTimeoutMS: 5_000, socketTimeoutMS: 30_000 };
 
 /**
  * Asks the store for its name and version: "MongoDB 8.0.17 (replica set of one)", "FerretDB 2.7.0, a stand-in for
@@ -10,7 +10,7 @@ const answerLimitMs = 5_000;
  */
 export async function nameStore(url: string): Promise<string> {
   try {
-    await using client = new MongoClient(url, { serverSelectionTimeoutMS: answerLimitMs });
+    await using client = new MongoClient(url, limits);
     const admin = client.db('admin');
     const build = (await admin.command({ buildInfo: 1 })) as {
       version: string;
