@@ -57,7 +57,7 @@ it('a replaced certificate is used for new connections, unless it does not match
   writeFileSync(join(folder, 'broken', 'key.pem'), 'none');
   switchTo('broken');
   await child.logged('new certificate rejected; keeping the current one');
-  // One that is idle for 65 s is closed, and a slow machine needs long for a certificate.
+  // A connection that is idle for 65 s is closed, and a slow machine needs long for a certificate.
   for (const agent of [false, kept] as const) expect(await certificate(agent)).toBe(first);
   await certificateIn('second');
   switchTo('second');

@@ -104,7 +104,7 @@ it.each([
       const headers = { Authorization: `Bearer ${token}` };
       const answered = ask(child, '/v1/tickets/ti_b', { headers });
       const isServed = answered.then(({ status }) => status === 200 || status);
-      // One that waits for the held reads would wait for ever.
+      // A request that waits for the held reads would wait for ever.
       await eventually(() => Promise.race([isServed, Promise.resolve(`${token} waits`)]));
     }
     expect(proxy.heldCount()).toBeLessThan(3);

@@ -93,7 +93,7 @@ describe('an operator is told', () => {
     expect(generations[0]?.topics[0]).toMatchObject({ topic, position: 31, end: 0, lag: null });
   });
 
-  test('first what the served generation has of an id, after a promotion too', async () => {
+  test('first of the document of the served generation, after a promotion too', async () => {
     await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
     await rebuild.setWatermark(1, secondsBefore(8));
     const tag = { _id: 'tag_1', orgId: 'org_1', version: 1, revision: 1, position: null };

@@ -53,7 +53,7 @@ describe('a sliding window', () => {
         let inside: number[] = [];
         for (const gapMs of gapsMs) {
           clock.nowMs += gapMs;
-          // What has passed is freed by the next request, whichever key it has.
+          // Requests that have left the window are freed by the next one, whichever key it has.
           rateLimiter.consume('another key');
           inside = inside.filter((instant) => clock.nowMs - instant < 10_000);
           const admitted = inside.length < limit;

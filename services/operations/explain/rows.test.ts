@@ -14,7 +14,7 @@ const document = {
   differsFromActive: [],
 } as unknown as ExplainedDocument;
 
-test('the rows of a document name its place, its age, and what is left to be done', () => {
+test('the rows of a document name its place, its age, and the work that is left', () => {
   expect(documentRows(document, now)).toEqual([
     ['generation', '2, a generation that is standby'],
     ['organization', 'unknown'],
