@@ -69,10 +69,14 @@ export const clients: Record<string, GeneratedClient> = {
   go: {
     tools: ['java', 'go'],
     run: async ({ folder, env }) => {
-      mkdirSync(join(folder, 'program'));
-      copyFileSync(source('program.go'), join(folder, 'program/main.go'));
-      // The generated tests have requirements of their own.
-      return mustRun('go', ['-C', folder, 'run', './program'], { env: { ...env, GOFLAGS: '-mod=mod' } });
+      mkdirSync(join(folder, 'source'));
+      copyFileSync(source('program.go'), join(folder, 'source/main.go'));
+      const program = join(folder, 'program');
+      // The generated tests have requirements of their own. `go run` would also print the downloads of modules.
+      await mustRun('go', ['-C', folder, 'build', '-o', program, './source'], {
+        env: { GOFLAGS: '-mod=mod' },
+      });
+      return mustRun(program, [], { env });
     },
   },
   java: {
