@@ -48,6 +48,8 @@ describe('npm run stack, of a stack', () => {
     return { code: await exited, stdout: stdout(), stderr: stderr() };
   };
 
+  /** The discard port refuses connections. */
+  const closedPort = 9;
   /** Holds a stack with this port of Kafka, whose MongoDB is gone, while `use` runs. `failure` says why it cannot stop. */
   async function holding(kafkaPort: number, use: () => Promise<void>, failure?: string) {
     const addresses = {
@@ -64,8 +66,6 @@ describe('npm run stack, of a stack', () => {
     await once(holder.listen(join(dirname(dataDir), 'socket')), 'listening');
     await use();
   }
-  /** The discard port refuses connections. */
-  const closedPort = 9;
 
   test('one of whose servers is gone, says so, and prints no addresses', async () => {
     await using server = createServer();

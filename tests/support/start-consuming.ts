@@ -1,4 +1,3 @@
-import type { Kafka } from 'kafkajs';
 import { pino } from 'pino';
 import type { Applied } from '../../services/projector/consumer/partition-worker.ts';
 import { startConsumer } from '../../services/projector/consumer/consumer.ts';
@@ -8,6 +7,7 @@ import { createKafka } from '../../shared/kafka/client.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { anyOrder } from './order.ts';
 import type { TestEnvironment } from './test-environment.ts';
+import { withConsumers } from './waiting-kafka.ts';
 
 /** A heartbeat comes every two seconds. */
 const sessionTimeoutMs = 20_000;
@@ -30,15 +30,14 @@ export async function startConsuming(
   const logger = pino({ level: 'silent' });
   const kafka = createKafka(testEnvironment.config, logger);
   let heartbeats = 0;
-  const consumer: Kafka['consumer'] = (options) => {
-    const made = kafka.consumer(options);
+  const counting = withConsumers(kafka, (made) => {
     made.on(made.events.HEARTBEAT, () => void (heartbeats += 1));
     return made;
-  };
+  });
   const log = createLogClient(kafka);
   await log.connect();
   const consuming = await startConsumer({
-    kafka: Object.assign(Object.create(kafka) as Kafka, { consumer }),
+    kafka: counting,
     log,
     admin: testEnvironment.admin,
     control: testEnvironment.control,

@@ -1,18 +1,21 @@
-import type { ConsumerRunConfig, Kafka } from 'kafkajs';
+import type { Consumer, ConsumerRunConfig, Kafka } from 'kafkajs';
+
+/** A Kafka client whose consumers are those that `change` returns. */
+export function withConsumers(kafka: Kafka, change: (made: Consumer) => Consumer): Kafka {
+  const consumer: Kafka['consumer'] = (options) => change(kafka.consumer(options));
+  return Object.assign(Object.create(kafka) as Kafka, { consumer });
+}
 
 /** A Kafka client whose consumers wait before each batch. */
-export function waitingKafka(kafka: Kafka, wait: () => Promise<unknown>): Kafka {
-  const consumer: Kafka['consumer'] = (options) => {
-    const made = kafka.consumer(options);
-    const run = async ({ eachBatch, ...rest }: ConsumerRunConfig = {}) =>
+export const waitingKafka = (kafka: Kafka, wait: () => Promise<unknown>): Kafka =>
+  withConsumers(kafka, (made) => ({
+    ...made,
+    run: async ({ eachBatch, ...rest }: ConsumerRunConfig = {}) =>
       made.run({
         ...rest,
         eachBatch: async (payload) => {
           await wait();
           await eachBatch?.(payload);
         },
-      });
-    return { ...made, run };
-  };
-  return Object.assign(Object.create(kafka) as Kafka, { consumer });
-}
+      }),
+  }));

@@ -37,7 +37,7 @@ describe('a sliding window', () => {
     expect(heldBytes() - startBytes).toBeLessThan(fullBytes / 2);
   });
 
-  it('forgets a tenth of the keys, those that were not used for the longest time, if there are more than 50,000', () => {
+  it('forgets the tenth of the keys that was used least recently if there are more than 50,000', () => {
     const { rateLimiter } = createLimiter(1, 60);
     const isAdmitted = (key: number) => rateLimiter.consume(`key ${key}`).admitted;
     for (let key = 0; key < 50_000; key += 1) isAdmitted(key);
