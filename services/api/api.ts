@@ -18,7 +18,6 @@ import { createRoutes } from './resources/routes.ts';
 import { startServer } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
 import { announceReplica } from './store/announce-replica.ts';
-import { watchLogGap } from './store/log-gap.ts';
 import { createGenerationCheck } from './store/generation-check.ts';
 import { readOptions, serverTimeoutMs, type ReadOptions } from './store/deadline.ts';
 import { createStoreClock, storeTime, type StoreClock } from '../../shared/store/clock.ts';
@@ -98,11 +97,11 @@ export async function startApi(deps: ApiDeps) {
       addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
     },
   );
-  const watching = watchControl({ control, snapshots, generationsInUse, metrics, logger, now });
+  const announcement = announceReplica({ control, snapshots, generationsInUse, metrics, logger, now });
   const closers: Closer[] = [
     { name: 'server', close: stop, deadlineMs: 16_000 },
     // Until its last request has ended, a drop must wait for this replica.
-    { name: 'announcement', close: watching.stop, deadlineMs: 2_000 },
+    { name: 'announcement', close: announcement.stop, deadlineMs: 2_000 },
     ...(tracing ? [{ name: 'traces', close: tracing.stop, deadlineMs: 4_000 }] : []),
     { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
   ];
@@ -125,13 +124,6 @@ function reading({ mongo, control, snapshots, metrics, nowMs }: ReadingDeps, con
   const scanEntriesMax = config.API_SCAN_ENTRIES_MAX;
   const openReader = createReaders({ budget, scanEntriesMax, requireGeneration, nowMs });
   return { budget, openReader, requireGeneration };
-}
-
-/** Announces the replica and shows a gap in the log, beside the requests. */
-function watchControl(deps: Parameters<typeof announceReplica>[0] & { metrics: Metrics }) {
-  const { control, snapshots, metrics } = deps;
-  const running = [announceReplica(deps), watchLogGap({ control, snapshots, logGap: metrics.logGap })];
-  return { stop: () => Promise.all(running.map(({ stop }) => stop())) };
 }
 
 type SourceDeps = Pick<ApiDeps, 'mongo' | 'authMongo'> & { control: Db; clock: StoreClock };

@@ -1,5 +1,3 @@
-import { Gauge, Registry } from 'prom-client';
-import { watchLogGap } from '../../services/api/store/log-gap.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { eventually } from '../support/eventually.ts';
@@ -32,21 +30,26 @@ it('shows no age of data before it has read any', async () => {
 
 it('shows a gap in the log of the served generation, until a projector has continued it', async () => {
   const { control } = children.store;
-  const logGap = new Gauge({ name: 'gap', help: 'gap', registers: [new Registry()] });
-  const shown = async () => (await logGap.get()).values[0]?.value;
+  const child = await children.startServing();
+  const shown = (gap: number) =>
+    eventually(async () => (await metricOf(child, 'api_log_gap_timestamp_seconds')) === gap);
   const at = new Date('2026-11-21T14:00:00Z');
-  const failure = { reason: 'a gap', isFinal: true, by: 'projector', at };
-  await failuresOf(control).insertOne({ _id: 1, ...failure, isFinal: false });
   const saved = (updatedAt: Date) =>
     progressOf(control).updateOne({ generation: 1 }, { $set: { updatedAt } }, { upsert: true });
+  const fail = (isFinal: boolean) =>
+    failuresOf(control).replaceOne(
+      { _id: 1 },
+      { reason: 'a gap', isFinal, by: 'projector', at },
+      { upsert: true },
+    );
   await saved(at);
-  logGap.set(-1);
-  const watching = watchLogGap({ control, snapshots: { lastGeneration: () => 1 }, logGap }, 10);
+  await fail(true);
+  await shown(at.getTime() / 1_000);
   // A failure that is not final is no gap: the projector tries again.
-  await eventually(async () => (await shown()) === 0);
-  await failuresOf(control).updateOne({ _id: 1 }, { $set: { isFinal: true } });
-  await eventually(async () => (await shown()) === at.getTime() / 1_000);
+  await fail(false);
+  await shown(0);
+  await fail(true);
+  await shown(at.getTime() / 1_000);
   await saved(new Date());
-  await eventually(async () => (await shown()) === 0);
-  await watching.stop();
+  await shown(0);
 });

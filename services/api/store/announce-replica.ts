@@ -8,6 +8,8 @@ import { release } from '../../../shared/runtime/release.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { servedVersions } from '../../../shared/control/generations.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
+import { failuresOf, isLastFailure } from '../../../shared/control/failures.ts';
+import { lastSavedAt } from '../../../shared/control/progress.ts';
 import { announceIntervalMs, replicasOf } from '../../../shared/control/replicas.ts';
 import type { Counts } from '../counts.ts';
 import { serverTimeoutMs } from './deadline.ts';
@@ -26,13 +28,14 @@ type Deps = {
   generationsInUse: Pick<Counts<number>, 'entries'>;
   logger: Logger;
   now: () => Date;
-  metrics: { generation: Gauge; dataAge: Gauge };
+  metrics: { generation: Gauge; dataAge: Gauge; logGap: Gauge };
 };
 
 /**
  * Announces every two seconds which generation this replica serves, as requests and the readiness poll have found it, and
  * which ones its requests in progress read. So a promotion can wait until every replica serves the new one, and a drop
- * until no request reads the old one. A failure costs no request.
+ * until no request reads the old one. It also shows whether the log of the served generation has a gap: a projector that
+ * finds one exits, so its own metrics cannot tell. A failure costs no request.
  */
 export function announceReplica({ control, snapshots, generationsInUse, logger, now, metrics }: Deps): {
   stop: () => Promise<void>;
@@ -40,6 +43,11 @@ export function announceReplica({ control, snapshots, generationsInUse, logger, 
   const _id = randomUUID();
   const replicas = replicasOf(control);
   let hasFailed = false;
+  const showLogGap = async (generation: number) => {
+    const failure = await failuresOf(control).findOne({ _id: generation, isFinal: true }, limits);
+    const isLast = failure && isLastFailure(failure, await lastSavedAt(control, generation, limits));
+    metrics.logGap.set(isLast ? failure.at.getTime() / 1_000 : 0);
+  };
   const announce = async () => {
     const generation = snapshots.lastGeneration();
     metrics.generation.set(generation ?? 0);
@@ -58,6 +66,8 @@ export function announceReplica({ control, snapshots, generationsInUse, logger, 
     await replicas.updateOne({ _id }, update, { upsert: true, ...limits });
     if (hasFailed) logger.info('this replica is announced again');
     hasFailed = false;
+    // The API logs and counts the errors of MongoDB elsewhere.
+    if (generation !== null) await showLogGap(generation).catch(() => undefined);
   };
   const cleanUp = async () => {
     const oldest = (await storeTime(control, limits)).getTime() - keptForMs;
