@@ -23,26 +23,21 @@ export function fieldsOf(
   const objects = variants(spec, schema).filter(({ properties }) => properties);
   const [first] = objects;
   if (!first) return [];
-  const fields = (owner: JsonSchema, names: string[], condition: string | null) =>
-    names.flatMap((name) =>
-      field(spec, property(owner, name), prefix ? `${prefix}.${name}` : name, condition),
-    );
-  if (objects.length === 1) return fields(first, namesOf(first), only);
   const isShared = (name: string) =>
     objects.every((each) => JSON.stringify(property(each, name)) === JSON.stringify(property(first, name)));
-  return [
-    ...fields(first, namesOf(first).filter(isShared), only),
-    ...objects.flatMap((each) => {
-      const names = namesOf(each).filter((name) => !isShared(name));
-      const discriminator = names.find((name) => property(each, name).const !== undefined);
-      if (!discriminator) return fields(each, names, only);
-      const value = String(property(each, discriminator).const);
-      const condition = `\`${prefix ? `${prefix}.` : ''}${discriminator}\` is \`${value}\``;
-      const others = names.filter((name) => name !== discriminator);
-      return [...fields(each, [discriminator], only), ...fields(each, others, condition)];
+  const pathOf = (name: string) => (prefix ? `${prefix}.${name}` : name);
+  const { discriminator } = resolve<Discriminated>(spec, schema);
+  return objects.flatMap((owner) =>
+    namesOf(owner).flatMap((name) => {
+      if (owner !== first && isShared(name)) return [];
+      const tag = isShared(name) || name === discriminator?.propertyName ? null : discriminator?.propertyName;
+      const condition = tag ? `\`${pathOf(tag)}\` is \`${String(property(owner, tag).const)}\`` : only;
+      return field(spec, property(owner, name), pathOf(name), condition);
     }),
-  ];
+  );
 }
+
+type Discriminated = JsonSchema & { discriminator?: { propertyName: string } };
 
 const namesOf = ({ properties = {} }: JsonSchema) => Object.keys(properties);
 const property = ({ properties = {} }: JsonSchema, name: string) => (properties[name] ?? {}) as JsonSchema;
