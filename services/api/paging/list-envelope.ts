@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { bufferedLengthMax } from '../http/responses.ts';
 import { chunkLength } from './json-chunks.ts';
-import { encodeCursor, type CursorScope } from './cursor.ts';
 import { pageSizeMax } from './page-parameters.ts';
 import type { Page } from './page-query.ts';
 
@@ -28,30 +27,14 @@ export const listSchema = <T extends z.ZodType>(id: string, item: T) =>
     })
     .meta({ id, description: 'One page of a list.' });
 
-/** A page for the OpenAPI document. */
-export const exampleList = <T>(url: string, data: T[], nextCursor: string | null = null) => ({
+/** A page in the list envelope; `url` is the path of its request. */
+export const listEnvelope = <T>(url: string, data: T[], nextCursor: string | null = null) => ({
   object: 'list' as const,
   data,
-  hasMore: nextCursor !== null,
-  nextCursor,
-  url,
+  ...endOf(url, nextCursor),
 });
 
-/** The request that a page answers: what its cursors are bound to, and its path. */
-type ListRequest = { scope: CursorScope; path: string };
-
-/** A page in the list envelope. */
-export const listEnvelope = <T, Presented>(
-  { items, nextKey }: Pick<Page<T>, 'items' | 'nextKey'>,
-  request: ListRequest,
-  present: (item: T) => Presented,
-) => ({ object: 'list' as const, data: items.map(present), ...endOf(nextKey, request) });
-
-const endOf = (nextKey: string | null, { scope, path }: ListRequest) => ({
-  hasMore: nextKey !== null,
-  nextCursor: nextKey === null ? null : encodeCursor(nextKey, scope),
-  url: path,
-});
+const endOf = (url: string, nextCursor: string | null) => ({ hasMore: nextCursor !== null, nextCursor, url });
 
 /** Writes the items of a page one after another, as pieces of JSON text. */
 export type ItemWriter<T> = {
@@ -67,14 +50,15 @@ export type ItemWriter<T> = {
  * longer than a body that is held in memory. So by the time that the response begins, its last item is known.
  */
 export function listChunks<T>(
+  url: string,
   { items, nextKey }: Pick<Page<T>, 'items' | 'nextKey'>,
-  request: ListRequest,
+  cursorOf: (sortKey: string | null) => string | null,
   { write, isFull, keyOf }: ItemWriter<T>,
 ) {
   let begun = 0;
-  const end = () => {
+  const nextCursor = () => {
     const last = items[begun - 1];
-    return endOf(begun < items.length && last !== undefined ? (keyOf(last) ?? null) : nextKey, request);
+    return cursorOf(begun < items.length && last !== undefined ? (keyOf(last) ?? null) : nextKey);
   };
   async function* chunks(): AsyncGenerator<string, void> {
     let length = 0;
@@ -91,7 +75,7 @@ export function listChunks<T>(
         text = '';
       }
     }
-    yield `${text}],${JSON.stringify(end()).slice(1)}`;
+    yield `${text}],${JSON.stringify(endOf(url, nextCursor())).slice(1)}`;
   }
-  return { chunks: chunks(), nextCursor: () => end().nextCursor };
+  return { chunks: chunks(), nextCursor };
 }

@@ -1,5 +1,5 @@
 import type { Reply, Scope } from '../http/route.ts';
-import { decodeCursor, type CursorScope } from './cursor.ts';
+import { decodeCursor, encodeCursor, type CursorScope } from './cursor.ts';
 import { listChunks, listEnvelope, type ItemWriter } from './list-envelope.ts';
 import type { Page } from './page-query.ts';
 
@@ -15,7 +15,7 @@ type List<T, Presented> = {
 };
 
 type Request<P, Q> = { params: P; query: Q };
-type Body<Presented> = ReturnType<typeof listEnvelope<unknown, Presented>>;
+type Body<Presented> = ReturnType<typeof listEnvelope<Presented>>;
 
 /** The handler of a list endpoint: decodes the cursor, reads a page and answers with the list envelope. */
 export const listHandler =
@@ -26,12 +26,14 @@ export const listHandler =
     const { orgId, path } = scope;
     const { startingAfter } = request.query;
     const list = listOf(scope, request);
-    const end = { scope: { orgId, ...list.cursorScope }, path };
-    const page = await list.read(startingAfter === undefined ? null : decodeCursor(startingAfter, end.scope));
+    const cursorScope = { orgId, ...list.cursorScope };
+    const cursorOf = (sortKey: string | null) =>
+      sortKey === null ? null : encodeCursor(sortKey, cursorScope);
+    const page = await list.read(
+      startingAfter === undefined ? null : decodeCursor(startingAfter, cursorScope),
+    );
     const writer = list.writer?.(page);
-    if (!writer) {
-      const body = listEnvelope(page, end, list.present);
-      return { body, nextCursor: () => body.nextCursor };
-    }
-    return listChunks(page, end, writer);
+    if (writer) return listChunks(path, page, cursorOf, writer);
+    const body = listEnvelope(path, page.items.map(list.present), cursorOf(page.nextKey));
+    return { body, nextCursor: () => body.nextCursor };
   };

@@ -17,7 +17,7 @@ import { ApiError } from '../http/api-error.ts';
 import { idParameter } from '../http/parameters.ts';
 import { defineRoute, type Clock, type Route } from '../http/route.ts';
 import { oldestFirst, type RangeQuery } from '../paging/key-range.ts';
-import { exampleList, listSchema } from '../paging/list-envelope.ts';
+import { listEnvelope, listSchema } from '../paging/list-envelope.ts';
 import { listHandler } from '../paging/list-handler.ts';
 import { pageParameters } from '../paging/page-parameters.ts';
 import { readPage } from '../paging/page-query.ts';
@@ -156,7 +156,7 @@ const listMessages = ({ now }: Clock) =>
     params: idParameter('conv_', question.conversationId),
     query: z.object(pageParameters),
     response: messageListSchema,
-    example: exampleList(`/v1/conversations/${question.conversationId}/messages`, [question, answer]),
+    example: listEnvelope(`/v1/conversations/${question.conversationId}/messages`, [question, answer]),
     errors: ['conversation_not_found', 'invalid_cursor'],
     handler: listHandler(({ orgId, store }, { params: { id }, query: { limit } }) => ({
       cursorScope: { list: `messages of ${id}`, sort: 'createdAt', filters: null },

@@ -3,7 +3,7 @@ import type { QaDocument } from '../../../shared/documents/qa.ts';
 import { noParams } from '../http/parameters.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { oldestFirst } from '../paging/key-range.ts';
-import { exampleList, listSchema } from '../paging/list-envelope.ts';
+import { listEnvelope, listSchema } from '../paging/list-envelope.ts';
 import { listHandler } from '../paging/list-handler.ts';
 import { pageParameters } from '../paging/page-parameters.ts';
 import { readPage, type PageQuery, type PageRequest } from '../paging/page-query.ts';
@@ -66,7 +66,7 @@ const listQas = defineRoute({
   params: noParams,
   query: z.object(pageParameters),
   response: qaListSchema,
-  example: exampleList('/v1/knowledge/qa', [example]),
+  example: listEnvelope('/v1/knowledge/qa', [example]),
   errors: ['invalid_cursor'],
   handler: listHandler(({ orgId, store }, { query: { limit } }) => ({
     cursorScope: { list: 'qas', sort: 'createdAt', filters: null },

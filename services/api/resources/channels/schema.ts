@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { channelTypes } from '../../../../shared/documents/channel.ts';
 import { oneOf } from '../../http/parameters.ts';
-import { exampleList, listSchema } from '../../paging/list-envelope.ts';
+import { listEnvelope, listSchema } from '../../paging/list-envelope.ts';
 import { pageParameters } from '../../paging/page-parameters.ts';
 import {
   choice,
@@ -147,4 +147,4 @@ export const channelExample: ChannelResponse = {
   },
 };
 
-export const channelListExample = exampleList('/v1/channels', [item]);
+export const channelListExample = listEnvelope('/v1/channels', [item]);

@@ -3,7 +3,7 @@ import { conversationRoles, conversationStatuses } from '../../../../shared/docu
 import { ticketStatuses } from '../../../../shared/documents/ticket.ts';
 import { severalOf, oneOf } from '../../http/parameters.ts';
 import { dateBound } from '../../paging/date-range.ts';
-import { exampleList, listSchema } from '../../paging/list-envelope.ts';
+import { listEnvelope, listSchema } from '../../paging/list-envelope.ts';
 import { exampleCursor, pageParameters } from '../../paging/page-parameters.ts';
 import { choice, component, displayName, flag, labelSchema, objectOrNull, secondsSchema } from '../fields.ts';
 
@@ -184,4 +184,4 @@ const item: TicketItem = {
   conversations: ticketExample.conversations.map(({ id, role }) => ({ id, role })),
 };
 
-export const ticketListExample = exampleList('/v1/tickets', [item], exampleCursor);
+export const ticketListExample = listEnvelope('/v1/tickets', [item], exampleCursor);
