@@ -161,7 +161,7 @@ describe.each(positions)('a page at %s of 100,000 is one index range', (_, after
     ['messages, the first half of which has expired', threadQuery({ ...thread, from: keyAt(0.5) }, after)],
     [
       'the conversations that a ticket does not embed',
-      remainingQuery({ orgId: 'org_a', ticketId: 'ti_1', moreAfter: after ?? keyAt(0.1) }),
+      remainingQuery({ orgId: 'org_a', ticketId: 'ti_1', after: after ?? keyAt(0.1) }),
     ],
     ['channels', channelPageQuery({ orgId: 'org_a', limit, after })],
     ['channels of a type', channelPageQuery({ orgId: 'org_a', limit, type: 'email', after })],

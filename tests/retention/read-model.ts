@@ -2,7 +2,7 @@ import type { Db } from 'mongodb';
 import { findConversation } from '../../services/api/resources/conversations/routes.ts';
 import { readThread } from '../../services/api/resources/conversations/thread.ts';
 import { threadOf } from '../../services/api/resources/messages.ts';
-import { readRemaining, visibleConversations } from '../../services/api/resources/tickets/conversations.ts';
+import { visibleConversations } from '../../services/api/resources/tickets/conversations.ts';
 import type { TicketDocument } from '../../shared/documents/ticket.ts';
 import { findById } from '../../services/api/resources/find-by-id.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
@@ -59,7 +59,7 @@ async function answersAt(database: Db, name: string, now: Date) {
   const messages = thread ? await Array.fromAsync(readThread(store, thread)) : [];
   const ticket = await findById<TicketDocument>(store, 'ticket', `ti_${name}`);
   const ofTicket = ticket
-    ? await Array.fromAsync(visibleConversations(ticket, readRemaining(store, 'org_1', ticket), now))
+    ? await Array.fromAsync(visibleConversations(store, ticket, { orgId: 'org_1', now }))
     : [];
   return {
     conversation: found?.state ?? null,

@@ -1,4 +1,4 @@
-import { keyRange, rangeAfter, rangeUpTo } from './key-range.ts';
+import { keyRange } from './key-range.ts';
 
 const none = { from: null, until: null };
 const both = { from: 'b', until: 'y' };
@@ -15,21 +15,5 @@ describe('the range of a page', () => {
     ['is not widened from above by a forged cursor', both, 'z', 'descending', { $gte: 'b', $lt: 'y' }],
   ] as const)('%s', (_, dateRange, after, direction, expected) => {
     expect(keyRange(dateRange, { after, direction })).toEqual(expected);
-  });
-});
-
-describe('the part of a range', () => {
-  const [closed, open] = [{ $gte: 'b', $lt: 'y' }, { $gt: '' }];
-  it.each([
-    ['after a key', rangeAfter, closed, 'ascending', { $gt: 'm', $lt: 'y' }],
-    ['after a key', rangeAfter, closed, 'descending', { $gte: 'b', $lt: 'm' }],
-    ['after a key', rangeAfter, open, 'ascending', { $gt: 'm' }],
-    ['after a key', rangeAfter, open, 'descending', { $gt: '', $lt: 'm' }],
-    ['after a key', rangeAfter, { $gt: '', $lte: 'y' }, 'ascending', { $gt: 'm', $lte: 'y' }],
-    ['up to a key', rangeUpTo, closed, 'ascending', { $gte: 'b', $lte: 'm' }],
-    ['up to a key', rangeUpTo, closed, 'descending', { $gte: 'm', $lt: 'y' }],
-    ['up to a key', rangeUpTo, open, 'descending', { $gte: 'm' }],
-  ] as const)('%s keeps its other bound: %#', (_, part, range, direction, expected) => {
-    expect(part(range, direction, 'm')).toEqual(expected);
   });
 });

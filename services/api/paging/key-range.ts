@@ -29,16 +29,9 @@ export function keyRange(
   return upper === null ? lower : { ...lower, $lt: upper };
 }
 
-/** The part of a range after `key`, which lies in the range. */
-export const rangeAfter = (range: KeyRange, direction: Direction, key: string): KeyRange =>
-  direction === 'ascending' ? { ...upper(range), $gt: key } : { ...lower(range), $lt: key };
-
-/** The part of a range up to and including `key`, which lies in the range. */
+/** The part of a range up to and including `key`, which lies in the range. MongoDB reads the keys that all bounds allow. */
 export const rangeUpTo = (range: KeyRange, direction: Direction, key: string): KeyRange =>
-  direction === 'ascending' ? { ...lower(range), $lte: key } : { ...upper(range), $gte: key };
-
-const lower = ({ $lt, $lte, ...range }: KeyRange): KeyRange => range;
-const upper = ({ $gt, $gte, ...range }: KeyRange): KeyRange => range;
+  direction === 'ascending' ? { ...range, $lte: key } : { ...range, $gte: key };
 
 /** A sort key, by which indexes order documents. */
 export type SortField = 'byCreated' | 'byUpdated';

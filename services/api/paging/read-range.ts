@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import type { StoreReader } from '../store/reader.ts';
-import { rangeAfter, type RangeQuery } from './key-range.ts';
+import type { RangeQuery } from './key-range.ts';
 import { itemsOfSize } from '../store/read-reply.ts';
 import { readPage } from './page-query.ts';
 
@@ -9,8 +9,8 @@ type BatchOptions = {
   projection: Document;
   /** The maximum of documents in one reply of the store; this limits the memory that a range takes. */
   batchSize: number;
-  /** Documents of the range that were read before, if any: the first batch is as if its documents had their size. */
-  before?: { items: number; bytes: number };
+  /** Documents that were read before the range, up to `key`: the first batch is as if its documents had their size. */
+  before: { key: string | null; items: number; bytes: number };
 };
 
 /**
@@ -19,18 +19,18 @@ type BatchOptions = {
  */
 export async function* readRange<T extends Document>(
   store: StoreReader,
-  query: RangeQuery,
-  { projection, batchSize, before = { items: 0, bytes: 0 } }: BatchOptions,
+  queryAfter: (key: string | null) => RangeQuery,
+  { projection, batchSize, before }: BatchOptions,
 ): AsyncGenerator<T[], void> {
-  let { range } = query;
+  let { key } = before;
   let limit = itemsOfSize(batchSize, before);
   for (;;) {
-    const page = await readPage<T>(store, { ...query, range, limit, projection });
+    const page = await readPage<T>(store, { ...queryAfter(key), limit, projection });
     const release = store.hold(page.bytes);
     yield page.items;
     release();
     if (page.nextKey === null) return;
-    range = rangeAfter(range, query.direction, page.nextKey);
+    key = page.nextKey;
     // A page of large documents is cut: the store would send the rest of each batch for nothing.
     limit = itemsOfSize(batchSize, { items: page.items.length, bytes: page.bytes });
   }

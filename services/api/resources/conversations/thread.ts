@@ -7,8 +7,7 @@ import { threadQuery, type Thread } from '../messages.ts';
 export async function* readThread(store: StoreReader, thread: Thread): AsyncGenerator<ThreadMessage[], void> {
   const end = yield* readStart(store, thread);
   if (end.isComplete) return;
-  const query = threadQuery(thread, end.key);
-  yield* readRange<ThreadMessage>(store, query, {
+  yield* readRange<ThreadMessage>(store, (key) => threadQuery(thread, key), {
     projection: threadProjection,
     batchSize: threadBatchSize,
     before: end,

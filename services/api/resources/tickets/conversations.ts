@@ -33,40 +33,36 @@ type StoredSummary = StoredConversation & {
 export const hasMoreConversations = ({ joined }: Pick<Ticket, 'joined'>): boolean =>
   joined.moreAfter !== null;
 
-type TicketEnd = { orgId: string; ticketId: string; moreAfter: string };
+type TicketEnd = { orgId: string; ticketId: string; after: string | null };
 
-/** The conversations of a ticket after the last one that its document embeds. */
-export const remainingQuery = ({ orgId, ticketId, moreAfter }: TicketEnd): RangeQuery =>
-  oldestFirst({
-    kind: 'conversation',
-    within: { 'state.ticketId': ticketId, orgId },
-    hint: 'ticket',
-    after: moreAfter,
-  });
+/** The conversations of a ticket after a sort key. */
+export const remainingQuery = ({ orgId, ticketId, after }: TicketEnd): RangeQuery =>
+  oldestFirst({ kind: 'conversation', within: { 'state.ticketId': ticketId, orgId }, hint: 'ticket', after });
 
-/** Reads the conversations that the ticket's document does not embed, visible or not. */
-export async function* readRemaining(
-  store: StoreReader,
-  orgId: string,
-  { state, joined: { moreAfter } }: Ticket,
-): AsyncGenerator<StoredSummary[], void> {
-  if (moreAfter === null) return;
-  const query = remainingQuery({ orgId, ticketId: state.id, moreAfter });
-  yield* readRange<StoredSummary>(store, query, { projection: embeddedFields, batchSize });
-}
+type Reading = {
+  orgId: string;
+  now: Date;
+  /** Receives the number of conversations in each reply of the store, visible or not. */
+  onRead?: (count: number) => void;
+};
 
-/** Yields the visible conversations of a ticket: first the embedded ones, then those of `remaining`. */
+/** Yields the visible conversations of a ticket: first the embedded ones, then those that its document does not embed. */
 export async function* visibleConversations(
-  { joined }: Ticket,
-  remaining: AsyncIterable<StoredSummary[]>,
-  now: Date,
+  store: StoreReader,
+  { state, joined }: Ticket,
+  { orgId, now, onRead }: Reading,
 ): AsyncGenerator<ConversationSummary[], void> {
   yield shownConversations(joined.conversations, now);
   // If a correction changes a conversation's `createdAt`, it may be in the range before the ticket is refreshed.
   const embedded = new Set(joined.conversations.map(({ id }) => id));
-  for await (const batch of remaining) {
+  const before = { key: joined.moreAfter, items: 0, bytes: 0 };
+  if (before.key === null) return;
+  const queryAfter = (after: string | null) => remainingQuery({ orgId, ticketId: state.id, after });
+  const options = { projection: embeddedFields, batchSize, before };
+  for await (const batch of readRange<StoredSummary>(store, queryAfter, options)) {
+    onRead?.(batch.length);
     const visible = batch.filter((summary) => !embedded.has(summary.state.id) && isShown(summary, now));
-    yield visible.map(({ state }) => state);
+    yield visible.map((summary) => summary.state);
   }
 }
 
@@ -92,19 +88,14 @@ export function ticketWriter(
   { orgId, now, field }: { orgId: string; now: Date; field: SortField },
 ): ItemWriter<TicketDocument> {
   let readCount = 0;
-  async function* countedRemaining(ticket: Ticket) {
-    for await (const batch of readRemaining(store, orgId, ticket)) {
-      readCount += batch.length;
-      yield batch;
-    }
-  }
+  const onRead = (count: number) => (readCount += count);
   return {
     isFull: () => readCount >= remainingMax,
     keyOf: (ticket) => ticket[field],
     write: (ticket) =>
       ticketChunks(
         presentTicketItem(ticket, now),
-        visibleConversations(ticket, countedRemaining(ticket), now),
+        visibleConversations(store, ticket, { orgId, now, onRead }),
         presentReference,
       ),
   };

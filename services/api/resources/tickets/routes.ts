@@ -5,13 +5,7 @@ import { defineRoute, type Clock, type Route } from '../../http/route.ts';
 import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
 import { findById } from '../find-by-id.ts';
-import {
-  hasMoreConversations,
-  readRemaining,
-  ticketChunks,
-  ticketWriter,
-  visibleConversations,
-} from './conversations.ts';
+import { hasMoreConversations, ticketChunks, ticketWriter, visibleConversations } from './conversations.ts';
 import { presentTicket, presentTicketConversation, presentTicketItem } from './presenter.ts';
 import { ticketFilters, ticketPageQuery, ticketSortField } from './query.ts';
 import {
@@ -71,7 +65,7 @@ const retrieveTicket = ({ now }: Clock) =>
       if (!ticket) throw new ApiError('ticket_not_found');
       const instant = now();
       if (!hasMoreConversations(ticket)) return { body: presentTicket(ticket, instant) };
-      const conversations = visibleConversations(ticket, readRemaining(store, orgId, ticket), instant);
+      const conversations = visibleConversations(store, ticket, { orgId, now: instant });
       const present = presentTicketConversation(params.id);
       return { chunks: ticketChunks(presentTicketItem(ticket, instant), conversations, present) };
     },
