@@ -41,20 +41,10 @@ function presentSendingDomain(config: EmailConfig, brand: string): EmailConfigRe
   return { domain: sendingDomain.domain, verificationStatus: sendingDomain.verificationStatus };
 }
 
-function presentAiMode(aiMode: EmailConfig['aiMode']): EmailConfigResponse['aiMode'] {
-  switch (aiMode.mode) {
-    case 'off':
-      return { mode: 'off' };
-    case 'approval':
-      return { mode: 'approval' };
-    case 'autopilot':
-      return {
-        mode: 'autopilot',
-        replyDelayMinutes: aiMode.replyDelayMinutes,
-        aiDisplayName: aiMode.aiDisplayName,
-      };
-  }
-}
+const presentAiMode = (aiMode: EmailConfig['aiMode']): EmailConfigResponse['aiMode'] =>
+  aiMode.mode === 'autopilot'
+    ? { mode: 'autopilot', replyDelayMinutes: aiMode.replyDelayMinutes, aiDisplayName: aiMode.aiDisplayName }
+    : { mode: aiMode.mode };
 
 export const presentChatbotConfig = ({ routing, ...config }: ChatbotConfig): ChatbotConfigResponse => ({
   layout: config.layout,

@@ -30,32 +30,22 @@ export function channelStatus(channel: Channel, now: Date): ChannelStatus {
   return { state: 'live', since: later(liveAt, resumedAt), issues };
 }
 
-function emailIssues(config: EmailConfig, now: Date): IssueCode[] {
-  switch (config.provider) {
-    case 'forwarding':
-      return domainIssues(config.sendingDomain);
-    case 'microsoft':
-    case 'google':
-      return connectionIssues(config, now);
-  }
+function emailIssues({ provider, connection, sendingDomain }: EmailConfig, now: Date): IssueCode[] {
+  if (provider === 'forwarding') return domainIssues(sendingDomain);
+  // An inbox without a connection is like one whose connection is pending.
+  const issue = connectionIssues[connection?.status ?? 'pending'];
+  if (issue) return [issue];
+  const readAt = connection?.lastSyncedAt ?? connection?.connectedAt;
+  const isStalled = readAt && now.getTime() - readAt.getTime() > stalledAfterMs;
+  return provider === 'microsoft' && isStalled ? ['sync_stalled'] : [];
 }
 
-function connectionIssues({ provider, connection }: EmailConfig, now: Date): IssueCode[] {
-  if (!connection) return ['mailbox_not_connected'];
-  switch (connection.status) {
-    case 'pending':
-      return ['mailbox_not_connected'];
-    case 'needs_reauth':
-      return ['reconnect_needed'];
-    case 'disconnected':
-      return ['mailbox_disconnected'];
-    case 'connected': {
-      const readAt = connection.lastSyncedAt ?? connection.connectedAt;
-      const isStalled = readAt !== null && now.getTime() - readAt.getTime() > stalledAfterMs;
-      return provider === 'microsoft' && isStalled ? ['sync_stalled'] : [];
-    }
-  }
-}
+const connectionIssues: Record<NonNullable<EmailConfig['connection']>['status'], IssueCode | null> = {
+  pending: 'mailbox_not_connected',
+  connected: null,
+  needs_reauth: 'reconnect_needed',
+  disconnected: 'mailbox_disconnected',
+};
 
 function domainIssues(domain: EmailConfig['sendingDomain']): IssueCode[] {
   if (!domain) return ['missing_domain'];
