@@ -5,29 +5,21 @@ import { searchForm, type Page, type Site } from './layout.ts';
 const queryLengthMax = 100;
 const resultsMax = 30;
 
-/** A part of a page, from one heading with an id to the next. */
-type Section = { href: string; title: string; text: string };
+/** A part of a page, from one heading with an id to the next. `named` and `all` are in lower case. */
+type Section = { href: string; title: string; text: string; named: string; all: string };
 
 /** How many of the words a text in lower case contains. */
 const count = (text: string, words: string[]): number => words.filter((word) => text.includes(word)).length;
 
 /** Returns the results of a query: the sections of all pages that contain each of its words, those in a heading first. */
 export function createSearch(site: Site, pages: Page[]): (query: string) => Html {
-  const sections = pages
-    .flatMap((page) => sectionsOf(site, page))
-    .map((section) => ({
-      section,
-      title: section.title.toLowerCase(),
-      all: `${section.title} ${section.text}`.toLowerCase(),
-    }));
+  const sections = pages.flatMap((page) => sectionsOf(site, page));
   return (query) => {
     const words = query.slice(0, queryLengthMax).toLowerCase().split(/\s+/).filter(Boolean);
     const found = sections
       .filter(({ all }) => words.length > 0 && count(all, words) === words.length)
-      .map(({ section, title }) => ({ section, inTitle: count(title, words) }))
-      .toSorted((a, b) => b.inTitle - a.inTitle)
-      .slice(0, resultsMax)
-      .map(({ section }) => section);
+      .toSorted((a, b) => count(b.named, words) - count(a.named, words))
+      .slice(0, resultsMax);
     return html`<h1>Search</h1>
       ${searchForm(site, query)}
       <p role="status">
@@ -43,10 +35,14 @@ const sectionsOf = ({ href }: Site, { path, title, body }: Page): Section[] =>
   body.html.split(/(?=<h[2-4] id=)/).map((part) => {
     const [, , id, name = ''] = /^<(h[2-4]) id="([^"]+)">([^]*?)<\/\1>/.exec(part) ?? [];
     const heading = textOf(name);
+    const named = heading && heading !== title ? `${title}: ${heading}` : title;
+    const text = textOf(part);
     return {
       href: href(path) + (id ? `#${id}` : ''),
-      title: heading && heading !== title ? `${title}: ${heading}` : title,
-      text: textOf(part),
+      title: named,
+      text,
+      named: named.toLowerCase(),
+      all: `${named} ${text}`.toLowerCase(),
     };
   });
 
