@@ -27,49 +27,35 @@ function open(waitMs = 1) {
   return { reader, other, hasRoom };
 }
 
-describe('the bytes of a request', () => {
-  it('are free after a read, even if it has failed', async () => {
-    const { reader, hasRoom } = open();
-    for (let times = 0; times < 4; times += 1) {
-      await expect(reader.read(document, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
-      await reader.read(document, async () => nothing);
-    }
-    expect(await hasRoom()).toBe(true);
-  });
-
-  it('count while they are held', async () => {
-    const { reader, hasRoom } = open();
-    const release = reader.hold(bytesMax);
-    expect(await hasRoom()).toBe(false);
-    release();
-    expect(await hasRoom()).toBe(true);
-  });
-
-  it('are free when the client has left, and count no more', async () => {
-    const { reader, hasRoom } = open();
-    const release = reader.hold(bytesMax);
-    reader.end();
-    release();
-    expect(await hasRoom()).toBe(true);
-    reader.hold(bytesMax);
-    expect(await hasRoom()).toBe(true);
-  });
+it('the bytes of a request count while they are held, and are free after each read and when the client has left', async () => {
+  const { reader, hasRoom } = open();
+  for (let times = 0; times < 4; times += 1) {
+    await expect(reader.read(document, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
+    await reader.read(document, async () => nothing);
+  }
+  expect(await hasRoom()).toBe(true);
+  const release = reader.hold(bytesMax);
+  expect(await hasRoom()).toBe(false);
+  release();
+  expect(await hasRoom()).toBe(true);
+  const releaseLate = reader.hold(bytesMax);
+  reader.end();
+  releaseLate();
+  expect(await hasRoom()).toBe(true);
+  // and from then on they count no more
+  reader.hold(bytesMax);
+  expect(await hasRoom()).toBe(true);
 });
 
-it('a client that has left reads nothing', async () => {
-  const { reader } = open();
+it('a client that has left reads nothing, and its read that waits ends', async () => {
+  const { reader, other } = open(60_000);
+  other.hold(bytesMax);
+  const waiting = reader.read(document, async () => nothing);
   reader.end();
+  await expect(waiting).rejects.toThrow('the client has left');
   const run = jest.fn(async () => nothing);
   await expect(reader.read(document, run)).rejects.toThrow('the client has left');
   expect(run).not.toHaveBeenCalled();
-});
-
-it('a read that waits ends when its client leaves', async () => {
-  const { reader, other } = open(60_000);
-  other.hold(bytesMax);
-  const read = reader.read(document, async () => nothing);
-  reader.end();
-  await expect(read).rejects.toThrow('the client has left');
 });
 
 it('small documents leave room for more reads at once', async () => {
