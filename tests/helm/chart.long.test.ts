@@ -200,29 +200,28 @@ test('the PrometheusRule has the alerts of infra/monitoring', async () => {
   expect(rule?.spec).toEqual(parse(readFileSync('infra/monitoring/alerts.yaml', 'utf8')));
 });
 
-test('an upgrade leaves the pod of the operator running', async () => {
-  const cli = named(
-    await render({ ...required, cli: { ...required.cli, replicas: 1 } }),
-    'Deployment',
-    'support-cli',
-  );
-  expect(cli?.spec?.replicas).toBe(1);
-});
-
-test('the CLI prints the commands of the chart, and keeps its own settings', async () => {
-  const data = async (values: Values) => named(await render(values), 'ConfigMap', 'support-cli')?.data;
-  expect(await data(required)).toEqual({ DEPLOYMENT: 'helm' });
-  expect(await data(everything)).toEqual({ DEPLOYMENT: 'helm', OPERATOR: 'ann' });
-});
-
-test('KEDA and the autoscaler decide on the replicas alone', async () => {
+test('the CLI prints the commands of the chart, links lead to the Ingress, and large numbers stay whole', async () => {
   const manifests = await render(everything);
-  const replicas = (name: string) => named(manifests, 'Deployment', name)?.spec?.replicas;
-  expect(['support-api', 'support-projector-g1', 'support-projector-g2'].map(replicas)).toEqual([
-    undefined,
-    2,
-    undefined,
-  ]);
+  const data = (name: string) => named(manifests, 'ConfigMap', name)?.data;
+  expect(data('support-cli')).toEqual({ DEPLOYMENT: 'helm', OPERATOR: 'ann' });
+  expect(data('support-api')).toEqual({
+    API_CONNECTIONS_MAX: '1000000',
+    SHUTDOWN_DELAY_SECONDS: '60',
+    API_BASE_URL: 'https://api.example.com',
+  });
+});
+
+test('KEDA and the autoscaler decide on the replicas alone; an upgrade leaves the pod of the operator running', async () => {
+  const manifests = await render(everything);
+  const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
+  expect(
+    Object.fromEntries(deployments.map(({ metadata, spec }) => [metadata.name, spec?.replicas])),
+  ).toEqual({
+    'support-api': undefined,
+    'support-projector-g1': 2,
+    'support-projector-g2': undefined,
+    'support-cli': 1,
+  });
   const scaled = manifests.filter(({ kind }) => kind === 'ScaledObject');
   expect(scaled.map(({ spec }) => spec)).toEqual([
     expect.objectContaining({
@@ -242,12 +241,4 @@ test('KEDA and the autoscaler decide on the replicas alone', async () => {
       ],
     }),
   ]);
-});
-
-test('a large number is a whole number in the ConfigMap, and links lead to the host of the Ingress', async () => {
-  expect(named(await render(everything), 'ConfigMap', 'support-api')?.data).toEqual({
-    API_CONNECTIONS_MAX: '1000000',
-    SHUTDOWN_DELAY_SECONDS: '60',
-    API_BASE_URL: 'https://api.example.com',
-  });
 });
