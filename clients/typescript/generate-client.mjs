@@ -1,15 +1,21 @@
 /** Returns the source of the client's methods, whose names the document has, and of its named types. */
-export function clientSource({ paths, components }) {
-  const operations = Object.entries(paths)
+export function clientSource({ paths, components: { schemas } }) {
+  const methods = Object.entries(paths)
     .filter(([path]) => path.startsWith('/v1/'))
-    .map(([path, { get }]) => operationOf(path, get, components.schemas));
+    .map(([path, { get }]) => methodOf(path, get, schemas));
+  const tree = {};
+  for (const { steps, ...method } of methods) {
+    let branch = tree;
+    for (const step of steps.slice(0, -1)) branch = branch[step] ??= {};
+    branch[steps.at(-1)] = method;
+  }
   return `${header}
-${Object.entries(components.schemas).flatMap(namedType).join('')}
-${operations.flatMap(parameterType).join('')}
+${Object.entries(schemas).map(namedType).join('')}
+${methods.map(({ params }) => params).join('')}
 /** The endpoints of the API. */
-export interface Client ${members(treeOf(operations, 'type'), ';', '')}
+export interface Client ${members(tree, 'type', ';')}
 
-export const createMethods = ({ list, retrieve }: Requests): Client => (${members(treeOf(operations, 'code'), ',', '')});
+export const createMethods = ({ list, retrieve }: Requests): Client => (${members(tree, 'code', ',')});
 `;
 }
 
@@ -21,79 +27,49 @@ import type { components } from './openapi.ts';
 type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
 `;
 
-const comment = (text, indent = '') =>
-  `${indent}/** ${text.replaceAll('*/', '* /').replace(/\s+/g, ' ')} */\n`;
+const comment = (text) => `/** ${text.replaceAll('*/', '* /').replace(/\s+/g, ' ')} */\n`;
 const nameOf = ({ $ref }) => $ref.slice($ref.lastIndexOf('/') + 1);
 
 /** An interface has a name in editors and compiler messages. A union has none, but its members do. */
 function namedType([name, schema]) {
-  if (name === 'Error' || name.endsWith('List')) return [];
+  if (name === 'Error' || name.endsWith('List')) return '';
   const union = schema.oneOf ?? schema.anyOf;
   const type = union
     ? `export type ${name} = ${union.map(nameOf).join(' | ')};\n`
     : `export interface ${name} extends Schema<'${name}'> {}\n`;
-  return [`${comment(schema.description)}${type}`];
+  return `${comment(schema.description)}${type}`;
 }
 
-function operationOf(path, { operationId, summary, description, parameters, responses, ...rest }, schemas) {
-  const steps = rest['x-client-method'].split('.');
+/** A method: the steps of its name, the source of its type and of its code, and that of the type of its parameters. */
+function methodOf(path, { operationId, summary, description, parameters, responses, ...rest }, schemas) {
+  const name = rest['x-client-method'];
+  const steps = name.split('.');
   const isList = steps.at(-1) === 'list';
   const body = nameOf(responses[200].content['application/json'].schema);
-  const hasQuery = parameters.some((each) => each.in === 'query');
+  const item = isList ? nameOf(schemas[body].properties.data.items) : body;
+  const paramsType = `${operationId[0].toUpperCase()}${operationId.slice(1)}Params`;
+  const id = path.includes('{id}') ? 'id' : null;
+  const params = parameters.some((each) => each.in === 'query') ? 'params' : null;
+  const types = [id && 'id: string', params && `params?: ${paramsType}`, 'options?: RequestOptions'];
+  const names = [id, params, 'options'].filter(Boolean).join(', ');
+  const given = [`'${path}'`, String(id), ...(isList ? ['params'] : []), 'options'].join(', ');
   return {
-    path,
     steps,
     comment: comment(`${summary}. ${description}`),
-    needsId: path.includes('{id}'),
-    item: isList ? nameOf(schemas[body].properties.data.items) : body,
-    params: hasQuery ? `${operationId[0].toUpperCase()}${operationId.slice(1)}Params` : null,
-    isList,
+    type: `(${types.filter(Boolean).join(', ')}) => ${isList ? `ListRequest<${item}>` : `Promise<Answer<${item}>>`}`,
+    code: `(${names}) => ${isList ? 'list' : 'retrieve'}(${given})`,
+    params: params
+      ? `${comment(`Parameters of \`${name}\`.`)}export interface ${paramsType} extends Query<'${path}'> {}\n`
+      : '',
   };
 }
 
-const parameterType = ({ params, path, steps }) =>
-  params
-    ? [
-        `/** Parameters of \`${steps.join('.')}\`. */\nexport interface ${params} extends Query<'${path}'> {}\n`,
-      ]
-    : [];
-
-/** The methods as nested objects, whose leaves are types or code. */
-function treeOf(operations, kind) {
-  const tree = {};
-  for (const operation of operations) {
-    let branch = tree;
-    for (const step of operation.steps.slice(0, -1)) branch = branch[step] ??= {};
-    branch[operation.steps.at(-1)] = kind === 'type' ? typeOf(operation) : codeOf(operation);
-  }
-  return tree;
-}
-
-function typeOf({ isList, needsId, params, item, comment: text }) {
-  const id = needsId ? ['id: string'] : [];
-  const given = params ? [`params?: ${params}`] : [];
-  const result = isList ? `ListRequest<${item}>` : `Promise<Answer<${item}>>`;
-  return {
-    text: `(${[...id, ...given, 'options?: RequestOptions'].join(', ')}) => ${result}`,
-    comment: text,
-  };
-}
-
-function codeOf({ isList, needsId, params, path }) {
-  const names = [...(needsId ? ['id'] : []), ...(params ? ['params'] : []), 'options'];
-  const given = [`'${path}'`, needsId ? 'id' : 'null', ...(isList ? ['params'] : []), 'options'];
-  return {
-    text: `(${names.join(', ')}) => ${isList ? 'list' : 'retrieve'}(${given.join(', ')})`,
-    comment: '',
-  };
-}
-
-function members(tree, end, indent) {
+/** The methods as nested objects, whose leaves are types or code; the types have comments. */
+function members(tree, kind, end, indent = '') {
   const inner = `${indent}  `;
-  const lines = Object.entries(tree).map(([name, value]) =>
-    typeof value.text === 'string'
-      ? `${value.comment && `${inner}${value.comment}`}${inner}${name}: ${value.text}${end}\n`
-      : `${inner}${name}: ${members(value, end, inner)}${end}\n`,
-  );
+  const lines = Object.entries(tree).map(([name, { [kind]: text, comment: about, ...branch }]) => {
+    const aboutType = text && kind === 'type' ? `${inner}${about}` : '';
+    return `${aboutType}${inner}${name}: ${text ?? members(branch, kind, end, inner)}${end}\n`;
+  });
   return `{\n${lines.join('')}${indent}}`;
 }
