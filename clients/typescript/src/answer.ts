@@ -11,7 +11,7 @@ export function readAnswer(response: Response, text: string, nowMs: number): Ans
   const dataAsOf = dataAsOfOf(headers);
   if (data === undefined || requestId === null || dataAsOf === null) {
     const message = `HTTP ${status}, but the response is not from this API. Check baseUrl.`;
-    throw new ApiError({ status, type: null, code: null, message, requestId });
+    throw new ApiError({ status, message, requestId });
   }
   return { data, requestId, dataAsOf, rateLimit: rateLimitOf(headers), headers };
 }
@@ -24,8 +24,6 @@ function errorOf({ status, headers }: Response, text: string, nowMs: number): Ap
   }
   return new ApiError({
     status,
-    type: null,
-    code: null,
     message: `HTTP ${status}, from a server between this client and the API, such as a proxy.`,
     requestId: headers.get('Request-Id'),
     retryAfterMs: waitMs,

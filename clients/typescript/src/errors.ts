@@ -1,7 +1,7 @@
 import type { ErrorCode, ErrorType } from './types.ts';
 
-type Details = Pick<ApiError, 'status' | 'type' | 'code' | 'message' | 'requestId'> &
-  Partial<Pick<ApiError, 'param' | 'docUrl' | 'dataAsOf' | 'retryAfterMs'>>;
+type Details = Pick<ApiError, 'status' | 'message' | 'requestId'> &
+  Partial<Pick<ApiError, 'type' | 'code' | 'param' | 'docUrl' | 'dataAsOf' | 'retryAfterMs'>>;
 
 /** The API, or a server before it, has responded with an error. */
 export class ApiError extends Error {
@@ -25,8 +25,8 @@ export class ApiError extends Error {
   constructor({ status, type, code, message, param, docUrl, requestId, dataAsOf, retryAfterMs }: Details) {
     super(message);
     this.status = status;
-    this.type = type;
-    this.code = code;
+    this.type = type ?? null;
+    this.code = code ?? null;
     this.param = param;
     this.docUrl = docUrl;
     this.requestId = requestId;

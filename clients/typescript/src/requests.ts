@@ -1,27 +1,40 @@
+import { attempt } from './attempt.ts';
+import { parseOptions, parseRequestOptions, type ClientOptions } from './options.ts';
+import { createRetries, type RetryDeps } from './retry.ts';
 import type { Answer, ListRequest, Page, RequestOptions } from './types.ts';
+import { requestUrl } from './url.ts';
 
 /** The two kinds of request of which the generated methods are made. */
 export type Requests = ReturnType<typeof createRequests>;
 
-/** Sends a request of a path with its id and parameters. */
-export type Get = (
-  path: string,
-  id: string | null,
-  params: object,
-  options: RequestOptions,
-) => Promise<Answer<unknown>>;
-
 type ListBody<Item> = { data: Item[]; hasMore: boolean; nextCursor: string | null };
 type Ask<Item> = (params: object) => Promise<Answer<ListBody<Item>>>;
 
-export const createRequests = (get: Get) => ({
-  list: <Item>(path: string, id: string | null, params: object = {}, options: RequestOptions = {}) =>
-    listRequest<Item>(structuredClone(params), async (query) => {
-      return (await get(path, id, query, options)) as Answer<ListBody<Item>>;
-    }),
-  retrieve: async <Data>(path: string, id: string, options: RequestOptions = {}) =>
-    (await get(path, id, {}, options)) as Answer<Data>,
-});
+/** The key is in a closure and in no property, so that printing a client does not reveal it. */
+export function createRequests(clock: RetryDeps, options: ClientOptions) {
+  const { baseUrl, retryForMs, ...settings } = parseOptions(options);
+  const fetch = options.fetch ?? globalThis.fetch;
+  const withRetries = createRetries(clock);
+  /** Sends a request of a path with its id and parameters. */
+  const get = async <Body>(
+    path: string,
+    id: string | null,
+    params: object,
+    { signal, ...sent }: RequestOptions,
+  ) => {
+    const url = requestUrl(baseUrl, path, id, params);
+    const { headers, timeoutMs, retries } = parseRequestOptions(settings, sent);
+    const request = { url, headers, timeoutMs, signal };
+    return (await withRetries({ retries, retryForMs, signal }, () =>
+      attempt(fetch, request),
+    )) as Answer<Body>;
+  };
+  return {
+    list: <Item>(path: string, id: string | null, params: object = {}, sent: RequestOptions = {}) =>
+      listRequest<Item>(structuredClone(params), (query) => get(path, id, query, sent)),
+    retrieve: <Data>(path: string, id: string, sent: RequestOptions = {}) => get<Data>(path, id, {}, sent),
+  };
+}
 
 /** `params` must stay as they are: a cursor is valid for one sort and one set of filters. */
 function listRequest<Item>(params: { startingAfter?: string | null }, ask: Ask<Item>): ListRequest<Item> {

@@ -5,7 +5,7 @@ import { createRetries } from './retry.ts';
 import type { ErrorCode } from './types.ts';
 
 const error = (status: number, code: ErrorCode | null, retryAfterMs: number | null = null) =>
-  new ApiError({ status, type: null, code, message: '', requestId: null, retryAfterMs });
+  new ApiError({ status, code, message: '', requestId: null, retryAfterMs });
 
 /** Runs a request that fails with these errors, one after another; returns the time that it took. */
 async function run(errors: Error[], policy = {}): Promise<number> {
