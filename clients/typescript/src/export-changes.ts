@@ -64,11 +64,21 @@ async function* exportPage(
   run: Run,
   start: ExportPosition,
 ): AsyncGenerator<ExportBatch, ExportPosition | null, undefined> {
-  const { page, position } = await readTickets(run, start);
-  const end = { from: position.from, next: earlier(position.next, page.dataAsOf), cursor: page.nextCursor };
+  const { from, next, cursor } = start;
+  const { client, limit, signal } = run;
+  const query = { limit, sort: 'updatedAt' as const, updatedAt: { gte: from ?? undefined } };
+  const page = await client.tickets
+    .list({ ...query, startingAfter: cursor }, { signal })
+    .catch((error: unknown) => {
+      if (cursor !== null && error instanceof ApiError && error.code === 'invalid_cursor') return null;
+      throw error;
+    });
+  // The API refuses the cursor, for example after a release: the run starts again.
+  if (!page) return { from, next: null, cursor: null };
+  const end = { from, next: earlier(next, page.dataAsOf), cursor: page.nextCursor };
   let held: ChangedTicket | Thread | null = null;
   for await (const { asOf, content } of contents(run, page)) {
-    run.signal.throwIfAborted();
+    signal.throwIfAborted();
     end.next = earlier(end.next, asOf);
     if (!content) continue;
     if (held) yield { ...held, since: writePosition(start) };
@@ -77,27 +87,11 @@ async function* exportPage(
   if (held) yield { ...held, since: writePosition(end) };
   if (page.nextCursor !== null) return end;
   // No batch has moved the position beyond the cursor, and changes before it can still be applied.
-  const from = end.next.toISOString();
-  return held || position.cursor === null || from === position.from
-    ? null
-    : { from, next: null, cursor: null };
+  const newFrom = end.next.toISOString();
+  return held || cursor === null || newFrom === from ? null : { from: newFrom, next: null, cursor: null };
 }
 
 const earlier = (known: Date | null, instant: Date): Date => (known && known < instant ? known : instant);
-
-/** Reads a page of tickets. If the API refuses the cursor, for example after a release, the run starts again. */
-async function readTickets({ client, limit, signal }: Run, position: ExportPosition) {
-  const { from, cursor } = position;
-  const query = { limit, sort: 'updatedAt' as const, ...(from === null ? {} : { updatedAt: { gte: from } }) };
-  if (cursor === null) return { page: await client.tickets.list(query, { signal }), position };
-  try {
-    return { page: await client.tickets.list({ ...query, startingAfter: cursor }, { signal }), position };
-  } catch (error) {
-    if (!(error instanceof ApiError && error.code === 'invalid_cursor')) throw error;
-    const restart: ExportPosition = { from, next: null, cursor: null };
-    return { page: await client.tickets.list(query, { signal }), position: restart };
-  }
-}
 
 /** A part of an export; without content if a replica lags too far to know the thread. The next run begins at `asOf` or earlier. */
 type Part = { asOf: Date; content: ChangedTicket | Thread | null };
