@@ -47,7 +47,7 @@ function listRequest<Item>(params: { startingAfter?: string | null }, ask: Ask<I
       hasMore,
       nextCursor,
       nextPage: async () => (nextCursor === null ? null : read(nextCursor)),
-      [Symbol.asyncIterator]: () => itemsFrom(page),
+      [Symbol.asyncIterator]: () => itemsFrom(async () => page),
     };
     return page;
   };
@@ -59,26 +59,18 @@ function listRequest<Item>(params: { startingAfter?: string | null }, ask: Ask<I
     then: (onPage, onError) => sentOnce().then(onPage, onError),
     catch: (onError) => sentOnce().catch(onError),
     finally: (onEnd) => sentOnce().finally(onEnd),
-    pages: async function* () {
-      yield* pagesFrom(await first());
-    },
-    [Symbol.asyncIterator]: async function* () {
-      yield* itemsFrom(await first());
-    },
+    pages: () => pagesFrom(first),
+    [Symbol.asyncIterator]: () => itemsFrom(first),
   };
 }
 
-/** Both hold one page at a time: `page` is replaced, and no page refers to another. */
-async function* pagesFrom<Item>(page: Page<Item> | null): AsyncGenerator<Page<Item>, void, undefined> {
-  while (page) {
-    yield page;
-    page = await page.nextPage();
-  }
+/** Holds one page at a time: `page` is replaced, and no page refers to another. Requests the first when it is reached. */
+async function* pagesFrom<Item>(
+  first: () => Promise<Page<Item>>,
+): AsyncGenerator<Page<Item>, void, undefined> {
+  for (let page: Page<Item> | null = await first(); page; page = await page.nextPage()) yield page;
 }
 
-async function* itemsFrom<Item>(page: Page<Item> | null): AsyncGenerator<Item, void, undefined> {
-  while (page) {
-    yield* page.data;
-    page = await page.nextPage();
-  }
+async function* itemsFrom<Item>(first: () => Promise<Page<Item>>): AsyncGenerator<Item, void, undefined> {
+  for await (const page of pagesFrom(first)) yield* page.data;
 }
