@@ -1,10 +1,7 @@
 import type { Event, SourceState } from './encode.ts';
 import { change, publish } from './entity.ts';
-import type { SampleState } from './sample-data.ts';
+import { conversationsMax, type SampleState } from './sample-data.ts';
 import { openTicket, writeMessage, type ConversationContext } from './tickets.ts';
-
-/** The maximum number of conversations that change. A new one replaces a random one. */
-const conversationsMax = 300;
 
 /** A change in the source system at an instant, which it makes in the state; returns its events. */
 type LiveChange = (state: SampleState, at: Date) => Event[];
@@ -12,6 +9,7 @@ type LiveChange = (state: SampleState, at: Date) => Event[];
 export const newTicket: LiveChange = ({ random, organizations, conversations }, at) => {
   const context = openTicket(random, random.pick(organizations), at);
   const message = writeMessage(random, context, 'user', at, true);
+  // A new conversation replaces a random one.
   if (conversations.length >= conversationsMax) conversations.splice(random.int(conversations.length), 1);
   conversations.push(context);
   // A message can arrive before its conversation, and a conversation before its ticket.

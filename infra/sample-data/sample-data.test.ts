@@ -45,7 +45,7 @@ test('live changes go on with the latest 300 conversations, of which a new one r
   const { events, state } = generateSampleData({ seed: 5, size, now });
   const tickets = new Set<string>();
   for (const event of events) {
-    if (event?.kind !== 'ticket') continue;
+    if (event.kind !== 'ticket') continue;
     if (event.op === 'deleted') tickets.delete(event.id);
     else tickets.add(event.id);
   }

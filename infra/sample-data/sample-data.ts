@@ -27,13 +27,13 @@ export type SampleState = {
 export type SampleData = {
   apiKeys: SampleKey[];
   state: SampleState;
-  /** A null marks the end of a ticket. */
-  events: Iterable<Event | null>;
+  events: Iterable<Event>;
   tickets: number;
 };
 
 const recordsMax = 500;
-const conversationsMax = 300;
+/** The maximum number of conversations that live changes continue. */
+export const conversationsMax = 300;
 
 /** Each organization's share of the tickets and contacts. */
 const shares = [0.5, 0.3, 0.2];
@@ -56,7 +56,7 @@ export function generateSampleData({
   const created = shares.map((share) => createOrganization(random, Math.round(contacts * share), now));
   const organizations = created.map(({ organization }) => organization);
   const state: SampleState = { random, organizations, conversations: [] };
-  function* events(): Generator<Event | null> {
+  function* events(): Generator<Event> {
     const setup = created.flatMap((organization) => organization.events);
     // Every tenth contact is published after the tickets that refer to it.
     const late = new Set(
@@ -70,7 +70,6 @@ export function generateSampleData({
         const conversation = yield* ticketEvents({ random, organization, now }, messages);
         if (conversation) state.conversations.push(conversation);
         if (state.conversations.length > conversationsMax) state.conversations.shift();
-        yield null;
       }
     }
     yield* setup.filter(({ id }) => late.has(id));
@@ -83,8 +82,8 @@ export function* batchesOf({ state: { random }, events, tickets }: SampleData): 
   let records: SampleRecord[] = [];
   let done = 0;
   for (const event of events) {
-    if (event) records.push(...recordsOf(random, event));
-    else done++;
+    records.push(...recordsOf(random, event));
+    if (event.kind === 'ticket' && event.version === 1) done++;
     if (records.length < recordsMax) continue;
     yield { records, progress: Math.min(1, done / tickets) };
     records = [];

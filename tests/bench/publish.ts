@@ -28,7 +28,7 @@ export async function publishDataset(
     waiting = [];
   };
   for (const event of events) {
-    if (event?.version === 1) waiting.push({ kind: event.kind, ...encode(event, 'structured') });
+    if (event.version === 1) waiting.push({ kind: event.kind, ...encode(event, 'structured') });
     if (waiting.length >= recordsPerRequest) await send();
   }
   await send();
