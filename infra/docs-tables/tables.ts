@@ -58,17 +58,9 @@ const tables: Record<string, () => string> = {
       ]),
     ),
   apiMetrics: () => metricTable(metricCatalogues().api),
-  holdCauses: () =>
-    markdown(
-      ['cause', 'meaning'],
-      Object.entries(holdCauses).map(([cause, meaning]) => [code(cause), meaning]),
-    ),
+  holdCauses: () => meanings('cause', holdCauses),
   projectorMetrics: () => metricTable(metricCatalogues().projector),
-  rejections: () =>
-    markdown(
-      ['reason', 'meaning'],
-      Object.entries(rejectionReasons).map(([reason, meaning]) => [code(reason), meaning]),
-    ),
+  rejections: () => meanings('reason', rejectionReasons),
   settings: settingsTables,
   topics: () =>
     markdown(
@@ -81,6 +73,12 @@ const tables: Record<string, () => string> = {
       ]),
     ),
 };
+
+const meanings = (title: string, all: Record<string, string>) =>
+  markdown(
+    [title, 'meaning'],
+    Object.entries(all).map(([name, meaning]) => [code(name), meaning]),
+  );
 
 /** `text` with every marked table as the code has it. */
 export function withTables(text: string): string {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ContainerRuntimeClient } from 'testcontainers';
 import { kafkaVersion } from '../native/kafka-settings.ts';
 import { run } from '../native/run.ts';
@@ -27,12 +28,8 @@ export async function engine(): Promise<ContainerRuntimeClient | undefined> {
   });
   if (!asked.ok && !asked.output.includes('ENOENT')) return undefined;
   const { getContainerRuntimeClient } = await import('testcontainers');
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), probeLimitMs);
-  });
   const found = getContainerRuntimeClient().catch(() => undefined);
-  return Promise.race([found, late]).finally(() => clearTimeout(timer));
+  return Promise.race([found, delay(probeLimitMs, undefined, { ref: false })]);
 }
 
 /** Pulls an image unless it is present. Returns whether it is available. */
@@ -54,8 +51,7 @@ export async function removeRun(run: string): Promise<void> {
     throw new Error('The container engine that runs the stack does not answer: is Docker running?');
   const filters = { label: [`${runLabel}=${run}`] };
   const found = await client.container.dockerode.listContainers({ all: true, filters });
-  const isMissing = (error: unknown) =>
-    String(error).includes('no such container') || String(error).includes('404');
+  const isMissing = (error: unknown) => /no such container|404/.test(String(error));
   await Promise.all(
     found.map(({ Id }) =>
       client.container

@@ -17,16 +17,11 @@ export const java: Tool = {
     return Number(major) >= 17;
   },
 };
-export const maven: Tool = {
-  what: 'Maven',
-  package: 'maven',
-  present: async () => (await run('mvn', ['-v'])).ok,
+const program = (what: string, name: string): Tool => {
+  return { what, package: what.toLowerCase(), present: async () => (await run(name, ['--version'])).ok };
 };
-export const mmdebstrap: Tool = {
-  what: 'mmdebstrap',
-  package: 'mmdebstrap',
-  present: async () => (await run('mmdebstrap', ['--version'])).ok,
-};
+export const maven = program('Maven', 'mvn');
+export const mmdebstrap = program('mmdebstrap', 'mmdebstrap');
 
 /** Why the stand-in for MongoDB cannot run on this machine, as a clause that no package can change; undefined if it can. */
 export async function obstacle(): Promise<string | undefined> {
