@@ -11,17 +11,13 @@ function given({ refuses }: { refuses: boolean }) {
   const store = { connections: 0, closed: 0, isAway: false, refuses };
   const fallbacks = createMetrics().rateLimitFallbacks;
   const limiter = createFallbackRateLimiter({
-    connect: async (onLost) => {
+    connect: async () => {
       if (store.isAway) throw new Error('ECONNREFUSED');
       store.connections += 1;
-      let lose = onLost;
       return {
         consume: async () => {
-          if (!store.refuses) return { ...usage, remaining: 7 };
-          const error = new Error('READONLY');
-          lose(error);
-          lose = () => undefined;
-          throw error;
+          if (store.refuses) throw new Error('READONLY');
+          return { ...usage, remaining: 7 };
         },
         close: () => void (store.closed += 1),
       };
@@ -48,7 +44,7 @@ describe('a store that accepts connections but refuses requests', () => {
     await settled();
     for (let connections = 1; connections <= 6; connections += 1) {
       await consumeMany();
-      expect(store.connections).toBe(connections);
+      expect([store.connections, store.closed]).toEqual([connections, connections]);
       expect(await fallbackCount()).toBe(100 * connections);
       await endPause();
     }

@@ -15,17 +15,16 @@ export function createRateLimiter(
 ): RateLimiter & { stop: () => void } {
   const memory = createMemoryRateLimiter({ limit, nowMs });
   if (!store || limit.requests === 0) return { ...memory, stop: () => undefined };
-  const connect = async (onLost: (error: unknown) => void) => {
+  const connect = async (onError: (error: unknown) => void) => {
     // Most services have no such store, and its client takes memory.
     const { connectRedisRateLimiter } = await import('./redis-rate-limiter.ts');
-    return connectRedisRateLimiter(store, limit, onLost);
+    return connectRedisRateLimiter(store, limit, onError);
   };
   return createFallbackRateLimiter({ ...deps, memory, connect });
 }
 
 type FallbackDeps = {
-  /** The connection calls `onLost` once, when it fails; it is closed then. */
-  connect: (onLost: (error: unknown) => void) => Promise<RedisRateLimiter>;
+  connect: (onError: (error: unknown) => void) => Promise<RedisRateLimiter>;
   memory: RateLimiter;
   fallbacks: Counter;
   logger: Logger;
@@ -40,6 +39,7 @@ export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }
   let shared: RedisRateLimiter | null = null;
   let isKnownUnavailable = false;
   const lose = (error: unknown) => {
+    shared?.close();
     shared = null;
     if (!isKnownUnavailable)
       logger.warn({ error }, 'the rate limit store is unavailable: each replica counts for itself');
@@ -47,17 +47,23 @@ export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }
   };
   const connectOnce = async () => {
     if (shared) return;
-    shared = await connect(lose);
+    let made: RedisRateLimiter | null = null;
+    // An error of a connection that was given up is not about the one in use.
+    made = await connect((error) => {
+      if (made && shared === made) lose(error);
+    });
+    shared = made;
     isKnownUnavailable = false;
     logger.info('rate limits are shared');
   };
   const connecting = repeat(connectOnce, { intervalMs: reconnectIntervalMs, onError: lose });
   return {
     consume: async (key: string): Promise<RateLimitUsage> => {
+      const asked = shared;
       try {
-        if (shared) return await shared.consume(key);
-      } catch {
-        // The connection has said so to `lose`.
+        if (asked) return await asked.consume(key);
+      } catch (error) {
+        if (shared === asked) lose(error);
       }
       fallbacks.inc();
       return memory.consume(key);
@@ -65,6 +71,7 @@ export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }
     /** Also closes a connection that is being made. */
     stop: () => {
       shared?.close();
+      shared = null;
       void connecting.stop().then(() => shared?.close());
     },
   };

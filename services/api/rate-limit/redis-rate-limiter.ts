@@ -5,7 +5,6 @@ import type { RateLimit, RateLimiter } from './rate-limiter.ts';
 /** The store's address, and how long a request waits for it before it falls back to memory, in milliseconds. */
 export type RateLimitStore = { url: string; timeoutMs: number };
 
-/** A connection to the shared store, for one use: once it has failed it is closed. */
 export type RedisRateLimiter = RateLimiter & { close: () => void };
 
 const connectTimeoutMs = 2_000;
@@ -52,12 +51,12 @@ const slidingLog = defineScript({
 
 /**
  * Connects to Redis or Valkey. Rejects if the store refuses the script, for example because it is a replica or its user
- * lacks the right. The first failure of the connection or of a request closes it and calls `onLost`; `close` does not.
+ * lacks the right. Does not connect again: `onError` receives each error of the connection, and the caller closes it.
  */
 export async function connectRedisRateLimiter(
   { url, timeoutMs }: RateLimitStore,
   { requests, windowSeconds }: RateLimit,
-  onLost: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): Promise<RedisRateLimiter> {
   const client = createClient({
     url,
@@ -65,35 +64,21 @@ export async function connectRedisRateLimiter(
     scripts: { slidingLog },
     socket: { connectTimeout: connectTimeoutMs, reconnectStrategy: false },
   });
-  let isInUse = false;
+  client.on('error', onError);
   const close = () => {
-    isInUse = false;
     if (client.isOpen) client.destroy();
   };
-  const fail = (error: unknown) => {
-    if (!isInUse) return;
-    close();
-    onLost(error);
-  };
-  // Without a listener an `error` event would end the process; the first error also rejects `connect`.
-  client.on('error', fail);
-  const count = async (key: string) => {
+  const consume = async (key: string) => {
     const counting = client.slidingLog(`rate:${key}`, windowSeconds, requests);
     const { used, resetMs } = await withDeadline(counting, timeoutMs);
     return { admitted: used <= requests, remaining: Math.max(0, requests - used), resetMs };
   };
-  const consume = (key: string) =>
-    count(key).catch((error: unknown) => {
-      fail(error);
-      throw error;
-    });
   try {
     await withDeadline(client.connect(), connectTimeoutMs);
-    await count(probeKey);
+    await consume(probeKey);
   } catch (error) {
     close();
     throw error;
   }
-  isInUse = true;
   return { consume, close };
 }
