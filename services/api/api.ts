@@ -64,7 +64,7 @@ export async function startApi(deps: ApiDeps) {
   const rateLimiter = createRateLimiter(limiterDeps, { limit, store: url ? { url, timeoutMs } : null });
   const tracing = config.REQUEST_TRACES
     ? startTracing(
-        { control, routes, metrics, logger, nowMs },
+        { control, routes, lost: metrics.tracesLost, logger, nowMs },
         { keptDays: config.REQUEST_TRACE_DAYS, keylessMax: config.REQUEST_TRACES_KEYLESS_MAX },
       )
     : null;

@@ -5,15 +5,6 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { within } from '../../../shared/runtime/within.ts';
 
-type TraceQueue = {
-  /** Never waits and never fails. If the queue is full, the trace is lost and counted. */
-  add: (trace: RequestTrace) => void;
-  /** Writes queued traces until the grace period ends; the remaining traces are lost and counted. */
-  stop: () => Promise<void>;
-};
-
-type LossReason = 'queue_full' | 'shutdown';
-
 type TraceQueueDeps = {
   /** Stores a batch. A batch that has been stored already is no error. */
   write: (batch: RequestTrace[]) => Promise<void>;
@@ -30,19 +21,16 @@ const flushIntervalMs = 500;
 const shutdownGraceMs = 3_000;
 
 /**
- * Queues traces and writes them in batches, in the background. A failed batch stays at the head of the queue and is
- * retried, so an outage of the store loses no trace until the queue is full.
+ * Queues traces and writes them in batches, in the background. A failed batch is retried, so an outage of the store loses
+ * no trace until the queue is full.
  */
-export function startTraceQueue(
-  { write, lost, logger }: TraceQueueDeps,
-  limits: { queuedMax?: number; flushIntervalMs?: number; shutdownGraceMs?: number } = {},
-): TraceQueue {
-  const max = { queuedMax, flushIntervalMs, shutdownGraceMs, ...limits };
+export function startTraceQueue({ write, lost, logger }: TraceQueueDeps) {
   const queue: RequestTrace[] = [];
-  /** The batch of a failed write, which may have been stored: it stays as it is. */
-  let failed: RequestTrace[] | null = null;
+  /** The batch that is written. After a failure it may have been stored: it stays as it is. */
+  let batch: RequestTrace[] = [];
+  let hasFailed = false;
   let unreported = 0;
-  const lose = (count: number, reason: LossReason) => {
+  const lose = (count: number, reason: 'queue_full' | 'shutdown') => {
     lost.inc({ reason }, count);
     unreported += count;
   };
@@ -51,37 +39,40 @@ export function startTraceQueue(
     unreported = 0;
   };
   const writeBatch = async () => {
-    const batch = failed ?? queue.slice(0, batchMax);
-    try {
-      await write(batch);
-      queue.splice(0, batch.length);
-      failed = null;
-    } catch (error) {
-      if (!failed) logger.warn({ error }, 'request traces could not be written; trying again');
-      failed = batch;
-    }
+    if (batch.length === 0) batch = queue.splice(0, batchMax);
+    if (batch.length > 0) await write(batch);
+    batch = [];
+    hasFailed = false;
   };
   const flush = async () => {
-    if (queue.length > 0) await writeBatch();
-    while (!failed && queue.length >= batchMax) await writeBatch();
     report();
+    do await writeBatch();
+    while (queue.length >= batchMax);
   };
-  const flushing = repeat(flush, { intervalMs: max.flushIntervalMs, onError: () => undefined });
+  const onError = (error: unknown) => {
+    if (!hasFailed) logger.warn({ error }, 'request traces could not be written; trying again');
+    hasFailed = true;
+  };
+  const flushing = repeat(flush, { intervalMs: flushIntervalMs, onError });
   const drain = async () => {
     await flushing.stop();
-    while (queue.length > 0) {
-      await writeBatch();
-      if (failed) await sleep(100, undefined, { ref: false });
-    }
+    while (batch.length + queue.length > 0)
+      await writeBatch().catch((error: unknown) => {
+        onError(error);
+        return sleep(100, undefined, { ref: false });
+      });
   };
   return {
-    add: (trace) => {
-      if (queue.length >= max.queuedMax) lose(1, 'queue_full');
+    /** Never waits and never fails. If the queue is full, the trace is lost and counted. */
+    add: (trace: RequestTrace): void => {
+      if (batch.length + queue.length >= queuedMax) lose(1, 'queue_full');
       else queue.push(trace);
     },
-    stop: async () => {
-      await within(max.shutdownGraceMs, drain(), () => undefined);
-      lose(queue.splice(0).length, 'shutdown');
+    /** Writes queued traces until the grace period ends; the remaining traces are lost and counted. */
+    stop: async (): Promise<void> => {
+      await within(shutdownGraceMs, drain(), () => undefined);
+      lose(batch.length + queue.splice(0).length, 'shutdown');
+      batch = [];
       report();
     },
   };

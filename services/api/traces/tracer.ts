@@ -21,12 +21,11 @@ export type Trace = (request: EndedRequest) => void;
 const isAccepted = ({ method, status }: Pick<EndedRequest, 'method' | 'status'>) =>
   (method === 'GET' || method === 'HEAD') && (status === 200 || status === 304);
 
-type Tracing = { trace: Trace; stop: () => Promise<void> };
-
 type TracingDeps = {
   control: Db;
   routes: Route[];
-  metrics: { tracesLost: Counter<'reason'> };
+  /** Counts the traces that are lost. */
+  lost: Counter<'reason'>;
   logger: Logger;
   nowMs: () => number;
 };
@@ -43,10 +42,9 @@ type TracingOptions = {
  * the traces that are still queued.
  */
 export function startTracing(
-  { control, routes, metrics, logger, nowMs }: TracingDeps,
+  { control, routes, lost, logger, nowMs }: TracingDeps,
   { keptDays, keylessMax }: TracingOptions,
-): Tracing {
-  const { tracesLost: lost } = metrics;
+) {
   const write = createTraceWriter(control, keptDays);
   const { add, stop } = startTraceQueue({ write, lost, logger });
   const budget = createMemoryRateLimiter({ limit: { requests: keylessMax, windowSeconds: 60 }, nowMs });
