@@ -20,18 +20,6 @@ const ageMaxMs = 15 * 60_000;
 /** A random age spreads the reconnections of clients that arrived together. */
 const randomAgeMs = () => ageMaxMs * (0.9 + Math.random() / 5);
 
-type Accept = (socket: Socket) => void;
-
-/** Hands each new connection to `handle`. Returns the function that passes one on to the server's own listeners. */
-export function interceptConnections(server: Server, handle: Accept): Accept {
-  const listeners = server.listeners('connection') as Accept[];
-  server.removeAllListeners('connection');
-  server.on('connection', handle);
-  return (socket) => {
-    for (const listener of listeners) listener.call(server, socket);
-  };
-}
-
 /** A connection, the response in progress on it, and the requests that wait for its end, oldest first. */
 type Connection = {
   socket: Socket;

@@ -3,7 +3,7 @@ import type { Counter } from 'prom-client';
 import { listen } from '../../../shared/runtime/listen.ts';
 import { createCounts } from '../counts.ts';
 import { isTrustedPeer, networkOf } from '../http/proxy.ts';
-import { interceptConnections, serveConnections, type Listener } from './connections.ts';
+import { serveConnections, type Listener } from './connections.ts';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import { originForm } from './request-target.ts';
 import { answer, answerUnparsed, type UnparsedDeps } from './parser-errors.ts';
@@ -84,13 +84,11 @@ type AddressLimit = { trustedProxies: AddressRange[]; max: number; connectionsRe
  */
 function limitConnections(server: Server, { trustedProxies, max, connectionsRefused }: AddressLimit): void {
   const open = createCounts<string>();
-  const accept = interceptConnections(server, (socket) => {
+  server.prependListener('connection', (socket) => {
+    if (isTrustedPeer(trustedProxies, socket)) return;
     const address = networkOf(socket.remoteAddress);
-    if (isTrustedPeer(trustedProxies, socket)) {
-      accept(socket);
-    } else if (open.count(address) < max) {
+    if (open.count(address) < max) {
       socket.once('close', open.begin(address));
-      accept(socket);
     } else {
       connectionsRefused.inc();
       socket.destroy();

@@ -1,7 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
-import { interceptConnections } from './connections.ts';
 
 /** A certificate with its chain, and its key, in PEM. */
 export type Credentials = { cert: string; key: string };
@@ -20,7 +19,10 @@ export function acceptTls(server: Server, credentials: Credentials): TlsServer {
   const tls = createTlsServer({ ...credentials, handshakeTimeout: handshakeTimeoutMs });
   // After a failed handshake there is no client to answer.
   tls.on('tlsClientError', (_, socket) => socket.destroy());
-  const accept = interceptConnections(server, (socket) => {
+  // The HTTP server's own listener gets the plain and the decrypted connections.
+  const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
+  const accept = (socket: Socket) => listeners.forEach((listener) => listener.call(server, socket));
+  server.removeAllListeners('connection').on('connection', (socket) => {
     peek(socket, (first) => {
       if (first === handshakeByte) tls.emit('connection', socket);
       else accept(socket);
