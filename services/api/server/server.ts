@@ -53,7 +53,7 @@ export async function startServer(
     response.shouldKeepAlive = false;
     // The application refuses any other coding; the length of such a body is unknown.
     if (!/^(chunked)?$/i.test(request.headers['transfer-encoding'] ?? '')) return listener(request, response);
-    return discardBody(request, response, () => listener(request, response));
+    return discardBody(request, response).then((isOpen) => isOpen && listener(request, response));
   };
   const server = createServer(httpOptions);
   server.setTimeout(silenceTimeoutMs);
@@ -102,27 +102,19 @@ const discardMsMax = 5_000;
 
 /**
  * No endpoint takes a body. A body is discarded before the request is answered and the connection closed: a client that is
- * still sending would lose the response.
+ * still sending would lose the response. Resolves with false if the client has left or its request turns out to be invalid.
  */
-function discardBody(request: IncomingMessage, response: ServerResponse, answerRequest: () => unknown): void {
+function discardBody(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
   let bytes = 0;
-  let isOver = false;
-  const end = () => {
-    clearTimeout(timer);
-    isOver = true;
-  };
-  const finish = () => {
-    if (isOver) return;
-    end();
-    answerRequest();
-  };
-  const timer = setTimeout(finish, discardMsMax);
-  response.once('close', end);
+  const timer = setTimeout(resolve, discardMsMax, true);
+  response.once('close', () => resolve(false));
+  request.once('end', () => resolve(true));
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > discardedBytesMax) finish();
+    if (bytes > discardedBytesMax) resolve(true);
   });
-  request.once('end', finish);
+  return promise.finally(() => clearTimeout(timer));
 }
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
