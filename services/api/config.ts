@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { addressRanges } from '../../shared/runtime/addresses.ts';
 import { orFile, readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { isReadable } from '../../shared/runtime/is-readable.ts';
 import { commonSettings, flag, integer, port, storeSettings } from '../../shared/runtime/settings.ts';
 import { clientPackage } from './openapi/code-samples.ts';
+import { readCertificate } from './server/certificate.ts';
 
 const webAddress = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
@@ -122,12 +124,19 @@ export type ApiConfig = z.output<z.ZodObject<typeof apiSettings>>;
 export const readApiConfig = (environment: Environment): ConfigResult<ApiConfig> =>
   readConfig(apiSettings, environment, tlsErrors);
 
-function tlsErrors(given: Environment): string[] {
-  const names = ['API_TLS_CERT', 'API_TLS_KEY'];
-  const set = names.filter((name) => given[name]);
-  if (set.length === 1) {
-    const missing = names.filter((name) => !given[name]);
-    return [`${missing.join()} is not set, but ${set.join()} is`];
+function tlsErrors({ API_TLS_CERT: cert, API_TLS_KEY: key }: Environment): string[] {
+  if (!cert && !key) return [];
+  if (!cert) return ['API_TLS_CERT is not set, but API_TLS_KEY is'];
+  if (!key) return ['API_TLS_KEY is not set, but API_TLS_CERT is'];
+  // The error of Node.js would repeat the path, which is the key itself if it was set by mistake.
+  const unreadable = Object.entries({ API_TLS_CERT: cert, API_TLS_KEY: key }).filter(
+    ([, path]) => !isReadable(path),
+  );
+  if (unreadable.length > 0) return unreadable.map(([name]) => `${name}: cannot be read`);
+  try {
+    readCertificate({ cert, key });
+    return [];
+  } catch (error) {
+    return [`API_TLS_CERT, API_TLS_KEY: ${errorMessage(error)}`];
   }
-  return set.filter((name) => !isReadable(given[name] ?? '')).map((name) => `${name}: cannot be read`);
 }

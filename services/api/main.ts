@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { serveAdmin } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
@@ -8,7 +7,7 @@ import { bufferedStdout, createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { startApi } from './api.ts';
-import { readApiConfig, type ApiConfig } from './config.ts';
+import { readApiConfig } from './config.ts';
 import { createMetrics } from './metrics.ts';
 import {
   notAfterSeconds,
@@ -27,7 +26,9 @@ const nowMs = () => performance.now();
 
 boundHeapGrowth(60);
 const config = configOrExit(readApiConfig(process.env));
-const certificate = configOrExit(readCredentials(config));
+const { API_TLS_CERT: cert, API_TLS_KEY: key } = config;
+const files = cert && key ? { cert, key } : null;
+const credentials = files && readCertificate(files);
 const logger = createLogger('api', config.LOG_LEVEL, bufferedStdout());
 const metrics = createMetrics();
 const mongo = createMongo(config.MONGODB_URL, 'support-api', { timeouts: driverTimeouts });
@@ -38,10 +39,10 @@ const authMongo = createMongo(config.MONGODB_URL, 'support-api-auth', {
 registerPools(metrics.registry, { data: mongo, auth: authMongo });
 const api = await startedOrExit(
   logger,
-  startApi({ config, mongo, authMongo, metrics, logger, credentials: certificate?.pair ?? null, nowMs }),
+  startApi({ config, mongo, authMongo, metrics, logger, credentials, nowMs }),
 );
 const readiness = watchReadiness({ snapshots: api.snapshots, metrics, logger, nowMs });
-const watch = certificate && serveCertificate(certificate);
+const watch = files && credentials && serveCertificate(files, credentials);
 const shutdownDelayMs = config.SHUTDOWN_DELAY_SECONDS * 1_000;
 const closers: Closer[] = [
   { name: 'drain', close: drain, deadlineMs: shutdownDelayMs + 1_000 },
@@ -49,8 +50,8 @@ const closers: Closer[] = [
   { name: 'store', close: () => Promise.all([mongo.close(), authMongo.close()]), deadlineMs: 1_000 },
 ];
 onShutdown(logger, closers);
-logger.info({ ...api.address, scheme: certificate ? 'https' : 'http' }, 'listening');
-if (!certificate && config.API_TRUSTED_PROXIES.length === 0) {
+logger.info({ ...api.address, scheme: credentials ? 'https' : 'http' }, 'listening');
+if (!credentials && config.API_TRUSTED_PROXIES.length === 0) {
   logger.warn(
     'neither API_TLS_CERT and API_TLS_KEY nor API_TRUSTED_PROXIES are set: every request but /health is refused',
   );
@@ -70,24 +71,12 @@ async function drain(): Promise<void> {
 }
 
 /** Uses renewed certificates, and shows when the one in use expires. */
-function serveCertificate({ files, pair }: { files: CertificateFiles; pair: Credentials }) {
+function serveCertificate(files: CertificateFiles, first: Credentials) {
   const show = (inUse: Credentials) => metrics.certificateEnd.set(notAfterSeconds(inUse));
   const use = (renewed: Credentials) => {
     api.useCertificate(renewed);
     show(renewed);
   };
-  show(pair);
-  return watchCertificate({ logger, use }, files, pair);
-}
-
-function readCredentials({
-  API_TLS_CERT: cert,
-  API_TLS_KEY: key,
-}: ApiConfig): { config: { files: CertificateFiles; pair: Credentials } | null } | { errors: string[] } {
-  if (!cert || !key) return { config: null };
-  try {
-    return { config: { files: { cert, key }, pair: readCertificate({ cert, key }) } };
-  } catch (error) {
-    return { errors: [`API_TLS_CERT, API_TLS_KEY: ${errorMessage(error)}`] };
-  }
+  show(first);
+  return watchCertificate({ logger, use }, files, first);
 }
