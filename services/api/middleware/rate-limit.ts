@@ -1,7 +1,7 @@
 import { ApiError } from '../http/api-error.ts';
-import type { Context, Middleware } from '../http/context.ts';
+import type { Middleware } from '../http/context.ts';
 import { retryAfter, wholeSeconds } from '../http/headers.ts';
-import type { RateLimit, RateLimiter, RateLimitUsage } from '../rate-limit/rate-limiter.ts';
+import type { RateLimit, RateLimiter } from '../rate-limit/rate-limiter.ts';
 
 type Deps = { limit: RateLimit; rateLimiter: RateLimiter };
 
@@ -9,20 +9,16 @@ type Deps = { limit: RateLimit; rateLimiter: RateLimiter };
 export function rateLimit({ limit, rateLimiter }: Deps): Middleware {
   return async (context, next) => {
     const { caller } = context.state;
-    if (limit.requests === 0 || !caller) {
-      await next();
-      return;
+    if (limit.requests > 0 && caller) {
+      const { admitted, remaining, resetMs } = await rateLimiter.consume(caller.keyId);
+      context.set({
+        'RateLimit-Limit': String(limit.requests),
+        'RateLimit-Remaining': String(remaining),
+        'RateLimit-Reset': wholeSeconds(resetMs),
+        'RateLimit-Policy': `${limit.requests};w=${limit.windowSeconds}`,
+      });
+      if (!admitted) throw new ApiError('too_many_requests', { headers: retryAfter(resetMs) });
     }
-    const usage = await rateLimiter.consume(caller.keyId);
-    setHeaders(context, limit, usage);
-    if (!usage.admitted) throw new ApiError('too_many_requests', { headers: retryAfter(usage.resetMs) });
     await next();
   };
-}
-
-function setHeaders(context: Context, limit: RateLimit, usage: RateLimitUsage): void {
-  context.set('RateLimit-Limit', String(limit.requests));
-  context.set('RateLimit-Remaining', String(usage.remaining));
-  context.set('RateLimit-Reset', wholeSeconds(usage.resetMs));
-  context.set('RateLimit-Policy', `${limit.requests};w=${limit.windowSeconds}`);
 }
