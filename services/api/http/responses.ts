@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
 import type { StoreReader } from '../store/reader.ts';
 import type { Context } from './context.ts';
@@ -14,9 +13,6 @@ const preference: Encoding[] = ['br', 'gzip', 'identity'];
 /** The longest `Accept-Encoding` that is parsed; one of 32 KB would take 3 ms. Responses to a longer one are not compressed. */
 const acceptedLengthMax = 1_000;
 
-/** Clients send one of a few `Accept-Encoding` headers. */
-const negotiated = new LRUCache<string, Encoding>({ max: 100 });
-
 /** The type declarations of `negotiator` lack the second argument. */
 type Negotiate = { encoding: (available: string[], options: { preferred: string[] }) => string | undefined };
 
@@ -24,12 +20,8 @@ type Negotiate = { encoding: (available: string[], options: { preferred: string[
 export function chooseEncoding({ req }: Pick<Context, 'req'>): Encoding {
   const accepted = String(req.headers['accept-encoding'] ?? '');
   if (accepted.length > acceptedLengthMax) return 'identity';
-  const known = negotiated.get(accepted);
-  if (known) return known;
   const negotiator: Negotiate = new Negotiator(req);
-  const encoding = (negotiator.encoding(preference, { preferred: preference }) ?? 'identity') as Encoding;
-  negotiated.set(accepted, encoding);
-  return encoding;
+  return (negotiator.encoding(preference, { preferred: preference }) ?? 'identity') as Encoding;
 }
 
 /**

@@ -12,10 +12,6 @@ import {
 import type { Middleware } from '../http/context.ts';
 import { chooseEncoding, fixedContents, streamBody } from '../http/responses.ts';
 
-/** The best levels, for contents that are compressed once. */
-const bestBrotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
-const bestGzip = { level: 9 };
-
 /** A response below this many bytes fits in a packet or two uncompressed. */
 const thresholdBytes = 1_024;
 /** Bodies up to this many bytes are compressed synchronously, in about 100 µs; the thread pool costs as much. */
@@ -32,13 +28,11 @@ const encoders = {
   br: {
     sync: (body: Buffer) => brotliCompressSync(body, brotliOptions),
     async: (body: Buffer): Promise<Buffer> => promisify(brotliCompress)(body, brotliOptions),
-    best: (body: Buffer): Promise<Buffer> => promisify(brotliCompress)(body, bestBrotli),
     stream: () => createBrotliCompress(brotliOptions),
   },
   gzip: {
     sync: (body: Buffer) => gzipSync(body, gzipOptions),
     async: (body: Buffer): Promise<Buffer> => promisify(gzip)(body, gzipOptions),
-    best: (body: Buffer): Promise<Buffer> => promisify(gzip)(body, bestGzip),
     stream: () => createGzip(gzipOptions),
   },
 };
@@ -46,7 +40,7 @@ const encoders = {
 /** Compresses a content on its first request. */
 function fixedEncoding(content: Buffer, encoding: keyof typeof encoders): Promise<Buffer> | undefined {
   const known = fixedContents.get(content);
-  const encoded = known && (known.get(encoding) ?? encoders[encoding].best(content));
+  const encoded = known && (known.get(encoding) ?? encoders[encoding].async(content));
   if (!encoded) return undefined;
   known.set(encoding, encoded);
   // If zlib has no memory, the next request tries again.
