@@ -42,19 +42,6 @@ function createLimit() {
 }
 
 describe('the requests in progress', () => {
-  it('of one key are half of those of its organization, so that others of its keys have room', () => {
-    const { ask, fill } = createLimit();
-    expect(fill('org_1', { keyId: 'key_1' })).toHaveLength(Math.ceil(requestsMax / 8));
-    for (const keyId of ['key_2', 'key_3', 'key_4']) fill('org_1', { keyId });
-    expect(ask('org_1', { keyId: 'key_next' }).isAdmitted).toBe(true);
-  });
-
-  it.each([4, 5, 20])('of %d organizations that take all they can leave room for the next', (count) => {
-    const { ask, fill } = createLimit();
-    for (let org = 1; org <= count; org += 1) fill(`org_${org}`);
-    expect(ask('org_next').isAdmitted).toBe(true);
-  });
-
   it('are at most the limit, and a response that closes makes room', () => {
     const { ask, fill } = createLimit();
     const all = Array.from({ length: 100 }, (_, org) => fill(`org_${org}`)).flat();

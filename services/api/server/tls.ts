@@ -42,7 +42,6 @@ function peek(socket: Socket, then: (first: number | undefined) => void): void {
   socket.once('data', (chunk: Buffer) => {
     socket.pause();
     socket.setTimeout(0, drop);
-    socket.removeListener('timeout', drop);
     socket.removeListener('end', drop);
     socket.unshift(chunk);
     then(chunk[0]);
