@@ -55,17 +55,12 @@ it('changes the ETag with the content or the query, but not with Data-As-Of', as
   expect((await api.get('/v1/tickets', { headers: { 'If-None-Match': before } })).status).toBe(200);
 });
 
-it.each(['*', 'the ETag'])(
-  'counts a 304 to %s against the rate limit, because it costs the same reads',
-  async (which) => {
-    const tag = which === '*' ? which : await etagOf('/v1/channels');
-    clock.nowMs += 60_000;
-    for (const remaining of ['49', '48']) {
-      const answer = await api.get('/v1/channels', { headers: { 'If-None-Match': tag } });
-      expect([answer.status, answer.headers.get('ratelimit-remaining')]).toEqual([304, remaining]);
-    }
-  },
-);
+it('counts a 304 against the rate limit, because it costs the same reads', async () => {
+  for (const remaining of ['49', '48']) {
+    const answer = await api.get('/v1/channels', { headers: { 'If-None-Match': '*' } });
+    expect([answer.status, answer.headers.get('ratelimit-remaining')]).toEqual([304, remaining]);
+  }
+});
 
 it('has one ETag in every encoding, and compresses no short answer', async () => {
   const tags = new Set<string | null>();
