@@ -1,15 +1,13 @@
-import { Counter, Registry } from 'prom-client';
 import { OtherProjectionVersion } from '../../../shared/control/generations.ts';
 import type { Context } from '../http/context.ts';
+import { createMetrics } from '../metrics.ts';
 import { Overloaded, StoreUnavailable } from '../store/store-errors.ts';
 import { errorHandler } from './error-handler.ts';
 
 /** Handles an error; returns the status, `Retry-After`, and how many requests were counted under each metric. */
 async function handle(thrown: Error, { hasLeft = false } = {}) {
   const headers: Record<string, string> = {};
-  const registers = [new Registry()];
-  const storeErrors = new Counter({ name: 'store_errors', help: '-', registers });
-  const requestsRefused = new Counter({ name: 'refused', help: '-', labelNames: ['reason'], registers });
+  const { storeErrors, requestsRefused } = createMetrics();
   const context = {
     res: { closed: hasLeft },
     req: { socket: {} },
@@ -20,7 +18,8 @@ async function handle(thrown: Error, { hasLeft = false } = {}) {
   const docs = { docsUrl: undefined, baseUrl: undefined };
   const middleware = errorHandler({ docs, storeErrors, requestsRefused });
   await middleware(context as unknown as Context, () => Promise.reject(thrown));
-  const refused = (await requestsRefused.get()).values.map(({ value, labels }) => [labels.reason, value]);
+  const counts = (await requestsRefused.get()).values.filter(({ value }) => value > 0);
+  const refused = counts.map(({ value, labels }) => [labels.reason, value]);
   const store = (await storeErrors.get()).values.map(({ value }) => value);
   const hasFailure = context.state.failure !== undefined;
   return { status: context.status, retryAfter: headers['Retry-After'], refused, store, hasFailure };
