@@ -6,8 +6,8 @@ import {
   RebuildRefused,
   generationOf,
   groupIdOf,
+  replaceRegistry,
   type Generation,
-  type GenerationRegistry,
 } from '../../../shared/control/generations.ts';
 import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/control/progress.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
@@ -45,8 +45,7 @@ export async function dropGeneration(deps: OperatorDeps, number: number, options
   const { control, by, now, onStep } = deps;
   const { why, timeoutSeconds, dryRun } = options;
   const drop = { ...deps, number, deadline: performance.now() + (dryRun ? 0 : timeoutSeconds * 1_000) };
-  const before = stateIn(await requireRegistry(control), number);
-  const begun = before === 'dropping' ? before : await beginOnceUnread(drop, options);
+  const begun = await beginOnceUnread(drop, options);
   if (dryRun) return begun === 'dropped' ? 'was-dropped' : 'dry-run';
   // Also if another operator has dropped it: a frozen projector may have written once more since.
   await removeEverything(drop);
@@ -74,31 +73,24 @@ const readersText = (readers: Replica[], number: number): string =>
 const requestsOf = ({ inProgress }: Replica, number: number): number =>
   inProgress.find(({ generation }) => generation === number)?.requests ?? 0;
 
-const stateIn = ({ generations }: GenerationRegistry, number: number) =>
-  generations.find((one) => one.number === number)?.state;
-
-/** Begins the drop once no request reads the generation. Returns its state then. */
+/** Begins the drop once no request reads the generation, unless it has begun. Returns the state of the generation. */
 async function beginOnceUnread(drop: Drop, { force = false, why, dryRun }: DropOptions) {
   const { control, by, now, number, onStep } = drop;
   for (;;) {
     const registry = await requireRegistry(control);
-    if (stateIn(registry, number) === 'dropped') return 'dropped';
+    const state = registry.generations.find((one) => one.number === number)?.state;
+    if (state === 'dropping' || state === 'dropped') return state;
     const checked = generationOf(registry, number);
     const cause = { by, at: await now(), why };
     // Refuses the active generation at once, before the wait.
-    beginDrop(number, cause)(registry);
+    const begun = beginDrop(number, cause)(registry);
     refuseEarlyDrop(checked, force, cause.at);
     await onStep?.('wait for readers');
     await waitForReaders(drop, checked);
     if (dryRun) return checked.state;
     await onStep?.('begin');
-    const begun = await changeRegistry(control, (read) => {
-      const present = read.generations.find((one) => one.number === number);
-      // If it was promoted and demoted meanwhile, requests read it again: check and wait once more.
-      return present?.since.getTime() === checked.since.getTime() ? beginDrop(number, cause)(read) : read;
-    });
-    const state = stateIn(begun, number);
-    if (state === 'dropping' || state === 'dropped') return state;
+    // If the registry has changed, requests may read the generation again: check and wait once more.
+    if (await replaceRegistry(control, registry, begun)) return 'dropping';
   }
 }
 

@@ -1,4 +1,4 @@
-import { generationOf, type GenerationRegistry } from '../../../shared/control/generations.ts';
+import { generationOf, replaceRegistry } from '../../../shared/control/generations.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
@@ -55,8 +55,11 @@ export async function switchTo(
       await deps.onStep?.('carry over');
       await carryOver(deps, registry.generation, number);
       await deps.onStep?.('switch');
-      const why = withAccepted(options.why, findings);
-      if (!(await switchIfUnchanged(deps, registry, number, { ...options, why }))) continue;
+      const cause = { by: deps.by, at: await deps.now(), why: withAccepted(options.why, findings) };
+      if ((await requireRegistry(deps.control)).revision !== registry.revision) continue;
+      const next = activate(number, cause, options.acceptOlder ?? false)(registry);
+      // If the registry has changed, the checks are made again.
+      if (!(await replaceRegistry(deps.control, registry, next))) continue;
       deps.report(`generation ${number} is active; waiting for the API replicas`);
     }
     await deps.onStep?.('wait for replicas');
@@ -95,22 +98,6 @@ const withAccepted = (why: string, found: Finding[]): string =>
 /** Replicas then switch without waiting for the active generation to catch up. */
 const acceptOlder = ({ control }: OperatorDeps) =>
   changeRegistry(control, (read) => (read.acceptOlder ? read : { ...read, acceptOlder: true }));
-
-/** Returns false if the registry has changed since the checks. */
-async function switchIfUnchanged(
-  { control, by, now }: OperatorDeps,
-  checked: GenerationRegistry,
-  number: number,
-  { why, acceptOlder: older = false }: SwitchOptions,
-): Promise<boolean> {
-  const change = activate(number, { by, at: await now(), why }, older);
-  let isChecked = false;
-  await changeRegistry(control, (read) => {
-    isChecked = read.revision === checked.revision;
-    return isChecked ? change(read) : read;
-  });
-  return isChecked;
-}
 
 /**
  * Keeps dead letters open for the new generation if Kafka has deleted their records, or may have, because the leader of

@@ -55,8 +55,6 @@ describe('the registry of generations', () => {
     const promoted = apply(first, ...ready, promote(2, 4));
     expect(promote(2, 5)(promoted)).toBe(promoted);
     expect(advance(2, 'building', 'catching-up', cause(5))(promoted)).toBe(promoted);
-    const dropping = apply(promoted, beginDrop(1, cause(5)));
-    expect(beginDrop(1, cause(6))(dropping)).toBe(dropping);
   });
 
   it.each([

@@ -58,14 +58,12 @@ export const activate =
 export const beginDrop =
   (number: number, cause: Cause): RegistryUpdate =>
   (registry) => {
-    const target = registry.generations.find((one) => one.number === number);
-    if (target?.state === 'dropping' || target?.state === 'dropped') return registry;
-    const living = generationOf(registry, number);
-    if (living.state === 'active')
+    const target = generationOf(registry, number);
+    if (target.state === 'active')
       throw new RebuildRefused(
         `generation ${number} is active: promote another one, or roll back, before you drop it`,
       );
-    return withState(registry, living, 'dropping', cause);
+    return withState(registry, target, 'dropping', cause);
   };
 
 /** Records that everything of a generation is removed. */
