@@ -13,7 +13,7 @@ import { requireRegistry } from '../../../shared/control/registry.ts';
 import { edgesOf, idsByEdge } from '../../projector/materialize/edges.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { differingPairs, type PairSource } from '../rebuild/compare.ts';
+import { differences, type PairSource } from '../rebuild/compare.ts';
 import { recentRequests } from '../traces/read-trace.ts';
 import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
 
@@ -117,8 +117,8 @@ async function explainDocument(
   const progress =
     record && (await progressOf(control).findOne({ _id: `${number}/${record.topic}/${record.partition}` }));
   const compare = async (source: PairSource) => {
-    const differing = await differingPairs(source, kind, await source.reread(kind, [id]), now);
-    return differing.flatMap(({ found }) => found.map(({ field }) => field));
+    const found = await differences(source, kind, await source.reread(kind, [id]), now);
+    return found.flat().map(({ field }) => field);
   };
   return {
     generation: number,

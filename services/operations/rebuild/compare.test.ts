@@ -58,13 +58,13 @@ describe('a comparison', () => {
     expect(await compared(unequal, { recheckMax: 2, expectations })).toMatchObject(intended);
   });
 
-  it('counts a document that differs in another way each time', async () => {
+  it('compares three times, since a document may change each time', async () => {
     let round = 0;
     const changing: PairSource = {
       ...comparisonOf([]),
-      reread: async () => [{ expected: tag(0, 'old'), actual: tag(0, `new ${(round += 1)}`) }],
+      reread: async () => [{ expected: tag(0, 'old'), actual: tag(0, (round += 1) < 3 ? 'new' : 'old') }],
     };
-    expect(await comparing(changing)).toMatchObject({ differing: 1, differences: 1 });
+    expect(await comparing(changing)).toMatchObject({ differing: 0, differences: 0 });
     expect(round).toBe(3);
   });
 
@@ -92,7 +92,8 @@ describe('a comparison', () => {
     expect(polls).toBe(4);
     expect(lines.join()).not.toContain('lag');
     polls = 0;
-    await comparing(moving(0, settled), options);
+    // Then the documents that differ are read for the last time.
+    await comparing(moving(0, unequal), options);
     expect(polls).toBe(3);
     expect(lines.at(-1)).toContain('may be due to lag');
   });

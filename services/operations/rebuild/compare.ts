@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { pollUntil } from '../poll-until.ts';
@@ -29,7 +28,7 @@ export type CompareOptions = {
   /** MongoDB's clock. */
   now: () => Promise<Date>;
   report: (line: string) => void;
-  /** At most this many differing documents are compared a second time, since their ids are held in memory. */
+  /** At most this many differing documents are compared again, since one difference of each is held in memory. */
   recheckMax?: number;
   /** A monotonic clock, in milliseconds. */
   nowMs?: () => number;
@@ -38,14 +37,10 @@ export type CompareOptions = {
 const defaultRecheckMax = 20_000;
 const rereadAtOnce = 200;
 const samplesMax = 20;
-/** A document that has changed since its last comparison is compared again. After this many times it counts as different. */
+/** A document that differs is compared again. After this many times it counts as different. */
 const rounds = 3;
 /** If a watermark stands still for this long, no projector follows the generation; in milliseconds. */
 const stallMs = 15_000;
-
-type Differing = { pair: Pair; found: Difference[] };
-/** Documents that differed when they were last compared, each with a hash of its pair. */
-type Candidates = Map<string, { kind: Kind; id: string; hash: string }>;
 
 /** Compares every document. Counts the differences that are not only due to lag: Invariant 18 in generations.md. */
 export async function compareDocuments(source: PairSource, options: CompareOptions) {
@@ -55,11 +50,10 @@ export async function compareDocuments(source: PairSource, options: CompareOptio
   /** Differences that remained and are not expected, by class. */
   const counts: Partial<Record<DifferenceClass, number>> = {};
   for (const { class: name } of unexpected) counts[name] = (counts[name] ?? 0) + 1;
-  const documents = new Set(unexpected.map(keyOf)).size;
   return {
     compared,
     /** Documents with a difference that remained and is not expected. */
-    differing: documents + overflow,
+    differing: documentsIn(unexpected) + overflow,
     counts,
     differences: unexpected.length + overflow,
     expected: expected + remaining.length - unexpected.length,
@@ -74,82 +68,68 @@ async function scanAll(
   source: PairSource,
   { expectations, now, report, recheckMax = defaultRecheckMax }: CompareOptions,
 ) {
-  const candidates: Candidates = new Map();
+  const candidates: Difference[] = [];
   const sum = { compared: 0, expected: 0, overflow: 0 };
   for (const kind of kinds) {
     let ofKind = 0;
-    const before = candidates.size;
+    const before = candidates.length;
     for await (const pairs of source.scan(kind)) {
       ofKind += pairs.filter(({ expected, actual }) => expected?.state ?? actual?.state).length;
-      for (const { pair, found } of await differingPairs(source, kind, pairs, await now())) {
+      for (const found of await differences(source, kind, pairs, await now())) {
         const unexpected = found.find((one) => !isExpected(one, expectations));
         if (!unexpected) sum.expected += found.length;
-        else if (candidates.size >= recheckMax) sum.overflow += 1;
-        else addCandidate(candidates, unexpected, pair);
+        else if (candidates.length >= recheckMax) sum.overflow += 1;
+        else candidates.push(unexpected);
       }
     }
     sum.compared += ofKind;
-    report(`${kind}: ${ofKind} compared, ${candidates.size - before} differ in the first comparison`);
+    report(`${kind}: ${ofKind} compared, ${candidates.length - before} differ in the first comparison`);
   }
   return { ...sum, candidates };
 }
 
-/** Compares the candidates until no difference can be due to lag. Returns the differences that remain. */
+/** Compares documents until no difference can be due to lag. Returns the differences that remain. */
 async function recheckAll(
   source: PairSource,
-  firstCandidates: Candidates,
+  candidates: Difference[],
   { now, report, nowMs = () => performance.now() }: CompareOptions,
 ): Promise<Difference[]> {
-  const remaining: Difference[] = [];
-  let candidates = firstCandidates;
-  for (let round = 1; round <= rounds && candidates.size > 0; round += 1) {
-    const differing = counted(candidates.size, 'document');
+  let remaining = candidates;
+  for (let round = 1; round <= rounds && remaining.length > 0; round += 1) {
+    const differing = counted(documentsIn(remaining), 'document');
     report(`differences in ${differing}; comparing again once both sides have caught up`);
     const at = await now();
-    if (!(await watermarksPassed(source, at, nowMs)))
+    if (!(await watermarksPassed(source, at, nowMs))) {
       report(
         `a watermark has stood still for ${stallMs / 1_000} s: the remaining differences may be due to lag`,
       );
-    const changed: Candidates = new Map();
-    for (const [kind, some] of Map.groupBy(candidates.values(), (one) => one.kind))
-      for (const { pair, found } of await reread(
-        source,
-        kind,
-        some.map(({ id }) => id),
-        at,
-      )) {
-        const [first] = found;
-        const isSame = first && candidates.get(keyOf(first))?.hash === hashOf(pair);
-        if (isSame || round === rounds) remaining.push(...found);
-        else if (first) addCandidate(changed, first, pair);
-      }
-    candidates = changed;
+      round = rounds;
+    }
+    const before = Map.groupBy(remaining, (one) => one.kind);
+    remaining = [];
+    for (const [kind, some] of before)
+      remaining = remaining.concat(await reread(source, kind, [...new Set(some.map(({ id }) => id))], at));
   }
   return remaining;
 }
 
-/** The pairs that differ as presented. Only pairs that differ as stored cost further reads. */
-export async function differingPairs(source: PairSource, kind: Kind, pairs: Pair[], now: Date) {
+/** The differences of each pair that differs as presented. Only pairs that differ as stored cost further reads. */
+export async function differences(source: PairSource, kind: Kind, pairs: Pair[], now: Date) {
   const compare = (pair: Pair) => differencesOf(kind, pair, now);
   const unequal = pairs.filter((pair) => compare(pair).length > 0);
   const presented = unequal.length > 0 ? await source.asPresented(kind, unequal, now) : [];
-  return presented.map((pair) => ({ pair, found: compare(pair) })).filter(({ found }) => found.length > 0);
+  return presented.map(compare).filter((found) => found.length > 0);
 }
 
-const keyOf = ({ kind, id }: Difference) => `${kind} ${id}`;
+const documentsIn = (some: Difference[]) => new Set(some.map(({ kind, id }) => `${kind} ${id}`)).size;
 
-const addCandidate = (candidates: Candidates, one: Difference, pair: Pair) =>
-  candidates.set(keyOf(one), { kind: one.kind, id: one.id, hash: hashOf(pair) });
-
-const hashOf = (pair: Pair): string => createHash('sha1').update(JSON.stringify(pair)).digest('base64');
-
-async function reread(source: PairSource, kind: Kind, ids: string[], now: Date): Promise<Differing[]> {
-  const found: Differing[] = [];
+async function reread(source: PairSource, kind: Kind, ids: string[], now: Date): Promise<Difference[]> {
+  const found: Difference[][] = [];
   for (let start = 0; start < ids.length; start += rereadAtOnce) {
     const pairs = await source.reread(kind, ids.slice(start, start + rereadAtOnce));
-    found.push(...(await differingPairs(source, kind, pairs, now)));
+    found.push(...(await differences(source, kind, pairs, now)));
   }
-  return found;
+  return found.flat();
 }
 
 /** Waits until every watermark has passed an instant, or the ones that have not stand still. Resolves to whether all have. */
