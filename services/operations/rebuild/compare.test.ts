@@ -28,11 +28,8 @@ const compared = (again: Pair[], options?: object) => comparing(comparisonOf(aga
 const settled = numbers.map((number): Pair => ({ expected: tag(number, 'new'), actual: tag(number, 'new') }));
 
 describe('a comparison', () => {
-  it('finds nothing if every difference has settled', async () => {
-    expect(await compared(settled)).toMatchObject({ compared: 5, differences: 0, isCutShort: false });
-  });
-
   it('counts differing documents beyond the number that it remembers, so that it never passes by mistake', async () => {
+    expect(await compared(settled)).toMatchObject({ compared: 5, differences: 0, isCutShort: false });
     expect(await compared(settled, { recheckMax: 2 })).toMatchObject({ differences: 3, isCutShort: true });
     expect(await compared(unequal, { recheckMax: 2 })).toMatchObject({ differences: 5, isCutShort: true });
   });
