@@ -85,3 +85,7 @@ export const collectionOf = <T extends { _id: string } = Document<unknown, unkno
   database: Db,
   kind: Kind,
 ): Collection<T> => database.collection<T>(resources[kind].collection);
+
+/** Rejects with MongoDB's error if this user may not write to a collection. Matches nothing, so that only the right is tried. */
+export const requireWritable = <T extends object>(collection: Collection<T>) =>
+  collection.updateOne({ _id: '' as never }, { $set: { at: 0 } as never });

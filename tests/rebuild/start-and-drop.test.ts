@@ -5,7 +5,6 @@ import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
 import { openStore } from '../../services/projector/startup/open-store.ts';
 import { progressOf } from '../../shared/control/progress.ts';
-import { generationDatabase } from '../../shared/store/connection.ts';
 import { generation, useRebuild, secondsBefore } from './fixture.ts';
 
 const rebuild = useRebuild();
@@ -23,15 +22,8 @@ async function expectRefused(refused: () => Promise<unknown>, ...says: string[])
 
 describe('a start is refused, and registers nothing,', () => {
   const options = { acceptTruncated: false, why: 'test' };
-  /** Each start has databases of its own, since it creates and drops a collection: see `document` in the fixture. */
-  let starts = 0;
-  const databaseName = () => `${rebuild.name}_${starts}`;
-  const start = (changes: Partial<OperatorDeps> = {}, some: object = {}) => {
-    starts += 1;
-    const deps = rebuild.deps(changes);
-    const config = { ...deps.config, DATABASE_NAME: databaseName() };
-    return startRebuild({ ...deps, config }, { ...options, ...some });
-  };
+  const start = (changes: Partial<OperatorDeps> = {}, some: object = {}) =>
+    startRebuild(rebuild.deps(changes), { ...options, ...some });
   beforeEach(() => rebuild.given([generation(1, 'active')]));
   afterEach(() => jest.restoreAllMocks());
 
@@ -110,8 +102,7 @@ describe('a start is refused, and registers nothing,', () => {
     statsOf({ storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb, fsUsedSize: 850 * mb });
     expect(await start()).toBe(2);
     // and the check of the right to write leaves nothing
-    const build = generationDatabase(rebuild.mongo, databaseName(), 2);
-    expect(await build.listCollections().toArray()).toEqual([]);
+    expect(await rebuild.databaseOf(2).listCollections().toArray()).toEqual([]);
   });
 });
 

@@ -1,12 +1,9 @@
-import type { Db } from 'mongodb';
-import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { generationDatabase } from '../../../shared/store/connection.ts';
+import { generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
 import {
   RebuildRefused,
   generationOf,
-  replaceRegistry,
+  generationsOf,
   requireVersion,
-  type GenerationRegistry,
 } from '../../../shared/control/generations.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { compareDocuments, resultText } from './compare.ts';
@@ -34,7 +31,8 @@ export async function compareWithActive(deps: OperatorDeps, number: number, expe
       `generation ${number} is the active one, which is compared with its own entities`,
       'verify',
     );
-  await requireWritable(control, registry);
+  // A comparison takes long: a user who may not store its result is refused before it.
+  await requireWritable(generationsOf(control));
   const source = betweenGenerations(deps, toSide(deps, active.number), toSide(deps, number));
   const result = await compareDocuments(source, { ...deps, expectations });
   const { compared, differing, differences, expected } = result;
@@ -54,17 +52,6 @@ export async function compareWithActive(deps: OperatorDeps, number: number, expe
   const why = [text, ...expectations.map(expectationText)].join(' ');
   await changeRegistry(control, storeReport(number, report, { by, at: report.at, why }));
   return result;
-}
-
-/** Refuses a user who could not store the result: a comparison takes long. The write is to a revision that never exists. */
-async function requireWritable(control: Db, registry: GenerationRegistry): Promise<void> {
-  try {
-    await replaceRegistry(control, { ...registry, revision: -1 }, registry);
-  } catch (error) {
-    throw new RebuildRefused(
-      `cannot write to ${control.databaseName}; the MongoDB user needs the role readWrite there: ${errorMessage(error)}`,
-    );
-  }
 }
 
 /** Compares a generation, by default the active one, with a fresh join of its own entities. Refuses one of another release. */

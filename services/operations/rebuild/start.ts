@@ -1,6 +1,5 @@
 import { counted } from '../../../shared/runtime/counted.ts';
-import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { generationDatabase } from '../../../shared/store/connection.ts';
+import { generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
 import { RebuildRefused, type GenerationRegistry } from '../../../shared/control/generations.ts';
 import { progressOf, type Progress } from '../../../shared/control/progress.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
@@ -23,9 +22,14 @@ type StartOptions = {
 /** A build needs this many times the space of the active generation: its own documents, and room to grow. */
 const spaceFactor = 1.5;
 
-/** Registers a new generation and returns its number. Throws `RebuildRefused` with each problem and its remedy. */
+/**
+ * Registers a new generation and returns its number. Throws MongoDB's error if this user may not write to its database, and
+ * `RebuildRefused` with each other problem and its remedy.
+ */
 export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false, why }: StartOptions) {
   const registry = await requireRegistry(deps.control);
+  const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, registry.lastNumber + 1);
+  await requireWritable(database.collection('preflight'));
   const log = await deps.log.read(deps.topics);
   const { ends: offsets } = log;
   const unled = leaderless(log);
@@ -35,7 +39,6 @@ export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false
     ...(unled === null ? [] : [`${unled}: mend the brokers first`]),
     ...(acceptTruncated ? [] : [...truncatedLogs(offsets), ...shortenedLogs(registry, applied, offsets)]),
     ...(await missingSpace(deps, registry)),
-    ...(await missingRights(deps, registry)),
   ];
   if (problems.length > 0)
     throw new RebuildRefused(`the rebuild is not started:\n${problems.map((one) => `  ${one}`).join('\n')}`);
@@ -95,17 +98,4 @@ async function missingSpace({ mongo, config, report }: OperatorDeps, { generatio
   const free = stats.fsTotalSize - (stats.fsUsedSize ?? 0);
   if (free >= needed) return [];
   return [`MongoDB has ${mb(free)} free, but the build needs ${mb(needed)}: add space first`];
-}
-
-/** Creates and removes a collection in the database of the build. */
-async function missingRights({ mongo, config }: OperatorDeps, { lastNumber }: GenerationRegistry) {
-  const database = generationDatabase(mongo, config.DATABASE_NAME, lastNumber + 1);
-  try {
-    await database.collection('preflight').insertOne({ at: new Date() });
-    await database.collection('preflight').drop();
-    return [];
-  } catch (error) {
-    const missing = 'the MongoDB user needs the role readWrite there';
-    return [`cannot write to ${database.databaseName}; ${missing}: ${errorMessage(error)}`];
-  }
 }
