@@ -33,28 +33,16 @@ export type Side = { database: Db; number: number };
 
 /** Pairs of a build (`actual`) and the active generation (`expected`). */
 export function betweenGenerations({ control }: { control: Db }, active: Side, built: Side): PairSource {
-  const byId = (found: ComparedDocument[]) => new Map(found.map((document) => [document._id, document]));
+  const pairs = (kind: Kind, filter?: object) =>
+    merged(documents(active.database, kind, filter), documents(built.database, kind, filter));
   return {
-    scan: (kind) => batches(merged(documents(active.database, kind), documents(built.database, kind))),
-    reread: async (kind, ids) => {
-      const [expected, actual] = await Promise.all(
-        [active, built].map(async ({ database }) =>
-          byId(await documents(database, kind, { _id: { $in: ids } }).toArray()),
-        ),
-      );
-      return ids.map((id) => ({ expected: expected?.get(id) ?? null, actual: actual?.get(id) ?? null }));
-    },
-    asPresented: async (kind, pairs, now) => {
-      const expected = pairs.flatMap((pair) => pair.expected ?? []);
-      const actual = pairs.flatMap((pair) => pair.actual ?? []);
-      const [before, after] = await Promise.all([
-        presented(active.database, kind, expected, now).then(byId),
-        presented(built.database, kind, actual, now).then(byId),
-      ]);
-      return pairs.map((pair) => ({
-        expected: before.get(pair.expected?._id ?? '') ?? null,
-        actual: after.get(pair.actual?._id ?? '') ?? null,
-      }));
+    scan: (kind) => batches(pairs(kind)),
+    reread: (kind, ids) => Array.fromAsync(pairs(kind, { _id: { $in: ids } })),
+    asPresented: (kind, some, now) => {
+      const expected = some.flatMap((pair) => pair.expected ?? []);
+      const actual = some.flatMap((pair) => pair.actual ?? []);
+      const before = presented(active.database, kind, expected, now);
+      return Array.fromAsync(merged(before, presented(built.database, kind, actual, now)));
     },
     watermarks: () => Promise.all([active, built].map(({ number }) => appliedTo(control, number))),
   };
@@ -76,10 +64,10 @@ async function appliedTo(control: Db, generation: number): Promise<Date> {
 }
 
 /** Documents as the API presents them, if that depends on other documents. */
-async function presented(database: Db, kind: Kind, found: ComparedDocument[], now: Date) {
-  if (kind === 'message') return readableMessages(database, found, now);
-  if (kind !== 'ticket') return found;
-  return Promise.all(found.map((ticket) => withAllConversations(database, ticket)));
+async function* presented(database: Db, kind: Kind, found: ComparedDocument[], now: Date) {
+  if (kind === 'message') yield* await readableMessages(database, found, now);
+  else if (kind === 'ticket') for (const ticket of found) yield await withAllConversations(database, ticket);
+  else yield* found;
 }
 
 type Documents = AsyncIterable<ComparedDocument, void, void>;
