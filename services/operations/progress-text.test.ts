@@ -30,7 +30,6 @@ describe('a partition', () => {
       'a transaction of a producer is open, and hides the records behind it, since 1970-01-01T00:00:00.000Z or before',
     ],
     ['behind a short transaction', { cause: 'open_transaction', lagSeconds: 3 }, 'follows'],
-    ['without a projector', { cause: 'unassigned' }, 'no projector applies a partition'],
     ['with a backlog', { recordsPerSecond: 1.2, secondsLeft: 400 }, 'applies 1 record a second (400 s left)'],
     ['in a batch', {}, 'applies a batch'],
     ['of which nothing is known', { cause: null }, 'stands still'],

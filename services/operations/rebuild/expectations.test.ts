@@ -9,7 +9,6 @@ describe('an expectation of differences', () => {
     ['*:state.title', { kind: '*', field: 'state.title' }],
     ['*:sort-key', { kind: '*', field: 'sort-key' }],
     ['ticket:byUpdated', { kind: 'ticket', field: 'byUpdated' }],
-    ['*:version', { kind: '*', field: 'version' }],
   ])('may be %s', (text, expectation) => {
     expect(parseExpectation(text)).toEqual(expectation);
   });
