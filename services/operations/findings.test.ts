@@ -72,7 +72,12 @@ test.each<[string, Facts, string[], string]>([
   ['a lag of 9 s', alone({ lagSeconds: 9 }), [], well],
   ['a lag of 15 s', alone({ lagSeconds: 15 }), ['lag attention'], attention],
   ['a lag of 40 s', alone({ lagSeconds: 40 }), ['lag bad'], 'Stale: Data-As-Of lags by 40 s.'],
-  ['no watermark', alone({ lagSeconds: null }), ['lag bad'], 'First load: '],
+  [
+    'no watermark',
+    alone({ lagSeconds: null }),
+    ['lag bad'],
+    'First load: 0 of 0 records applied, so there is no Data-As-Of yet.',
+  ],
   ['a silent projector', alone(silent), ['projectors bad'], 'Not well: no projector has run since 2026-'],
   ['Kafka away for long', alone(silent, away), ['kafka bad', 'projectors bad'], 'Not well: Kafka'],
   [
