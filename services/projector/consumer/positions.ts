@@ -40,13 +40,10 @@ export function createPositions(nowMs: () => number) {
     /** The offset from which on a partition is not fetched before the load has ended. */
     loadEnd: (key: string): number => (loadEnds ? (loadEnds.get(key) ?? 0) : Infinity),
     nowMs,
-    /** The end offsets of those partitions of the topics that are not caught up, or not loaded. */
+    /** The end offsets of the partitions of the topics, or the offsets up to which a build loads them. */
     catchUpTargets: (topics: string[]): Map<string, number> => {
       const ends = loadEnds ?? new Map([...partitions].map(([key, { end }]) => [key, end]));
-      const behind = [...ends].filter(
-        ([key, end]) => positionOf(key) < end && topics.includes(parsePartitionKey(key).topic),
-      );
-      return new Map(behind);
+      return new Map([...ends].filter(([key]) => topics.includes(parsePartitionKey(key).topic)));
     },
     /**
      * Whether any partition is below its target and still moving. A stalled partition does not count, except during a

@@ -61,9 +61,37 @@ describe('a partition with a backlog', () => {
     expect(await wait(500, () => positions.observe('contacts/0', { position: 2_000 }))).toBe(1);
   });
 
-  it('does not wait for a stalled partition', async () => {
-    const { wait, pass } = given();
-    expect(await wait(500, () => pass(2_500))).toBe(2);
+  it('waits for a partition that does not move for five seconds from its first new record on, whatever is reported', async () => {
+    // given a partition that has long been caught up
+    const { positions, wait, pass } = given({ 'contacts/0': { position: 2, end: 2 } });
+    pass(50_000);
+    positions.observe('contacts/0', { end: 1_000 });
+    const polls = await wait(500, (poll) => {
+      pass(2_500);
+      positions.observe('contacts/0', { position: 2, end: 1_000 + poll });
+    });
+    expect(polls).toBe(2);
+  });
+
+  it('waits on for a partition of its prerequisite topics that moves beside one that does not', async () => {
+    const { positions, wait, pass } = given({
+      'contacts/0': { end: 8 },
+      'contacts/1': { end: 8 },
+      'contacts.more/0': { end: 8 },
+    });
+    const polls = await wait(500, (poll) => {
+      pass(2_500);
+      positions.observe('contacts/1', { position: poll * 2 });
+      positions.observe('contacts.more/0', { position: poll });
+    });
+    expect(polls).toBe(4);
+  });
+
+  it('waits as before if an earlier position or end of its prerequisite topics is reported late', async () => {
+    const { positions, wait } = given();
+    for (const late of [{ position: 5 }, { position: 2 }, { end: 3 }]) positions.observe('contacts/0', late);
+    expect([4, 5].map((offset) => positions.isApplied('contacts/0', offset))).toEqual([true, false]);
+    expect(await wait(500, () => positions.observe('contacts/0', { position: 1_000 }))).toBe(1);
   });
 
   it('does not wait for more than ten minutes, however steadily the others move', async () => {
