@@ -71,8 +71,6 @@ describe('a run of the commit loop', () => {
         return taken;
       },
       isCaughtUp: () => given.isCaughtUp,
-      withoutStartOffset: () => [],
-      fanOutWaiting: () => 0,
       detectGaps: () => undefined,
       commit: (snapshot) => given.onCommit(snapshot),
       stop: async () => undefined,
@@ -95,7 +93,9 @@ describe('a run of the commit loop', () => {
     await new Promise<void>((resolve) => (commitLoop = start(never, resolve)));
   });
 
-  const at = (partition: number, position: number) => ({ topic: 't', partition, position, progressCount: 0 });
+  const at = (partition: number, position: number): Snapshot => {
+    return { topic: 't', partition, position, progressCount: 0, fanOutWaiting: 0 };
+  };
   /** The projector applies one partition, up to a position. */
   const stand = (end: number, position = end) => {
     given.ends.set('t/0', end);
@@ -212,10 +212,14 @@ describe('a run of the commit loop', () => {
   test('knows the positions of the partitions of another projector, for which a load may wait', async () => {
     stand(3);
     given.ends.set('t/1', 5);
+    // Its start offset here is not found yet, and it stays as the other one has saved it.
+    given.partitions.push(at(1, -1));
     await commitLoop.flush();
-    await progressOf(control).updateOne({ partition: 1 }, { $set: { position: 4 } });
+    const saved = { position: 4, updatedAt: new Date(55_000) };
+    await progressOf(control).updateOne({ partition: 1 }, { $set: saved });
     await commitLoop.flush();
     expect([3, 4].map((offset) => given.positions.isApplied('t/1', offset))).toEqual([true, false]);
+    expect(await progressOf(control).findOne({ partition: 1 })).toMatchObject(saved);
   });
 
   test('starts at once when a backlog ends', async () => {

@@ -38,7 +38,7 @@ describe('the offset at which a partition starts', () => {
     });
   const record = (position: number) =>
     createProgressRecorder({ control: environment.control, generation: 1, allowanceMs: 0 })(
-      [{ topic: topic('tag'), partition: 0, position, progressCount: 0 }],
+      [{ topic: topic('tag'), partition: 0, position, progressCount: 0, fanOutWaiting: 0 }],
       new Map(),
       new Date(),
     );

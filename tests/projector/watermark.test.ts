@@ -23,6 +23,7 @@ describe('the watermark', () => {
     partition,
     position,
     progressCount: 0,
+    fanOutWaiting: 0,
   });
   /** One run of a projector's commit loop: it reads the end offsets at an instant, and saves its progress. */
   const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {

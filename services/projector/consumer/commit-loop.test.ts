@@ -5,18 +5,18 @@ import { createMetrics } from '../metrics.ts';
 import { observedPartitions, startCommitLoop } from './commit-loop.ts';
 import type { RunningConsumer } from './consumer.ts';
 import { createPositions } from './positions.ts';
+import type { Snapshot } from './progress.ts';
 
-const t0 = { topic: 't', partition: 0, position: 3, progressCount: 0 };
+const t0: Snapshot = { topic: 't', partition: 0, position: 3, progressCount: 0, fanOutWaiting: 0 };
 
 type Standing = {
-  snapshot?: (typeof t0)[];
+  position?: number;
   /** The end and the last stable offset of its partition; null if no broker leads it. */
   end?: number | null;
   stable?: number;
   loadEnds?: Record<string, number> | null;
-  withoutStartOffset?: string[];
 };
-const unstarted = { snapshot: [], withoutStartOffset: ['t/0'] };
+const unstarted = { position: -1 };
 
 describe('a process at offset 3 that stands still for longer than a stuck one may', () => {
   it.each<[string, Standing, boolean]>([
@@ -30,14 +30,13 @@ describe('a process at offset 3 that stands still for longer than a stuck one ma
     ['alive if it finds no start offset because no broker leads it', { ...unstarted, end: null }, false],
     ['stuck if it finds no start offset otherwise', { ...unstarted, end: 0 }, true],
   ])('is %s', (_, standing, isStuck) => {
-    const { snapshot = [t0], end = 9, stable = 9, loadEnds = null, withoutStartOffset = [] } = standing;
+    const { position = 3, end = 9, stable = 9, loadEnds = null } = standing;
     const positions = createPositions(() => 0);
     positions.load(loadEnds && new Map(Object.entries(loadEnds)));
     const log = { ends: new Map(end === null ? [] : [['t/0', { low: 0, end, stable }]]) };
-    const consumer = { withoutStartOffset: () => withoutStartOffset };
     const liveness = createLiveness(0);
     for (const nowMs of [0, 400_000])
-      liveness.observe(nowMs, observedPartitions(consumer, positions, log, snapshot));
+      liveness.observe(nowMs, observedPartitions(positions, log, [{ ...t0, position }]));
     expect(liveness.failure(400_000)).toEqual(
       isStuck ? expect.stringContaining('has records, but has not moved') : null,
     );

@@ -10,7 +10,13 @@ import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 import type { RunningConsumer } from './consumer.ts';
 import { createFreshnessGauges } from './freshness.ts';
 import type { Positions } from './positions.ts';
-import { createProgressRecorder, recordedPositions, registerPartitions, type Snapshot } from './progress.ts';
+import {
+  createProgressRecorder,
+  isStarted,
+  recordedPositions,
+  registerPartitions,
+  type Snapshot,
+} from './progress.ts';
 
 type CommitLoopDeps = Parameters<typeof createProgressRecorder>[0] &
   Parameters<typeof createSampler>[0] &
@@ -43,7 +49,7 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
   const registered = new Set<string>();
   const saveProgress = createProgressRecorder(deps);
   const sample = createSampler(deps);
-  const gauges = createFreshnessGauges(deps, consumer);
+  const gauges = createFreshnessGauges(deps);
   let watermarkMs = 0;
   let appliedSince = 0;
   let committing: Promise<void> | null = null;
@@ -68,7 +74,7 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
     watermarkMs = raised.watermark.getTime();
     await sample(asOf, raised.watermark);
     gauges.observe(nowMs(), { asOf, log, snapshot, completeToMs, ...raised });
-    liveness.observe(nowMs(), observedPartitions(consumer, deps.positions, log, snapshot));
+    liveness.observe(nowMs(), observedPartitions(deps.positions, log, snapshot));
     return snapshot;
   };
   const run = async () => {
@@ -127,7 +133,7 @@ async function reportPositions(deps: CommitLoopDeps, log: LogState, snapshot: Sn
   const { control, generation, positions } = deps;
   for (const [key, { end }] of log.ends) positions.observe(key, { end });
   // Other projectors apply the remaining partitions.
-  if (log.partitions.length > snapshot.length)
+  if (log.partitions.length > snapshot.filter(isStarted).length)
     for (const [key, position] of await recordedPositions(control, generation))
       positions.observe(key, { position });
 }
@@ -139,20 +145,14 @@ async function reportPositions(deps: CommitLoopDeps, log: LogState, snapshot: Sn
  * for a broker.
  */
 export const observedPartitions = (
-  consumer: Pick<RunningConsumer, 'withoutStartOffset'>,
   positions: Pick<Positions, 'loadEnd'>,
   { ends }: Pick<LogState, 'ends'>,
   snapshot: Snapshot[],
-): ObservedPartition[] => [
-  ...snapshot.flatMap((item) => {
+): ObservedPartition[] =>
+  snapshot.flatMap((item) => {
     if (item.cause === 'one_at_a_time') return [];
     const key = partitionKey(item);
     const { position, progressCount } = item;
-    const end = Math.min(ends.get(key)?.stable ?? 0, positions.loadEnd(key));
+    const end = Math.min(ends.get(key)?.stable ?? -1, positions.loadEnd(key));
     return { key, position, end, progressCount };
-  }),
-  ...consumer
-    .withoutStartOffset()
-    .filter((key) => ends.has(key))
-    .map((key) => ({ key, position: -1, end: 0, progressCount: 0 })),
-];
+  });

@@ -1,7 +1,13 @@
 import { commitOffsets } from './consumer.ts';
 import type { PartitionWorker } from './partition-worker.ts';
 
-const at = (partition: number, position: number) => ({ topic: 't', partition, position, progressCount: 0 });
+const at = (partition: number, position: number) => ({
+  topic: 't',
+  partition,
+  position,
+  progressCount: 0,
+  fanOutWaiting: 0,
+});
 
 describe('a commit', () => {
   it('holds the positions that have moved, of the partitions that are still assigned', async () => {

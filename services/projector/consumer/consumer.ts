@@ -73,11 +73,6 @@ export async function startConsumer(deps: ConsumerDeps) {
     /** Whether each assigned partition is applied up to its end as last seen. */
     isCaughtUp: (): boolean =>
       assignment.workers().every(({ position, end }) => position !== null && position >= end),
-    /** The keys of the assigned partitions whose start offset has not been found yet. */
-    withoutStartOffset: (): string[] =>
-      assignment.workers().flatMap((worker) => (worker.position === null ? [partitionKey(worker)] : [])),
-    /** The documents that the fan-outs in progress have still to refresh, as far as known. */
-    fanOutWaiting: (): number => assignment.workers().reduce((sum, one) => sum + one.fanOutWaiting, 0),
     /** Calls `onFatal` if the gap detector finds a gap. Call it once a second. */
     detectGaps: (log: LogState): void => {
       const gap = findGap(assignment.workers(), log);

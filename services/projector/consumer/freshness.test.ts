@@ -26,16 +26,14 @@ function given(changes: State = {}) {
   const { position, end, completeTo, watermarkAge, heldBy, silentSeconds } = state;
   const { cause, unreachable, startedAt } = state;
   const metrics = createMetrics();
-  const isStarting = cause === 'starting';
-  const consumer = { fanOutWaiting: () => 7, withoutStartOffset: () => (isStarting ? ['t/0'] : []) };
-  const gauges = createFreshnessGauges({ metrics, allowanceMs: 5_000, startedAt }, consumer);
+  const gauges = createFreshnessGauges({ metrics, allowanceMs: 5_000, startedAt });
   const ends = new Map(
     [0, 1].flatMap((partition) => (end === null ? [] : [[`t/${partition}`, { low: 0, end, stable: end }]])),
   );
   gauges.observe(0, {
     asOf: new Date(nowMs),
     log: { partitions: ['t/0', 't/1'], ends, topicIds: new Map(), unreachable },
-    snapshot: isStarting ? [] : [{ topic: 't', partition: 0, position, progressCount: 0, cause }],
+    snapshot: [{ topic: 't', partition: 0, position, progressCount: 0, fanOutWaiting: 7, cause }],
     completeToMs: new Map([['t/0', completeTo.getTime()]]),
     watermark: secondsAgo(watermarkAge),
     heldBy: {
@@ -73,9 +71,14 @@ describe('the lag of a topic in seconds', () => {
       30,
     ],
     ['counts while the log end is unknown', { position: 9, end: null, completeTo: secondsAgo(20) }, 20],
-    ['counts before the start offset is found', { cause: 'starting' }, 95],
+    ['counts before the start offset is found', { position: -1 }, 95],
   ])('%s', async (_, state, seconds) => {
     expect(await given(state).lagSeconds()).toEqual([seconds]);
+  });
+
+  it('has no position and no lag in records beside it before the start offset is found', async () => {
+    const { metrics } = given({ position: -1 });
+    expect((await metrics.position.get()).values.concat((await metrics.lag.get()).values)).toEqual([]);
   });
 });
 

@@ -1,11 +1,10 @@
 import { isSilent, type HeldBy } from '../../../shared/control/progress.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
-import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { isKafkaError } from '../../../shared/kafka/transient-errors.ts';
 import type { Metrics } from '../metrics.ts';
-import type { RunningConsumer } from './consumer.ts';
 import { holdCauses, type HoldCause } from '../../../shared/control/hold-causes.ts';
-import type { Snapshot } from './progress.ts';
+import { isStarted, type Snapshot } from './progress.ts';
 
 type Run = {
   /** An instant before the ends were read, by MongoDB's clock. */
@@ -26,10 +25,8 @@ type Deps = {
   startedAt: Date;
 };
 
-type Observed = Pick<RunningConsumer, 'fanOutWaiting' | 'withoutStartOffset'>;
-
 /** Sets the gauges of lag and freshness, once per run of the commit loop. */
-export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps, consumer: Observed) {
+export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps) {
   let ageSeconds = 0;
   let heldSeconds = 0;
   let observedMs: number | null = null;
@@ -44,22 +41,19 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps,
       observedMs = nowMs;
       ageSeconds = secondsSince(asOf, watermark.getTime());
       metrics.staleness.set(ageSeconds);
-      metrics.fanOutWaiting.set(consumer.fanOutWaiting());
+      metrics.fanOutWaiting.set(snapshot.reduce((sum, { fanOutWaiting }) => sum + fanOutWaiting, 0));
       const knownMs = Math.max(watermark.getTime() + allowanceMs, startedAt.getTime());
       heldSeconds = secondsSince(asOf, knownMs);
-      hold(causeOf(consumer, run), heldSeconds);
+      hold(causeOf(run), heldSeconds);
       setLags(metrics, log, snapshot);
       metrics.lagSeconds.reset();
-      const byTopic = Map.groupBy(
-        [...snapshot.map(partitionKey), ...consumer.withoutStartOffset()],
-        (key) => parsePartitionKey(key).topic,
-      );
-      const positions = new Map(snapshot.map((item) => [partitionKey(item), item.position]));
-      const lagSeconds = (key: string) => {
-        const isCaughtUp = (positions.get(key) ?? -1) >= (log.ends.get(key)?.end ?? Infinity);
+      const byTopic = Map.groupBy(snapshot, ({ topic }) => topic);
+      const lagSeconds = (item: Snapshot) => {
+        const key = partitionKey(item);
+        const isCaughtUp = item.position >= (log.ends.get(key)?.end ?? Infinity);
         return isCaughtUp ? 0 : secondsSince(asOf, Math.max(completeToMs.get(key) ?? 0, knownMs));
       };
-      lags = new Map([...byTopic].map(([topic, keys]) => [topic, Math.max(...keys.map(lagSeconds))]));
+      lags = new Map([...byTopic].map(([topic, items]) => [topic, Math.max(...items.map(lagSeconds))]));
       for (const [topic, seconds] of lags) metrics.lagSeconds.set({ topic }, seconds);
     },
     /** A run has failed: nothing is known of the log or of the progress since the last one. */
@@ -77,11 +71,10 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps,
 const secondsSince = (asOf: Date, ms: number): number => Math.max(0, asOf.getTime() - ms) / 1_000;
 
 /** Null if another projector, which applies the partition, knows the cause. */
-function causeOf(consumer: Observed, { log, snapshot, heldBy, asOf }: Run): HoldCause | null {
+function causeOf({ log, snapshot, heldBy, asOf }: Run): HoldCause | null {
   if (heldBy === null) return null;
   const key = partitionKey(heldBy);
   if (log.unreachable.length > 0 || !log.ends.has(key)) return 'unreadable';
-  if (consumer.withoutStartOffset().includes(key)) return 'starting';
   const own = snapshot.find((item) => partitionKey(item) === key);
   return own?.cause ?? (isSilent(heldBy.updatedAt, asOf) ? 'unassigned' : null);
 }
@@ -89,7 +82,7 @@ function causeOf(consumer: Observed, { log, snapshot, heldBy, asOf }: Run): Hold
 function setLags({ lag, position }: Metrics, { ends }: LogState, snapshot: Snapshot[]): void {
   lag.reset();
   position.reset();
-  for (const item of snapshot) {
+  for (const item of snapshot.filter(isStarted)) {
     const labels = { topic: item.topic, partition: item.partition };
     position.set(labels, item.position);
     lag.set(labels, Math.max(0, (ends.get(partitionKey(item))?.end ?? 0) - item.position));

@@ -84,6 +84,7 @@ describe('the next record of a partition', () => {
   });
 
   it.each([
+    [null, 'starting'],
     [5, 'failing'],
     [6, 'unreadable'],
   ])('at %s, when its broker cannot read it from 6 on, waits for %s', (position, cause) => {

@@ -10,28 +10,34 @@ import type { PartitionWorker } from './partition-worker.ts';
 export type Snapshot = {
   topic: string;
   partition: number;
+  /** -1 until its start offset is found. */
   position: number;
   /** See `ObservedPartition` in liveness.ts. */
   progressCount: number;
+  /** The documents that a fan-out in progress has still to refresh, as far as known. */
+  fanOutWaiting: number;
   /** Why its records wait, if there are any. */
   cause?: HoldCause;
 };
 
-/** The snapshots of the workers that have been started. A worker does not know of an open transaction; `ends` tells. */
+export const isStarted = ({ position }: Pick<Snapshot, 'position'>): boolean => position >= 0;
+
+/** A worker does not know of an open transaction; `ends` tells. */
 export const takeSnapshot = (
   workers: Omit<PartitionWorker, 'end' | 'topicId' | 'queuedBytes' | 'push' | 'start' | 'stop'>[],
   ends: ReadonlyMap<string, Pick<LogOffsets, 'end' | 'stable'>> = new Map(),
 ): Snapshot[] =>
-  workers.flatMap(({ topic, partition, position, nextFetchOffset, fetchError, ...worker }) => {
+  workers.map(({ topic, partition, position, nextFetchOffset, fetchError, ...worker }) => {
     const { progressCount, delay, fanOutWaiting } = worker;
-    if (position === null) return [];
+    const counts = { topic, partition, progressCount, fanOutWaiting };
+    if (position === null) return { ...counts, position: -1, cause: 'starting' };
     const log = ends.get(partitionKey({ topic, partition }));
     const isHeld = log !== undefined && position >= log.stable && log.stable < log.end;
     // Records that were fetched before the error wait for another reason.
     const isUnread = fetchError !== null && position === nextFetchOffset;
     const own = delay === 'backlog' && fanOutWaiting > 0 ? 'fan_out' : delay;
     const cause = isHeld ? 'open_transaction' : isUnread ? 'unreadable' : own;
-    return [{ topic, partition, position, progressCount, cause }];
+    return { ...counts, position, cause };
   });
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
@@ -74,7 +80,7 @@ export function createProgressRecorder({ control, generation, allowanceMs, isPin
   const readMarks = createPartitionWatermarks();
   return async (snapshots: Snapshot[], ends: Map<string, { end: number }>, asOf: Date) => {
     const instants = new Map<string, number>();
-    const operations = snapshots.map(({ topic, partition, position, cause }) => {
+    const operations = snapshots.filter(isStarted).map(({ topic, partition, position, cause }) => {
       const key = partitionKey({ topic, partition });
       // Unknown for a partition that was added after the ends were read: it may have any number of records.
       const end = ends.get(key)?.end;

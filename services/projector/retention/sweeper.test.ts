@@ -2,11 +2,13 @@ import { sweep, type SweepDeps } from './sweep.ts';
 import { ownsSweep } from './sweeper.ts';
 
 it.each([
-  ['partition 0 of the channels', 'channels', 0, true],
-  ['another partition of the channels', 'channels', 1, false],
-  ['partition 0 of another topic', 'tags', 0, false],
-])('the member of a group that has started %s sweeps: %s/%i', (_, topic, partition, owns) => {
-  expect(ownsSweep([{ topic: `support.${topic}`, partition }], 'support.')).toBe(owns);
+  ['partition 0 of the channels', 'channels', 0, 0, true],
+  ['another partition of the channels', 'channels', 1, 0, false],
+  ['partition 0 of another topic', 'tags', 0, 0, false],
+  ['no partition yet', 'channels', 0, -1, false],
+])('the member of a group that has started %s sweeps: %s/%i at %i', (_, topic, partition, position, owns) => {
+  const assigned = { topic: `support.${topic}`, partition, position, progressCount: 0, fanOutWaiting: 0 };
+  expect(ownsSweep([assigned], 'support.')).toBe(owns);
 });
 
 test('every page of channels is read, and a channel with more pages than one turn has after the last of them', async () => {

@@ -3,6 +3,7 @@ import { dayMs } from '../../../shared/documents/instant.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import { watermark } from '../../../shared/control/progress.ts';
+import { isStarted, type Snapshot } from '../consumer/progress.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import { sweep, type SweepDeps } from './sweep.ts';
@@ -28,8 +29,10 @@ export async function sweepApplied(deps: Omit<SweepDeps, 'asOf'> & { control: Db
 }
 
 /** Of all members of a group, one has started partition 0 of the channels; for a moment of a rebalance perhaps two. */
-export const ownsSweep = (started: { topic: string; partition: number }[], prefix: string): boolean =>
-  started.some(({ topic, partition }) => topic === topicOf('channel', prefix) && partition === 0);
+export const ownsSweep = (assigned: Snapshot[], prefix: string): boolean =>
+  assigned
+    .filter(isStarted)
+    .some(({ topic, partition }) => topic === topicOf('channel', prefix) && partition === 0);
 
 /** Complete sweeps take at most this part of the time, and so do the others. */
 const busyPart = 1 / 20;
