@@ -64,26 +64,22 @@ type Signals = { stopping: AbortSignal; revoked: AbortSignal };
 /** After this long, a batch that is applied in parts gives its memory back, so that no other partition waits for it. */
 const parkAfterMs = 1_000;
 
-const notTaken = 'could not decompress the batch; retrying';
-const notApplied = 'could not apply the batch; retrying (no record is skipped)';
-
 export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorker {
   const { queue } = deps;
   const [stopping, revoked] = [new AbortController(), new AbortController()];
   const signals: Signals = { stopping: stopping.signal, revoked: revoked.signal };
   let running: Promise<void> | null = null;
 
-  const retry = <T>(failed: string, attemptOnce: () => Promise<T>) =>
-    retrying(deps, self, signals.stopping, failed, attemptOnce);
+  const retry = <T>(attemptOnce: () => Promise<T>) => retrying(deps, self, signals.stopping, attemptOnce);
   const applyQueue = async () => {
     while (!signals.stopping.aborted && !queue.isEmpty()) {
       await waitForTurn(deps, self, signals);
       if (signals.stopping.aborted) return;
-      const { records, nextOffset } = await retry(notTaken, () => queue.take(self.position ?? 0));
+      const { records, nextOffset } = await retry(() => queue.take(self.position ?? 0));
       if (signals.stopping.aborted) return;
       const parkTimer = setTimeout(queue.park, parkAfterMs);
       const apply = attempt(deps, self, signals, records);
-      const applied = await retry(notApplied, apply).finally(() => {
+      const applied = await retry(apply).finally(() => {
         clearTimeout(parkTimer);
         queue.release();
       });
@@ -156,7 +152,6 @@ async function retrying<T>(
   { topic, partition, logger, retryDelayMs }: PartitionWorkerDeps,
   self: PartitionWorker,
   stopping: AbortSignal,
-  failed: string,
   attemptOnce: () => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1)
@@ -171,7 +166,10 @@ async function retrying<T>(
       if (error instanceof Revoked || stopping.aborted)
         throw new Revoked(`${topic}/${partition} is given up`);
       if (isTransient(error)) self.progressCount += 1;
-      logger.error({ error, topic, partition, attempt }, failed);
+      logger.error(
+        { error, topic, partition, attempt },
+        'could not apply the batch; retrying (no record is skipped)',
+      );
       const pauseMs = Math.min(retryDelayMs * attempt, 10_000);
       await sleep(pauseMs, undefined, { signal: stopping }).catch(() => undefined);
     }

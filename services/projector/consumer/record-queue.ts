@@ -192,7 +192,7 @@ function undecodable(partition: number, from: number, batch: RawBatch, error: un
 const timestampMs = (bytes: Buffer): number =>
   bytes.length >= batchHeaderBytes ? Math.max(0, batchHeader(bytes).maxTimestampMs) : 0;
 
-/** Gives the memory of a loaded value back. It may be called more than once. */
+/** Gives the memory of a loaded value back. To be called once. */
 type Release = () => void;
 
 /** Loads a value that takes memory, once there is room for it. The caller releases it when it is no longer used. */
@@ -214,10 +214,8 @@ export function createBudget(bytesMax: number): Budget {
     while (usedBytes > 0 && usedBytes + value.bytes > bytesMax)
       await new Promise<void>((resolve) => (released = resolve));
     usedBytes += value.bytes;
-    let isHeld = true;
     const release = () => {
-      if (isHeld) usedBytes -= value.bytes;
-      isHeld = false;
+      usedBytes -= value.bytes;
       released();
     };
     return { value, release };
