@@ -183,33 +183,20 @@ describe('a fetch response', () => {
     expect(batches[1]?.isEmpty()).toBe(true);
   });
 
-  test.each([
-    [-1, 'UNKNOWN'],
-    [2, 'CORRUPT_MESSAGE'],
-    [56, 'KAFKA_STORAGE_ERROR'],
-  ])(
-    'in which a partition has the error %i delivers that error, and the other partitions',
-    async (code, error) => {
-      const partitions = [
-        { partition: 0, errorCode: code, highWatermark: -1, bytes: Buffer.alloc(0) },
-        { partition: 1, bytes: batchBytes(data(5, 1)) },
-      ];
-      const [broken, read] = await fetched(5, ...partitions);
-      expect(broken?.messages).toEqual([{ offset: '5', error }]);
-      expect(read?.messages.map(({ offset }) => offset)).toEqual(['5']);
-    },
-  );
+  const damaged = batchBytes(marker(5, 1, 'abort'));
+  // The length of the record, which its fields exceed.
+  damaged.writeInt8(2, 61);
+  const failing = (errorCode: number) => ({ errorCode, highWatermark: -1, bytes: Buffer.alloc(0) });
 
-  test('with a control batch that cannot be read delivers an error of its partition, and the other partitions', async () => {
-    const damaged = batchBytes(marker(5, 1, 'abort'));
-    // The length of the record, which its fields exceed.
-    damaged.writeInt8(2, 61);
-    const [broken, read] = await fetched(
-      5,
-      { partition: 0, bytes: damaged },
-      { partition: 1, bytes: batchBytes(data(5, 1)) },
-    );
-    expect(broken?.messages).toEqual([{ offset: '5', error: 'CORRUPT_MESSAGE' }]);
+  test.each<[string, ExamplePartition, string]>([
+    ['the error -1', failing(-1), 'UNKNOWN'],
+    ['the error 2', failing(2), 'CORRUPT_MESSAGE'],
+    ['the error 56', failing(56), 'KAFKA_STORAGE_ERROR'],
+    ['a control batch that cannot be read', { bytes: damaged }, 'CORRUPT_MESSAGE'],
+  ])('in which a partition has %s delivers that, and the other partitions', async (_, partition, error) => {
+    const other = { partition: 1, bytes: batchBytes(data(5, 1)) };
+    const [broken, read] = await fetched(5, { ...partition, partition: 0 }, other);
+    expect(broken?.messages).toEqual([{ offset: '5', error }]);
     expect(read?.messages.map(({ offset }) => offset)).toEqual(['5']);
   });
 
