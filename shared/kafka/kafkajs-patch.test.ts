@@ -42,10 +42,10 @@ async function delivered(from: number, partition: ExamplePartition) {
   };
 }
 
-const data = (offset: number, producerId: number, key?: string) => ({
+const data = (offset: number, producerId: number) => ({
   baseOffset: offset,
   lastOffset: offset,
-  records: [{ offset, ...(key === undefined ? {} : { key }) }],
+  records: [{ offset }],
   producerId,
   isTransactional: true,
 });

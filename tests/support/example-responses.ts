@@ -20,7 +20,6 @@ export type ExamplePartition = {
   partition?: number;
   errorCode?: number;
   highWatermark?: number;
-  aborted?: { producerId: number; firstOffset: number }[];
   preferredReadReplica?: number;
   bytes: Buffer;
 };
@@ -57,8 +56,7 @@ export function oldMessageBytes(offset: number, key: string): Buffer {
 }
 
 function onePartition(example: ExamplePartition): Buffer {
-  const { partition = 0, errorCode = 0, highWatermark = 1_000, aborted, bytes } = example;
-  const list = (aborted ?? []).flatMap((item) => [int64(item.producerId), int64(item.firstOffset)]);
+  const { partition = 0, errorCode = 0, highWatermark = 1_000, bytes } = example;
   return Buffer.concat([
     int32(partition),
     int16(errorCode),
@@ -66,9 +64,8 @@ function onePartition(example: ExamplePartition): Buffer {
     int64(highWatermark),
     // The start of the log.
     int64(0),
-    // Null if there are none.
-    int32(aborted ? aborted.length : -1),
-    ...list,
+    // Null: no transaction is aborted.
+    int32(-1),
     int32(example.preferredReadReplica ?? -1),
     int32(bytes.length),
     bytes,
