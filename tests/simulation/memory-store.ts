@@ -24,7 +24,7 @@ const readAtOnce = 2;
 /**
  * The engine's store in memory, as unkind as a real one. A read of several documents takes several steps, between which
  * other workers write; a bulk write takes one step a document. `pause` is awaited before each step, and once more before
- * a write is acknowledged. `tests/store` runs the same suite on this store and the real one.
+ * a write is acknowledged. `tests/store` holds it to the real one.
  */
 export function memoryStore(
   data: Data,

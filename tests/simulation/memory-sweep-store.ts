@@ -7,16 +7,17 @@ import { envelopeOf, type Data } from './memory-store.ts';
 /** A dead letter as the sweep sees it: the entities that it names, and when its record was published. */
 export type NamedDeadLetter = { subjects: string[]; publishedAt: Date };
 
-/** Documents of a page: so few that the sweep reads several. */
-const pageSize = 2;
-
 const byId = (a: { _id: string }, b: { _id: string }) => (a._id < b._id ? -1 : 1);
 
-/** The sweep's store in memory. `pause` is awaited before each read. `tests/store` holds it to the real one. */
+/**
+ * The sweep's store in memory, with pages so small that the sweep reads several. `pause` is awaited before each read.
+ * `tests/store` holds it to the real one.
+ */
 export function memorySweepStore(
   data: Data,
   deadLetters: Set<NamedDeadLetter>,
   pause: (label: string) => Promise<void> = async () => undefined,
+  pageSize = 2,
 ): SweepStore {
   const find = async (
     kind: 'channel' | 'conversation' | 'message',

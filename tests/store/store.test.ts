@@ -1,207 +1,215 @@
-import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
-import type { JoinedFields, StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { Kind } from '../../shared/documents/document.ts';
-import { envelopeOf } from '../simulation/memory-store.ts';
-import { useOpened } from '../support/use-opened.ts';
-import { bothStores, conversation, tombstoneOf, insert, position, readAll } from './both-stores.ts';
+import type {
+  Current,
+  ReferencedEntity,
+  Store,
+  StoredDocument,
+  Write,
+} from '../../services/projector/materialize/store.ts';
+import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
+import type { SweepStore } from '../../services/projector/retention/sweep.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { emptyData, envelopeOf, memoryStore, type Data } from '../simulation/memory-store.ts';
+import { memorySweepStore } from '../simulation/memory-sweep-store.ts';
+import { size } from '../support/long.ts';
+import { storedDocument } from '../support/engine.ts';
+import { createRandom, type Random } from '../support/random.ts';
+import { useEngineStore } from './engine-store.ts';
 
-const applied = { conflicted: new Set(), refused: new Map() };
-const conflict = (...ids: string[]) => ({ conflicted: new Set(ids), refused: new Map() });
+const used = ['channel', 'conversation', 'message'] as const;
+const idIn = (random: Random, kind: string) => `${kind}_${random.int(4)}`;
+const idsIn = (random: Random, kind: string) => [
+  ...new Set(Array.from({ length: 1 + random.int(8) }, () => idIn(random, kind))),
+];
+/** Ids of some kinds. */
+const wantedIn = (random: Random) =>
+  new Map(used.slice(random.int(4)).map((kind) => [kind, new Set(idsIn(random, kind))]));
+const orgId = (random: Random) => (random.chance(0.8) ? 'org_1' : 'org_2');
+const channelIn = (random: Random) => ({ id: idIn(random, 'channel'), orgId: orgId(random) });
+const at = (random: Random) => new Date(random.int(5) * 1_000);
+const position = (random: Random) => ({ partition: 0, offset: random.int(9), timestampMs: 1 });
+const refIn = (random: Random) => random.pick(['channel:channel_1', 'channel:channel_2', 'tags:channel_1']);
+const maybe = <T extends object>(random: Random, fields: T) => (random.chance(0.5) ? fields : {});
+const byId = <T extends { _id: string }>(documents: T[]) =>
+  documents.toSorted((a, b) => (a._id < b._id ? -1 : 1));
 
-type Page = { ids: string[]; next: string | null };
+/** A document as the engine or the sweep writes it: living, deleted, or purged with or without its references. */
+function documentOf(random: Random, kind: Kind, _id: string, revision: number): StoredDocument {
+  const createdAt = at(random);
+  const dataRetentionDays = random.pick([null, 0, 3]);
+  const refs = [refIn(random), `contact:${idIn(random, 'con')}`];
+  const state = {
+    ...{ id: _id, title: 'Broken', createdAt, updatedAt: at(random) },
+    ...(kind === 'channel' && { dataRetentionDays }),
+    ...(kind === 'conversation' && { ticketId: idIn(random, 'ti'), channelId: idIn(random, 'channel') }),
+    ...(kind === 'message' && { conversationId: idIn(random, 'conversation') }),
+  };
+  const living = storedDocument(state, {
+    ...{ orgId: orgId(random), version: random.int(2), revision, position: position(random), refs },
+    byCreated: createdAt.toISOString() + _id,
+    ...maybe(random, { fanOutCursor: { from: 'ticket', edge: 'conversations', after: 'ti_5' } }),
+    ...maybe(random, { tombstonePosition: position(random) }),
+    ...maybe(random, { pending: true }),
+    ...maybe(random, { orphanedAt: at(random) }),
+  });
+  const envelope = { ...envelopeOf(living), expiresAt: new Date('2100-01-01') };
+  const deleted = { ...envelope, deletedAt: at(random), ...(dataRetentionDays && { dataRetentionDays }) };
+  return random.pick([living, living, living, deleted, { ...envelope, ...maybe(random, { refs }) }]);
+}
 
-/** The ids of all pages after an id. */
-async function allPages(read: (after: string) => Promise<Page>, after = ''): Promise<string[]> {
-  const found: string[] = [];
-  for (let next: string | null = after; next !== null;) {
-    const page: Page = await read(next);
-    found.push(...page.ids);
-    next = page.next;
+/** A write that was built on the stored revision, or on another. */
+function writeOf(random: Random, data: Data, kind: Kind, _id: string): Write {
+  const stored = data.get(kind)?.get(_id);
+  const guard = random.chance(0.7) ? (stored?.revision ?? null) : random.pick([null, 1, 7]);
+  const document = documentOf(random, kind, _id, (guard ?? 0) + 1);
+  if (guard === null || !stored?.state || random.chance(0.5)) return { op: 'put', document, guard };
+  const { revision, refs = [], pending, orphanedAt, tombstonePosition } = document;
+  const marks = { ...(pending && { pending }), ...(orphanedAt && { orphanedAt }) };
+  const fields = { _id, revision, refs, position: position(random), joined: { channel: null }, ...marks };
+  return { op: 'join', document: { ...fields, ...(tombstonePosition && { tombstonePosition }) }, guard };
+}
+
+/** Reads one page after another, each after the end of the one before. */
+async function pages<T>(read: (after: string) => Promise<{ items: T[]; next: string | null }>, from = '') {
+  const found: T[] = [];
+  for (let after: string | null = from; after !== null;) {
+    const { items, next }: { items: T[]; next: string | null } = await read(after);
+    found.push(...items);
+    after = next;
   }
   return found;
 }
 
-/** The behaviour that the engine relies on, of the real store and of the simulation's store. */
-describe.each(bothStores)('$name', ({ isReal, open }) => {
-  const opened = useOpened(open);
-  const find = (id: string) => opened.find(id);
+const dependents = (store: Store, kind: Kind, ref: string, from = '') =>
+  pages(async (after) => {
+    const { ids, next } = await store.pageOfDependents(kind, ref, after);
+    return { items: ids, next };
+  }, from);
 
-  const given = (documents: StoredDocument[]) => opened.store.write('conversation', documents.map(insert));
+/** The documents of each of as many reads as bounded memory needs. */
+async function parts(store: Store, kind: Kind, ids: string[]) {
+  const found: Current[][] = [];
+  for (let remaining = ids; remaining.length > 0;) {
+    const read = await store.readCurrent(kind, remaining);
+    found.push(read.documents);
+    remaining = read.remaining;
+  }
+  return found;
+}
 
-  describe('reads', () => {
-    const fanOutCursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_5' };
-    const document = conversation('a1', 'ti_a', 1, {
-      fanOutCursor,
-      tombstonePosition: position(9),
-      pending: true,
-      orphanedAt: new Date(7),
+type Stores = { store: Store; sweepStore: SweepStore };
+
+/** The calls of the stores, with random arguments. A call reads every page: those of the stores differ in size. */
+const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => Promise<unknown> } = {
+  write: ({ store }, random, data) => {
+    const kind = random.pick(used);
+    const writes = idsIn(random, kind).map((id) => writeOf(random, data, kind, id));
+    return store.write(kind, writes);
+  },
+  saveFanOutCursor: ({ store }, random) => {
+    const kind = random.pick(used);
+    const of = { id: idIn(random, kind), version: random.int(2), isDeleted: random.chance(0.3) };
+    const cursor = random.pick([null, { from: 'message' as const, edge: 'channel', after: 'msg_6' }]);
+    return store.saveFanOutCursor(kind, of, cursor);
+  },
+  readCurrent: async ({ store }, random) => {
+    const kind = random.pick(used);
+    return byId((await parts(store, kind, idsIn(random, kind))).flat());
+  },
+  readEnvelopes: async ({ store }, random) => {
+    const kind = random.pick(used);
+    return byId(await store.readEnvelopes(kind, idsIn(random, kind)));
+  },
+  readEntities: async ({ store }, random) => {
+    const found = await store.readEntities(wantedIn(random));
+    const fields = ({ _id, orgId, revision, deletedAt, state }: ReferencedEntity) => ({
+      _id,
+      orgId,
+      revision,
+      deletedAt,
+      state,
     });
-    const tombstone = { ...tombstoneOf(conversation('a2', 'ti_a')), expiresAt: new Date('2100-01-01') };
-    const { title: _title, ...embedded } = document.state ?? {};
-
-    beforeAll(() => given([document, tombstone]));
-
-    it('return stored documents with the state fields that edges need, without missing documents', async () => {
-      const { joined: _joined, byCreated: _byCreated, pending: _pending, ...current } = document;
-      expect(await readAll(opened.store, 'conversation', ['a1', 'a0', 'a2'])).toEqual([
-        { ...current, state: embedded },
-        tombstone,
-      ]);
-    });
-
-    const wanted = new Map<Kind, Set<string>>([
-      ['conversation', new Set(['a2', 'a1', 'a0'])],
-      ['tag', new Set(['a1'])],
-      ['contact', new Set(['c1', 'c0'])],
-    ]);
-
-    it('return referenced entities with organization, deletion and the fields for those that name them', async () => {
-      const found = await opened.store.readEntities(wanted);
-      expect(found.get('tag')?.size ?? 0).toBe(0);
-      const [a1, a2, ...others] = ['a1', 'a2', 'a0'].map((id) => found.get('conversation')?.get(id));
-      expect(a1).toMatchObject({ _id: 'a1', orgId: 'org_1', revision: 1, state: { id: 'a1' } });
-      expect(a2).toMatchObject({ _id: 'a2', orgId: 'org_1', revision: 1, deletedAt: new Date(0) });
-      expect(others).toEqual([undefined]);
-    });
-
-    it('return revisions, also of tombstones', async () => {
-      await opened.store.write('contact', [
-        { op: 'put', document: { ...tombstone, _id: 'c1', revision: 7 }, guard: null },
-      ]);
-      const found = [...(await opened.store.readRevisions(wanted))].flatMap(([kind, revisions]) =>
-        [...revisions].map(([id, revision]) => `${kind} ${id} ${revision}`),
-      );
-      expect(found.sort()).toEqual(['contact c1 7', 'conversation a1 1', 'conversation a2 1']);
-      expect(await opened.store.readRevisions(new Map())).toEqual(new Map());
-    });
-
-    it('return envelopes, of the state the id alone', async () => {
-      const found = await opened.store.readEnvelopes('conversation', ['a1', 'a2', 'a0']);
-      expect(found.toSorted((a, b) => (a._id < b._id ? -1 : 1))).toEqual([
-        { ...envelopeOf(document), state: { id: 'a1' } },
-        tombstone,
-      ]);
-    });
-
-    it('return documents that are large together in parts, each document once', async () => {
-      const ids = Array.from({ length: 30 }, (_, index) => `l${index}`);
-      const status = 'x'.repeat(900_000);
-      for (const id of ids)
-        await given([conversation(id, 'ti_l', 0, { state: { id, ticketId: 'ti_l', status } })]);
-      const sizes: number[] = [];
-      const found = await readAll(opened.store, 'conversation', [...ids, 'l30'], (size) => sizes.push(size));
-      expect(Math.max(...sizes) * status.length).toBeLessThan(17 * 1024 * 1024);
-      expect(found.map(({ _id }) => _id).sort()).toEqual(ids.sort());
-    });
-  });
-
-  describe('a write', () => {
-    const join = (document: JoinedFields) =>
-      opened.store.write('conversation', [{ op: 'join', document, guard: 1 }]);
-    const marks = { pending: true as const, orphanedAt: new Date(1) };
-    const fanOutCursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_5' };
-
-    it('of new documents inserts them, unless the id is taken', async () => {
-      const [taken, free] = [conversation('b1', 'ti_b'), conversation('b2', 'ti_b')];
-      expect(await given([taken])).toEqual(applied);
-      expect(await given([{ ...taken, version: 9 }, free])).toEqual(conflict('b1'));
-      expect([await find('b1'), await find('b2')]).toEqual([taken, free]);
-      expect(await given([])).toEqual(applied);
-    });
-
-    it('applies only to the revision that it was built on, and replaces the whole document', async () => {
-      await given([
-        conversation('c1', 'ti_c', 0, { ...marks, fanOutCursor, tombstonePosition: position(4) }),
-      ]);
-      const document = conversation('c1', 'ti_c2', 0, { version: 2, revision: 2 });
-      const write = { op: 'put' as const, document, guard: 1 };
-      expect(await opened.store.write('conversation', [write])).toEqual(applied);
-      const late = { ...write, document: { ...document, version: 3 } };
-      expect(await opened.store.write('conversation', [late])).toEqual(conflict('c1'));
-      expect(await find('c1')).toEqual(document);
-    });
-
-    it('applies if the store has dropped the tombstone that it was built on', async () => {
-      const document = conversation('e1', 'ti_e', 0, { version: 5, revision: 8 });
-      const write = { op: 'put' as const, document, guard: 7 };
-      expect(await opened.store.write('conversation', [write])).toEqual(applied);
-      expect(await find('e1')).toEqual(document);
-    });
-
-    it('of joined fields leaves the others as they are, and removes marks that no longer hold', async () => {
-      const before = conversation('f1', 'ti_f', 3, {
-        version: 4,
-        fanOutCursor,
-        tombstonePosition: position(2),
-      });
-      await given([{ ...before, ...marks }]);
-      const joined = { joined: { channel: { id: 'chan_2' } }, refs: ['channel:chan_2'] };
-      const document = { _id: 'f1', revision: 2, position: position(7), ...joined };
-      expect(await join(document)).toEqual(applied);
-      expect(await find('f1')).toEqual({ ...before, ...document });
-      expect(await join(document)).toEqual(conflict('f1'));
-    });
-
-    it('of joined fields sets the marks that hold', async () => {
-      const before = conversation('g1', 'ti_g');
-      await given([before]);
-      const document = { _id: 'g1', revision: 2, position: position(7), joined: {}, refs: [] };
-      expect(await join({ ...document, ...marks, tombstonePosition: position(3) })).toEqual(applied);
-      expect(await find('g1')).toEqual({ ...before, ...document, ...marks, tombstonePosition: position(3) });
-    });
-  });
-
-  describe('dependents', () => {
-    /** More than one page of the stores. */
-    const more = isReal ? pageSize + 3 : 40;
-    const many = Array.from({ length: more }, (_, index) =>
-      conversation(`h${String(index).padStart(5, '0')}`, 'ti_h', index % 60, { refs: ['contact:con_h'] }),
+    return used.map((kind) => byId([...(found.get(kind)?.values() ?? [])]).map(fields));
+  },
+  readRevisions: async ({ store }, random) => {
+    const found = await store.readRevisions(wantedIn(random));
+    return used.map((kind) => Object.fromEntries(found.get(kind) ?? []));
+  },
+  readFirstChildren: async ({ store }, random) => {
+    const max = 1 + random.int(3);
+    const parents = new Map(idsIn(random, 'ti').map((id) => [id, orgId(random)]));
+    const { children } = await store.readFirstChildren(
+      'conversation',
+      { parentField: 'ticketId', max },
+      parents,
     );
-    const ids = many.map(({ _id }) => _id);
-
-    beforeAll(async () => {
-      await given(many);
-      await given([
-        conversation('hb', 'ti_h2', 1, { refs: ['contact:con_few', 'tags:tag_few'] }),
-        conversation('hc', 'ti_h2', 1, { refs: ['tags:con_few'] }),
-      ]);
+    return [...parents.keys()].map((id) => children.get(id) ?? []);
+  },
+  findDependents: async ({ store }, random) => {
+    const [kind, refs] = [random.pick(used), [refIn(random), refIn(random)]];
+    const each = await Promise.all(refs.map((ref) => dependents(store, kind, ref)));
+    return ((await store.findDependents(kind, refs)) ?? [...new Set(each.flat())]).toSorted();
+  },
+  pageOfDependents: ({ store }, random) =>
+    dependents(store, random.pick(used), refIn(random), random.pick(['', 'conversation_1', 'message_2'])),
+  readChannels: ({ sweepStore }, random) =>
+    pages(
+      async (after) => {
+        const items = await sweepStore.readChannels(after);
+        return { items, next: items.at(-1)?.id ?? null };
+      },
+      random.pick(['', idIn(random, 'channel')]),
+    ),
+  readRetention: ({ sweepStore }, random) => sweepStore.readRetention(idIn(random, 'channel')),
+  readConversations: ({ sweepStore }, random) => {
+    const [channel, createdUpTo] = [channelIn(random), random.pick([null, at(random)])];
+    return pages(async (after) => {
+      const items = await sweepStore.readConversations(channel, after, createdUpTo);
+      return { items, next: items.at(-1)?.key ?? null };
     });
+  },
+  readExpiredMessages: async ({ sweepStore }, random) =>
+    byId(await sweepStore.readExpiredMessages(orgId(random), idsIn(random, 'conversation'), at(random))),
+  readWithMessages: ({ sweepStore }, random) =>
+    sweepStore.readWithMessages(orgId(random), idsIn(random, 'conversation')),
+  readOrphans: async ({ sweepStore }, random) => byId(await sweepStore.readOrphans(at(random))),
+  waitAgain: async ({ sweepStore }, random) => {
+    const orphans = await sweepStore.readOrphans(at(random));
+    await sweepStore.waitAgain(byId(orphans), at(random), at(random));
+  },
+};
 
-    it('are found in one read by any of several references, each once', async () => {
-      const find = (refs: string[]) => opened.store.findDependents('conversation', refs);
-      expect(await find(['contact:con_few', 'tags:tag_few', 'x:y'])).toEqual(['hb']);
-      expect(await find(['contact:con_none'])).toEqual([]);
-      expect(await find(['contact:con_h', 'contact:con_few'])).toBeNull();
-    });
+/** The simulation proves the engine on stores in memory. */
+describe('the stores of the engine and of the sweep', () => {
+  const opened = useEngineStore();
 
-    it('come in pages in the order of their ids after a cursor, with documents written meanwhile', async () => {
-      const page = (after: string) => opened.store.pageOfDependents('conversation', 'contact:con_h', after);
-      expect(await allPages(page)).toEqual(ids);
-      const last = ids.at(-2) ?? '';
-      await given([conversation(`${last}x`, 'ti_i', 1, { refs: ['contact:con_h'] })]);
-      expect(await allPages(page, last)).toEqual([`${last}x`, ids.at(-1)]);
-    });
+  test('answer in MongoDB as they do in memory', async () => {
+    const { database, control, store } = opened;
+    const [data, random] = [emptyData(), createRandom(1)];
+    const memory = { store: memoryStore(data), sweepStore: memorySweepStore(data, new Set(), undefined, 9) };
+    const sweepStore = mongoSweepStore({ database, control, prefix: 'support.', now: () => new Date() });
+    for (let step = 0; step < size(1_500, 15_000); step += 1) {
+      const [name, seed] = [
+        random.chance(0.2) ? 'write' : random.pick(Object.keys(calls)),
+        random.int(2 ** 31),
+      ];
+      const inMongo = await calls[name]?.({ store, sweepStore }, createRandom(seed), data);
+      const inMemory = await calls[name]?.(memory, createRandom(seed), data);
+      expect({ step, name, answer: inMongo }).toEqual({ step, name, answer: inMemory });
+    }
+    for (const kind of used)
+      expect(byId(await collectionOf<StoredDocument>(database, kind).find().toArray())).toEqual(
+        byId([...(data.get(kind)?.values() ?? [])]),
+      );
   });
 
-  describe('of the fields of the engine', () => {
-    it('a fan-out cursor is saved only on the state that it belongs to', async () => {
-      const [living, dead] = [conversation('i1', 'ti_i', 1, { version: 3 }), conversation('i2', 'ti_i')];
-      await given([living, tombstoneOf(dead)]);
-      const cursor = { from: 'ticket' as const, edge: 'conversations', after: 'ti_7' };
-      const save = (id: string, version: number, isDeleted: boolean, to: typeof cursor | null) =>
-        opened.store.saveFanOutCursor('conversation', { id, version, isDeleted }, to);
-      await save('i1', 3, false, cursor);
-      await save('i2', 1, true, cursor);
-      // and not on another version, a wrong deletion flag, or a missing document
-      await save('i1', 2, false, null);
-      await save('i1', 3, true, null);
-      await save('i2', 1, false, null);
-      await save('i3', 1, false, cursor);
-      expect(await find('i1')).toEqual({ ...living, fanOutCursor: cursor });
-      expect(await find('i2')).toEqual({ ...tombstoneOf(dead), fanOutCursor: cursor });
-      expect(await find('i3')).toBeNull();
-      await save('i1', 3, false, null);
-      expect(await find('i1')).toEqual(living);
-    });
+  test('return documents that are large together in parts, each document once', async () => {
+    const ids = Array.from({ length: 30 }, (_, index) => `tag_${10 + index}`);
+    const name = 'x'.repeat(900_000);
+    for (const id of ids)
+      await opened.store.write('tag', [{ op: 'put', document: storedDocument({ id, name }), guard: null }]);
+    const found = await parts(opened.store, 'tag', [...ids, 'tag_none']);
+    expect(Math.max(...found.map(({ length }) => length)) * name.length).toBeLessThan(17 * 1024 * 1024);
+    expect(found.flatMap((part) => part.map(({ _id }) => _id)).toSorted()).toEqual(ids);
   });
 });
