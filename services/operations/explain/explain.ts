@@ -10,7 +10,8 @@ import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-let
 import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
-import { edgesOf, idsByEdge } from '../../projector/materialize/edges.ts';
+import { edgesOf } from '../../projector/materialize/edges.ts';
+import { idsInRefs } from '../../projector/materialize/join.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { differences, type PairSource } from '../rebuild/compare.ts';
@@ -158,10 +159,10 @@ async function explainDocument(
 /** The references of a document, in the order of its projection. A ticket has some 200 conversations at most. */
 async function explainReferences(database: Db, kind: Kind, document: StoredDocument, recordOf: RecordOf) {
   const { orgId, refs = [] } = document;
-  const ids = idsByEdge(refs);
+  const ids = idsInRefs(kind, refs);
   const explained = await Promise.all(
-    edgesOf(kind).map(async ({ name: edge, to, fields }) => {
-      const wanted = ids.get(edge) ?? [];
+    edgesOf(kind).map(async ({ name: edge, index, to, fields }) => {
+      const wanted = ids[index] ?? [];
       const found = await collectionOf<StoredDocument>(database, to)
         .find({ _id: { $in: wanted } })
         .project<StoredDocument>({ orgId: 1, version: 1, position: 1, deletedAt: 1, 'state.id': 1 })

@@ -58,19 +58,6 @@ export const changedEdges = (kind: Kind, before: { state?: StoredState } | null,
 /** How a document stores a reference. No edge has a colon in its name. */
 export const refOf = (edgeName: string, id: string): string => `${edgeName}:${id}`;
 
-/** The ids that a document's references name, by edge, in order. */
-export function idsByEdge(refs: string[]): Map<string, string[]> {
-  const result = new Map<string, string[]>();
-  for (const ref of refs) {
-    const colon = ref.indexOf(':');
-    const name = ref.slice(0, colon);
-    const ids = result.get(name);
-    if (ids) ids.push(ref.slice(colon + 1));
-    else result.set(name, [ref.slice(colon + 1)]);
-  }
-  return result;
-}
-
 function reachedFrom(kind: Kind, seen: Kind[] = []): Kind[] {
   if (seen.includes(kind))
     throw new Error(`the declared references form a cycle: ${[...seen, kind].join(', ')}`);

@@ -2,7 +2,7 @@ import type { Kind } from '../../../shared/documents/document.ts';
 import type { EntityState } from '../../../shared/documents/resources.ts';
 import type { ChildrenEdge, Edge } from '../projections/define-projection.ts';
 import { projections } from '../projections/projections.ts';
-import { edgesOf, idIn, idsByEdge, refOf } from './edges.ts';
+import { edgesOf, idIn, refOf } from './edges.ts';
 import type { Child, ReferencedEntity, Store, StoredState } from './store.ts';
 
 /** A living document to be joined, with the ids that its state names, in the order of its kind's edges. */
@@ -23,8 +23,8 @@ export const idsInState = <K extends Kind>(kind: K, state: EntityState[K]): Join
 
 /** The same ids, from the references of a stored document. */
 export function idsInRefs(kind: Kind, refs: string[] = []): Joining['ids'] {
-  const ids = idsByEdge(refs);
-  return edgesOf(kind).map(({ name }) => ids.get(name) ?? []);
+  const byEdge = Map.groupBy(refs, (ref) => ref.slice(0, ref.indexOf(':')));
+  return edgesOf(kind).map(({ name }) => (byEdge.get(name) ?? []).map((ref) => ref.slice(name.length + 1)));
 }
 
 /**
