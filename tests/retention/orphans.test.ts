@@ -14,12 +14,29 @@ const purged = (messages: number) => ({ conversations: 0, messages });
 describe('a message whose conversation is missing', () => {
   const model = useReadModel();
 
-  const stored = () => collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: 'msg_a_000' });
-  test('is deleted after 30 days, and not before', async () => {
-    await model.apply([message(0)], day(100));
+  const stored = (name = 'a') =>
+    collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: `msg_${name}_000` });
+
+  test('is deleted 30 days after it arrived, and not before, whether its conversation never came, is foreign or was swept, and however often it is refreshed', async () => {
+    // given a conversation that never comes, one of another organization, and one that is swept before its message arrives
+    const [other, swept, again] = [eventsOf('other'), eventsOf('swept'), eventsOf('again')];
+    await model.apply([swept.channel(), swept.conversation(0)], day(10));
+    expect(await model.sweepAsOf(day(40))).toEqual({ conversations: 1, messages: 0 });
+    const foreign = { ...other.conversation(0), orgId: 'org_2' };
+    await model.apply([message(0), other.channel(0), foreign, other.message(0), swept.message(0)], day(100));
+    // and a message that is refreshed and replayed meanwhile
+    await model.apply([contact('Ada', 1), again.message(0)], day(100));
+    await model.apply([contact('Countess', 2)], day(110));
+    await model.apply([again.message(0)], day(115));
+    await model.apply([again.message(0, 2)], day(120));
     expect(await model.sweepAsOf(day(130, -1))).toEqual(purged(0));
     expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(100) });
-    expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
+    expect(await stored('again')).toMatchObject({
+      version: 2,
+      joined: { author: { name: 'Countess' } },
+      orphanedAt: day(100),
+    });
+    expect(await model.sweepAsOf(day(130))).toEqual(purged(4));
     expect(await stored()).toEqual({
       _id: 'msg_a_000',
       orgId: 'org_1',
@@ -28,46 +45,7 @@ describe('a message whose conversation is missing', () => {
       revision: expect.any(Number) as number,
       position: { partition: 0, offset: 1, timestampMs: 1 },
     });
-  });
-
-  test('is kept if its conversation arrives, and is deleted together with it', async () => {
-    await model.apply([message(0)], day(100));
-    await model.apply([channel(0), conversation(0)], day(110));
-    expect(await model.sweepAsOf(day(130))).toEqual(purged(0));
-    const { messages } = await model.answersAt('a', day(130));
-    expect(messages).toMatchObject([{ id: 'msg_a_000' }]);
-    expect(await stored()).not.toHaveProperty('orphanedAt');
-    await model.apply([channel(30, 2)], day(130));
-    expect(await model.sweepAsOf(day(130))).toEqual({ conversations: 1, messages: 1 });
-  });
-
-  test('is deleted if the conversation belongs to another organization', async () => {
-    await model.apply([channel(0), { ...conversation(0), orgId: 'org_2' }, message(0)], day(100));
-    expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
     expect(await model.sweepAsOf(day(131))).toEqual(purged(0));
-  });
-
-  test('is deleted 30 days after it arrived, if its conversation was swept before', async () => {
-    // given a conversation that was swept before one of its messages arrived
-    await model.apply([channel(), conversation(0)], day(10));
-    expect(await model.sweepAsOf(day(40))).toEqual({ conversations: 1, messages: 0 });
-    await model.apply([message(0)], day(50));
-    expect(await model.sweepAsOf(day(80, -1))).toEqual(purged(0));
-    expect(await model.sweepAsOf(day(80))).toEqual(purged(1));
-  });
-
-  test('is deleted 30 days after it arrived, however often it is refreshed or replayed meanwhile', async () => {
-    await model.apply([contact('Ada', 1), message(0)], day(100));
-    await model.apply([contact('Countess', 2)], day(110));
-    await model.apply([message(0)], day(115));
-    await model.apply([message(0, 2)], day(120));
-    expect(await stored()).toMatchObject({
-      version: 2,
-      joined: { author: { name: 'Countess' } },
-      orphanedAt: day(100),
-    });
-    expect(await model.sweepAsOf(day(130, -1))).toEqual(purged(0));
-    expect(await model.sweepAsOf(day(130))).toEqual(purged(1));
   });
 
   test('waits again if its conversation is there but MongoDB refuses the refresh', async () => {
@@ -101,16 +79,6 @@ describe('a message whose conversation is missing', () => {
     await deadLettersOf(model.control).deleteMany({});
     expect(await model.sweepAsOf(day(170))).toEqual(purged(0));
     expect((await model.answersAt('a', day(170))).messages).toMatchObject([{ id: 'msg_a_000' }]);
-  });
-
-  test('is not deleted with a conversation of another organization', async () => {
-    // given messages of two organizations that name one conversation, which belongs to the first
-    await model.apply([channel(), conversation(0), message(0), { ...message(1), orgId: 'org_2' }], day(10));
-    // when the conversation expires with the message of its organization
-    expect(await model.sweepAsOf(day(31))).toEqual({ conversations: 1, messages: 1 });
-    // then the other message stays until it has waited 30 days
-    expect(await model.sweepAsOf(day(40, -1))).toEqual(purged(0));
-    expect(await model.sweepAsOf(day(40))).toEqual(purged(1));
   });
 
   test('is deleted whatever the number of such messages, while messages with a conversation are kept', async () => {

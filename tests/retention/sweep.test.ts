@@ -5,7 +5,6 @@ import { sweep, type SweepStore } from '../../services/projector/retention/sweep
 import { sweepApplied as sweepUpToWatermark } from '../../services/projector/retention/sweeper.ts';
 import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
-import type { Event } from '../support/events.ts';
 import { day, eventsOf, useReadModel } from './read-model.ts';
 
 const freed = (conversations: number, messages: number) => ({ conversations, messages });
@@ -152,31 +151,6 @@ describe('conversation data that expires by the retention of its channel', () =>
     expect(await sweepApplied()).toEqual(freed(0, 0));
   });
 
-  test('is swept in channels with few conversations before a large channel is finished', async () => {
-    // given a channel with more pages than one turn takes, and a smaller one after it
-    const { channel, conversation } = eventsOf('j');
-    await model.apply([channel()]);
-    const large = Array.from({ length: 21 }, (_, index) => `conv_j_${index + 100}`);
-    await model.applyAtOnce(
-      large.map((id) => ({ ...conversation(0), id, data: { ...conversation(0).data, id } })),
-    );
-    const small = eventsOf('k');
-    await model.apply([small.channel(), small.conversation(0)]);
-    const deps = model.sweepDeps(day(30));
-    const turns: string[] = [];
-    const sweepStore: SweepStore = {
-      ...deps.sweepStore,
-      // Pages of one conversation.
-      readConversations: async (...of) => {
-        const page = (await deps.sweepStore.readConversations(...of)).slice(0, 1);
-        turns.push(...page.map(({ _id }) => _id));
-        return page;
-      },
-    };
-    expect(await sweep({ ...deps, sweepStore })).toEqual(freed(22, 0));
-    expect(turns).toEqual([...large.slice(0, 20), 'conv_k', ...large.slice(20)]);
-  });
-
   test('leaves its ticket with the next sweep after one that ended between the purge and the refresh', async () => {
     const { channel, ticket, conversation } = eventsOf('crash');
     await model.apply([channel(), ticket, conversation(0)]);
@@ -193,39 +167,5 @@ describe('conversation data that expires by the retention of its channel', () =>
     ]);
     expect(await model.sweepAsOf(day(30))).toEqual(freed(0, 0));
     expect(await embedded()).toMatchObject({ conversations: [] });
-  });
-
-  test('is swept completely by the next sweep after one was aborted at any step', async () => {
-    // given more conversations than the sweep reads at a time, and more messages than that in one of them
-    const { channel, conversation, message } = eventsOf('h');
-    const many = (event: Event, count: number) =>
-      Array.from({ length: count }, (_, index) => {
-        const id = `${event.id}_${String(index).padStart(4, '0')}`;
-        return { ...event, id, data: { ...event.data, id } };
-      });
-    const data = { ...message(0).data, conversationId: 'conv_h_0003' };
-    await model.apply([channel()]);
-    await model.applyAtOnce(many(conversation(0), 700));
-    await model.applyAtOnce(many({ ...message(0), data }, 1_200));
-    let isDone = false;
-    for (let steps = 1; !isDone; steps += 1) {
-      // when sweeps are aborted at their first step, their second, and so on
-      let allowed = steps;
-      const throwIfAborted = () => {
-        if ((allowed -= 1) < 0) throw new Error('aborted');
-      };
-      const outcome = await model
-        .sweepAsOf(day(30), { signal: { throwIfAborted } as AbortSignal })
-        .catch((error: unknown) => error);
-      isDone = !(outcome instanceof Error);
-      if (!isDone) expect(outcome).toMatchObject({ message: 'aborted' });
-      // then none of them leaves a message without its conversation
-      const messages = collectionOf(model.database, 'message');
-      const left = await messages.countDocuments({ state: { $exists: true } });
-      const parent = await collectionOf(model.database, 'conversation').findOne({ _id: 'conv_h_0003' });
-      if (left > 0) expect(parent).toHaveProperty('state');
-      if (steps === 1) expect(left).toBeGreaterThan(0);
-    }
-    expect(await model.everything()).not.toMatch(/(title|content) of h/);
   });
 });

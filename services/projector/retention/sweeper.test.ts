@@ -12,27 +12,26 @@ it.each([
 });
 
 test('every page of channels is read, and a channel with more pages than one turn has after the last of them', async () => {
-  const keys: string[] = [];
+  const reads: string[] = [];
   const channels: Record<string, string[]> = { '': ['chan_1'], chan_1: ['chan_2'] };
-  let isLastRead = false;
+  const messages = [{ _id: 'msg_1', revision: 1 }];
   const sweepStore = {
     readOrphans: async () => [],
     readChannels: async (after: string) => (channels[after] ?? []).map((id) => ({ id, orgId: 'org_1' })),
     readRetention: async () => 30,
     readConversations: async ({ id }: { id: string }, after: string) => {
-      if (id === 'chan_2') {
-        isLastRead = true;
-        return [];
-      }
-      keys.push(after);
-      return keys.length < 30 ? [{ key: `${keys.length}`, updatedAt: new Date() }] : [];
+      reads.push(id === 'chan_2' ? id : after);
+      const isLast = id === 'chan_2' || after === '29';
+      return isLast ? [] : [{ key: `${Number(after) + 1}`, updatedAt: new Date() }];
     },
-    readExpiredMessages: async () => [],
+    readExpiredMessages: async () => messages.splice(0),
   };
   const store = { write: async () => ({ conflicted: new Set() }) };
   const deps = { store, sweepStore, asOf: new Date(0), now: () => new Date(), tombstoneDays: 30 };
   const { signal } = new AbortController();
-  await sweep({ ...deps, signal, isComplete: true } as unknown as SweepDeps);
-  expect(isLastRead).toBe(true);
-  expect(keys).toEqual(['', ...Array.from({ length: 29 }, (_, index) => `${index + 1}`)]);
+  const swept = await sweep({ ...deps, signal, isComplete: true } as unknown as SweepDeps);
+  expect(swept).toEqual({ conversations: 0, messages: 1 });
+  // then a page whose messages are purged is read again, and the turn of a channel has 20 pages
+  const pages = ['', '', ...Array.from({ length: 29 }, (_, index) => `${index + 1}`)];
+  expect(reads).toEqual([...pages.slice(0, 20), 'chan_2', ...pages.slice(20)]);
 });
