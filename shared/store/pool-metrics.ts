@@ -1,9 +1,6 @@
 import type { MongoClient } from 'mongodb';
 import { Gauge, type Registry } from 'prom-client';
 
-/** The connections of a client, and the operations that wait for one. */
-type PoolUsage = { open: number; inUse: number; waiting: number };
-
 /**
  * Registers the gauges of the connection pools of both services. Each scrape reads counts that the driver's pool events
  * keep, so call this before the clients connect.
@@ -34,8 +31,9 @@ export function registerPools(registry: Registry, pools: Record<string, MongoCli
   });
 }
 
-function countPool(client: MongoClient): PoolUsage {
-  const usage: PoolUsage = { open: 0, inUse: 0, waiting: 0 };
+/** Counts the connections of a client, and the operations that wait for one. */
+function countPool(client: MongoClient) {
+  const usage = { open: 0, inUse: 0, waiting: 0 };
   client.on('connectionCreated', () => (usage.open += 1));
   client.on('connectionClosed', () => (usage.open -= 1));
   client.on('connectionCheckOutStarted', () => (usage.waiting += 1));
