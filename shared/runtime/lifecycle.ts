@@ -19,37 +19,32 @@ export async function startedOrExit<T>(logger: Logger, starting: Promise<T>): Pr
 }
 
 /**
- * Stops a service once, on SIGTERM, on SIGINT or when the returned function is called. The closers run in order. The
- * process exits with `code`, or with 1 if a closer fails or its deadline passes.
+ * Stops a service once, on SIGTERM, on SIGINT or when the returned function is called. The closers run in order, even if an
+ * earlier one fails or hangs. The process exits with `code`, or with 1 if a closer fails or its deadline passes.
  */
 export function onShutdown(logger: Logger, closers: Closer[]): (code: number) => void {
   let stopping = false;
-  const stop = (code: number) => {
+  const stop = async (code: number) => {
     if (stopping) return;
     stopping = true;
-    void runClosers(logger, closers).then((clean) => process.exit(clean ? code : 1));
+    let exitCode = code;
+    for (const { name: closer, close, deadlineMs } of closers) {
+      try {
+        await within(deadlineMs, close(), () => {
+          throw new Error(`not closed within ${deadlineMs} ms`);
+        });
+      } catch (error) {
+        exitCode = 1;
+        logger.error({ error, closer }, 'could not be closed');
+      }
+    }
+    process.exit(exitCode);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       logger.info({ signal }, 'stopping');
-      stop(0);
+      void stop(0);
     });
   }
-  return stop;
-}
-
-/** Runs every closer, even if an earlier one fails or hangs. Resolves with whether all closed in time. */
-export async function runClosers(logger: Logger, closers: Closer[]): Promise<boolean> {
-  let clean = true;
-  for (const { name: closer, close, deadlineMs } of closers) {
-    try {
-      await within(deadlineMs, close(), () => {
-        throw new Error(`not closed within ${deadlineMs} ms`);
-      });
-    } catch (error) {
-      clean = false;
-      logger.error({ error, closer }, 'could not be closed');
-    }
-  }
-  return clean;
+  return (code) => void stop(code);
 }
