@@ -37,6 +37,8 @@ test('a connection is kept until an error of Kafka, and closed at the end', asyn
   await expect(kafka.use(() => Promise.reject(lost))).rejects.toThrow('lost');
   await kafka.use(async () => 'used');
   await kafka.close();
+  // A read that is late opens no connection again.
+  await expect(kafka.use(async () => 'used')).rejects.toThrow('the console ends');
   expect(calls).toEqual([...connected, ...disconnected, ...connected, ...disconnected]);
 });
 

@@ -7,6 +7,7 @@ type Clients = { admin: Admin; log: LogClient };
 /** Kafka clients that stay connected. */
 export function reconnectingKafka(kafka: Kafka, createLog = createLogClient) {
   let held: { clients: Promise<Clients>; users: number } | null = null;
+  let isClosed = false;
   const open = async (): Promise<Clients> => {
     const clients = { admin: kafka.admin(), log: createLog(kafka) };
     try {
@@ -23,6 +24,7 @@ export function reconnectingKafka(kafka: Kafka, createLog = createLogClient) {
   return {
     /** Connects if necessary. After a failure of Kafka the next use connects again. */
     use: async <T>(work: (clients: Clients) => Promise<T>): Promise<T> => {
+      if (isClosed) throw new Error('the console ends');
       held ??= { clients: open(), users: 0 };
       const used = held;
       used.users += 1;
@@ -41,6 +43,7 @@ export function reconnectingKafka(kafka: Kafka, createLog = createLogClient) {
       }
     },
     close: async () => {
+      isClosed = true;
       const last = held;
       held = null;
       await disconnected(last?.clients);

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
-import type { Closer } from '../../shared/runtime/lifecycle.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { securityPolicy } from '../../shared/pages/security-policy.ts';
@@ -54,7 +52,7 @@ const connectionsMax = 200;
 type ConsoleDeps = SourceDeps & { logger: Logger };
 
 /** Starts the console. It reads MongoDB and Kafka, and changes nothing. Rejects if it cannot listen. */
-export async function startConsole(deps: ConsoleDeps): Promise<{ address: AddressInfo; closers: Closer[] }> {
+export async function startConsole(deps: ConsoleDeps) {
   const { config } = deps;
   const sources = createSources(deps);
   const pages = [overviewPage, topicsPage, generationsPage, deadLettersPage, explainPage].map((page) =>
@@ -64,13 +62,7 @@ export async function startConsole(deps: ConsoleDeps): Promise<{ address: Addres
   const server = createServer((request, response) => void answer(request, response));
   server.maxConnections = connectionsMax;
   const address = await listen(server, config.CONSOLE_HOST, config.CONSOLE_PORT);
-  return {
-    address,
-    closers: [
-      { name: 'server', close: () => closeServer(server), deadlineMs: 5_000 },
-      { name: 'reading', close: sources.close, deadlineMs: 5_000 },
-    ],
-  };
+  return { address, close: () => closeServer(server) };
 }
 
 function createApp({ config, logger }: ConsoleDeps, pages: Page[]): Koa {

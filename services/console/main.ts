@@ -14,9 +14,9 @@ const logger = createLogger('console', config.LOG_LEVEL);
 const mongo = createMongo(config.MONGODB_URL, 'support-console', { poolSizeMax: 10 });
 // A page says at once that Kafka is away; the next reading tries again.
 const kafka = reconnectingKafka(createKafka(config, logger, { retries: 1 }));
-const { address, closers } = await startedOrExit(logger, startConsole({ config, mongo, kafka, logger }));
+const { address, close } = await startedOrExit(logger, startConsole({ config, mongo, kafka, logger }));
 onShutdown(logger, [
-  ...closers,
+  { name: 'server', close, deadlineMs: 5_000 },
   { name: 'Kafka', close: kafka.close, deadlineMs: 5_000 },
   { name: 'MongoDB', close: () => mongo.close(), deadlineMs: 5_000 },
 ]);

@@ -11,12 +11,12 @@ test('clients share one read, and read again only after its time', async () => {
   const { nowMs, pass } = clock();
   let reads = 0;
   const reading = createReading(async () => ++reads, { everyMs: 1_000, nowMs });
-  const known = await Promise.all([reading.get(), reading.get(), reading.get()]);
+  const known = await Promise.all([reading(), reading(), reading()]);
   expect(known.map(({ value }) => value)).toEqual([1, 1, 1]);
   pass(999);
-  expect((await reading.get()).value).toBe(1);
+  expect((await reading()).value).toBe(1);
   pass(1);
-  expect((await reading.get()).value).toBe(2);
+  expect((await reading()).value).toBe(2);
 });
 
 test('a slow read is repeated less often: it takes at most a fifth of the time', async () => {
@@ -27,12 +27,12 @@ test('a slow read is repeated less often: it takes at most a fifth of the time',
     reads += 1;
   };
   const reading = createReading(slow, { everyMs: 1_000, nowMs });
-  await reading.get();
+  await reading();
   pass(9_999);
-  await reading.get();
+  await reading();
   expect(reads).toBe(1);
   pass(1);
-  await reading.get();
+  await reading();
   expect(reads).toBe(2);
 });
 
@@ -46,14 +46,14 @@ test('a failed read keeps the last value and its time, names the server, and is 
     () => 8,
   ];
   const reading = createReading(async () => outcomes.shift()?.() ?? 0, { everyMs: 10, nowMs });
-  const first = await reading.get();
+  const first = await reading();
   pass(50);
   const problem = 'Kafka (KAFKA_BROKERS): connect ECONNREFUSED';
-  expect(await reading.get()).toEqual({ value: 7, at: first.at, problem });
+  expect(await reading()).toEqual({ value: 7, at: first.at, problem });
   pass(9);
-  expect(await reading.get()).toMatchObject({ problem });
+  expect(await reading()).toMatchObject({ problem });
   pass(50);
-  expect(await reading.get()).toMatchObject({ value: 8, problem: null });
+  expect(await reading()).toMatchObject({ value: 8, problem: null });
 });
 
 test('a read that hangs delays no client for longer than the deadline, and is not started twice', async () => {
@@ -64,7 +64,7 @@ test('a read that hangs delays no client for longer than the deadline, and is no
   };
   const reading = createReading(hanging, { everyMs: 1, waitMs: 5 });
   for (let client = 0; client < 3; client += 1)
-    expect((await reading.get()).problem).toBe('MongoDB or Kafka has not answered for 0.005 s');
+    expect((await reading()).problem).toBe('MongoDB or Kafka has not answered for 0.005 s');
   expect(reads).toBe(1);
 });
 

@@ -31,30 +31,26 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
   const connected = <T>(read: () => Promise<T>) => mongo.connect().then(read);
   const overview = createReading<Overview>(
     async (before) => {
-      const facts = await connected(() => readFacts(deps, kafka.use, before?.value.facts ?? null));
+      const facts = await connected(() => readFacts(deps, kafka.use, before?.facts ?? null));
       const all = findings(facts);
       return { facts, findings: all, report: report(facts, all) };
     },
     // Longer than the deadline of Kafka within it.
     { everyMs: 1_500, waitMs: 4_000 },
   );
-  const readings = {
-    overview,
-    samples: createReading(() => connected(async () => readSamples(control, await now())), {
-      everyMs: sampleEveryMs / 2,
-    }),
-    deadLetters: createReadings(
-      ({ after, ...filter }: LetterQuery) =>
-        // One more tells whether there is another page.
-        connected(() => listDeadLetters(deps, filter, { limit: lettersMax + 1, after })),
-      { everyMs: 5_000 },
-    ),
-  };
-  const close = async () => void (await Promise.all(Object.values(readings).map(({ end }) => end())));
+  const samples = createReading(() => connected(async () => readSamples(control, await now())), {
+    everyMs: sampleEveryMs / 2,
+  });
+  const deadLetters = createReadings(
+    ({ after, ...filter }: LetterQuery) =>
+      // One more tells whether there is another page.
+      connected(() => listDeadLetters(deps, filter, { limit: lettersMax + 1, after })),
+    { everyMs: 5_000 },
+  );
   const renderWithDeadline = createRenderWithDeadline();
   /** Renders content for one client, which no reading holds. */
   const render = (work: () => Promise<Html>) => renderWithDeadline(() => connected(work));
-  return { ...readings, deps, render, commands: commandsIn[config.DEPLOYMENT], close };
+  return { overview, samples, deadLetters, deps, render, commands: commandsIn[config.DEPLOYMENT] };
 }
 
 export type Sources = ReturnType<typeof createSources>;

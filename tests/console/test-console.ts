@@ -45,7 +45,7 @@ export async function openConsole(environment: Record<string, string | undefined
   const client = createKafka(config, logger, { retries: 1 });
   client.logger().setLogLevel(logLevel.DEBUG);
   const kafka = reconnectingKafka(client);
-  const { address, closers } = await startConsole({ config, mongo, kafka, logger });
+  const { address, close } = await startConsole({ config, mongo, kafka, logger });
   const url = `http://127.0.0.1:${address.port}`;
   const load = async (path: string): Promise<string> => (await fetch(url + path)).text();
   /** The markup of a page for which MongoDB and Kafka have answered: a page waits for them no longer than seconds. */
@@ -65,7 +65,7 @@ export async function openConsole(environment: Record<string, string | undefined
         return texts.every((one) => (typeof one === 'string' ? text.includes(one) : one.test(text))) || text;
       }),
     close: async () => {
-      for (const { close } of closers) await close();
+      await close();
       await Promise.all([kafka.close(), mongo.close()]);
       const writes = [...commands].filter((command) => !reads.includes(command));
       if (writes.length > 0) throw new Error(`a console changes nothing, and this one sent ${writes.join()}`);

@@ -34,7 +34,7 @@ export const deadLettersPage = (sources: Sources): Page => ({
     if (query.get('id')) return {};
     const given = (name: string) => text(query, name);
     const wanted = { topic: given('topic'), reason: given('reason'), after: given('after') ?? '' };
-    const found = await sources.deadLetters.get(wanted);
+    const found = await sources.deadLetters(wanted);
     return {
       groups: found.value
         ? html`${groups(sources.commands.cli, wanted, found.value)} ${letters(wanted, found.value)}`

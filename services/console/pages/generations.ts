@@ -15,7 +15,7 @@ export const generationsPage = ({ overview, commands }: Sources): Page => ({
   path: '/generations',
   title: 'Generations',
   regions: async () => {
-    const now = await overview.get();
+    const now = await overview();
     const fresh = freshness(now);
     if (!now.value) return { generations: html`<p>No generation is known yet.</p>`, fresh };
     const { facts, findings, report } = now.value;

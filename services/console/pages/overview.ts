@@ -25,7 +25,7 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
   path: '/',
   title: 'Overview',
   regions: async () => {
-    const [now, saved] = await Promise.all([overview.get(), samples.get()]);
+    const [now, saved] = await Promise.all([overview(), samples()]);
     const fresh = freshness(now);
     if (!now.value)
       return {

@@ -22,7 +22,7 @@ beforeAll(() => void jest.useFakeTimers({ now }));
 
 /** The regions of a page over facts, as one text. */
 async function shown(page: (sources: Sources) => Page, about: Facts, query = ''): Promise<string> {
-  const known = <T>(value: T) => ({ get: async () => ({ value, at: new Date(), problem: null }) });
+  const known = (value: unknown) => async () => ({ value, at: new Date(), problem: null });
   const overview = known({ facts: about, findings: findings(about), report: report(about) });
   const sources = {
     overview,

@@ -18,7 +18,7 @@ export const topicsPage = ({ overview }: Sources): Page => ({
   path: '/lag',
   title: 'Topics',
   regions: async (query) => {
-    const now = await overview.get();
+    const now = await overview();
     const fresh = freshness(now);
     const { facts, report } = now.value ?? {};
     const number = Number(query.get('generation') ?? report?.active);
