@@ -27,13 +27,13 @@ export const deadLettersPage = (sources: Sources): Page => ({
   path,
   title: 'Dead letters',
   fixed: (query) => {
-    const id = text(query, 'id');
+    const id = query.get('id');
     return id ? sources.render(() => letterInFull(sources, id)) : html``;
   },
   regions: async (query): Promise<Record<string, Html>> => {
     if (query.get('id')) return {};
-    const given = (name: string) => text(query, name);
-    const wanted = { topic: given('topic'), reason: given('reason'), after: given('after') ?? '' };
+    const given = (name: string) => query.get(name) || undefined;
+    const wanted = { topic: given('topic'), reason: given('reason'), after: query.get('after') ?? '' };
     const found = await sources.deadLetters(wanted);
     return {
       groups: found.value
@@ -43,12 +43,6 @@ export const deadLettersPage = (sources: Sources): Page => ({
     };
   },
 });
-
-const textLengthMax = 300;
-
-/** Undefined if the URL does not have it. */
-const text = (query: URLSearchParams, name: string): string | undefined =>
-  query.get(name)?.slice(0, textLengthMax) || undefined;
 
 const link = (query: Partial<LetterQuery> & { id?: string }, content: Html | string): Html => {
   const known = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));

@@ -25,7 +25,7 @@ export const explainPage = (sources: Sources): Page => ({
   path: '/explain',
   title: 'Explain',
   fixed: async (query) => {
-    const id = (query.get('id') ?? '').trim().slice(0, idLengthMax);
+    const id = (query.get('id') ?? '').trim();
     return html`<form action="/explain">
         <label for="id">The id of a document, or the Request-Id of a request that named one</label>
         <fieldset role="group">
