@@ -121,30 +121,29 @@ test('a rebuild stands on the overview', async () => {
   );
 });
 
-test('a command stands once in a section, and a failed check names it', async () => {
-  const page = await shown(generationsPage, facts([own(1, 'active'), own(2, 'ready')]));
-  const copied = [...page.matchAll(/data-copy="([^"]*)"/g)].map(([, one]) => one);
-  expect(copied).toEqual(['npx support-cli rebuild compare 2']);
-  expect(text(page)).toContain('○ not yet generation 2 was not compared with the active one');
-  expect(text(page)).toContain('Checks before a promotion: 8 of 9 hold');
-});
-
-test.each([
-  ['another generation', [own(1, 'active')], 'support-cli rebuild start'],
-  [
-    'a build without a projector',
-    [own(1, 'active'), own(2, 'building', { savedAt: null })],
-    'helm upgrade with { number: 2, replicas: 1 } in generations',
-  ],
-  [
-    'a compared build',
-    [own(1, 'active'), own(2, 'ready', { generation: { report: comparison } })],
-    'support-cli rebuild promote 2',
-  ],
-  ['a standby', [own(1, 'standby'), own(2, 'active')], 'support-cli rebuild rollback 1'],
-])('the command for %s is that of the deployment', async (_, generations, command) => {
-  const page = await shown(generationsPage, facts(generations, { deployment: 'helm' }));
-  expect(page).toContain(`data-copy="${command}"`);
+test('each generation shows its next command in the deployment once, and a failed check names it', async () => {
+  const generations = [
+    own(1, 'active'),
+    own(2, 'ready'),
+    own(3, 'ready', { generation: { report: comparison } }),
+    own(4, 'building', { savedAt: null }),
+    own(5, 'standby'),
+  ];
+  const copied = async (some: typeof generations) => {
+    const page = await shown(generationsPage, facts(some, { deployment: 'helm' }));
+    return [text(page), ...[...page.matchAll(/data-copy="([^"]*)"/g)].map(([, one]) => one)];
+  };
+  const [page, ...commands] = await copied(generations);
+  expect(commands).toEqual([
+    'support-cli rebuild compare 2',
+    'support-cli rebuild promote 3',
+    'helm upgrade with { number: 4, replicas: 1 } in generations',
+    'support-cli rebuild await 4',
+    'support-cli rebuild rollback 5',
+  ]);
+  expect(page).toContain('○ not yet generation 2 was not compared with the active one');
+  expect(page).toContain('Checks before a promotion: 8 of 9 hold');
+  expect((await copied([own(1, 'active')])).slice(1)).toEqual(['support-cli rebuild start']);
 });
 
 test('a comparison is shown with its counts, its operator and its age', async () => {
