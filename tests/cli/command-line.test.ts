@@ -1,7 +1,4 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseArguments } from '../../services/cli/command.ts';
 import { configs } from '../../services/cli/config.ts';
@@ -10,11 +7,11 @@ import { ensureRegistry } from '../../shared/control/generations.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startService } from '../../infra/service.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
-import { useOpened } from '../support/use-opened.ts';
+import { useFolder, useOpened } from '../support/use-opened.ts';
 
 const testEnvironment = useOpened(() => createTestEnvironment(1));
-const folder = mkdtempSync(join(tmpdir(), 'command-line-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
+beforeAll(() => ensureRegistry(testEnvironment.control));
 
 test('an example of the help runs as pasted into a shell, and a pipe gets JSON alone', async () => {
   const parsed = parseArguments(['status', '--help']);
@@ -22,7 +19,7 @@ test('an example of the help runs as pasted into a shell, and a pipe gets JSON a
   const [, line = '', field = ''] = /^ {2}(.+ --json) \| jq \.(\w+)$/m.exec(help) ?? [];
   const program = `JSON.parse(fs.readFileSync(0, 'utf8')).${field}`;
   const shell = ['-c', `${line} | "$0" -p "$1"`, process.execPath, program];
-  const env = { ...process.env, ...testEnvironment.environment, npm_config_cache: folder };
+  const env = { ...process.env, ...testEnvironment.environment, npm_config_cache: folder.path };
   expect((await promisify(execFile)('bash', shell, { env })).stdout).toBe('0\n');
 });
 
@@ -34,7 +31,6 @@ const pipe = (verb: string, reader: string) => {
 };
 
 test('rebuild status --watch --json prints one JSON value on each line, and ends quietly with its reader', async () => {
-  await ensureRegistry(testEnvironment.control);
   const { stdout, stderr } = await pipe('rebuild status --watch --json', 'head -n 2');
   expect(stderr).toBe('');
   const lines = stdout.trimEnd().split('\n');
@@ -43,7 +39,6 @@ test('rebuild status --watch --json prints one JSON value on each line, and ends
 });
 
 test('a verb ends without an error if the reader of its progress has ended', async () => {
-  await ensureRegistry(testEnvironment.control);
   await pipe('verify 2>&1 >/dev/null', 'true');
 });
 
@@ -93,7 +88,6 @@ test('a verb that works for long says nothing of Kafka, to which it is connected
 });
 
 test('a status without Kafka shows everything that MongoDB holds, and with --check fails', async () => {
-  await ensureRegistry(testEnvironment.control);
   const away = { KAFKA_BROKERS: '127.0.0.1:1' };
   const { code, text, errors } = await run(away, 'status');
   expect([code, errors]).toEqual([0, '']);
@@ -103,7 +97,6 @@ test('a status without Kafka shows everything that MongoDB holds, and with --che
 });
 
 test('a refused verb exits 1 with the reason, with --json as JSON', async () => {
-  await ensureRegistry(testEnvironment.control);
   const refused = 'there is no generation 7; the only generation is 1';
   expect(await run({}, 'rebuild', 'drop', '7')).toMatchObject({
     code: 1,
