@@ -124,8 +124,10 @@ describe('a dead letter and a document', () => {
     expect(pages[3]).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;');
   });
 
-  it('are explained by the records that they were made of, each entity as a link', async () => {
+  it('are explained by the records that they were made of and by the refused ones, each as a link', async () => {
+    const id = await storeDeadLetter(environment, created('ticket', 'ti_1'), { offset: 9 });
     const page = await console.read('/explain?id=ti_1');
+    await deadLettersOf(environment.control).deleteOne({ _id: id });
     const text = textOf(page);
     const { text: printed } = await cli('explain', 'ti_1');
     // The facts of the document, without its age.
@@ -139,14 +141,8 @@ describe('a dead letter and a document', () => {
       `<a href="/lag?generation=1&#38;topic=${topic('ticket')}">${topic('ticket')}/0/0</a>`,
     );
     expect(page).toMatch(/<time title="\d{4}-[^"]*">\d+ (s|min) ago/);
-  });
-
-  it('are explained with the records about them that were refused', async () => {
-    const id = await storeDeadLetter(environment, created('ticket', 'ti_1'), { offset: 9 });
-    const page = await console.read('/explain?id=ti_1');
     expect(page).toContain(`<a href="/dead-letters?id=${encodeURIComponent(id)}">${id}</a>`);
-    expect(textOf(page)).toContain('bad_data: data: must be another');
-    await deadLettersOf(environment.control).deleteOne({ _id: id });
+    expect(text).toContain('bad_data: data: must be another');
   });
 
   it('are found by the Request-Id of a request, with its trace', async () => {
