@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { Counts } from '../../services/operations/counts.ts';
 import type { Report } from '../../services/operations/report.ts';
 import { kinds } from '../../shared/documents/document.ts';
+import { listen } from '../../shared/runtime/listen.ts';
 import { specFor } from '../../services/api/openapi/write.ts';
 import { documented } from '../support/documented.ts';
 import { created } from '../support/entities.ts';
@@ -151,9 +151,8 @@ describe('a bad configuration', () => {
 });
 
 test('a port in use is named in the log, and the exit code of each service is 1', async () => {
-  const holder = createServer().listen(0);
-  await once(holder, 'listening');
-  const { port } = holder.address() as AddressInfo;
+  const holder = createServer();
+  const { port } = await listen(holder, undefined, 0);
   const taken = [
     ['projector', { KAFKA_BROKERS: 'localhost:1', ADMIN_PORT: String(port) }],
     ['api', { API_PORT: String(port) }],
