@@ -49,17 +49,14 @@ export function renderSwitched({ generation: number, outcome, findings, waiting 
       ? `generation ${number} is served`
       : `generation ${number} is active; some replicas do not serve it yet`;
   const holds = findings.every(({ isWaived }) => isWaived) ? 'every check holds; ' : '';
-  const outcomes: Record<Switched['outcome'], string> = {
+  const unchanged: Partial<Record<Switched['outcome'], string>> = {
     refused: `generation ${number} is not served: nothing was changed`,
     'dry-run': `dry run: ${holds}nothing was changed`,
-    promoted: served,
-    'rolled-back': served,
-    'was-active': served,
   };
   const replicas = waiting.map(
     ({ host, pid, release, generation }) =>
       `  the API replica on ${host}, process ${pid}, release ${release}, still serves ${generation === null ? 'nothing' : `generation ${generation}`}: ` +
       'it follows once the new generation has caught up; see its log, and run this again to keep waiting',
   );
-  return `${found.join('')}${[outcomes[outcome], ...replicas].join('\n')}\n`;
+  return `${found.join('')}${[unchanged[outcome] ?? served, ...replicas].join('\n')}\n`;
 }
