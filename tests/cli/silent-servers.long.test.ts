@@ -1,13 +1,11 @@
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { startService } from '../../infra/service.ts';
+import { listen } from '../../shared/runtime/listen.ts';
 
 /** It accepts connections, and never answers. */
 const silent = createServer((socket) => socket.on('error', () => undefined));
 let address = '';
-beforeAll(async () => {
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
-});
+beforeAll(async () => void (address = `127.0.0.1:${(await listen(silent, '127.0.0.1', 0)).port}`));
 afterAll(() => silent.close());
 
 test('a verb tells why a connection failed before the server fell silent', async () => {
@@ -17,8 +15,7 @@ test('a verb tells why a connection failed before the server fell silent', async
     connections += 1;
     if (connections < 3) socket.once('data', () => socket.resetAndDestroy());
   });
-  await new Promise<void>((resolve) => failing.listen(0, '127.0.0.1', resolve));
-  const brokers = `127.0.0.1:${(failing.address() as AddressInfo).port}`;
+  const brokers = `127.0.0.1:${(await listen(failing, '127.0.0.1', 0)).port}`;
   const service = startService('cli', { KAFKA_BROKERS: brokers }, ['topics', 'create']);
   expect(await service.exited).toBe(1);
   failing.close();
