@@ -9,22 +9,18 @@ import { originForm } from './request-target.ts';
 import { answer, answerUnparsed, type UnparsedDeps } from './parser-errors.ts';
 import { acceptTls, type Credentials } from './tls.ts';
 
-/** Time limits of a client. When one passes, the connection is closed, with 408 if that is possible. */
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 30_000;
-/** Longer than the idle timeout of common load balancers (60 s), so that they close the connection first. */
-const keepAliveTimeoutMs = 65_000;
 /** Time without a byte in either direction, for example when a client stops reading a long conversation. */
 const silenceTimeoutMs = 120_000;
-/** Longer headers are 431. Four times the longest target (414), so that each error keeps its own status. */
-const headersLengthMax = 32_768;
 
 const httpOptions = {
-  headersTimeout: headersTimeoutMs,
-  requestTimeout: requestTimeoutMs,
-  keepAliveTimeout: keepAliveTimeoutMs,
+  // When one of these limits passes, the connection is closed, with 408 if that is possible.
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  // Longer than the idle timeout of common load balancers (60 s), so that they close the connection first.
+  keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 1_000,
-  maxHeaderSize: headersLengthMax,
+  // Longer headers are 431. Four times the longest target (414), so that each error keeps its own status.
+  maxHeaderSize: 32_768,
   // The application checks the header instead: Node's own answer would lack the error envelope.
   requireHostHeader: false,
 };
