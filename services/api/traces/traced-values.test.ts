@@ -1,7 +1,7 @@
 import { ticketListQuery } from '../resources/tickets/schema.ts';
 import { tracedId, tracedParameters } from './traced-values.ts';
 
-const traced = (search: string) => tracedParameters(ticketListQuery.shape, search, false);
+const traced = (search: string) => tracedParameters(ticketListQuery.shape, search);
 
 describe('the parameters of a trace', () => {
   it('include valid numbers, dates and words of the API, and no cursor', () => {

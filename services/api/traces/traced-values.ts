@@ -31,21 +31,16 @@ const idShape = /^(?!.*_(live|test)_)[a-z]{1,16}_[A-Za-z0-9_-]{1,128}$/;
 
 /**
  * The parameters of a query string without anything that could identify a person. A value is stored only if its
- * parameter is listed above and the value is valid. `isAccepted` means that the route has validated the query already.
+ * parameter is listed above and the value is valid.
  */
-export function tracedParameters(
-  shape: Shape,
-  search: string,
-  isAccepted: boolean,
-): RequestTrace['parameters'] {
+export function tracedParameters(shape: Shape, search: string): RequestTrace['parameters'] {
   if (search === '') return [];
   const given = new URLSearchParams(search);
   const names = new Set([...given.keys()].map((name) => tracedName(shape, name)));
   return [...names].slice(0, parametersMax).map((name) => {
     const schema = storedParameters.has(name) ? shape[name] : undefined;
     const values = [...new Set(given.getAll(name))];
-    const isValid = (value: string) => isAccepted || schema?.safeParse(value).success;
-    const isStored = schema !== undefined && values.every(isValid);
+    const isStored = schema && values.every((value) => schema.safeParse(value).success);
     return { name, values: isStored ? values : null };
   });
 }

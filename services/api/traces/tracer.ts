@@ -17,10 +17,6 @@ type EndedRequest = Pick<
 
 export type Trace = (request: EndedRequest) => void;
 
-/** Whether the route has parsed the query and found it valid. For other methods it does not parse the query. */
-const isAccepted = ({ method, status }: Pick<EndedRequest, 'method' | 'status'>) =>
-  (method === 'GET' || method === 'HEAD') && (status === 200 || status === 304);
-
 type TracingDeps = {
   control: Db;
   routes: Route[];
@@ -60,9 +56,7 @@ export function startTracing(
       ...request,
       pathId: tracedId(pathId),
       // Parameter names are free text of the client, so they are stored only for callers with a key.
-      parameters: caller
-        ? tracedParameters(shapes.get(request.route ?? '') ?? {}, search, isAccepted(request))
-        : [],
+      parameters: caller ? tracedParameters(shapes.get(request.route ?? '') ?? {}, search) : [],
       durationMs: Math.round(request.durationMs * 10) / 10,
       keyId: caller?.keyId ?? null,
       orgId: caller?.orgId ?? null,
