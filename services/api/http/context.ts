@@ -4,24 +4,24 @@ import type { StoreReader } from '../store/reader.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import type { ErrorCode } from './error-catalogue.ts';
 
-/** The facts that the middleware learns about a request, in that order. */
+/** The facts that the middleware learns about a request, in that order; each is absent until then. */
 export type RequestState = {
   requestId: string;
-  caller: Caller | null;
+  caller?: Caller;
   /** The generation that the whole request is answered from. */
-  snapshot: ReadSnapshot | null;
+  snapshot?: ReadSnapshot;
   /** Reads that generation; set once the concurrency limit has admitted the request. */
-  store: StoreReader | null;
+  store?: StoreReader;
   /** Bytes of the response body so far, before compression. */
   responseBytes: number;
   /** The pattern of the matched route, for logs and metrics: paths contain ids. */
-  route: string | null;
+  route?: string;
   /** The id in the path, as the client sent it. */
-  pathId: string | undefined;
+  pathId?: string | undefined;
   /** Code of the error in the response. */
-  errorCode: ErrorCode | null;
+  errorCode?: ErrorCode;
   /** The cause of a 5xx response; for the log only. */
-  failure: unknown;
+  failure?: unknown;
 };
 
 export type Context = ParameterizedContext<RequestState>;

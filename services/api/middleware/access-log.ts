@@ -22,7 +22,7 @@ export function accessLog({ durations, inFlight, trace, ...deps }: Deps): Middle
     context.res.once('close', () => {
       inFlight.dec();
       const durationMs = performance.now() - startedMs;
-      const { requestId, route, pathId, errorCode: code, caller, failure } = context.state;
+      const { requestId, route = null, pathId, errorCode: code = null, caller, failure } = context.state;
       const { method, querystring: search } = context;
       const { headersSent, statusCode } = context.res;
       const status = headersSent ? statusCode : clientLeft;

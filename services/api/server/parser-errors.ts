@@ -19,15 +19,7 @@ function codeOfParserError(error: NodeJS.ErrnoException): ErrorCode {
 }
 
 /** The trace fields of a request that could not be parsed. */
-const unparsed = {
-  method: null,
-  route: null,
-  pathId: undefined,
-  search: '',
-  durationMs: 0,
-  aborted: false,
-  caller: null,
-};
+const unparsed = { method: null, route: null, search: '', durationMs: 0, aborted: false };
 
 /** Node keeps the response in progress in it. */
 type RequestSocket = Duplex & { _httpMessage?: ServerResponse | null };

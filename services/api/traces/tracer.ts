@@ -13,7 +13,7 @@ import { tracedId, tracedParameters } from './traced-values.ts';
 type EndedRequest = Pick<
   RequestTrace,
   'at' | 'method' | 'route' | 'status' | 'code' | 'durationMs' | 'aborted'
-> & { requestId: string; pathId: string | undefined; search: string; caller: Caller | null };
+> & { requestId: string; pathId?: string | undefined; search: string; caller?: Caller | undefined };
 
 export type Trace = (request: EndedRequest) => void;
 
@@ -46,7 +46,7 @@ export function startTracing(
   const budget = createMemoryRateLimiter({ limit: { requests: keylessMax, windowSeconds: 60 }, nowMs });
   const shapes = new Map(routes.map(({ path, query }) => [path, query.shape]));
   const trace: Trace = ({ requestId, pathId, search, caller, ...request }) => {
-    const isKeyless = caller === null || request.code === 'too_many_requests';
+    const isKeyless = !caller || request.code === 'too_many_requests';
     if (isKeyless && !budget.consume('keyless').admitted) {
       lost.inc({ reason: 'keyless_budget' });
       return;
