@@ -16,16 +16,7 @@ import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
  * Only invalid tokens count against the client address. So a client that guesses keys locks out no other client of its
  * address, and an unavailable store counts against no client. The key cache limits the cost of guesses for the store.
  */
-export function authenticate({
-  keyPrefix,
-  snapshots,
-  generationsInUse,
-  requireGeneration,
-  apiKeys,
-  authFailures,
-  authFailuresCounted,
-  trustedProxies,
-}: {
+export function authenticate(deps: {
   keyPrefix: string;
   snapshots: Pick<ReadSnapshots, 'current'>;
   generationsInUse: Pick<Counts<number>, 'begin'>;
@@ -35,28 +26,28 @@ export function authenticate({
   authFailuresCounted: Counter<'reason'>;
   trustedProxies: AddressRange[];
 }): Middleware {
-  const shape = tokenShape(keyPrefix);
+  const shape = tokenShape(deps.keyPrefix);
   const refusal = (context: Context, reason: 'malformed' | 'unknown') => {
-    authFailuresCounted.inc({ reason });
-    const usage = authFailures.consume(clientAddress(trustedProxies, context.req));
+    deps.authFailuresCounted.inc({ reason });
+    const usage = deps.authFailures.consume(clientAddress(deps.trustedProxies, context.req));
     return usage.admitted ? new ApiError('invalid_api_key', challenge) : tooManyFailures(usage.resetMs);
   };
   return async (context, next) => {
     const header = context.req.headers.authorization;
     if (!header?.startsWith('Bearer ')) {
-      authFailuresCounted.inc({ reason: 'missing' });
+      deps.authFailuresCounted.inc({ reason: 'missing' });
       throw new ApiError('missing_api_key', challenge);
     }
     const token = header.slice('Bearer '.length);
     if (!isToken(shape, token)) throw refusal(context, 'malformed');
-    const snapshot = await snapshots.current();
+    const snapshot = await deps.snapshots.current();
     if (context.res.closed) return;
-    context.res.once('close', generationsInUse.begin(snapshot.generation));
+    context.res.once('close', deps.generationsInUse.begin(snapshot.generation));
     context.set('Data-As-Of', snapshot.dataAsOf.toISOString());
-    const caller = await apiKeys.find(snapshot, token);
+    const caller = await deps.apiKeys.find(snapshot, token);
     if (!caller) {
       // The keys of a dropped generation read as unknown.
-      await requireGeneration(snapshot.generation);
+      await deps.requireGeneration(snapshot.generation);
       throw refusal(context, 'unknown');
     }
     context.state.snapshot = snapshot;
