@@ -17,14 +17,9 @@ export function keyRange(
   { from, until }: DateRange,
   { after, direction }: { after: string | null; direction: Direction },
 ): KeyRange {
-  const passed = direction === 'ascending' ? after : null;
+  const passed = (direction === 'ascending' ? after : null) ?? '';
   const reached = direction === 'descending' ? after : null;
-  const lower =
-    passed !== null && (from === null || from <= passed)
-      ? { $gt: passed }
-      : from === null
-        ? { $gt: '' }
-        : { $gte: from };
+  const lower = from === null || from <= passed ? { $gt: passed } : { $gte: from };
   const upper = reached !== null && (until === null || until > reached) ? reached : until;
   return upper === null ? lower : { ...lower, $lt: upper };
 }
