@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keyAbove, parseInstant } from '../../../shared/documents/instant.ts';
+import { dayMs, keyAbove, parseInstant } from '../../../shared/documents/instant.ts';
 
 /**
  * A range of sort keys: `from` is inclusive, `until` exclusive; null means unbounded. Sort keys start with an instant,
@@ -15,7 +15,6 @@ const shape = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?([Zz]
 const textPattern =
   '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])' +
   '([Tt]([01]\\d|2[0-3]):[0-5]\\d(:([0-5]\\d|60)(\\.\\d+)?)?([Zz]|[+-]([01]\\d|2[0-3])(:?[0-5]\\d)?))?$';
-const unitMs = { day: 86_400_000, minute: 60_000, second: 1_000, millisecond: 1 };
 
 /**
  * Parses ISO 8601: a UTC day, or a time with `Z` or an offset; returns null for anything else. Bounds are inclusive, so a
@@ -30,14 +29,9 @@ export function parseInterval(value: string): Interval | null {
   const [, day = '', minutes = '00:00', seconds, fraction, zone = 'Z'] = match;
   const start = parseInstant(`${day}T${minutes}:${seconds ?? '00'}.${fraction ?? '0'}${fullZone(zone)}`);
   if (!start) return null;
-  const unit = !match[2]
-    ? 'day'
-    : seconds === undefined
-      ? 'minute'
-      : !/[1-9]/.test(fraction ?? '')
-        ? 'second'
-        : 'millisecond';
-  const last = new Date(start.getTime() + unitMs[unit] - 1);
+  const inMinute = /[1-9]/.test(fraction ?? '') ? 1 : seconds === undefined ? 60_000 : 1_000;
+  const lengthMs = match[2] ? inMinute : dayMs;
+  const last = new Date(start.getTime() + lengthMs - 1);
   return { from: start.toISOString(), until: keyAbove(last) };
 }
 
