@@ -9,7 +9,7 @@ export type Field = {
   type: string;
   description: string;
   /** In Markdown: the variant of its parent that has the field. */
-  only: string | null;
+  only?: string | null;
 };
 
 /** Every field of a schema, in the order of the document, each directly followed by the fields inside it. */

@@ -71,7 +71,7 @@ function headersSection(spec: OpenApiDocument): Html {
   ${fieldList(
     [...headers].map(([path, header]) => {
       const { description, schema } = resolve<{ description: string; schema: JsonSchema }>(spec, header);
-      return { path, type: typeOf(spec, schema), description, only: null };
+      return { path, type: typeOf(spec, schema), description };
     }),
   )}`;
 }
@@ -93,7 +93,6 @@ function operationSection(site: Site, spec: OpenApiDocument, { path, operation }
           path: each.name,
           type: `${each.in}, ${typeOf(spec, each.schema)}${each.schema.default === undefined ? '' : `, default \`${String(each.schema.default as string | number)}\``}`,
           description: each.description,
-          only: null,
         })),
       )}
       <h4>Fields of the response</h4>
@@ -106,7 +105,6 @@ function operationSection(site: Site, spec: OpenApiDocument, { path, operation }
             path: status,
             type: '',
             description: withLinks(site, resolve<Response>(spec, response).description),
-            only: null,
           })),
       )}
     </div>
@@ -142,7 +140,7 @@ const fieldList = (fields: Field[]): Html =>
           ({ path, type, description, only }) =>
             html`<dt>
                 <code>${path}</code>
-                <span>${inline(type)}${only === null ? '' : html`, only if ${inline(only)}`}</span>
+                <span>${inline(type)}${only ? html`, only if ${inline(only)}` : ''}</span>
               </dt>
               <dd>${inline(description)}</dd>`,
         )}
