@@ -37,9 +37,7 @@ type Deps = {
  * until no request reads the old one. It also shows whether the log of the served generation has a gap: a projector that
  * finds one exits, so its own metrics cannot tell. A failure costs no request.
  */
-export function announceReplica({ control, snapshots, generationsInUse, logger, now, metrics }: Deps): {
-  stop: () => Promise<void>;
-} {
+export function announceReplica({ control, snapshots, generationsInUse, logger, now, metrics }: Deps) {
   const _id = randomUUID();
   const replicas = replicasOf(control);
   let hasFailed = false;

@@ -1,12 +1,12 @@
 import { createMetrics } from '../metrics.ts';
 import { createLogger } from '../../../shared/runtime/logger.ts';
-import { watchReadiness, type Readiness } from './readiness.ts';
+import { watchReadiness } from './readiness.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 
 const logger = createLogger('test', 'silent');
 const polled = () => new Promise((resolve) => setImmediate(resolve));
 
-let readiness: Readiness;
+let readiness: ReturnType<typeof watchReadiness>;
 let metrics: ReturnType<typeof createMetrics>;
 const ready = async () => (await metrics.ready.get()).values[0]?.value;
 

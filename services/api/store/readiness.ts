@@ -4,8 +4,6 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 
-export type Readiness = ReturnType<typeof watchReadiness>;
-
 /** Polling also keeps `Data-As-Of` fresh for refused requests. */
 const pollIntervalMs = 1_000;
 
