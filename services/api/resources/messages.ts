@@ -15,7 +15,7 @@ import {
 } from '../../../shared/documents/visibility.ts';
 import { ApiError } from '../http/api-error.ts';
 import { idParameter } from '../http/parameters.ts';
-import { defineRoute, type Clock, type Route } from '../http/route.ts';
+import { defineRoute, type Clock } from '../http/route.ts';
 import { oldestFirst, type RangeQuery } from '../paging/key-range.ts';
 import { listEnvelope, listSchema } from '../paging/list-envelope.ts';
 import { listHandler } from '../paging/list-handler.ts';
@@ -145,7 +145,7 @@ export const threadQuery = ({ orgId, conversationId, from }: Thread, after: stri
     from,
   });
 
-const listMessages = ({ now }: Clock) =>
+export const listMessages = ({ now }: Clock) =>
   defineRoute({
     path: '/v1/conversations/:id/messages',
     operationId: 'listMessages',
@@ -188,5 +188,3 @@ async function readMessages(store: StoreReader, { thread, limit, after, now }: R
   const first = page.items[0]?.byCreated;
   return from !== null && first !== undefined && first < from ? readFrom(from) : page;
 }
-
-export const messageRoutes = (clock: Clock): Route[] => [listMessages(clock)];

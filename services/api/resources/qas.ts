@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { QaDocument } from '../../../shared/documents/qa.ts';
 import { noParams } from '../http/parameters.ts';
-import { defineRoute, type Route } from '../http/route.ts';
+import { defineRoute } from '../http/route.ts';
 import { oldestFirst } from '../paging/key-range.ts';
 import { listEnvelope, listSchema } from '../paging/list-envelope.ts';
 import { listHandler } from '../paging/list-handler.ts';
@@ -56,7 +56,7 @@ export const qaPageQuery = ({ orgId, limit, after }: PageRequest): PageQuery => 
   limit,
 });
 
-const listQas = defineRoute({
+export const listQas = defineRoute({
   path: '/v1/knowledge/qa',
   operationId: 'listQas',
   tag: 'Knowledge',
@@ -74,5 +74,3 @@ const listQas = defineRoute({
     present: presentQa,
   })),
 });
-
-export const qaRoutes: Route[] = [listQas];

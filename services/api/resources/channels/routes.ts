@@ -1,7 +1,7 @@
 import type { ChannelDocument, ChannelType } from '../../../../shared/documents/channel.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { anyIdParameter, noParams, noQuery } from '../../http/parameters.ts';
-import { defineRoute, type Route } from '../../http/route.ts';
+import { defineRoute } from '../../http/route.ts';
 import { oldestFirst } from '../../paging/key-range.ts';
 import { listHandler } from '../../paging/list-handler.ts';
 import { readPage, type PageQuery, type PageRequest } from '../../paging/page-query.ts';
@@ -29,7 +29,7 @@ export const channelPageQuery = ({ orgId, type, limit, after }: ChannelPage): Pa
   };
 };
 
-const listChannels = ({ now }: ChannelDeps) =>
+export const listChannels = ({ now }: ChannelDeps) =>
   defineRoute({
     path: '/v1/channels',
     operationId: 'listChannels',
@@ -48,7 +48,7 @@ const listChannels = ({ now }: ChannelDeps) =>
     })),
   });
 
-const retrieveChannel = ({ now, brand }: ChannelDeps) =>
+export const retrieveChannel = ({ now, brand }: ChannelDeps) =>
   defineRoute({
     path: '/v1/channels/:id',
     operationId: 'retrieveChannel',
@@ -67,5 +67,3 @@ const retrieveChannel = ({ now, brand }: ChannelDeps) =>
       return { body: presentChannel(channel, { now: now(), brand }) };
     },
   });
-
-export const channelRoutes = (deps: ChannelDeps): Route[] => [listChannels(deps), retrieveChannel(deps)];

@@ -2,7 +2,7 @@ import type { ConversationDocument } from '../../../../shared/documents/conversa
 import { isShown } from '../../../../shared/documents/visibility.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noQuery } from '../../http/parameters.ts';
-import { defineRoute, type Clock, type Route } from '../../http/route.ts';
+import { defineRoute, type Clock } from '../../http/route.ts';
 import { objectChunks } from '../../paging/json-chunks.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { findById } from '../find-by-id.ts';
@@ -19,7 +19,7 @@ export async function findConversation(
   return found && isShown(found, now) ? found : null;
 }
 
-const retrieveConversation = ({ now }: Clock) =>
+export const retrieveConversation = ({ now }: Clock) =>
   defineRoute({
     path: '/v1/conversations/:id',
     operationId: 'retrieveConversation',
@@ -51,5 +51,3 @@ const retrieveConversation = ({ now }: Clock) =>
       return { chunks };
     },
   });
-
-export const conversationRoutes = (clock: Clock): Route[] => [retrieveConversation(clock)];

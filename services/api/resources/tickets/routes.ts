@@ -1,7 +1,7 @@
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noParams, noQuery } from '../../http/parameters.ts';
-import { defineRoute, type Clock, type Route } from '../../http/route.ts';
+import { defineRoute, type Clock } from '../../http/route.ts';
 import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
 import { findById } from '../find-by-id.ts';
@@ -16,7 +16,7 @@ import {
   ticketSchema,
 } from './schema.ts';
 
-const listTickets = ({ now }: Clock) =>
+export const listTickets = ({ now }: Clock) =>
   defineRoute({
     path: '/v1/tickets',
     operationId: 'listTickets',
@@ -47,7 +47,7 @@ const listTickets = ({ now }: Clock) =>
     }),
   });
 
-const retrieveTicket = ({ now }: Clock) =>
+export const retrieveTicket = ({ now }: Clock) =>
   defineRoute({
     path: '/v1/tickets/:id',
     operationId: 'retrieveTicket',
@@ -70,5 +70,3 @@ const retrieveTicket = ({ now }: Clock) =>
       return { chunks: ticketChunks(presentTicketItem(ticket, instant), conversations, present) };
     },
   });
-
-export const ticketRoutes = (clock: Clock): Route[] => [listTickets(clock), retrieveTicket(clock)];
