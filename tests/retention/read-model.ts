@@ -1,10 +1,10 @@
 import type { Db } from 'mongodb';
-import { findConversation } from '../../services/api/resources/conversations/routes.ts';
 import { readThread } from '../../services/api/resources/conversations/thread.ts';
 import { threadOf } from '../../services/api/resources/messages.ts';
 import { visibleConversations } from '../../services/api/resources/tickets/conversations.ts';
+import type { ConversationDocument } from '../../shared/documents/conversation.ts';
 import type { TicketDocument } from '../../shared/documents/ticket.ts';
-import { findById } from '../../services/api/resources/find-by-id.ts';
+import { findById, findConversation } from '../../services/api/resources/find-by-id.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep, type SweepDeps } from '../../services/projector/retention/sweep.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
@@ -53,7 +53,7 @@ async function answersAt(database: Db, name: string, now: Date) {
     { orgId: 'org_1', keyId: 'key_1' },
     { database, generation: 1, readAfter: null },
   );
-  const found = await findConversation(store, { id: `conv_${name}`, now });
+  const found = await findConversation<ConversationDocument>(store, `conv_${name}`, now);
   const thread =
     found && threadOf({ orgId: 'org_1', conversationId: found.state.id }, found.joined.channel, now);
   const messages = thread ? await Array.fromAsync(readThread(store, thread)) : [];

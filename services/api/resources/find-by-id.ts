@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import type { Kind } from '../../../shared/documents/document.ts';
+import { isShown, type StoredConversation } from '../../../shared/documents/visibility.ts';
 import type { StoreReader } from '../store/reader.ts';
 
 type Stored = { state: unknown; joined?: unknown };
@@ -21,4 +22,15 @@ export async function findById<D extends Stored>(
   if (id.length > idLengthMax || id.includes('\0') || !id.isWellFormed()) return null;
   const found = await store.find({ kind, projection: { ...projection, deletedAt: 1 } }, id);
   return found?.state && !found.deletedAt ? (found as StateAndJoined<D>) : null;
+}
+
+/** Finds a conversation of the reader's organization that is shown at `now`. Returns null if there is none. */
+export async function findConversation<C extends StoredConversation>(
+  store: StoreReader,
+  id: string,
+  now: Date,
+  projection?: Document,
+) {
+  const found = await findById<C>(store, 'conversation', id, projection);
+  return found && isShown(found, now) ? found : null;
 }

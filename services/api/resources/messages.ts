@@ -8,7 +8,6 @@ import {
 } from '../../../shared/documents/message.ts';
 import {
   expiredUpTo,
-  isShown,
   visibilityFields,
   type Retention,
   type StoredConversation,
@@ -22,7 +21,7 @@ import { listHandler } from '../paging/list-handler.ts';
 import { pageParameters } from '../paging/page-parameters.ts';
 import { readPage } from '../paging/page-query.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { findById, type StateAndJoined } from './find-by-id.ts';
+import { findConversation, type StateAndJoined } from './find-by-id.ts';
 import { choice, component, displayName, nullableText, secondsSchema, toSeconds } from './fields.ts';
 
 const attachmentSchema = component('Attachment', 'A file attached to a message.', {
@@ -168,23 +167,18 @@ export const listMessages = ({ now }: Clock) =>
 
 type Request = { thread: Omit<Thread, 'from'>; limit: number; after: string | null; now: Date };
 
-/** Finds the retention that decides which messages are visible; null if the conversation itself is not. */
-async function findRetention(store: StoreReader, id: string, now: Date): Promise<Retention | null> {
-  const found = await findById<StoredConversation>(store, 'conversation', id, visibilityFields);
-  return found && isShown(found, now) ? found.joined.channel : null;
-}
-
 /**
- * Reads the page and the conversation's retention in parallel. If the page starts with expired messages, it is read
- * again; this is rare: the first page of a conversation that is older than its retention.
+ * Reads the page and, in parallel, the conversation with its retention. If the page starts with expired messages, it is
+ * read again; this is rare: the first page of a conversation that is older than its retention.
  */
 async function readMessages(store: StoreReader, { thread, limit, after, now }: Request) {
   const readFrom = (from: string | null) =>
     readPage<MessageDocument>(store, { ...threadQuery({ ...thread, from }, after), limit });
   const { conversationId: id } = thread;
-  const [retention, page] = await Promise.all([findRetention(store, id, now), readFrom(null)]);
-  if (!retention) throw new ApiError('conversation_not_found');
-  const { from } = threadOf(thread, retention, now);
+  const finding = findConversation<StoredConversation>(store, id, now, visibilityFields);
+  const [conversation, page] = await Promise.all([finding, readFrom(null)]);
+  if (!conversation) throw new ApiError('conversation_not_found');
+  const { from } = threadOf(thread, conversation.joined.channel, now);
   const first = page.items[0]?.byCreated;
   return from !== null && first !== undefined && first < from ? readFrom(from) : page;
 }

@@ -1,23 +1,13 @@
 import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
-import { isShown } from '../../../../shared/documents/visibility.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noQuery } from '../../http/parameters.ts';
 import { defineRoute, type Clock } from '../../http/route.ts';
 import { objectChunks } from '../../paging/json-chunks.ts';
-import type { StoreReader } from '../../store/reader.ts';
-import { findById } from '../find-by-id.ts';
+import { findConversation } from '../find-by-id.ts';
 import { threadOf } from '../messages.ts';
-import { presentConversationHead, presentEmbeddedMessage, type VisibleConversation } from './presenter.ts';
+import { presentConversationHead, presentEmbeddedMessage } from './presenter.ts';
 import { type EmbeddedMessage, conversationExample, conversationSchema } from './schema.ts';
 import { readThread } from './thread.ts';
-
-export async function findConversation(
-  store: StoreReader,
-  { id, now }: { id: string; now: Date },
-): Promise<VisibleConversation | null> {
-  const found = await findById<ConversationDocument>(store, 'conversation', id);
-  return found && isShown(found, now) ? found : null;
-}
 
 export const retrieveConversation = ({ now }: Clock) =>
   defineRoute({
@@ -35,7 +25,7 @@ export const retrieveConversation = ({ now }: Clock) =>
     errors: ['conversation_not_found'],
     handler: async ({ orgId, store }, { params }) => {
       const instant = now();
-      const conversation = await findConversation(store, { id: params.id, now: instant });
+      const conversation = await findConversation<ConversationDocument>(store, params.id, instant);
       const status = conversation?.state.status;
       if (!conversation || !status || status === 'archived') throw new ApiError('conversation_not_found');
       const thread = readThread(
