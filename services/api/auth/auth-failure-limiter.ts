@@ -2,20 +2,17 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createMemoryRateLimiter, type MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 import type { RateLimit, RateLimitUsage } from '../rate-limit/rate-limiter.ts';
 
+type Deps = { limit: RateLimit; nowMs: () => number; logger: Logger };
+
 const unlimited: RateLimitUsage = { admitted: true, remaining: 0, resetMs: 0 };
 
 /**
  * Limits the invalid keys that each client address may try. Counts in this process only. Above the limit an address is refused, unless it sends a valid key. The log names such an
  * address once in each window, so that an operator can block it.
  */
-export function createAuthFailureLimiter(deps: {
-  limit: RateLimit;
-  nowMs: () => number;
-  logger: Logger;
-}): MemoryRateLimiter {
-  const { limit, nowMs, logger } = deps;
+export function createAuthFailureLimiter({ limit, nowMs, logger }: Deps): MemoryRateLimiter {
   if (limit.requests === 0) return { consume: () => unlimited };
-  const failures = createMemoryRateLimiter(deps);
+  const failures = createMemoryRateLimiter({ limit, nowMs });
   const warnings = createMemoryRateLimiter({ limit: { ...limit, requests: 1 }, nowMs });
   return {
     consume: (address) => {
