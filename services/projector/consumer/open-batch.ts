@@ -10,9 +10,6 @@ import { batchHeader, decompress } from '../../../shared/kafka/record-batch.ts';
 /** How far the records of a batch have been read: the place of the next one, and the number of records before it. */
 export type Place = { at: number; count: number };
 
-/** The records that were read, and the place after them. `error` says why the next record cannot be read. */
-type Read = { records: KafkaRecord[]; bytes: number; place: Place; isEnd: boolean; error?: unknown };
-
 export type OpenBatch = Awaited<ReturnType<typeof openBatch>>;
 
 /** Decompresses a batch, whose records are decoded on demand. Rejects if that is impossible. */
@@ -24,8 +21,8 @@ export async function openBatch(partition: number, bytes: Buffer) {
   return {
     /** The memory that it holds besides the batch itself. */
     bytes: isCopy ? records.length : 0,
-    /** Reads up to that many records and bytes, but at least one record. */
-    read: (place: Place, recordsMax: number, bytesMax: number): Read => {
+    /** Reads up to that many records and bytes, but at least one. `error` says why the next record cannot be read. */
+    read: (place: Place, recordsMax: number, bytesMax: number) => {
       const left = header.recordCount - place.count;
       const probed = probe({ bytes: records, at: place.at }, Math.min(left, recordsMax), bytesMax);
       const isEnd = probed.count === left;

@@ -36,8 +36,8 @@ type RecordQueueDeps = {
 /** The fetched batches of one partition, in the order of the log. They are decoded when their turn comes. */
 export function createRecordQueue(deps: RecordQueueDeps) {
   const queue: Queued[] = [];
-  const head = createHead(deps);
   let isClosed = false;
+  const head = createHead(deps, () => isClosed);
   /** Of the records that were taken: whether they exceed their share, and whether their batch is read to its end. */
   let [isLarge, isRead] = [false, false];
   const shift = () => {
@@ -100,7 +100,7 @@ export function createRecordQueue(deps: RecordQueueDeps) {
     close: (): void => {
       isClosed = true;
       queue.length = 0;
-      head.close();
+      head.park();
     },
   };
 }
@@ -135,9 +135,8 @@ async function readInto(
 }
 
 /** Keeps the first batch of a queue decompressed, within the budget. */
-function createHead({ partition, budget }: RecordQueueDeps) {
-  let opened: { value: OpenBatch; release: Release } | null = null;
-  let isClosed = false;
+function createHead({ partition, budget }: RecordQueueDeps, isClosed: () => boolean) {
+  let opened: { value: OpenBatch; release: () => void } | null = null;
   const park = () => {
     opened?.release();
     opened = null;
@@ -147,14 +146,10 @@ function createHead({ partition, budget }: RecordQueueDeps) {
       const load = () => openBatch(partition, bytes);
       opened ??= isCompressed(bytes) ? await budget(load) : { value: await load(), release: () => {} };
       const { value } = opened;
-      if (isClosed) park();
+      if (isClosed()) park();
       return value;
     },
     park,
-    close: () => {
-      isClosed = true;
-      park();
-    },
   };
 }
 
@@ -192,20 +187,14 @@ function undecodable(partition: number, from: number, batch: RawBatch, error: un
 const timestampMs = (bytes: Buffer): number =>
   bytes.length >= batchHeaderBytes ? Math.max(0, batchHeader(bytes).maxTimestampMs) : 0;
 
-/** Gives the memory of a loaded value back. To be called once. */
-type Release = () => void;
-
-/** Loads a value that takes memory, once there is room for it. The caller releases it when it is no longer used. */
-type Budget = <T extends { bytes: number }>(
-  load: () => Promise<T>,
-) => Promise<{ value: T; release: Release }>;
+type Budget = ReturnType<typeof createBudget>;
 
 /**
  * A budget of bytes, in which values of unknown size are loaded one after another, in the order of the calls. A value
  * that does not fit waits until enough others are released; a value larger than the budget waits until it is alone. So
- * the budget and one value more bound the memory.
+ * the budget and one value more bound the memory. The caller releases each value once, when it is no longer used.
  */
-export function createBudget(bytesMax: number): Budget {
+export function createBudget(bytesMax: number) {
   let usedBytes = 0;
   let released = () => {};
   let previous: Promise<unknown> = Promise.resolve();
@@ -220,7 +209,7 @@ export function createBudget(bytesMax: number): Budget {
     };
     return { value, release };
   };
-  return (load) => {
+  return <T extends { bytes: number }>(load: () => Promise<T>) => {
     const loaded = previous.then(() => loadAndWait(load));
     previous = loaded.catch(() => undefined);
     return loaded;
