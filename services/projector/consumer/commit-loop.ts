@@ -35,10 +35,6 @@ export type CommitLoop = ReturnType<typeof startCommitLoop>;
 /** Fewer records since the last run do not justify an extra run. */
 const extraRunMin = 1_000;
 
-/** While a broker may know more partitions than the others, no instant counts as complete. */
-const knownEnds = ({ ends, unreachable }: LogState): LogState['ends'] =>
-  unreachable.length > 0 ? new Map<string, LogOffsets>() : ends;
-
 /**
  * Runs once a second, and at the end of a backlog: reads the end offsets, registers new partitions, saves the progress
  * of the assigned partitions and raises the watermark, then commits. It commits last, so that no committed offset is
@@ -69,7 +65,9 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
     warnOfUnread(deps.logger, log, [...registered]);
     const snapshot = consumer.snapshot(log.ends);
     await reportPositions(deps, log, snapshot);
-    const completeToMs = await saveProgress(snapshot, knownEnds(log), asOf);
+    // While a broker may know more partitions than the others, no instant counts as complete.
+    const ends = log.unreachable.length > 0 ? new Map<string, LogOffsets>() : log.ends;
+    const completeToMs = await saveProgress(snapshot, ends, asOf);
     const raised = await raiseWatermark(control, generation);
     watermarkMs = raised.watermark.getTime();
     await sample(asOf, raised.watermark);
