@@ -40,8 +40,6 @@ function ignoreRestart(change: () => void): void {
 export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 'pause' | 'resume'>) {
   const { positions } = deps;
   const assigned = new Map<string, PartitionWorker>();
-  /** The offsets last committed, by `<topic>/<partition>`. */
-  const committedOffsets = new Map<string, number>();
   // One half holds queued batches, the other the next fetch. The budget of decompressed batches is as large as one half.
   const halfBytes = deps.queuedBytesMax / 2;
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
@@ -65,7 +63,6 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
   return {
     workers: (): PartitionWorker[] => [...assigned.values()],
     worker: (key: string): PartitionWorker | undefined => assigned.get(key),
-    committedOffsets,
     positions,
     /**
      * Replaces the assigned partitions, and pauses them. A started worker goes on if the same member has its partition again;
@@ -74,7 +71,6 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
     replace: (memberAssignment: Record<string, number[]>, memberId: string): PartitionWorker[] => {
       const before = new Map(assigned);
       assigned.clear();
-      committedOffsets.clear();
       paused.clear();
       const topics = Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions }));
       for (const { topic, partitions } of topics)
@@ -83,6 +79,7 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
           const worker = before.get(key);
           // After a lost session others may have got further.
           const goesOn = memberId === ownId && worker && worker.position !== null;
+          if (goesOn) worker.committed = -1;
           assigned.set(key, goesOn ? worker : create({ topic, partition }));
           paused.add(key);
         }

@@ -1,5 +1,4 @@
 import { commitOffsets } from './consumer.ts';
-import type { PartitionWorker } from './partition-worker.ts';
 
 const at = (partition: number, position: number) => ({
   topic: 't',
@@ -13,8 +12,8 @@ describe('a commit', () => {
   it('holds the positions that have moved, of the partitions that are still assigned', async () => {
     const requests: unknown[] = [];
     const consumer = { commitOffsets: async (offsets: unknown) => void requests.push(offsets) };
-    const assigned = new Map([['t/0', {} as PartitionWorker]]);
-    const assignment = { worker: (key: string) => assigned.get(key), committedOffsets: new Map() };
+    const assigned = new Map([['t/0', { committed: -1 }]]);
+    const assignment = { worker: (key: string) => assigned.get(key) };
     // given a snapshot from before partition 1 was given to another member
     await commitOffsets(consumer, assignment, [at(0, 3), at(1, 5)]);
     expect(requests).toEqual([[{ topic: 't', partition: 0, offset: '3' }]]);

@@ -6,7 +6,7 @@ import { describeStrays, readMembers } from '../../../shared/kafka/group-members
 import { errorChain } from '../../../shared/kafka/transient-errors.ts';
 import { createGapDetector } from './gap-detector.ts';
 import { handleBatch, type HandleBatchDeps } from './handle-batch.ts';
-import type { Applied } from './partition-worker.ts';
+import type { Applied, PartitionWorker } from './partition-worker.ts';
 import { resumePartitions, type ResumeDeps } from './start-offsets.ts';
 import { takeSnapshot, type Snapshot } from './progress.ts';
 
@@ -146,17 +146,16 @@ async function explainRefusal({ admin, groupId }: ConsumerDeps, error: Error): P
 /** Commits the positions that have moved since the last commit, of the partitions that are still assigned. */
 export async function commitOffsets(
   consumer: Pick<Consumer, 'commitOffsets'>,
-  assignment: Pick<Assignment, 'worker' | 'committedOffsets'>,
+  { worker }: { worker: (key: string) => Pick<PartitionWorker, 'committed'> | undefined },
   snapshot: Snapshot[],
 ): Promise<void> {
-  const { committedOffsets, worker } = assignment;
-  const due = snapshot.filter((item) => {
-    const key = partitionKey(item);
-    return worker(key) !== undefined && item.position > (committedOffsets.get(key) ?? -1);
+  const due = snapshot.flatMap((item) => {
+    const owner = worker(partitionKey(item));
+    return owner && item.position > owner.committed ? [{ ...item, owner }] : [];
   });
   if (due.length === 0) return;
   await consumer.commitOffsets(
     due.map(({ topic, partition, position }) => ({ topic, partition, offset: String(position) })),
   );
-  for (const item of due) committedOffsets.set(partitionKey(item), item.position);
+  for (const { owner, position } of due) owner.committed = position;
 }

@@ -43,7 +43,7 @@ export function handleBatch(
       'batch starts at an unexpected offset; fetching again',
     );
     // Forgotten, so that the next commit is sent even if the position has not moved.
-    assignment.committedOffsets.delete(key);
+    worker.committed = -1;
     return seek(consumer, worker, nextFetchOffset);
   }
   const fetched = messages.flatMap((message) => ('batch' in message ? [message.batch] : []));

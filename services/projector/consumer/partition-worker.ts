@@ -12,9 +12,6 @@ class Revoked extends Error {
   override name = 'Revoked';
 }
 
-/** Why the records of a partition wait. */
-type Delay = Extract<HoldCause, 'backlog' | 'prerequisites' | 'one_at_a_time' | 'failing'>;
-
 /** The worker of one assigned partition: it applies the fetched batches of its queue in order. */
 export type PartitionWorker = {
   topic: string;
@@ -23,11 +20,14 @@ export type PartitionWorker = {
   position: number | null;
   /** Offset of the next record to fetch; null until the worker is started. */
   nextFetchOffset: number | null;
+  /** The offset that was last committed; -1 to commit the position even if it has not moved. */
+  committed: number;
   /** The error of the last fetch, if its broker could not read the partition. */
   fetchError: string | null;
   /** Counts progress within a batch, and the waits for servers and for prerequisite topics. */
   progressCount: number;
-  delay: Delay;
+  /** Why its records wait, unless a fan-out, its log or its broker is the cause. */
+  delay: HoldCause;
   /** The documents that a fan-out in progress has still to refresh, as far as known. */
   fanOutWaiting: number;
   /** The end offset of the partition's log, as last seen. */
@@ -101,6 +101,7 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
     partition: deps.partition,
     position: null,
     nextFetchOffset: null,
+    committed: -1,
     fetchError: null,
     progressCount: 0,
     delay: 'backlog',

@@ -86,8 +86,7 @@ export async function resumePartitions(
     try {
       const startOffsets = await findStartOffsets(deps, left);
       if (signal.aborted) return;
-      startOffsets.forEach((start) => warnOfForeignCommit(deps, start));
-      startAt(consumer, assignment, startOffsets);
+      for (const start of startOffsets) startAt(deps, consumer, assignment, start);
       left = left.filter(({ position }) => position === null);
       if (left.length === 0) return;
       throw new Error(`the brokers report no offsets of ${left.map(partitionKey).join(', ')}`);
@@ -99,31 +98,25 @@ export async function resumePartitions(
   }
 }
 
-function warnOfForeignCommit(
-  { logger, onForeignCommit }: ResumeDeps,
-  { worker: { topic, partition }, offset, committed }: StartOffset,
-): void {
-  if (committed <= offset) return;
-  onForeignCommit(topic);
-  logger.warn(
-    { topic, partition, committed, position: offset },
-    'the committed offset is ahead of the recorded position: another client commits in this group, or MongoDB was ' +
-      'restored; continuing from the position',
-  );
-}
-
-function startAt(consumer: Consumer, assignment: Assignment, startOffsets: StartOffset[]): void {
-  for (const { worker, offset, committed, end, topicId } of startOffsets) {
-    const key = partitionKey(worker);
-    seek(consumer, worker, offset);
-    // An offset that is ahead is overwritten by the next commit, even if the position has not moved.
-    assignment.committedOffsets.set(key, committed > offset ? -1 : committed);
-    worker.end = end;
-    worker.topicId = topicId;
-    assignment.positions.observe(key, { position: offset, end });
-    worker.start(offset);
-    assignment.updateFetching(worker);
+function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, start: StartOffset): void {
+  const { worker, offset, committed, end, topicId } = start;
+  const { topic, partition } = worker;
+  if (committed > offset) {
+    deps.onForeignCommit(topic);
+    deps.logger.warn(
+      { topic, partition, committed, position: offset },
+      'the committed offset is ahead of the recorded position: another client commits in this group, or MongoDB was ' +
+        'restored; continuing from the position',
+    );
   }
+  seek(consumer, worker, offset);
+  // An offset that is ahead is overwritten by the next commit, even if the position has not moved.
+  worker.committed = committed > offset ? -1 : committed;
+  worker.end = end;
+  worker.topicId = topicId;
+  assignment.positions.observe(partitionKey(worker), { position: offset, end });
+  worker.start(offset);
+  assignment.updateFetching(worker);
 }
 
 /** Makes kafkajs fetch the partition from `offset` next. Batches fetched from another offset become stale. */
