@@ -114,15 +114,11 @@ async function readOffsets(leader: Broker, keys: string[]): Promise<LogState['en
 
 /** Creates a cluster as `kafka.admin()` does. kafkajs keeps that method under a symbol of the instance. */
 function createCluster(kafka: Kafka): Cluster {
-  // The instance may be wrapped: then it is a prototype.
-  for (let object: object | null = kafka; object; object = Object.getPrototypeOf(object) as object | null) {
-    const symbol = Object.getOwnPropertySymbols(object).find(
-      ({ description }) => description === 'private:Kafka:createCluster',
-    );
-    const create = symbol && (kafka as unknown as Record<symbol, (options: object) => Cluster>)[symbol];
-    if (create) return create({ allowAutoTopicCreation: false });
-  }
-  throw new Error('this version of kafkajs has no createCluster where 2.2.4 has it');
+  const name = 'private:Kafka:createCluster';
+  const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === name);
+  const create = symbol && (kafka as unknown as Record<symbol, (options: object) => Cluster>)[symbol];
+  if (!create) throw new Error('this version of kafkajs has no createCluster where 2.2.4 has it');
+  return create({ allowAutoTopicCreation: false });
 }
 
 type Wanted = { topic: string; partitions: { partition: number; timestamp: number }[] };

@@ -3,7 +3,7 @@ import type { Consumer, ConsumerRunConfig, Kafka } from 'kafkajs';
 /** A Kafka client whose consumers are those that `change` returns. */
 export function withConsumers(kafka: Kafka, change: (made: Consumer) => Consumer): Kafka {
   const consumer: Kafka['consumer'] = (options) => change(kafka.consumer(options));
-  return Object.assign(Object.create(kafka) as Kafka, { consumer });
+  return Object.assign(Object.create(Object.getPrototypeOf(kafka) as object) as Kafka, kafka, { consumer });
 }
 
 /** A Kafka client whose consumers wait before each batch. */
