@@ -7,11 +7,9 @@ type TombstoneBound = { topic: string; keptMs: number };
 
 /** The bound of these topics; null if the brokers return none. */
 export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null =>
-  settings.reduce<TombstoneBound | null>(
-    (shortest, { topic, deleteRetentionMs: keptMs }) =>
-      keptMs === null || (shortest && shortest.keptMs <= keptMs) ? shortest : { topic, keptMs },
-    null,
-  );
+  settings
+    .flatMap(({ topic, deleteRetentionMs: keptMs }) => (keptMs === null ? [] : [{ topic, keptMs }]))
+    .toSorted((a, b) => a.keptMs - b.keptMs)[0] ?? null;
 
 /**
  * When the lag of a generation begins; null before its start: a projector that waits for brokers or topics has read

@@ -15,8 +15,6 @@ export type ApplyDeps = ReconcileDeps & StoreDeadLettersDeps;
 /** Records of one partition, in log order. */
 export type RecordBatch = { kind: Kind; records: KafkaRecord[]; context: ApplyContext };
 
-type Parsed = { kind: Kind; changes: Change[]; rejected: Rejected[] };
-
 /**
  * Applies batches of records together. Returns a function for each, which completes it: when that returns, the effect of
  * each of its records is durable, or the record is stored as a dead letter: Invariants 13 and 14 in
@@ -60,12 +58,12 @@ export async function applyParsed(deps: ReconcileDeps, batches: RecordBatch[]) {
   });
 }
 
-function parseAll({ kind, records }: RecordBatch): Parsed {
-  const parsed: Parsed = { kind, changes: [], rejected: [] };
+function parseAll({ kind, records }: RecordBatch) {
+  const [changes, rejected]: [Change[], Rejected[]] = [[], []];
   for (const record of records) {
     const result = parse(kind, record);
-    if ('rejected' in result) parsed.rejected.push({ record, rejection: result.rejected });
-    else parsed.changes.push(result.change);
+    if ('rejected' in result) rejected.push({ record, rejection: result.rejected });
+    else changes.push(result.change);
   }
-  return parsed;
+  return { changes, rejected };
 }
