@@ -35,22 +35,16 @@ type Turn = { channel: ExpiringChannel; after: string };
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {
   const swept: Swept = { conversations: 0, messages: await sweepOrphans(deps) };
-  let unfinished: Turn[] = [];
-  const take = async (turns: Turn[]) => {
-    for (const turn of turns) {
-      const next = await sweepChannel(deps, turn, swept);
-      if (next) unfinished.push(next);
-    }
+  const unfinished: Turn[] = [];
+  const take = async (turn: Turn) => {
+    const next = await sweepChannel(deps, turn, swept);
+    if (next) unfinished.push(next);
   };
   for (let channels = await deps.sweepStore.readChannels(''); channels.length > 0;) {
-    await take(channels.map((channel) => ({ channel, after: '' })));
+    for (const channel of channels) await take({ channel, after: '' });
     channels = await deps.sweepStore.readChannels(channels.at(-1)?.id ?? '');
   }
-  while (unfinished.length > 0) {
-    const turns = unfinished;
-    unfinished = [];
-    await take(turns);
-  }
+  for (let turn = unfinished.shift(); turn; turn = unfinished.shift()) await take(turn);
   return swept;
 }
 
