@@ -108,22 +108,20 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
 }
 
 function createWorker(
-  { positions, logger, apply, onApplied, prerequisitesOf }: AssignmentDeps,
-  { topic, partition }: TopicPartition,
+  deps: AssignmentDeps,
+  place: TopicPartition,
   queue: Pick<Parameters<typeof createRecordQueue>[0], 'budget' | 'chunkBytesMax'>,
   updateFetching: (worker: PartitionWorker) => void,
 ): PartitionWorker {
   return createPartitionWorker({
-    topic,
-    partition,
-    logger,
+    ...deps,
+    ...place,
     retryDelayMs: 500,
-    queue: createRecordQueue({ partition, ...queue }),
-    waitForTurn: createWaitForTurn(positions, prerequisitesOf),
-    apply,
+    queue: createRecordQueue({ partition: place.partition, ...queue }),
+    waitForTurn: createWaitForTurn(deps.positions, deps.prerequisitesOf),
     onApplied: (worker, applied) => {
-      positions.observe(partitionKey(worker), { position: worker.position ?? 0 });
-      onApplied(worker, applied);
+      deps.positions.observe(partitionKey(worker), { position: worker.position ?? 0 });
+      deps.onApplied(worker, applied);
       updateFetching(worker);
     },
   });
