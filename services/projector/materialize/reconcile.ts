@@ -40,17 +40,6 @@ export type Rejected<K extends Kind = Kind> = { change: Change<K>; rejection: Re
 
 type Outcome<K extends Kind = Kind> = { entities: Map<string, Reconciled>; rejections: Rejected<K>[] };
 
-/** The result of one bulk write. */
-type Round<K extends Kind> = {
-  entities: Reconciled[];
-  /** Changes whose documents the store refuses. Later rounds leave them out. */
-  refused: Rejected<K>[];
-  /** Documents for another round. */
-  unfinished: string[];
-  /** Documents among them that were written from references that have changed since: Invariant 3. */
-  outdated: string[];
-};
-
 /** Limits the memory of a round: a reference takes a few kilobytes at most. */
 const referencesPerRoundMax = 10_000;
 
@@ -161,6 +150,7 @@ const isPropagated = ({ isApplied }: ReconcileDeps, kind: Kind, current: Current
 const referencesOf = ({ joining }: { joining: Joining | null }): number =>
   joining ? joining.ids.reduce((sum, ids) => sum + ids.length, 1) : 1;
 
+/** Makes one bulk write. */
 async function writeBatch<K extends Kind>(deps: ReconcileDeps, kind: K, pendingWrites: PendingWrite<K>[]) {
   const { store } = deps;
   const joinings = pendingWrites.flatMap(({ joining }) => joining ?? []);
@@ -168,7 +158,15 @@ async function writeBatch<K extends Kind>(deps: ReconcileDeps, kind: K, pendingW
   const ready = pendingWrites.filter(({ id }) => !remaining.has(id));
   const writes = ready.map((item) => writeOf(deps, kind, item, references));
   const { conflicted, refused } = await store.write(kind, writes);
-  const round: Round<K> = { entities: [], refused: [], unfinished: [...remaining], outdated: [] };
+  const round = {
+    entities: [] as Reconciled[],
+    /** Changes whose documents the store refuses. Later rounds leave them out. */
+    refused: [] as Rejected<K>[],
+    /** Documents for another round. */
+    unfinished: [...remaining],
+    /** Documents among them that were written from references that have changed since: Invariant 3. */
+    outdated: [] as string[],
+  };
   const toRecheck: Joining[] = [];
   for (const [index, item] of ready.entries()) {
     const write = writes[index];
