@@ -31,22 +31,12 @@ export async function missingIndexes(database: Db, options: CommandOperationOpti
   const missing = await Promise.all(
     kinds.map(async (kind) => {
       const { collection, indexes } = resources[kind];
-      const existing = await indexNames(database, collection, options);
-      return indexes.filter(({ name }) => !existing.has(name)).map(({ name }) => `${collection}.${name}`);
+      const found = database.listCollections({ name: collection }, { nameOnly: true, ...options });
+      const isThere = (await found.toArray()).length > 0;
+      const existing = isThere ? await database.collection(collection).indexes(options) : [];
+      const names = new Set(existing.map(({ name }) => name));
+      return indexes.filter(({ name }) => !names.has(name)).map(({ name }) => `${collection}.${name}`);
     }),
   );
   return missing.flat();
-}
-
-async function indexNames(
-  database: Db,
-  collection: string,
-  options: CommandOperationOptions,
-): Promise<Set<string | undefined>> {
-  const found = await database
-    .listCollections({ name: collection }, { nameOnly: true, ...options })
-    .toArray();
-  if (found.length === 0) return new Set();
-  const indexes = await database.collection(collection).indexes(options);
-  return new Set(indexes.map(({ name }) => name));
 }
