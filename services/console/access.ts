@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
-import type { AccessConfig } from './config.ts';
+import type { ConsoleConfig } from './config.ts';
 
 /** Why a request is refused: its status, a text for the client, and headers. */
 type Refusal = { status: 401 | 421; text: string; headers?: Record<string, string> };
 
-type Access = Pick<AccessConfig, 'CONSOLE_HOSTNAMES' | 'CONSOLE_TOKEN'>;
+type Access = Pick<ConsoleConfig, 'CONSOLE_HOSTNAMES' | 'CONSOLE_TOKEN'>;
 
 /** Returns why a request is refused, or null. */
 export function refusal(access: Access, { headers }: Pick<IncomingMessage, 'headers'>): Refusal | null {

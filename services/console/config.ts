@@ -8,7 +8,12 @@ import { projectorSettings } from '../projector/config.ts';
 /** A random token of this length cannot be guessed. */
 const tokenLengthMin = 24;
 
-const accessSettings = {
+/** Every setting of the console; the configuration table is generated from these. */
+export const consoleSettings = {
+  ...operatorSettings,
+  LOG_LEVEL: commonSettings.LOG_LEVEL,
+  /** As re-driving has it, whose outcome the console foretells. */
+  TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
   CONSOLE_HOST: z
     .string()
     .default('127.0.0.1')
@@ -31,17 +36,7 @@ const accessSettings = {
     .meta(orFile),
 };
 
-/** Every setting of the console; the configuration table is generated from these. */
-export const consoleSettings = {
-  ...operatorSettings,
-  LOG_LEVEL: commonSettings.LOG_LEVEL,
-  /** As re-driving has it, whose outcome the console foretells. */
-  TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
-  ...accessSettings,
-};
-
 export type ConsoleConfig = z.output<z.ZodObject<typeof consoleSettings>>;
-export type AccessConfig = z.output<z.ZodObject<typeof accessSettings>>;
 
 export const readConsoleConfig = (environment: Environment) =>
   readConfig(consoleSettings, environment, (given) => [...kafkaRule(given), ...accessErrors(given)]);
@@ -51,7 +46,7 @@ const isLoopback = (host: string): boolean =>
   host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 
 function accessErrors(given: Environment): string[] {
-  const hasToken = variablesOf('CONSOLE_TOKEN', accessSettings.CONSOLE_TOKEN).some((name) => given[name]);
+  const hasToken = variablesOf('CONSOLE_TOKEN', consoleSettings.CONSOLE_TOKEN).some((name) => given[name]);
   const host = given.CONSOLE_HOST ?? '127.0.0.1';
   if (isLoopback(host) || hasToken) return [];
   return [

@@ -14,11 +14,9 @@ import { overviewPage } from './pages/overview.ts';
 import { topicsPage } from './pages/topics.ts';
 import { createSources, type SourceDeps } from './sources.ts';
 
-const file = (path: string, type: string) => ({ type, body: readFileSync(new URL(path, import.meta.url)) });
-
 const { resolve } = createRequire(import.meta.url);
 
-const packageFile = (path: string, type: string) => ({ type, body: readFileSync(resolve(path)) });
+const file = (path: string, type: string) => ({ type, body: readFileSync(resolve(path)) });
 
 /** The policy allows no picture within a style sheet. */
 const pico = readFileSync(resolve('@picocss/pico/css/pico.conditional.min.css'), 'utf8').replaceAll(
@@ -29,12 +27,12 @@ const pico = readFileSync(resolve('@picocss/pico/css/pico.conditional.min.css'),
 /** Every file that pages load. */
 const assets = new Map<string, { type: string; body: string | Buffer }>([
   ['/assets/pico.css', { type: 'text/css', body: pico }],
-  ['/assets/uplot.css', packageFile('uplot/dist/uPlot.min.css', 'text/css')],
-  ['/assets/uplot.mjs', packageFile('uplot/dist/uPlot.esm.js', 'text/javascript')],
+  ['/assets/uplot.css', file('uplot/dist/uPlot.min.css', 'text/css')],
+  ['/assets/uplot.mjs', file('uplot/dist/uPlot.esm.js', 'text/javascript')],
   ['/assets/site.css', file('../../shared/pages/site.css', 'text/css')],
   ['/assets/icon.svg', file('../../shared/pages/icon.svg', 'image/svg+xml')],
-  ['/assets/console.css', file('browser/console.css', 'text/css')],
-  ['/assets/console.mjs', file('browser/console.mjs', 'text/javascript')],
+  ['/assets/console.css', file('./browser/console.css', 'text/css')],
+  ['/assets/console.mjs', file('./browser/console.mjs', 'text/javascript')],
 ]);
 
 const headers = {
