@@ -2,7 +2,7 @@ import type { Admin } from 'kafkajs';
 import type { Filter } from 'mongodb';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
-import { failuresOf, type Failure } from '../../shared/control/failures.ts';
+import { failuresOf } from '../../shared/control/failures.ts';
 import {
   groupIdOf,
   readRegistry,
@@ -24,7 +24,7 @@ import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { prefixesOf } from '../../shared/kafka/topics.ts';
 import type { LogClient, LogState } from '../../shared/kafka/log-client.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
-import { measurePartitions, sumByTopic, type PartitionFacts, type TopicFacts } from './partitions.ts';
+import { measurePartitions, sumByTopic, type PartitionFacts } from './partitions.ts';
 import type { OperatorDeps } from './deps.ts';
 import { within } from '../../shared/runtime/within.ts';
 import { readMembers, type Member } from '../../shared/kafka/group-members.ts';
@@ -46,30 +46,7 @@ type KafkaFacts = {
 };
 
 /** Everything that is known of a generation at one moment. */
-export type GenerationFacts = {
-  generation: Generation;
-  watermark: Date | null;
-  /** The lag of the watermark, less the lateness allowance; null before there is a watermark. */
-  lagSeconds: number | null;
-  partitions: PartitionFacts[];
-  topics: TopicFacts[];
-  /** In records. */
-  lag: number;
-  /** Records that a build applies after its load, because they were published after its start. */
-  recordsAfterLoad: number;
-  /** When a projector last saved progress. */
-  savedAt: Date | null;
-  /** Whether a running projector follows the active generation instead of this number. */
-  isUnpinned: boolean;
-  /** Topics that were deleted and created again since their records were applied. */
-  recreated: string[];
-  failure: Failure | null;
-  /** The first dead letter that the active generation does not have, and the number of them. */
-  firstReject: Pick<DeadLetter, '_id' | 'reason' | 'detail'> | null;
-  rejectCount: number;
-  /** Partitions below the active generation's position one reading ago. */
-  laggingPartitions: { key: string; position: number; active: number }[];
-};
+export type GenerationFacts = Awaited<ReturnType<typeof readGeneration>>;
 
 /** Everything that an operator is told about, read once. `findings` judges it. */
 export type Facts = {
@@ -169,7 +146,9 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
   return isLate ? { ...read, problem: read.problem ?? `no answer for ${withinMs / 1_000} s` } : read;
 }
 
-type Shared = { registry: GenerationRegistry | null; kafka: KafkaFacts; now: Date; before: Facts | null };
+type EarlierFacts = { now: Date; generations: { generation: Generation; partitions: PartitionFacts[] }[] };
+
+type Shared = Pick<Facts, 'registry' | 'kafka' | 'now'> & { before: EarlierFacts | null };
 
 async function readGeneration(deps: FactDeps, shared: Shared, generation: Generation) {
   const { control, config } = deps;
@@ -182,7 +161,10 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
     progressOf(control).find({ generation: number }).toArray(),
     topicIdsOf(control).find({ generation: number }).toArray(),
     failuresOf(control).findOne({ _id: number }),
-    deadLettersOf(control).findOne(rejected, { sort: { _id: 1 }, projection: { reason: 1, detail: 1 } }),
+    deadLettersOf(control).findOne<Pick<DeadLetter, '_id' | 'reason' | 'detail'>>(rejected, {
+      sort: { _id: 1 },
+      projection: { reason: 1, detail: 1 },
+    }),
     deadLettersOf(control).countDocuments(rejected, { limit: deadLettersMax }),
   ]);
   const lagOf = (at: Date | null) =>
@@ -206,16 +188,21 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
   return {
     generation,
     watermark: completeTo,
+    /** The lag of the watermark, less the lateness allowance; null before there is a watermark. */
     lagSeconds: lagOf(completeTo),
     ...measured,
     topics: sumByTopic(measured.partitions),
+    /** In records. */
     lag: measured.partitions.reduce((sum, { lag }) => sum + (lag ?? 0), 0),
+    /** When a projector last saved progress. */
     savedAt: progress.map(({ updatedAt }) => updatedAt).sort((a, b) => Number(b) - Number(a))[0] ?? null,
     isUnpinned: isUnpinned(progress, now),
     recreated,
     failure,
+    /** The first dead letter that the active generation does not have, and the number of them. */
     firstReject,
     rejectCount,
+    /** Partitions below the active generation's position one reading ago. */
     laggingPartitions: reached.flatMap((one) => {
       const [key, active] = [partitionKey(one), one.applied];
       const position = positions.get(key) ?? 0;

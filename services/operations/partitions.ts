@@ -51,7 +51,7 @@ type Given = {
 };
 
 /** The partitions of the log, and those with progress: the log of a deleted topic has none. */
-export function measurePartitions(given: Given): { partitions: PartitionFacts[]; recordsAfterLoad: number } {
+export function measurePartitions(given: Given) {
   const { generation, topics, progress, log, recreated, earlier, lagOf } = given;
   const targets = targetOffsets(generation, log);
   const owned = given.members?.flatMap(({ partitions, ...owner }) =>
@@ -93,7 +93,11 @@ export function measurePartitions(given: Given): { partitions: PartitionFacts[];
   );
   partitions.sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
   const afterLoad = [...(log?.ends ?? [])].map(([key, { end }]) => end - (targets.get(key) ?? 0));
-  return { partitions, recordsAfterLoad: total(afterLoad) };
+  return {
+    partitions,
+    /** Records that a build applies after its load, because they were published after its start. */
+    recordsAfterLoad: total(afterLoad),
+  };
 }
 
 /** While a build loads, the load ends; afterwards the log ends. By `<topic>/<partition>`. */
