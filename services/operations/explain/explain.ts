@@ -23,12 +23,6 @@ type Deps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {
 };
 type Side = { generation: Generation; number: number; database: Db };
 
-/** The Kafka record that a stored entity comes from; null if there is none. */
-type RecordOf = (
-  kind: Kind,
-  position: Position | null | undefined,
-) => { topic: string; partition: number; offset: number; time: string | null } | null;
-
 export type Explanation = Awaited<ReturnType<typeof explain>>;
 
 /**
@@ -98,6 +92,13 @@ export function idInTrace({ _id, pathId, route }: RequestTrace): string {
   throw new Error(`the request ${_id} was for ${route ?? 'no route'}, without an id`);
 }
 
+/** The Kafka record that a stored entity comes from; null if there is none. */
+function recordAt(topic: string, position: Position | null | undefined) {
+  if (!position) return null;
+  const { partition, offset, timestampMs } = position;
+  return { topic, partition, offset, time: recordTime(timestampMs) };
+}
+
 /** A document in one generation, and the records that it was made of. */
 export type ExplainedDocument = Awaited<ReturnType<typeof explainDocument>>;
 
@@ -108,13 +109,9 @@ async function explainDocument(
   document: StoredDocument,
 ) {
   const { generation, number, database } = side;
-  const recordOf: RecordOf = (of, position) => {
-    if (!position) return null;
-    const { partition, offset, timestampMs } = position;
-    return { topic: topicOf(of, config.TOPIC_PREFIX), partition, offset, time: recordTime(timestampMs) };
-  };
+  const { TOPIC_PREFIX: prefix } = config;
   const { _id: id, orgId, version, position, tombstonePosition, deletedAt, pending } = document;
-  const record = recordOf(kind, position);
+  const record = recordAt(topicOf(kind, prefix), position);
   const progress =
     record && (await progressOf(control).findOne({ _id: `${number}/${record.topic}/${record.partition}` }));
   const compare = async (source: PairSource) => {
@@ -133,14 +130,14 @@ async function explainDocument(
     /** The record that its state comes from; null if only its deletion is known. */
     record,
     /** The latest Kafka tombstone on its key. */
-    tombstone: recordOf(kind, tombstonePosition),
+    tombstone: recordAt(topicOf(kind, prefix), tombstonePosition),
     /** Progress of the record's partition: records from `position` on are not applied yet. */
     partition: progress && {
       position: progress.position,
       end: progress.end,
       completeTo: progress.completeTo.toISOString(),
     },
-    references: await explainReferences(database, kind, document, recordOf),
+    references: await explainReferences(database, kind, document, prefix),
     /** The end of its retention, from which the API answers 404; null if it is kept for ever. */
     servedUntil: (await servedUntil(database, kind, document))?.toISOString() ?? null,
     /** Set while documents that embed this one are still being refreshed. */
@@ -157,7 +154,7 @@ async function explainDocument(
 }
 
 /** The references of a document, in the order of its projection. A ticket has some 200 conversations at most. */
-async function explainReferences(database: Db, kind: Kind, document: StoredDocument, recordOf: RecordOf) {
+async function explainReferences(database: Db, kind: Kind, document: StoredDocument, prefix: string) {
   const { orgId, refs = [] } = document;
   const ids = idsInRefs(kind, refs);
   const explained = await Promise.all(
@@ -173,7 +170,8 @@ async function explainReferences(database: Db, kind: Kind, document: StoredDocum
         const status = referenceStatus(entity, orgId);
         const version = entity?.version ?? null;
         /** `edge` is the name of the reference in the projection, and `fields` are those that the document embeds. */
-        return { edge, fields, kind: to, id, status, version, record: recordOf(to, entity?.position) };
+        const record = recordAt(topicOf(to, prefix), entity?.position);
+        return { edge, fields, kind: to, id, status, version, record };
       });
     }),
   );
