@@ -195,9 +195,7 @@ function whySilent({ kafka }: Facts, own: GenerationFacts, savedAt: Date, restar
     return `no progress has been saved since ${since}, because topics are missing`;
   const members = kafka.members.get(own.generation.number);
   if (!members)
-    return kafka.problem === null
-      ? `no progress has been saved since ${since}, and Kafka does not tell whether projectors run: see their logs`
-      : `no progress has been saved since ${since}, because Kafka does not answer`;
+    return `no progress has been saved since ${since}, and Kafka does not tell whether projectors run: see their logs`;
   if (members.length === 0) return { text: `no projector has run since ${since}`, remedy: restart };
   const cause = own.partitions.find((one) => one.cause !== null)?.cause ?? null;
   const last = cause === null ? '' : ` (the last known cause: ${holdCauses[cause]})`;
