@@ -1,5 +1,4 @@
 import type { Admin, Kafka } from 'kafkajs';
-import type { Db, MongoClient } from 'mongodb';
 import type { Environment } from '../../shared/runtime/config.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
@@ -9,6 +8,7 @@ import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
 import { remedyFor } from '../../shared/kafka/remedies.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import { within } from '../../shared/runtime/within.ts';
+import type { OperatorDeps } from '../operations/deps.ts';
 import { operatorName } from './operator.ts';
 
 /** The standard output of a verb, and its exit code. */
@@ -98,17 +98,10 @@ export async function withKafka<T>(
 type MongoConfig = { MONGODB_URL: string; DATABASE_NAME: string; OPERATOR?: string | undefined };
 
 /** The dependencies of a verb on MongoDB. */
-export type MongoDeps<C extends MongoConfig> = {
-  mongo: MongoClient;
-  control: Db;
-  config: C;
-  cli: string;
-  /** MongoDB's clock. */
-  now: () => Promise<Date>;
-  /** The operator's name. */
-  by: string;
-  report: Terminal['report'];
-};
+export type MongoDeps<C extends MongoConfig> = Pick<
+  OperatorDeps,
+  'mongo' | 'control' | 'now' | 'by' | 'report'
+> & { config: C; cli: string };
 
 /** Connects to MongoDB, and disconnects after `use`. */
 export async function withMongo<C extends MongoConfig, T>(

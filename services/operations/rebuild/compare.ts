@@ -1,5 +1,6 @@
 import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
+import type { OperatorDeps } from '../deps.ts';
 import { pollUntil } from '../poll-until.ts';
 import {
   differencesOf,
@@ -23,11 +24,8 @@ export type PairSource = {
 
 export type ComparisonResult = Awaited<ReturnType<typeof compareDocuments>>;
 
-export type CompareOptions = {
+export type CompareOptions = Pick<OperatorDeps, 'now' | 'report'> & {
   expectations: Expectation[];
-  /** MongoDB's clock. */
-  now: () => Promise<Date>;
-  report: (line: string) => void;
   /** At most this many differing documents are compared again, since one difference of each is held in memory. */
   recheckMax?: number;
   /** A monotonic clock, in milliseconds. */
