@@ -7,10 +7,9 @@ import { withServers } from '../operate.ts';
 import * as verbs from './verbs.ts';
 
 const number = wholeNumber(1_000_000);
-const seconds = wholeNumber(1_000_000);
 const why = (text: string) => new Option('--why <text>', 'the reason, for the history').default(text);
 const timeout = (of: string, value: number) =>
-  new Option('--timeout <seconds>', of).argParser(seconds).default(value);
+  new Option('--timeout <seconds>', of).argParser(number).default(value);
 
 export function addRebuild(program: Command, accept: Accept): void {
   const group = program
