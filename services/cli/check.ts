@@ -5,12 +5,12 @@ import { progressOf } from '../../shared/control/progress.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { counted } from '../../shared/runtime/counted.ts';
-import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
+import { collectionOf, generationDatabase, requireWritable } from '../../shared/store/connection.ts';
 import { readApiConfig, type ApiConfig } from '../api/config.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { projectorConfig } from '../projector/config.ts';
-import { cliConfig } from './config.ts';
+import { configs } from './config.ts';
 import {
   connectKafka,
   explained,
@@ -65,10 +65,7 @@ async function check(context: Context, options: Json & { role: Role }): Promise<
 const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = {
   projector: async (line, context) => {
     const config = configOrExit(projectorConfig(context.environment));
-    const active = await checkMongo(line, context, config, (control) =>
-      // Matches nothing, so that only the right to write is tried.
-      progressOf(control).updateOne({ _id: '' }, { $set: { position: 0 } }),
-    );
+    const active = await checkMongo(line, context, config, (control) => requireWritable(progressOf(control)));
     await checkKafka(line, context, config, groupIdOf(config, config.GENERATION ?? active));
   },
   api: async (line, context) => {
@@ -77,7 +74,7 @@ const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = 
     await checkRateLimitStore(line, config);
   },
   cli: async (line, context) => {
-    const config = configOrExit(cliConfig(context.environment));
+    const config = configs.everything(context.environment);
     await checkKafka(line, context, config, null);
     await checkMongo(line, context, config, () => Promise.resolve());
   },

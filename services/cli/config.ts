@@ -27,11 +27,9 @@ const topicSettings = { ...kafkaSettings, ...logSetting, KEY_PREFIX: apiSettings
 /** Settings of the CLI. It logs errors only, unless LOG_LEVEL is set. */
 export const cliSettings = { ...operatorSettings, ...mongoSettings, ...topicSettings };
 
-export const cliConfig = (environment: Environment) => readConfig(cliSettings, environment, kafkaRule);
-
 /** The settings of a verb, by the servers that it needs; prints every error and exits if they are invalid. */
 export const configs = {
-  everything: (environment: Environment) => configOrExit(cliConfig(environment)),
+  everything: (environment: Environment) => configOrExit(readConfig(cliSettings, environment, kafkaRule)),
   kafka: (environment: Environment) => configOrExit(readConfig(topicSettings, environment, kafkaRule)),
   mongo: (environment: Environment) => configOrExit(readConfig(mongoSettings, environment)),
 };
