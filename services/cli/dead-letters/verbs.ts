@@ -148,12 +148,10 @@ export const purge: MongoVerb<
 > = async ({ control, config, by, now }, options, { terminal }) => {
   const { selection, yes, dryRun } = options;
   if ('filter' in selection) requireTopic(selection.filter, config);
-  const count = yes && !dryRun ? 0 : await countSelected(control, selection);
-  if (!yes && !dryRun) {
-    const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards.`;
-    if (!(await confirmed(terminal, 'delete', question)))
-      return { text: 'nothing was deleted\n', exitCode: 1 };
-  }
+  const count = await countSelected(control, selection);
+  const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards.`;
+  if (!yes && !dryRun && !(await confirmed(terminal, 'delete', question)))
+    return { text: 'nothing was deleted\n', exitCode: 1 };
   const purged = dryRun ? count : await purgeSelected(control, selection, { at: await now(), by });
   const missing = 'ids' in selection ? selection.ids.length - purged : 0;
   const notFound = missing > 0 ? `; not found: ${counted(missing, 'id')}` : '';
