@@ -1,4 +1,3 @@
-import type { Admin } from 'kafkajs';
 import type { Filter } from 'mongodb';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
@@ -22,7 +21,7 @@ import {
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { prefixesOf } from '../../shared/kafka/topics.ts';
-import type { LogClient, LogState } from '../../shared/kafka/log-client.ts';
+import type { LogState } from '../../shared/kafka/log-client.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts } from './partitions.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -30,20 +29,7 @@ import { within } from '../../shared/runtime/within.ts';
 import { readMembers, type Member } from '../../shared/kafka/group-members.ts';
 
 /** The part that Kafka answers; null for each part that it did not answer in time. */
-type KafkaFacts = {
-  /** Why a part is missing. */
-  problem: string | null;
-  /** The topics that do not exist. */
-  missing: string[];
-  /** If none exists: the prefixes under which all of them do. */
-  otherPrefixes: string[];
-  log: LogState | null;
-  settings: TopicSettings[] | null;
-  /** Why the settings are missing although Kafka answers. */
-  settingsProblem: string | null;
-  /** The members of each generation's group, by number. */
-  members: Map<number, Member[]>;
-};
+type KafkaFacts = Awaited<ReturnType<typeof readKafka>>;
 
 /** Everything that is known of a generation at one moment. */
 export type GenerationFacts = Awaited<ReturnType<typeof readGeneration>>;
@@ -71,9 +57,9 @@ const shownWithinMs = 3_000;
 const actedWithinMs = 30_000;
 
 /** Gives the clients of Kafka to `work`, connected. */
-export type UseKafka = <T>(
-  work: (clients: { admin: Admin; log: Pick<LogClient, 'read'> }) => Promise<T>,
-) => Promise<T>;
+export type UseKafka = (
+  work: (clients: Pick<OperatorDeps, 'admin' | 'log'>) => Promise<void>,
+) => Promise<void>;
 
 type FactDeps = Pick<OperatorDeps, 'control' | 'config' | 'topics' | 'now'>;
 
@@ -106,14 +92,19 @@ export async function readFacts(
 }
 
 async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[], withinMs: number) {
-  const facts: KafkaFacts = {
-    problem: null,
-    missing: [],
-    otherPrefixes: [],
-    log: null,
-    settings: null,
-    settingsProblem: null,
-    members: new Map(),
+  const facts = {
+    /** Why a part is missing. */
+    problem: null as string | null,
+    /** The topics that do not exist. */
+    missing: [] as string[],
+    /** If none exists: the prefixes under which all of them do. */
+    otherPrefixes: [] as string[],
+    log: null as LogState | null,
+    settings: null as TopicSettings[] | null,
+    /** Why the settings are missing although Kafka answers. */
+    settingsProblem: null as string | null,
+    /** The members of each generation's group, by number. */
+    members: new Map<number, Member[]>(),
   };
   const fail = (error: unknown) => void (facts.problem ??= errorMessage(error));
   const reading = useKafka(async ({ admin, log }) => {
@@ -136,14 +127,9 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
       ),
     ]);
   }).catch(fail);
-  const isLate = await within(
-    withinMs,
-    reading.then(() => false),
-    () => true,
-  );
-  // A copy: what comes later belongs to no reading.
-  const read = { ...facts, members: new Map(facts.members) };
-  return isLate ? { ...read, problem: read.problem ?? `no answer for ${withinMs / 1_000} s` } : read;
+  await within(withinMs, reading, () => fail(`no answer for ${withinMs / 1_000} s`));
+  // A copy: later answers belong to no reading.
+  return { ...facts, members: new Map(facts.members) };
 }
 
 type EarlierFacts = { now: Date; generations: { generation: Generation; partitions: PartitionFacts[] }[] };
