@@ -30,16 +30,15 @@ export function chartPoints(facts: Facts, samples: Sample[]): Point[] {
     const before = all[index - 1];
     if (before?.generation !== one.generation) return [{ at, lag, rate: null }];
     const elapsedMs = at.getTime() - before.at.getTime();
-    const rate = Math.max(0, applied - before.applied) / (elapsedMs / 1_000);
-    if (elapsedMs <= gapMs) return [{ at, lag, rate: one === present ? null : rate }];
+    const isPresent = one === present;
+    const isGap = elapsedMs > gapMs;
+    // Of two samples in a row, and of an outage that is going on.
+    const rate = isPresent === isGap ? Math.max(0, applied - before.applied) / (elapsedMs / 1_000) : null;
+    if (!isGap) return [{ at, lag, rate }];
     const end = new Date(before.at.getTime() + sampleEveryMs);
     // Only of the outage that is going on it is known that the lag rose all the time.
-    if (one !== present)
-      return [
-        { at: end, lag: null, rate: null },
-        { at, lag, rate: null },
-      ];
-    const then = before.lagSeconds === null ? null : before.lagSeconds + sampleEveryMs / 1_000;
+    const from = isPresent ? before.lagSeconds : null;
+    const then = from === null ? null : from + sampleEveryMs / 1_000;
     return [
       { at: end, lag: then, rate },
       { at, lag, rate },
