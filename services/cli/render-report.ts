@@ -1,7 +1,7 @@
 import { counted } from '../../shared/runtime/counted.ts';
 import type { Finding } from '../operations/findings.ts';
 import { byLag, type PartitionFacts, type TopicFacts } from '../operations/partitions.ts';
-import { followsWithinSeconds, progressText } from '../operations/progress-text.ts';
+import { followsWithinSeconds, progressText, recordsLeft } from '../operations/progress-text.ts';
 import type { GenerationReport, Report } from '../operations/report.ts';
 import { table } from './output.ts';
 
@@ -43,7 +43,7 @@ function renderGeneration(one: GenerationReport, partitions: boolean): string {
   const listed = partitions ? one.partitions : lagging.slice(0, laggingMax);
   const others = lagging.length - laggingMax;
   return [
-    `generation ${number}  ${shown}, lag ${seconds(one.lagSeconds)}, ${recordsLeft(one)}\n`,
+    `generation ${number}  ${shown}, lag ${seconds(one.lagSeconds)}, ${recordsLeft(state, one.lag, one.afterLoad)}\n`,
     ...one.findings.filter((finding) => !isBad(finding)).map((finding) => renderFinding(finding)),
     topics.length > 0 ? progressTable('topic', topics, topics) : '',
     listed.length > 0 ? `\n${progressTable('partition', listed, topics)}` : '',
@@ -52,12 +52,6 @@ function renderGeneration(one: GenerationReport, partitions: boolean): string {
       : '',
   ].join('');
 }
-
-/** The number of records that a generation has yet to apply, in words. */
-const recordsLeft = ({ state, lag, afterLoad }: Pick<GenerationReport, 'state' | 'lag' | 'afterLoad'>) =>
-  state === 'building'
-    ? `${counted(lag, 'record')} to load, then ${afterLoad} that have come since`
-    : `${counted(lag, 'record')} to apply`;
 
 const progressTable = (name: string, rows: (TopicFacts | PartitionFacts)[], topics: TopicFacts[]): string =>
   table(

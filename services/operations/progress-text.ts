@@ -1,4 +1,5 @@
 import { counted } from '../../shared/runtime/counted.ts';
+import type { GenerationState } from '../../shared/control/generations.ts';
 import { holdCauses } from '../../shared/control/hold-causes.ts';
 import { kindOfTopic, topicOf } from '../../shared/kafka/topics.ts';
 import { prerequisites } from '../projector/materialize/edges.ts';
@@ -38,6 +39,12 @@ function waitedFor({ topic }: TopicFacts, topics: TopicFacts[]): string | null {
   if (!last) return null;
   return last.secondsLeft === null ? last.topic : `${last.topic} (${last.secondsLeft} s left)`;
 }
+
+/** The number of records that a generation has yet to apply, in words. `afterLoad` are those that have come since a load. */
+export const recordsLeft = (state: GenerationState, lag: number, afterLoad: number): string =>
+  state === 'building'
+    ? `${counted(lag, 'record')} to load, then ${afterLoad} that have come since`
+    : `${counted(lag, 'record')} to apply`;
 
 /** `support.contacts/2: 1,690 records to apply, waits for …`, for a partition that does not follow. */
 export const lagText = (one: PartitionFacts, topics: TopicFacts[]): string =>

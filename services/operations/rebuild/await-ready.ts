@@ -7,25 +7,19 @@ import { blocking, findings, type Finding } from '../findings.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import type { OperatorDeps } from '../deps.ts';
 
-type Readiness = {
-  outcome: 'ready' | 'stopped' | 'failing' | 'time is up';
-  text: string;
-  /** Those that it waits for. */
-  findings: Finding[];
-};
-
 /** Waits until nothing blocks that a generation is ready. Ends early if it can never be. */
 export async function awaitReady(deps: OperatorDeps, number: number, timeoutSeconds: number) {
   const reportChange = reportChanges(deps.report);
   let before: Facts | null = null;
-  const read = async (): Promise<Readiness> => {
+  const read = async () => {
     generationOf(await requireRegistry(deps.control), number);
     before = await factsNow(deps, before);
     const blocked = blocking(findings(before), number, 'ready');
     const final = blocked.find(({ isFinal }) => isFinal);
     const stuck = final && (final.name === 'rejects' ? 'failing' : 'stopped');
     const outcome = blocked.length === 0 ? 'ready' : (stuck ?? 'time is up');
-    return { outcome, findings: blocked, text: readinessText(before, number, blocked) };
+    /** `findings` are those that it waits for. */
+    return { outcome, findings: blocked, text: readinessText(before, number, blocked) } as const;
   };
   const last = await pollUntil(read, ({ outcome }) => outcome !== 'time is up', {
     everyMs: 2_000,

@@ -9,7 +9,7 @@ import { describeStrays } from '../../../shared/kafka/group-members.ts';
 import type { Commands } from '../deployment.ts';
 import { deadLettersMax, type Facts, type GenerationFacts } from '../facts.ts';
 import { byLag } from '../partitions.ts';
-import { followsWithinSeconds, lagText } from '../progress-text.ts';
+import { followsWithinSeconds, lagText, recordsLeft } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
 import { everyStep, switches, type Judged, type Rule } from './rule.ts';
 
@@ -64,14 +64,9 @@ export const generationRules = {
     judge: (_, own, { cli }) => {
       const { number, state } = own.generation;
       if (state !== 'building' && state !== 'catching-up') return null;
-      const then =
-        state === 'building'
-          ? ` to load, then ${own.recordsAfterLoad} that have come since`
-          : ` to apply${heldBy(own)}`;
-      return {
-        text: `it is ${state}: ${counted(own.lag, 'record')}${then}`,
-        remedy: `${cli} rebuild await ${number}`,
-      };
+      const left = recordsLeft(state, own.lag, own.recordsAfterLoad);
+      const holder = state === 'building' ? '' : heldBy(own);
+      return { text: `it is ${state}: ${left}${holder}`, remedy: `${cli} rebuild await ${number}` };
     },
   },
   offsets: {
