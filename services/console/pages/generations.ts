@@ -104,19 +104,16 @@ function historyTable(history: Transition[], now: Date, cli: string): Html {
   return html`${table(
     `The history of the generations${more ? `: the latest ${historyMax} of ${steps.length} changes` : ''}`,
     ['Time', 'Generation', 'By', 'Why'],
-    shown.flatMap((changes) => {
-      const [first] = changes;
-      return first
-        ? [
-            [
-              ago(first.at, now),
-              html`${changes.map((one) => html`<span class="whole">${one.generation}: ${changeText(one)}</span> `)}`,
-              html`${first.by}`,
-              html`${first.why}`,
-            ],
-          ]
-        : [];
-    }),
+    shown.flatMap((changes) =>
+      changes
+        .slice(0, 1)
+        .map(({ at, by, why }): [Html, ...Html[]] => [
+          ago(at, now),
+          html`${changes.map((one) => html`<span class="whole">${one.generation}: ${changeText(one)}</span> `)}`,
+          html`${by}`,
+          html`${why}`,
+        ]),
+    ),
   )}
   ${more ? command(`${cli} rebuild history`) : html``}`;
 }

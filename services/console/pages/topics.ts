@@ -83,12 +83,9 @@ const measures = (one: TopicFacts, shown: GenerationReport): Html[] => [
 /** A build lags until it has caught up, and so does a first load, which has no lag yet. */
 function severity({ lagSeconds, cause }: TopicFacts, shown: GenerationReport): string {
   if (isBuild(shown)) return '';
-  if (cause === 'unassigned' || cause === 'unreadable') return 'bad';
-  return (lagSeconds ?? 0) > staleAfterSeconds
-    ? 'bad'
-    : (lagSeconds ?? 0) > followsWithinSeconds
-      ? 'warn'
-      : '';
+  const isHeld = cause === 'unassigned' || cause === 'unreadable';
+  if (isHeld || (lagSeconds ?? 0) > staleAfterSeconds) return 'bad';
+  return (lagSeconds ?? 0) > followsWithinSeconds ? 'warn' : '';
 }
 
 const nameOf = ({ memberId }: Owner, members: Member[]): string =>
