@@ -135,11 +135,8 @@ function saslErrors(given: Environment): string[] {
   ];
 }
 
-function certificateErrors({
-  KAFKA_TLS_CA: ca,
-  KAFKA_TLS_CERT: cert,
-  KAFKA_TLS_KEY: key,
-}: Environment): string[] {
+function certificateErrors(given: Environment): string[] {
+  const { KAFKA_TLS_CA: ca, KAFKA_TLS_CERT: cert, KAFKA_TLS_KEY: key } = given;
   const errors: string[] = [];
   const check = (names: string, read: () => unknown) => {
     try {
