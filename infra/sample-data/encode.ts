@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-import type { Kind } from '../../shared/documents/document.ts';
-import type { states } from '../../shared/documents/resources.ts';
+import type { Kind, states } from '../../shared/documents/resources.ts';
 
 /** The `data` of an event, as Kafka carries it. */
 export type SourceState<K extends Kind = Kind> = z.input<(typeof states)[K]>;

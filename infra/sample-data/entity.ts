@@ -1,5 +1,4 @@
-import type { Kind } from '../../shared/documents/document.ts';
-import { resources } from '../../shared/documents/resources.ts';
+import { type Kind, resources } from '../../shared/documents/resources.ts';
 import type { SourceState, Event } from './encode.ts';
 
 /** The prefix of the ids of a kind; that of channels is a convention, which the events do not enforce. */

@@ -1,5 +1,4 @@
-import { kinds } from '../../shared/documents/document.ts';
-import type { EntityState } from '../../shared/documents/resources.ts';
+import { type EntityState, kinds } from '../../shared/documents/resources.ts';
 import { consumed } from '../../tests/support/engine.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { projections } from '../../services/projector/projections/projections.ts';

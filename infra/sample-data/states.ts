@@ -1,8 +1,7 @@
 import { Faker, base, en } from '@faker-js/faker';
 import type { z } from 'zod';
-import { kinds, type Kind } from '../../shared/documents/document.ts';
 import { instant } from '../../shared/documents/fields.ts';
-import { states } from '../../shared/documents/resources.ts';
+import { type Kind, kinds, states } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import type { SourceState } from './encode.ts';
 import { idPrefixOf, type Entity } from './entity.ts';

@@ -1,6 +1,5 @@
 import { MongoServerError, type Db } from 'mongodb';
-import { kinds, type Kind } from '../../shared/documents/document.ts';
-import { resources } from '../../shared/documents/resources.ts';
+import { type Kind, kinds, resources } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { counted, orMore } from '../../shared/runtime/counted.ts';
 

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { kinds } from '../../shared/documents/document.ts';
+import { kinds } from '../../shared/documents/resources.ts';
 import { registerBuildInfo } from '../../shared/runtime/release.ts';
 import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { repeatCauses } from './materialize/reconcile.ts';

@@ -24,7 +24,11 @@ export const entities = {
 };
 
 type Entities = typeof entities;
-type Kind = keyof Entities;
+
+/** A kind of entity. Each has one Kafka topic, and one collection named by the same word in the plural. */
+export type Kind = keyof Entities;
+
+export const kinds = Object.keys(entities) as Kind[];
 
 /** The state of each entity, as stored under `state`. */
 export type EntityState = { [K in Kind]: z.output<Entities[K]['state']> };

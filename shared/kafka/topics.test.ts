@@ -1,4 +1,4 @@
-import { kinds } from '../documents/document.ts';
+import { kinds } from '../documents/resources.ts';
 import { idSchema, kindOfTopic, topicOf, topicsOf } from './topics.ts';
 
 test.each(kinds)('the topic of %s has this kind, under its prefix alone', (kind) => {

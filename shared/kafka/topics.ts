@@ -1,6 +1,5 @@
-import { kinds, type Kind } from '../documents/document.ts';
 import { anyId, prefixedId } from '../documents/fields.ts';
-import { resources } from '../documents/resources.ts';
+import { type Kind, kinds, resources } from '../documents/resources.ts';
 
 /** The topic of a kind, such as `support.tickets`. */
 export const topicOf = (kind: Kind, prefix: string): string => prefix + resources[kind].topic;

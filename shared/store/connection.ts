@@ -1,7 +1,6 @@
 import { MongoClient, type Collection, type Db, type DbOptions, type MongoClientOptions } from 'mongodb';
-import type { Kind } from '../documents/document.ts';
 import type { Document } from '../documents/entity.ts';
-import { resources } from '../documents/resources.ts';
+import { type Kind, resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault } from '../runtime/connection-string.ts';
 
 /** How long an operation waits for a reachable server before it fails, in milliseconds. */

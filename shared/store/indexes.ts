@@ -1,6 +1,5 @@
 import type { CommandOperationOptions, Db } from 'mongodb';
-import { kinds } from '../documents/document.ts';
-import { resources } from '../documents/resources.ts';
+import { kinds, resources } from '../documents/resources.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 
 /**

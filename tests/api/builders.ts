@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { ConversationJoined } from '../../shared/documents/conversation.ts';
-import type { Kind } from '../../shared/documents/document.ts';
 import type { MessageJoined } from '../../shared/documents/message.ts';
-import { resources, states, type EntityState } from '../../shared/documents/resources.ts';
+import { type EntityState, type Kind, resources, states } from '../../shared/documents/resources.ts';
 import type { TicketJoined } from '../../shared/documents/ticket.ts';
 import type { ChannelJoined } from '../../shared/documents/channel.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { projectionVersion } from '../../shared/control/generations.ts';
-import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../shared/documents/resources.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
 import { exampleId } from '../support/example-states.ts';
 import type { Documents } from './builders.ts';

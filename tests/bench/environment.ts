@@ -5,7 +5,7 @@ import { kafkaVersion } from '../../infra/dev-servers/native/kafka-settings.ts';
 import { startStack } from '../../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import { connectKafka } from '../../infra/sample-data/publish.ts';
-import { kinds } from '../../shared/documents/document.ts';
+import { kinds } from '../../shared/documents/resources.ts';
 import {
   collectionOf,
   controlDatabase,

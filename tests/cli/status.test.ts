@@ -1,6 +1,5 @@
 import { AggregationCursor, MongoClient, MongoServerError, type Document } from 'mongodb';
-import { kinds } from '../../shared/documents/document.ts';
-import { resources } from '../../shared/documents/resources.ts';
+import { kinds, resources } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { readCounts } from '../../services/operations/counts.ts';

@@ -1,6 +1,5 @@
 import { MongoClient, type CommandStartedEvent } from 'mongodb';
-import { kinds } from '../../shared/documents/document.ts';
-import { resources } from '../../shared/documents/resources.ts';
+import { kinds, resources } from '../../shared/documents/resources.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
 import { isOfDriver, shapesOf, type Part } from './shape.ts';
 

@@ -1,5 +1,4 @@
-import type { Kind } from '../../shared/documents/document.ts';
-import { states, type EntityState } from '../../shared/documents/resources.ts';
+import { type EntityState, type Kind, states } from '../../shared/documents/resources.ts';
 import type { Event } from '../support/events.ts';
 
 /** `orgId` is null if a conversation's tombstone came before any other record. */

@@ -1,5 +1,5 @@
 import { createMaker } from '../../infra/sample-data/states.ts';
-import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../shared/documents/resources.ts';
 import { idPrefixes, type Event } from '../support/events.ts';
 import { createRandom, type Random } from '../support/random.ts';
 

@@ -1,5 +1,5 @@
 import type { Db, Filter } from 'mongodb';
-import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../shared/documents/resources.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { Counts } from '../../services/operations/counts.ts';
 import type { Report } from '../../services/operations/report.ts';
-import { kinds } from '../../shared/documents/document.ts';
+import { kinds } from '../../shared/documents/resources.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import { specFor } from '../../services/api/openapi/write.ts';
 import { documented } from '../support/documented.ts';

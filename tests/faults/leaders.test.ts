@@ -5,7 +5,7 @@ import { serverProperties } from '../../infra/dev-servers/native/kafka-settings.
 import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
-import type { Kind } from '../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { patchKafkajs } from '../../shared/kafka/kafkajs-patch.ts';
 import { created } from '../support/entities.ts';

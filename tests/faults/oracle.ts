@@ -1,4 +1,4 @@
-import { kinds } from '../../shared/documents/document.ts';
+import { kinds } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { fold } from '../convergence/fold.ts';

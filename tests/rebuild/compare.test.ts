@@ -8,7 +8,7 @@ import { sweep } from '../../services/projector/retention/sweep.ts';
 import type { HoldCause } from '../../shared/control/hold-causes.ts';
 import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
 import type { ConversationDocument } from '../../shared/documents/conversation.ts';
-import type { Kind } from '../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import { embeddedConversation } from '../../shared/documents/visibility.ts';
 import { openDatabases } from '../support/databases.ts';
 import { engineDeps } from '../support/engine.ts';

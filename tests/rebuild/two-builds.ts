@@ -1,8 +1,7 @@
 import type { Document as Stored } from 'mongodb';
 import { betweenGenerations } from '../../services/operations/rebuild/pair-sources.ts';
 import { compareDocuments, type CompareOptions } from '../../services/operations/rebuild/compare.ts';
-import type { Kind } from '../../shared/documents/document.ts';
-import { resources } from '../../shared/documents/resources.ts';
+import { type Kind, resources } from '../../shared/documents/resources.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { logEnds, reached } from '../support/progress.ts';

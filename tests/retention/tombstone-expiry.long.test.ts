@@ -1,4 +1,4 @@
-import { kinds } from '../../shared/documents/document.ts';
+import { kinds } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { openDatabases } from '../support/databases.ts';

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-import type { Kind } from '../../shared/documents/document.ts';
-import { resources } from '../../shared/documents/resources.ts';
+import { type Kind, resources } from '../../shared/documents/resources.ts';
 import { distinctState } from './distinct-state.ts';
 
 type State = Record<string, unknown>;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { kinds } from '../../shared/documents/document.ts';
+import { kinds } from '../../shared/documents/resources.ts';
 import { fold, type Expected } from '../convergence/fold.ts';
 import { comparable } from '../convergence/read-documents.ts';
 import type { Event } from '../support/events.ts';

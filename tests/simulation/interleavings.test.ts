@@ -1,4 +1,4 @@
-import type { Kind } from '../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
 import { applyChanges, changeOf, deletionOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';

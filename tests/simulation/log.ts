@@ -1,4 +1,4 @@
-import type { Kind } from '../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import { changeAt } from '../support/engine.ts';
 import type { Event } from '../support/events.ts';

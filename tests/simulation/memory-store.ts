@@ -1,4 +1,4 @@
-import { kinds, type Kind } from '../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../shared/documents/resources.ts';
 import { embeddedFields, idIn, referencedFields } from '../../services/projector/materialize/edges.ts';
 import {
   readFirstChildren,

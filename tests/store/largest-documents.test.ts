@@ -1,5 +1,4 @@
 import { BSON } from 'mongodb';
-import type { Kind } from '../../shared/documents/document.ts';
 import type { Document } from '../../shared/documents/entity.ts';
 import {
   idLengthMax,
@@ -8,7 +7,7 @@ import {
   nameLengthMax,
   shortTextLengthMax,
 } from '../../shared/documents/fields.ts';
-import { resources, states } from '../../shared/documents/resources.ts';
+import { type Kind, resources, states } from '../../shared/documents/resources.ts';
 import { embeddedConversationsMax } from '../../shared/documents/ticket.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { given, living } from '../support/example-join.ts';

@@ -1,7 +1,7 @@
 import { applyParsed } from '../../services/projector/pipeline/apply-records.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import type { Kind } from '../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import { applyChanges, changeOf, engineDeps, recordOf, storedDocument } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';

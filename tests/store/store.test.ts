@@ -1,4 +1,4 @@
-import type { Kind } from '../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import type {
   Current,
   ReferencedEntity,

@@ -1,4 +1,4 @@
-import type { Kind } from '../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { parse } from '../../services/projector/events/parse.ts';

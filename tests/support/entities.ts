@@ -1,4 +1,4 @@
-import type { Kind } from '../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import type { Event } from './events.ts';
 import { examples } from './example-states.ts';
 

@@ -1,5 +1,4 @@
-import type { Kind } from '../../shared/documents/document.ts';
-import { resources, states, type EntityState } from '../../shared/documents/resources.ts';
+import { type EntityState, type Kind, resources, states } from '../../shared/documents/resources.ts';
 import { examples } from './example-states.ts';
 import { edgesOf, idIn } from '../../services/projector/materialize/edges.ts';
 import { idsInState, join, type References } from '../../services/projector/materialize/join.ts';

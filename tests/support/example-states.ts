@@ -1,5 +1,4 @@
-import { kinds, type Kind } from '../../shared/documents/document.ts';
-import { resources } from '../../shared/documents/resources.ts';
+import { type Kind, kinds, resources } from '../../shared/documents/resources.ts';
 import { attributes, bytes, record } from './example-records.ts';
 
 /** An instant with more digits than are kept. */

@@ -4,7 +4,7 @@ import { createTopics } from '../../services/operations/topics/create-topics.ts'
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import type { Kind } from '../../shared/documents/document.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { encode, type Event, type Produced } from './events.ts';
 import { eventually } from './eventually.ts';

@@ -1,6 +1,5 @@
 import type { Document, Filter } from 'mongodb';
-import type { Kind } from '../../../shared/documents/document.ts';
-import type { IndexName } from '../../../shared/documents/resources.ts';
+import type { IndexName, Kind } from '../../../shared/documents/resources.ts';
 import type { DateRange } from './date-range.ts';
 
 type Direction = 'ascending' | 'descending';

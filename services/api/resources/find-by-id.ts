@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
-import type { Kind } from '../../../shared/documents/document.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 import { isShown, type StoredConversation } from '../../../shared/documents/visibility.ts';
 import type { StoreReader } from '../store/reader.ts';
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Kind } from '../../../shared/documents/document.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 import { documentBytes, replyBytesMax } from './read-budget.ts';
 
 /** A read of at most `items` documents of a kind. */

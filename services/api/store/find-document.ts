@@ -1,6 +1,5 @@
 import { BSON, type Document } from 'mongodb';
-import type { Kind } from '../../../shared/documents/document.ts';
-import { resources } from '../../../shared/documents/resources.ts';
+import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import type { Reply } from './expected-bytes.ts';
 import { createGather } from './gather.ts';
 import { readData } from './read-data.ts';

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import type { Kind } from '../../../shared/documents/document.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 import { generationOf, readRegistry } from '../../../shared/control/generations.ts';
 import { applyParsed } from '../../projector/pipeline/apply-records.ts';
 import type { Change } from '../../projector/events/change.ts';

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../../shared/documents/resources.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { recordTime } from '../../../shared/documents/instant.ts';
 import { expiry, visibilityFields, type StoredConversation } from '../../../shared/documents/visibility.ts';

@@ -1,4 +1,4 @@
-import type { Kind } from '../../../shared/documents/document.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 import { compareDocuments, type PairSource } from './compare.ts';
 import { differencesOf, type Pair } from './differences.ts';
 

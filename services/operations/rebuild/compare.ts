@@ -1,4 +1,4 @@
-import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../../shared/documents/resources.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { pollUntil } from '../poll-until.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Kind } from '../../../shared/documents/document.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 import type { TicketJoined } from '../../../shared/documents/ticket.ts';
 import {
   isExpired,

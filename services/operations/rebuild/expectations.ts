@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { kinds, type Kind } from '../../../shared/documents/document.ts';
-import { states } from '../../../shared/documents/resources.ts';
+import { type Kind, kinds, states } from '../../../shared/documents/resources.ts';
 import { edgesOf } from '../../projector/materialize/edges.ts';
 import { projections } from '../../projector/projections/projections.ts';
 import { differenceClasses, type Expectation } from './differences.ts';

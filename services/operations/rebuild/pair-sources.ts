@@ -1,7 +1,6 @@
 import type { Db } from 'mongodb';
 import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
-import type { Kind } from '../../../shared/documents/document.ts';
-import { resources, type EntityState } from '../../../shared/documents/resources.ts';
+import { type EntityState, type Kind, resources } from '../../../shared/documents/resources.ts';
 import {
   embeddedConversation,
   embeddedFields,

@@ -1,7 +1,6 @@
 import type { Abortable, Db, FindCursor } from 'mongodb';
-import { kinds, type Kind } from '../../../shared/documents/document.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
-import { resources } from '../../../shared/documents/resources.ts';
+import { type Kind, kinds, resources } from '../../../shared/documents/resources.ts';
 import { withinLimit } from '../../../shared/store/within-limit.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';

@@ -1,5 +1,4 @@
-import type { Kind } from '../../../shared/documents/document.ts';
-import { resources } from '../../../shared/documents/resources.ts';
+import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { decodeText } from '../events/bytes.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';

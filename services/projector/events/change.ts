@@ -1,6 +1,5 @@
-import type { Kind } from '../../../shared/documents/document.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
-import type { EntityState } from '../../../shared/documents/resources.ts';
+import type { EntityState, Kind } from '../../../shared/documents/resources.ts';
 
 /** A Kafka tombstone: a record with a null value, without a version. */
 export type Tombstone = { op: 'tombstone'; id: string; time: Date; position: Position };

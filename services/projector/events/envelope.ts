@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { kinds, type Kind } from '../../../shared/documents/document.ts';
+import { kinds, type Kind } from '../../../shared/documents/resources.ts';
 import { broken, fieldOf, instant, optional, prefixedId } from '../../../shared/documents/fields.ts';
 import { idSchema } from '../../../shared/kafka/topics.ts';
 

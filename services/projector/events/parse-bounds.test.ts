@@ -1,7 +1,6 @@
 import { BSON } from 'mongodb';
-import type { Kind } from '../../../shared/documents/document.ts';
 import { itemsMax } from '../../../shared/documents/fields.ts';
-import { states } from '../../../shared/documents/resources.ts';
+import { type Kind, states } from '../../../shared/documents/resources.ts';
 import { statesOf } from '../../../tests/served-fields/states.ts';
 import { everyValue } from '../../../tests/support/every-value.ts';
 import { attributes, record } from '../../../tests/support/example-records.ts';

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { resources } from '../../../shared/documents/resources.ts';
-import { kinds } from '../../../shared/documents/document.ts';
+import { kinds, resources } from '../../../shared/documents/resources.ts';
 import { channelsWithSecrets } from '../../../tests/support/channels-with-secrets.ts';
 import { everyValue } from '../../../tests/support/every-value.ts';
 import { attributes, bytes, ce, rawHeaders, record } from '../../../tests/support/example-records.ts';

@@ -1,5 +1,4 @@
-import type { Kind } from '../../../shared/documents/document.ts';
-import { states } from '../../../shared/documents/resources.ts';
+import { type Kind, states } from '../../../shared/documents/resources.ts';
 import { decodeText } from './bytes.ts';
 import type { Change } from './change.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';

@@ -1,4 +1,4 @@
-import type { Kind } from '../../../shared/documents/document.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 
 /** Turns the `data` of an event of one schema version into that of the next. Pure. */
 type Upcast = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>;

@@ -1,5 +1,4 @@
-import type { Kind } from '../../../shared/documents/document.ts';
-import type { EntityState } from '../../../shared/documents/resources.ts';
+import type { EntityState, Kind } from '../../../shared/documents/resources.ts';
 import type { ChildrenEdge, Edge } from '../projections/define-projection.ts';
 import { projections } from '../projections/projections.ts';
 import { edgesOf, idIn, refOf } from './edges.ts';

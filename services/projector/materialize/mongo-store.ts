@@ -1,6 +1,5 @@
 import type { Abortable, Collection, Db, Filter } from 'mongodb';
-import type { Kind } from '../../../shared/documents/document.ts';
-import { resources } from '../../../shared/documents/resources.ts';
+import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { withinLimit } from '../../../shared/store/within-limit.ts';
 import { embeddedFields, referencedFields } from './edges.ts';

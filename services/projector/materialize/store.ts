@@ -1,4 +1,4 @@
-import type { Kind } from '../../../shared/documents/document.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 import type { Document, Envelope } from '../../../shared/documents/entity.ts';
 
 /** Progress of a large fan-out: the edge, the kind of its documents, and the last id refreshed. */

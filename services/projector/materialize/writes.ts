@@ -1,5 +1,4 @@
-import type { Kind } from '../../../shared/documents/document.ts';
-import { resources } from '../../../shared/documents/resources.ts';
+import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import type { Upsert } from '../events/change.ts';
 import { incomingEdges } from './edges.ts';
 import { toTombstone, type Entity } from './evolve.ts';

@@ -1,4 +1,4 @@
-import type { Kind } from '../../../shared/documents/document.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 import type { ApplyContext } from '../consumer/partition-worker.ts';
 import type { Rejected } from '../dead-letters/dead-letter.ts';
 import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';

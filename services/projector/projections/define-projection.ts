@@ -1,5 +1,4 @@
-import type { Kind } from '../../../shared/documents/document.ts';
-import type { EntityState } from '../../../shared/documents/resources.ts';
+import type { EntityState, Kind } from '../../../shared/documents/resources.ts';
 
 /**
  * A reference of a document to other entities. `fields` are the fields of the referenced state that the document

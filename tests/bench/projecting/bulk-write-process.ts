@@ -1,7 +1,6 @@
 import { Kafka, logLevel } from 'kafkajs';
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
-import { kinds, type Kind } from '../../../shared/documents/document.ts';
-import { resources } from '../../../shared/documents/resources.ts';
+import { type Kind, kinds, resources } from '../../../shared/documents/resources.ts';
 import { collectionOf, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 

@@ -6,8 +6,7 @@ import { kafkaVersion, mavenProject } from '../../../infra/dev-servers/native/ka
 import { freePorts } from '../../../infra/dev-servers/native/ports.ts';
 import { java } from '../../../infra/dev-servers/native/prerequisites.ts';
 import { startCommand } from '../../../infra/service.ts';
-import { kinds } from '../../../shared/documents/document.ts';
-import { resources } from '../../../shared/documents/resources.ts';
+import { kinds, resources } from '../../../shared/documents/resources.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
