@@ -127,7 +127,7 @@ describe('the offset at which a partition starts', () => {
     const onForeignCommit = () => undefined;
     const consumer = { seek: () => undefined } as unknown as Consumer;
     const { positions } = anyOrder();
-    const assignment = { committedOffsets: new Map(), positions, updateFetching: () => undefined };
+    const assignment = { positions, updateFetching: () => undefined };
     const worker = createWorker();
     const { signal } = new AbortController();
     await resumePartitions(

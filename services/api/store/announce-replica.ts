@@ -64,8 +64,8 @@ export function announceReplica({ control, snapshots, generationsInUse, logger, 
     await replicas.updateOne({ _id }, update, { upsert: true, ...limits });
     if (hasFailed) logger.info('this replica is announced again');
     hasFailed = false;
-    // The API logs and counts the errors of MongoDB elsewhere.
-    if (generation !== null) await showLogGap(generation).catch(() => undefined);
+    // A slow read must not delay the next announcement. The API logs and counts the errors of MongoDB elsewhere.
+    if (generation !== null) void showLogGap(generation).catch(() => undefined);
   };
   const cleanUp = async () => {
     const oldest = (await storeTime(control, limits)).getTime() - keptForMs;
