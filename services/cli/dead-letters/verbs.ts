@@ -148,7 +148,7 @@ export const purge: MongoVerb<
 > = async ({ control, config, by, now }, options, { terminal }) => {
   const { selection, yes, dryRun } = options;
   if ('filter' in selection) requireTopic(selection.filter, config);
-  const count = await countSelected(control, selection);
+  const count = yes && !dryRun ? 0 : await countSelected(control, selection);
   const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards.`;
   if (!yes && !dryRun && !(await confirmed(terminal, 'delete', question)))
     return { text: 'nothing was deleted\n', exitCode: 1 };
