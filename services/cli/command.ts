@@ -11,7 +11,7 @@ import { addStatus } from './status.ts';
 import { addTopics } from './topics.ts';
 
 /** A verb that the arguments select, with its options. `run` runs it with them. */
-export type ParsedCommand = { verb: string; options: unknown; run: (context: Context) => Promise<Output> };
+type ParsedCommand = { verb: string; options: unknown; run: (context: Context) => Promise<Output> };
 
 /** The result of parsing: a verb to run, help to print, or a usage error. */
 type ParsedArguments = { command: ParsedCommand } | { help: string } | { usageError: string };

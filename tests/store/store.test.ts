@@ -99,7 +99,7 @@ async function parts(store: Store, kind: Kind, ids: string[]) {
 
 type Stores = { store: Store; sweepStore: SweepStore };
 
-/** The calls of the stores, with random arguments. A call reads every page: those of the stores differ in size. */
+/** The calls of the stores, with random arguments. A call reads every page, since the pages of the two stores differ in size. */
 const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => Promise<unknown> } = {
   write: ({ store }, random, data) => {
     const kind = random.pick(used);

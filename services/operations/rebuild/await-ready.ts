@@ -18,7 +18,7 @@ export async function awaitReady(deps: OperatorDeps, number: number, timeoutSeco
     const final = blocked.find(({ isFinal }) => isFinal);
     const stuck = final && (final.name === 'rejects' ? 'failing' : 'stopped');
     const outcome = blocked.length === 0 ? 'ready' : (stuck ?? 'time is up');
-    /** `findings` are those that it waits for. */
+    /** The `findings` block readiness. */
     return { outcome, findings: blocked, text: readinessText(before, number, blocked) } as const;
   };
   const last = await pollUntil(read, ({ outcome }) => outcome !== 'time is up', {

@@ -56,9 +56,9 @@ export async function switchTo(
       await carryOver(deps, registry.generation, number);
       await deps.onStep?.('switch');
       const cause = { by: deps.by, at: await deps.now(), why: withAccepted(options.why, findings) };
+      // If the registry has changed, the checks are made again.
       if ((await requireRegistry(deps.control)).revision !== registry.revision) continue;
       const next = activate(number, cause, options.acceptOlder ?? false)(registry);
-      // If the registry has changed, the checks are made again.
       if (!(await replaceRegistry(deps.control, registry, next))) continue;
       deps.report(`generation ${number} is active; waiting for the API replicas`);
     }

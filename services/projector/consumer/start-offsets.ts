@@ -101,7 +101,8 @@ export async function resumePartitions(
 function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, start: StartOffset): void {
   const { worker, offset, committed, end, topicId } = start;
   const { topic, partition } = worker;
-  if (committed > offset) {
+  const isAhead = committed > offset;
+  if (isAhead) {
     deps.onForeignCommit(topic);
     deps.logger.warn(
       { topic, partition, committed, position: offset },
@@ -111,7 +112,7 @@ function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, s
   }
   seek(consumer, worker, offset);
   // An offset that is ahead is overwritten by the next commit, even if the position has not moved.
-  worker.committed = committed > offset ? -1 : committed;
+  worker.committed = isAhead ? -1 : committed;
   worker.end = end;
   worker.topicId = topicId;
   assignment.positions.observe(partitionKey(worker), { position: offset, end });

@@ -23,7 +23,7 @@ export type SweepDeps = UpdateDeps & {
 };
 
 /** Numbers of purged documents. */
-export type Swept = { conversations: number; messages: number };
+type Swept = { conversations: number; messages: number };
 
 /** A channel, and the key of the last conversation that has been swept. */
 type Turn = { channel: ExpiringChannel; after: string };
