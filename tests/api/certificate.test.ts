@@ -72,6 +72,9 @@ it('a replaced certificate is used for new connections, unless it does not match
   const renewed = readFileSync(join(folder, 'second', 'cert.pem'), 'utf8');
   writeFileSync(join(folder, 'renewed', 'cert.pem'), `renewed\n${renewed}`);
   switchTo('renewed');
-  const used = () => child.log.filter(({ msg }) => msg === 'new certificate in use').length;
-  await eventually(() => used() === 2);
+  const twice = (text: string) => eventually(() => child.log.filter(({ msg }) => msg === text).length === 2);
+  await twice('new certificate in use');
+  // and a pair that is refused again is told again
+  switchTo('broken');
+  await twice('new certificate rejected; keeping the current one');
 });

@@ -93,6 +93,13 @@ describe('two generations of one log', () => {
     await collection('message').insertMany(orphans);
     expect(await builds.compare({ recheckMax: 2 })).toMatchObject({ differences: 0, isCutShort: false });
     await collection('message').deleteMany({ _id: { $in: orphans.map(({ _id }) => _id) } });
+    // and one that is older than its conversation, which goes on, may keep
+    const day = { $set: { 'state.updatedAt': present, 'joined.channel.dataRetentionDays': 1 } };
+    const conversation = await collection('conversation').findOne({ _id: 'conv_1' });
+    for (const number of [1, 2]) await collection('conversation', number).updateOne({ _id: 'conv_1' }, day);
+    expect(await planted('message', 'msg_1', null, builds.compare)).toMatchObject({ differences: 0 });
+    for (const number of [1, 2])
+      await collection('conversation', number).replaceOne({ _id: 'conv_1' }, { ...conversation });
   });
 
   test('are equal despite a missing tombstone document, but not despite one that rejects later events', async () => {

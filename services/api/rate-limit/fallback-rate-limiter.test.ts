@@ -8,7 +8,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 /** A limiter whose connections, requests and pauses the test controls. */
 function given({ refuses }: { refuses: boolean }) {
   const levels: string[] = [];
-  const store = { connections: 0, closed: 0, isAway: false, refuses };
+  const store = { connections: 0, closed: 0, isAway: false, refuses, until: Promise.resolve() };
   const fallbacks = createMetrics().rateLimitFallbacks;
   const limiter = createFallbackRateLimiter({
     connect: async () => {
@@ -16,6 +16,7 @@ function given({ refuses }: { refuses: boolean }) {
       store.connections += 1;
       return {
         consume: async () => {
+          await store.until;
           if (store.refuses) throw new Error('READONLY');
           return { ...usage, remaining: 7 };
         },
@@ -50,6 +51,21 @@ test('a store that refuses requests is asked once for each pause, however many r
   expect(levels.filter((level) => level === 'warn')).toHaveLength(6);
   store.refuses = false;
   expect(await limiter.consume('key')).toMatchObject({ remaining: 7 });
+  limiter.stop();
+});
+
+test('a request that fails late leaves the connection that was made meanwhile', async () => {
+  const { store, limiter } = given({ refuses: true });
+  await settled();
+  const late = Promise.withResolvers<void>();
+  store.until = late.promise;
+  const waiting = limiter.consume('key');
+  store.until = Promise.resolve();
+  await limiter.consume('key');
+  await endPause();
+  late.resolve();
+  await waiting;
+  expect([store.connections, store.closed]).toEqual([2, 1]);
   limiter.stop();
 });
 

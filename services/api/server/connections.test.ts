@@ -4,8 +4,12 @@ import { connect, type AddressInfo } from 'node:net';
 import { createLogger } from '../../../shared/runtime/logger.ts';
 import { serveConnections } from './connections.ts';
 
-/** A client that pipelines, or a keep-alive client whose next request comes before the last response has closed. */
-test('a stop lets a request end that waited for the one before it', async () => {
+/**
+ * A client that pipelines, or a keep-alive client whose next request comes before the last response has closed; and one
+ * whose response has begun as keep-alive. The limit of a stop, 15 seconds, never comes.
+ */
+test('a stop lets requests end, and closes their connections', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
   const server = createServer();
   const responses: ServerResponse[] = [];
   const begun = (count: number) =>
@@ -25,10 +29,16 @@ test('a stop lets a request end that waited for the one before it', async () => 
   await begun(1);
   responses[0]?.end('first');
   await begun(2);
-  // when the server stops before the second response
+  const kept = connect((server.address() as AddressInfo).port, '127.0.0.1').resume();
+  kept.write(request);
+  await begun(3);
+  responses[2]?.write('begun');
+  // when the server stops before the second response and the end of the third
   const stopped = stop();
   responses[1]?.end('second');
-  await Promise.all([stopped, once(client, 'close')]);
+  responses[2]?.end();
+  await Promise.all([stopped, once(client, 'close'), once(kept, 'close')]);
+  jest.useRealTimers();
   // then the client has it
   expect(received).toMatch(/first.*Connection: close.*second$/s);
 });

@@ -52,6 +52,13 @@ describe('evolve', () => {
       deletedAt: now,
       expiresAt: new Date('2026-02-09T00:00:00Z'),
     });
+    // A later version of the deletion keeps both times.
+    const later = { ...rules, now: new Date('2026-01-20T00:00:00Z') };
+    expect(evolve(entity, deletion(3, at(3)), later).entity).toEqual({
+      ...entity,
+      version: 3,
+      position: at(3),
+    });
   });
 
   describe('a channel with a retention', () => {
