@@ -24,7 +24,7 @@ describe('support-cli explain', () => {
       { ...created('tag', 'tag_other'), orgId: 'org_2' },
       created('conversation', 'conv_1'),
       created('conversation', 'conv_pending', { channelId: 'chan_missing' }),
-      created('conversation', 'conv_expired', { ticketId: 'ti_other' }),
+      created('conversation', 'conv_expired', { ticketId: 'ti_other', contactId: 'con_gone' }),
       created('message', 'msg_expired', { conversationId: 'conv_expired' }),
     );
     await send('contact', ofOther, { key: 'con_bad', value: '{' });
@@ -94,6 +94,10 @@ describe('support-cli explain', () => {
       { id: 'con_again', status: 'living', version: 2 },
       { id: 'tag_other', status: 'other organization', version: 1 },
     ]);
+    // and of an entity whose organization is unknown, that it is deleted
+    const [conversation] = (await explained('conv_expired')).documents;
+    const contact = conversation?.references.find(({ id }) => id === 'con_gone');
+    expect(contact).toMatchObject({ status: 'deleted' });
   });
 
   it('exits 1 for an id that no document and no dead letter names', async () => {

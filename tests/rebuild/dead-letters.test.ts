@@ -83,9 +83,12 @@ describe('dead letters of several generations', () => {
     const again = await redrive(both);
     expect(again).toMatchObject({ applied: 0, refused: 1 });
     expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
-    // That release can still apply the record, so a purge is not advised.
+    // That release can still apply the record, so a purge is not advised, unless only the head of it is stored.
     const letters = await deadLettersOf(rebuild.control).find().toArray();
     expect(await nextSteps(deps(), letters)).toEqual(new Map());
+    const truncated = { keyBytes: 1, headersBytes: 0, valueBytes: 1, sha256: '' };
+    await deadLettersOf(rebuild.control).updateOne({ _id: both }, { $set: { truncated } });
+    expect(await nextSteps(deps(), letters)).toEqual(new Map([[both, 'purge']]));
     expect(await openFor(both)).toEqual([1]);
   });
 

@@ -76,8 +76,7 @@ export async function nextSteps(
   return new Map(
     outcomes.flatMap((one): [string, NextStep][] => {
       if (one.outcome !== 'refused') return [[one.id, 'redrive']];
-      const isHopeless =
-        one.reason !== 'other_version' && (truncated.has(one.id) || hopelessReasons.has(one.reason));
+      const isHopeless = truncated.has(one.id) || hopelessReasons.has(one.reason);
       return isHopeless ? [[one.id, 'purge']] : [];
     }),
   );
