@@ -9,16 +9,6 @@ async function* source(name: string, count: number, seen: string[]): AsyncGenera
   }
 }
 
-test.each([1, 2, 3, 10])(
-  'yields every item of every source, each source in order, %d at a time',
-  async (concurrency) => {
-    const sources = ['a', 'b', 'c', 'd'].map((name, index) => source(name, index, []));
-    const items = await Array.fromAsync(merge(sources, concurrency));
-    expect([...items].sort()).toEqual(['b1', 'c1', 'c2', 'd1', 'd2', 'd3']);
-    expect(items.filter((item) => item.startsWith('d'))).toEqual(['d1', 'd2', 'd3']);
-  },
-);
-
 test('runs no more sources than allowed, each one item ahead', async () => {
   const seen: string[] = [];
   const merged = merge(
