@@ -1,17 +1,16 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { runInNewContext } from 'node:vm';
 import { MongoClient } from 'mongodb';
 import { MongoMemoryReplSet } from 'mongodb-memory-server-core';
 import { startService, type Service } from '../../infra/service.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { apiKey, apiSettings, get } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { describeOnMongo, findProgram } from '../support/mongo-servers.ts';
 import { runCli } from '../support/run-cli.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-const token = 'svc_live_roles0123456789';
 const administrator = { customRootName: 'root', customRootPwd: 'root' };
 
 /** The stand-in has no users with roles. */
@@ -72,12 +71,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
   let first: Service;
   beforeAll(async () => {
     await createUsers();
-    const tokenSha256 = createHash('sha256').update(token).digest('hex');
-    await projector.publish(
-      created('apiKey', 'key_1', { tokenSha256 }),
-      created('contact', 'con_1'),
-      created('ticket', 'ti_1'),
-    );
+    await projector.publish(apiKey, created('contact', 'con_1'), created('ticket', 'ti_1'));
     await projector.send('tag', { key: 'tag_1', value: '{' });
     first = projector.startProcess({ MONGODB_URL: urlOf('supportProjector'), GENERATION: '1' });
     await projector.applied();
@@ -90,18 +84,10 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
   });
 
   test('the API serves, announces itself and stores traces', async () => {
-    const { control, name } = projector.environment;
-    const api = startService('api', {
-      MONGODB_URL: urlOf('supportApi'),
-      DATABASE_NAME: name,
-      API_PORT: '0',
-      API_TRUSTED_PROXIES: '127.0.0.1',
-    });
-    const { port } = await api.logged('listening');
+    const { control } = projector.environment;
+    const api = startService('api', apiSettings(as('supportApi')));
     await api.logged('serving generation');
-    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
-    const response = await fetch(`http://127.0.0.1:${String(port)}/v1/tickets/ti_1`, { headers });
-    expect(response.status).toBe(200);
+    expect((await get(api, '/v1/tickets/ti_1')).status).toBe(200);
     await eventually(async () => (await requestTracesOf(control).countDocuments()) === 1);
     expect(await control.collection('replicas').countDocuments()).toBe(1);
     expect(await api.stop()).toBe(0);

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { Counts } from '../../services/operations/counts.ts';
@@ -6,43 +5,31 @@ import type { Report } from '../../services/operations/report.ts';
 import { kinds } from '../../shared/documents/resources.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import { specFor } from '../../services/api/openapi/write.ts';
+import { apiKey, apiSettings, get as request } from '../support/api-process.ts';
 import { documented } from '../support/documented.ts';
 import { created } from '../support/entities.ts';
 import { startService, type Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { eventually } from '../support/eventually.ts';
 
-const token = 'svc_live_endToEnd0123456789';
 const holdToDocument = documented(specFor());
-const apiKey = created('apiKey', 'key_1', {
-  tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),
-});
 
 describe('from Kafka to the client, with the services as processes', () => {
   const { environment, publish, applied, cli, startProcess } = useProjector({ partitions: 3, projectors: 0 });
   let projector: Service;
   let api: Service;
-  let origin: string;
 
   beforeAll(async () => {
     projector = startProcess();
-    api = startService('api', {
-      MONGODB_URL: environment.config.MONGODB_URL,
-      DATABASE_NAME: environment.name,
-      API_HOST: '127.0.0.1',
-      API_PORT: '0',
-      API_TRUSTED_PROXIES: '127.0.0.0/8',
-    });
+    api = startService('api', apiSettings(environment.environment));
     await projector.logged('projecting');
-    origin = `http://127.0.0.1:${String((await api.logged('listening')).port)}`;
     // Until it has seen the generation, which the projector has just made, it answers 503.
     await api.logged('ready');
   });
   afterAll(() => api.stop());
 
   const get = async (path: string) => {
-    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
-    const response = await fetch(origin + path, { headers });
+    const response = await request(api, path);
     const text = await response.text();
     const { status } = response;
     holdToDocument({ method: 'GET', path, status, headers: response.headers, text });

@@ -11,6 +11,7 @@ import { generationDatabase } from '../../shared/store/connection.ts';
 import { fold } from '../convergence/fold.ts';
 import { doubled, randomHistory } from '../convergence/history.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
+import { apiSettings } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
@@ -197,7 +198,6 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
     };
     let api: Service;
     afterEach(() => api?.stop('SIGKILL'));
-    const apiSettings = { API_HOST: '127.0.0.1', API_PORT: '0', API_TRUSTED_PROXIES: '127.0.0.0/8' };
 
     test('everything equals the fold, although primaries step down, are killed, fall silent and lose their majority, and projectors are killed, during a rebuild, a promotion, a drop and sweeps', async () => {
       const history = randomHistory(seed, 2_000, { population: doubled });
@@ -205,8 +205,7 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
       startTwo(1);
       await publish(...quiet);
       await applied(1);
-      const { MONGODB_URL, DATABASE_NAME } = environment.environment;
-      api = startService('api', { ...apiSettings, MONGODB_URL, DATABASE_NAME, RATE_LIMIT_REQUESTS: '0' });
+      api = startService('api', { ...apiSettings(environment.environment), RATE_LIMIT_REQUESTS: '0' });
       await api.logged('serving generation');
       let isOver = false;
       const reading = async () => {

@@ -1,6 +1,7 @@
 import { isDefaultMetric } from '../../infra/docs-tables/catalogue.ts';
 import { metricCatalogues } from '../../infra/docs-tables/tables.ts';
 import { startService, type Service } from '../../infra/service.ts';
+import { apiSettings, get } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -10,21 +11,12 @@ const { environment, startProcess, publish, applied } = useProjector({ projector
 
 beforeAll(async () => {
   services.projector = startProcess({ ADMIN_PORT: '0' });
-  services.api = startService('api', {
-    MONGODB_URL: environment.config.MONGODB_URL,
-    DATABASE_NAME: environment.name,
-    API_HOST: '127.0.0.1',
-    API_PORT: '0',
-    API_TRUSTED_PROXIES: '127.0.0.1',
-    ADMIN_PORT: '0',
-  });
+  services.api = startService('api', { ...apiSettings(environment.environment), ADMIN_PORT: '0' });
   await publish(created('message', 'msg_1'));
   await applied();
   // A run of the commit loop saves progress before it sets the gauges.
   await eventually(async () => (await metricsOf('projector')).includes('projector_applied_offset{'));
-  const { port } = await services.api.logged('listening');
-  const headers = { 'X-Forwarded-Proto': 'https' };
-  await fetch(`http://127.0.0.1:${String(port)}/v1/tickets`, { headers });
+  await get(services.api, '/v1/tickets');
 });
 afterAll(() => services.api.stop());
 

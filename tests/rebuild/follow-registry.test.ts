@@ -10,9 +10,8 @@ import { pino } from 'pino';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { logEnds } from '../support/progress.ts';
-import { runProjector } from '../support/test-environment.ts';
+import { publish, runProjector } from '../support/test-environment.ts';
 import { generation, longAgo, useRebuild, present, secondsBefore } from './fixture.ts';
-import { publish } from './live-traffic.ts';
 
 const rebuild = useRebuild();
 

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progressOf } from '../../shared/control/progress.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
 import { doubled, randomHistory } from '../convergence/history.ts';
-import { encode, type Event } from '../support/events.ts';
-import type { TestEnvironment } from '../support/test-environment.ts';
+import type { Event } from '../support/events.ts';
+import { publish, type TestEnvironment } from '../support/test-environment.ts';
 
 export type LiveTraffic = {
   /** Everything that was published, in the order of each key. */
@@ -11,15 +10,6 @@ export type LiveTraffic = {
   pause: () => Promise<void>;
   resume: () => void;
   stop: () => Promise<void>;
-};
-
-export const publish = async ({ producer, config }: TestEnvironment, events: Event[]): Promise<void> => {
-  const byTopic = Map.groupBy(events, ({ kind }) => topicOf(kind, config.TOPIC_PREFIX));
-  const topicMessages = [...byTopic].map(([topic, ofTopic]) => ({
-    topic,
-    messages: ofTopic.map((event) => encode(event, 'structured')),
-  }));
-  await producer.sendBatch({ topicMessages });
 };
 
 /** The records that the generations have yet to apply, as the projectors last recorded. */

@@ -1,21 +1,17 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
+import { apiKey, apiSettings, get as request } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { logEnds, reached } from '../support/progress.ts';
 import { startService, type Service } from '../../infra/service.ts';
-import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
-import { publish, startLiveTraffic, type LiveTraffic } from './live-traffic.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { startLiveTraffic, type LiveTraffic } from './live-traffic.ts';
 
 /** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);
-const token = 'svc_live_rebuild0123456789';
-const apiKey = created('apiKey', 'key_1', {
-  tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase(),
-});
 const tickets = Array.from({ length: 40 }, (_, index) => created('ticket', `ti_stable${index}`));
 const stable = [apiKey, created('contact', 'con_1'), created('channel', 'chan_1'), ...tickets];
 
@@ -25,15 +21,14 @@ type Page = { data: { id: string }[]; hasMore: boolean; nextCursor: string | nul
  * Reads the whole list of tickets repeatedly. Each walk must show each of the tickets in `stable`, which never change,
  * exactly once. `Data-As-Of` must never go back.
  */
-function startReader(origin: string, stable: Set<string>) {
+function startReader(api: Service, stable: Set<string>) {
   /** Everything that a customer would report as a defect. */
   const complaints: string[] = [];
   let walks = 0;
   let isStopped = false;
   let lastAsOf = '';
   const get = async (path: string): Promise<Page | null> => {
-    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
-    const response = await fetch(origin + path, { headers });
+    const response = await request(api, path);
     const asOf = response.headers.get('data-as-of') ?? '';
     if (asOf < lastAsOf) complaints.push(`Data-As-Of went from ${lastAsOf} back to ${asOf}`);
     lastAsOf = asOf;
@@ -72,91 +67,75 @@ function startReader(origin: string, stable: Set<string>) {
 }
 
 describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
-  let testEnvironment: TestEnvironment;
   let traffic: LiveTraffic;
   let reader: ReturnType<typeof startReader>;
   let api: Service;
   const projectors = new Map<number, Service>();
 
+  // Jest runs hooks in the order of their definition: these end before their databases are dropped.
+  afterAll(async () => {
+    await reader.stop();
+    await traffic.stop();
+    await api.stop();
+  });
+  const { environment, publish, applied, cli, startProcess } = useProjector({ partitions: 2, projectors: 0 });
+
   const startProjector = async (generation: number) => {
-    const environment = { ...testEnvironment.environment, LOG_LEVEL: 'info', GENERATION: String(generation) };
-    const projector = startService('projector', { ...environment, KAFKA_SESSION_TIMEOUT_MS: '6000' });
+    const projector = startProcess({ GENERATION: String(generation), KAFKA_SESSION_TIMEOUT_MS: '6000' });
     projectors.set(generation, projector);
     await projector.logged('projecting');
   };
   const killProjector = async (generation: number) => projectors.get(generation)?.stop('SIGKILL');
-  const cli = async (...args: string[]) => {
-    const service = startService('cli', testEnvironment.environment, [...args, '--json']);
-    const code = await service.exited;
-    const text = service.stdout();
-    return { code, output: (text ? JSON.parse(text) : service.stderr()) as Record<string, unknown> };
+  const rebuild = async (...args: string[]) => {
+    const { code, text, errors } = await cli('rebuild', ...args, '--json');
+    return { code, output: (text ? JSON.parse(text) : errors) as Record<string, unknown> };
   };
   const expectFold = async (generation: number) => {
-    const { admin, control, topics, mongo, name } = testEnvironment;
+    const { admin, control, topics, mongo, name } = environment;
     await reached(control, await logEnds(admin, topics), () => [], generation);
     const expected = Object.fromEntries(fold([...stable, ...traffic.published]));
     expect(await readDocuments(generationDatabase(mongo, name, generation))).toEqual(expected);
   };
 
   beforeAll(async () => {
-    testEnvironment = await createTestEnvironment(2);
-    await publish(testEnvironment, stable);
+    await publish(...stable);
     await startProjector(1);
-    api = startService('api', {
-      MONGODB_URL: testEnvironment.config.MONGODB_URL,
-      DATABASE_NAME: testEnvironment.name,
-      API_HOST: '127.0.0.1',
-      API_PORT: '0',
-      API_TRUSTED_PROXIES: '127.0.0.0/8',
-      RATE_LIMIT_REQUESTS: '100000',
-    });
-    const { admin, control, topics } = testEnvironment;
-    await reached(control, await logEnds(admin, topics), () => []);
-    traffic = startLiveTraffic(testEnvironment, seed * 1_000);
-    const { port } = await api.logged('listening');
+    api = startService('api', { ...apiSettings(environment.environment), RATE_LIMIT_REQUESTS: '100000' });
+    await applied();
+    traffic = startLiveTraffic(environment, seed * 1_000);
     await api.logged('serving generation');
-    reader = startReader(`http://127.0.0.1:${String(port)}`, new Set(tickets.map(({ id }) => id)));
-  });
-
-  afterAll(async () => {
-    await reader.stop();
-    await traffic.stop();
-    await Promise.all([...projectors.values(), api].map((service) => service.stop()));
-    await testEnvironment.close();
+    reader = startReader(api, new Set(tickets.map(({ id }) => id)));
   });
 
   test('is started', async () => {
-    expect(await cli('rebuild', 'start', '--why', 'test')).toMatchObject({
-      code: 0,
-      output: { generation: 2 },
-    });
+    expect(await rebuild('start', '--why', 'test')).toMatchObject({ code: 0, output: { generation: 2 } });
   });
 
   test('becomes ready, although its projector is killed while it loads and afterwards', async () => {
     await startProjector(2);
     await killProjector(2);
     await startProjector(2);
-    expect(await cli('rebuild', 'await', '2', '--timeout', '600')).toMatchObject({ code: 0 });
+    expect(await rebuild('await', '2', '--timeout', '600')).toMatchObject({ code: 0 });
     await killProjector(2);
     await startProjector(2);
-    expect(await cli('rebuild', 'await', '2', '--timeout', '600')).toMatchObject({ code: 0 });
+    expect(await rebuild('await', '2', '--timeout', '600')).toMatchObject({ code: 0 });
   });
 
   test('is compared and promoted', async () => {
-    expect(await cli('rebuild', 'compare', '2')).toMatchObject({ code: 0, output: { differences: 0 } });
-    const promoted = await cli('rebuild', 'promote', '2', '--why', 'test', '--timeout', '600');
+    expect(await rebuild('compare', '2')).toMatchObject({ code: 0, output: { differences: 0 } });
+    const promoted = await rebuild('promote', '2', '--why', 'test', '--timeout', '600');
     expect(promoted).toMatchObject({ code: 0, output: { outcome: 'promoted', waiting: [] } });
   });
 
   test('is rolled back to a standby that has followed the log, and promoted again', async () => {
     await killProjector(1);
     await startProjector(1);
-    expect(await cli('rebuild', 'await', '1', '--timeout', '600')).toMatchObject({ code: 0 });
-    expect(await cli('rebuild', 'rollback', '1', '--timeout', '600')).toMatchObject({
+    expect(await rebuild('await', '1', '--timeout', '600')).toMatchObject({ code: 0 });
+    expect(await rebuild('rollback', '1', '--timeout', '600')).toMatchObject({
       code: 0,
       output: { generation: 1, waiting: [] },
     });
-    expect(await cli('rebuild', 'promote', '2', '--timeout', '600')).toMatchObject({
+    expect(await rebuild('promote', '2', '--timeout', '600')).toMatchObject({
       code: 0,
       output: { generation: 2, waiting: [] },
     });
@@ -170,7 +149,7 @@ describe(`a rebuild under live traffic, with a reader (seed ${seed})`, () => {
   });
 
   test('drops the standby, whose projectors end', async () => {
-    expect(await cli('rebuild', 'drop', '1', '--force', '--timeout', '600')).toMatchObject({
+    expect(await rebuild('drop', '1', '--force', '--timeout', '600')).toMatchObject({
       code: 0,
       output: { outcome: 'dropped' },
     });

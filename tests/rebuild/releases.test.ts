@@ -1,16 +1,15 @@
-import { createHash } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { projectionVersion } from '../../shared/control/generations.ts';
 import { liveReplicas } from '../../shared/control/replicas.ts';
 import { storeTime } from '../../shared/store/clock.ts';
+import { apiKey, apiSettings, get } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { startScript, type Service } from '../../infra/service.ts';
-import { applied, createTestEnvironment } from '../support/test-environment.ts';
+import { applied, createTestEnvironment, publish } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { publish } from './live-traffic.ts';
 
 /** The changes of the next release: a tag's name that a ticket embeds ends in an exclamation mark. */
 const edits: { file: string; find: string; replace: string }[] = [
@@ -50,9 +49,8 @@ async function nextRelease() {
   return { folder, close: () => rm(folder, { recursive: true, force: true }) };
 }
 
-const token = 'svc_live_releases0123456789';
 const events = [
-  created('apiKey', 'key_1', { tokenSha256: createHash('sha256').update(token).digest('hex').toUpperCase() }),
+  apiKey,
   created('tag', 'tag_1', { name: 'Billing' }),
   created('contact', 'con_1'),
   created('ticket', 'ti_1', { tagIds: ['tag_1'] }),
@@ -78,9 +76,7 @@ describe('a release that changes a projection', () => {
       KAFKA_BROKERS: undefined,
       TOPIC_PREFIX: undefined,
       CONSUMER_GROUP: undefined,
-      API_HOST: '127.0.0.1',
-      API_PORT: '0',
-      API_TRUSTED_PROXIES: '127.0.0.0/8',
+      ...apiSettings(testEnvironment.environment),
     });
   const cli = async (folder: string, ...args: string[]) => {
     const service = start(folder, 'cli', {}, [...args, '--json']);
@@ -88,10 +84,7 @@ describe('a release that changes a projection', () => {
     return { code, output: JSON.parse(service.stdout() || '{}') as Record<string, unknown> };
   };
   const tagShown = async (api: Service) => {
-    const { port } = await api.logged('listening');
-    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
-    const response = await fetch(`http://127.0.0.1:${String(port)}/v1/tickets/ti_1`, { headers });
-    const body = (await response.json()) as { tags?: { name: string }[] };
+    const body = (await (await get(api, '/v1/tickets/ti_1')).json()) as { tags?: { name: string }[] };
     return body.tags?.[0]?.name;
   };
   /** Resolves once this replica alone is live: it may announce itself later than it serves, or be gone later than it ends. */

@@ -5,10 +5,9 @@ import { type Kind, resources } from '../../shared/documents/resources.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { logEnds, reached } from '../support/progress.ts';
-import { runProjector } from '../support/test-environment.ts';
+import { publish, runProjector } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { generation, openRebuild, present, secondsBefore } from './fixture.ts';
-import { publish } from './live-traffic.ts';
 
 /** Over a day before `present`, and after the time of the machine: the projectors themselves sweep nothing. */
 const then = { createdAt: '2126-03-01T00:00:00Z', updatedAt: '2126-03-01T00:00:00Z' };

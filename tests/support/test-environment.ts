@@ -2,12 +2,13 @@ import { Kafka, logLevel } from 'kafkajs';
 import { pino, type Logger } from 'pino';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
-import { topicsOf } from '../../shared/kafka/topics.ts';
+import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { startProjector } from '../../services/projector/projector.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { openDatabases } from './databases.ts';
+import { encode, type Event } from './events.ts';
 import { logEnds, reached } from './progress.ts';
 
 /** The addresses of a Kafka and a store, as the services' environment variables. */
@@ -56,6 +57,16 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
 }
 
 export type TestEnvironment = Awaited<ReturnType<typeof createTestEnvironment>>;
+
+/** Publishes events in structured mode, and events of one kind in order. */
+export const publish = async ({ producer, config }: TestEnvironment, events: Event[]): Promise<void> => {
+  const byTopic = Map.groupBy(events, ({ kind }) => topicOf(kind, config.TOPIC_PREFIX));
+  const topicMessages = [...byTopic].map(([topic, ofTopic]) => ({
+    topic,
+    messages: ofTopic.map((event) => encode(event, 'structured')),
+  }));
+  await producer.sendBatch({ topicMessages });
+};
 
 /** Runs a projector in this process, in the consumer group of the test environment. */
 export async function runProjector(

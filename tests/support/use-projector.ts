@@ -6,7 +6,7 @@ import { topicOf } from '../../shared/kafka/topics.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { encode, type Event, type Produced } from './events.ts';
+import type { Event, Produced } from './events.ts';
 import { eventually } from './eventually.ts';
 import { logEnds } from './progress.ts';
 import { runCli } from './run-cli.ts';
@@ -14,6 +14,7 @@ import { startService, type Service } from '../../infra/service.ts';
 import {
   applied,
   createTestEnvironment,
+  publish,
   runProjector,
   type Servers,
   type TestEnvironment,
@@ -90,11 +91,7 @@ export function useProjector({
     environment,
     topic,
     send,
-    /** Publishes events in structured mode, and events of one kind in order. */
-    publish: async (...events: Event[]) => {
-      for (const [kind, some] of Map.groupBy(events, (event) => event.kind))
-        await send(kind, ...some.map((event) => encode(event, 'structured')));
-    },
+    publish: (...events: Event[]) => publish(environment, events),
     /** Resolves once every record of the log is applied. */
     applied: () => applied(environment, fatal),
     find: (kind: Kind, id: string) =>
