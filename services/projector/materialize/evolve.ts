@@ -93,15 +93,16 @@ function evolveDuplicate(current: Entity, change: Exclude<Change, Tombstone>, ru
   const { position } = change;
   if (change.op === 'upsert' && current.state === undefined && !current.deletedAt) {
     const { expiresAt: _expiresAt, ...remaining } = current;
-    return { entity: { ...remaining, position, state: change.state }, changed: true };
+    return { entity: afterTombstone({ ...remaining, position, state: change.state }, rules), changed: true };
   }
   const isFinal = rules.deletionIsFinal && current.deletedAt !== undefined;
   if (isFinal || !current.position || !isAfter(current.position, position))
     return { entity: current, changed: false };
-  const next = { ...current, position };
-  const isDeleted =
-    !current.deletedAt &&
-    current.tombstonePosition !== undefined &&
-    isAfter(current.tombstonePosition, position);
-  return { entity: isDeleted ? toTombstone(next, rules) : next, changed: true };
+  return { entity: afterTombstone({ ...current, position }, rules), changed: true };
 }
+
+/** The entity, which is deleted if its record is before its latest tombstone. */
+const afterTombstone = (entity: Entity, rules: EvolveRules): Entity =>
+  entity.tombstonePosition && entity.position && isAfter(entity.tombstonePosition, entity.position)
+    ? toTombstone(entity, rules)
+    : entity;
