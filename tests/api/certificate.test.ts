@@ -74,7 +74,7 @@ it('a replaced certificate is used for new connections, unless it does not match
   switchTo('renewed');
   const twice = (text: string) => eventually(() => child.log.filter(({ msg }) => msg === text).length === 2);
   await twice('new certificate in use');
-  // and a pair that is refused again is told again
+  // and a pair that is refused again is logged again
   switchTo('broken');
   await twice('new certificate rejected; keeping the current one');
 });

@@ -94,7 +94,7 @@ describe('support-cli explain', () => {
       { id: 'con_again', status: 'living', version: 2 },
       { id: 'tag_other', status: 'other organization', version: 1 },
     ]);
-    // and of an entity whose organization is unknown, that it is deleted
+    // and that an entity whose organization is unknown is deleted
     const [conversation] = (await explained('conv_expired')).documents;
     const contact = conversation?.references.find(({ id }) => id === 'con_gone');
     expect(contact).toMatchObject({ status: 'deleted' });

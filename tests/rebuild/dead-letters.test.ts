@@ -89,6 +89,7 @@ describe('dead letters of several generations', () => {
     const truncated = { keyBytes: 1, headersBytes: 0, valueBytes: 1, sha256: '' };
     await deadLettersOf(rebuild.control).updateOne({ _id: both }, { $set: { truncated } });
     expect(await nextSteps(deps(), letters)).toEqual(new Map([[both, 'purge']]));
+    expect((await redrive(both)).refusals[0]?.detail).toContain('publish it again');
     expect(await openFor(both)).toEqual([1]);
   });
 

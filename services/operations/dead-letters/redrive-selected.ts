@@ -8,7 +8,7 @@ import type { Rejection } from '../../../shared/control/rejections.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { redrive, type Redriven, type RedriveDeps } from './redrive.ts';
+import { redrive, refuseTruncated, type Redriven, type RedriveDeps } from './redrive.ts';
 import { bytesPerChunk, countSelected, selected, type Selection } from './select.ts';
 
 export type RedriveSelectedDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {
@@ -108,7 +108,9 @@ async function redriveOnEach(deps: RedriveSelectedDeps, deadLetters: DeadLetter[
       if (!before || severity[result.outcome] > severity[before.outcome]) worst.set(result.id, result);
     }
   }
-  return deadLetters.map((deadLetter) => worst.get(deadLetter._id) ?? openElsewhere(deadLetter));
+  return deadLetters.map(
+    (one) => worst.get(one._id) ?? (one.truncated ? refuseTruncated(one) : openElsewhere(one)),
+  );
 }
 
 const openElsewhere = ({ _id: id, generations }: DeadLetter): Redriven => ({

@@ -67,7 +67,7 @@ async function redriveKind(deps: RedriveDeps, kind: Kind, deadLetters: DeadLette
   return [...truncated.map(refuseTruncated), ...outcomes.values()];
 }
 
-const refuseTruncated = ({ _id, topic, partition, offset, reason, detail }: DeadLetter): Redriven => ({
+export const refuseTruncated = ({ _id, topic, partition, offset, reason, detail }: DeadLetter): Redriven => ({
   id: _id,
   outcome: 'refused',
   reason,
