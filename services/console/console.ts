@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import Koa from 'koa';
 import { listen } from '../../shared/runtime/listen.ts';
@@ -60,7 +61,13 @@ export async function startConsole(deps: ConsoleDeps) {
   const server = createServer((request, response) => void answer(request, response));
   server.maxConnections = connectionsMax;
   const address = await listen(server, config.CONSOLE_HOST, config.CONSOLE_PORT);
-  return { address, close: () => closeServer(server) };
+  const close = async () => {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  };
+  return { address, close };
 }
 
 function createApp({ config, logger }: ConsoleDeps, pages: Page[]): Koa {
@@ -92,9 +99,3 @@ function createApp({ config, logger }: ConsoleDeps, pages: Page[]): Koa {
     }
   });
 }
-
-const closeServer = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });

@@ -167,7 +167,9 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
     recreated,
     lagOf,
     earlier:
-      earlier && before ? { partitions: earlier.partitions, seconds: secondsBetween(before.now, now) } : null,
+      earlier && before
+        ? { partitions: earlier.partitions, seconds: (now.getTime() - before.now.getTime()) / 1_000 }
+        : null,
   });
   const positions = new Map(progress.map((one) => [partitionKey(one), one.position]));
   const reached = before?.generations.find((one) => one.generation.number === active)?.partitions ?? [];
@@ -212,8 +214,6 @@ function recreatedTopics(progress: Progress[], topicIds: TopicIdentity[], log: L
 /** Whether a running projector of a generation follows the active one instead of its number. */
 export const isUnpinned = (progress: Progress[], now: Date): boolean =>
   progress.some((one) => one.isPinned === false && !isSilent(one.updatedAt, now));
-
-const secondsBetween = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1_000;
 
 /**
  * Selects the dead letters of a generation that the active one does not have. A dead letter counts only if both are

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../openapi/json-schema.ts';
-import { resolve } from '../openapi/references.ts';
 import type { OpenApiDocument } from '../openapi/spec.ts';
+import type { Reference } from '../openapi/types.ts';
 
 /** A field of a response by its path, such as `requester.email.verified` or `tags[].name`. */
 export type Field = {
@@ -88,4 +88,11 @@ function typeName(spec: OpenApiDocument, schema: JsonSchema, type: string): stri
   if (minimum !== undefined && maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER)
     return `${type} from ${minimum} to ${maximum}`;
   return format ? `${type} (${format})` : type;
+}
+
+/** The object to which a reference leads, such as `#/components/schemas/Ticket`; any other object is returned as it is. */
+export function resolve<Target extends object>(spec: OpenApiDocument, value: Target | Reference): Target {
+  if (!('$ref' in value)) return value;
+  const [, ...steps] = value.$ref.split('/');
+  return steps.reduce<unknown>((parent, step) => (parent as Record<string, unknown>)[step], spec) as Target;
 }

@@ -2,10 +2,9 @@ import { codeBlock } from '../../../shared/pages/document.ts';
 import { html, type Html } from '../../../shared/pages/html.ts';
 import { errorCodes } from '../http/error-envelope.ts';
 import type { JsonSchema } from '../openapi/json-schema.ts';
-import { resolve } from '../openapi/references.ts';
 import type { OpenApiDocument } from '../openapi/spec.ts';
 import type { Operation, Parameter, Response } from '../openapi/types.ts';
-import { fieldsOf, typeOf, type Field } from './fields.ts';
+import { fieldsOf, resolve, typeOf, type Field } from './fields.ts';
 import { heading, type Page, type Site } from './layout.ts';
 import { headingsOf, inline, lexMarkdown, renderMarkdown } from './markdown.ts';
 

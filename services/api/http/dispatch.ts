@@ -20,14 +20,12 @@ export function dispatch({ routes, docs }: { routes: Route[]; docs: DocsLocation
   return async (context, next) => {
     await matchers(context as Parameters<typeof matchers>[0], async () => {
       if (!context.state.route && !isPercentEncoded(context.path))
-        throw new ApiError('malformed_request', badPath);
+        throw new ApiError('malformed_request', { message: 'The path is not valid percent-encoded UTF-8.' });
       if (!context.state.route) throw new ApiError('route_not_found');
       await next();
     });
   };
 }
-
-const badPath = { message: 'The path is not valid percent-encoded UTF-8.' };
 
 /** A path with invalid percent-encoding cannot name a resource. */
 function isPercentEncoded(path: string): boolean {

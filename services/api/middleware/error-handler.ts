@@ -10,17 +10,19 @@ const retryAfterMs = 5_000;
 /** How long it should wait while this process has too much in progress. */
 const overloadedMs = 1_000;
 
-type Metrics = { storeErrors: Counter; requestsRefused: Counter<'reason'> };
+type Deps = { docs: DocsLocation; storeErrors: Counter; requestsRefused: Counter<'reason'> };
 
 /** Turns whatever was thrown into the error envelope. It is the only place, so no error has another shape. */
 export const errorHandler =
-  ({ docs, ...metrics }: { docs: DocsLocation } & Metrics): Middleware =>
+  ({ docs, storeErrors, requestsRefused }: Deps): Middleware =>
   async (context, next) => {
     try {
       await next();
     } catch (thrown) {
       const error = toApiError(thrown);
-      if (!context.res.closed) count(metrics, thrown);
+      const isCounted = !context.res.closed;
+      if (isCounted && thrown instanceof Overloaded) requestsRefused.inc({ reason: thrown.limit });
+      else if (isCounted && isStoreUnavailable(thrown)) storeErrors.inc();
       if (error.status >= 500) context.state.failure = error.cause ?? thrown;
       context.state.errorCode = error.code;
       context.status = error.status;
@@ -31,11 +33,6 @@ export const errorHandler =
       context.body = JSON.stringify(envelope);
     }
   };
-
-function count({ storeErrors, requestsRefused }: Metrics, thrown: unknown): void {
-  if (thrown instanceof Overloaded) requestsRefused.inc({ reason: thrown.limit });
-  else if (isStoreUnavailable(thrown)) storeErrors.inc();
-}
 
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;

@@ -7,10 +7,11 @@ import { commonErrors, errorResponses, otherErrors, type ErrorResponseSettings }
 import { toJsonSchema, toOpenSchema, type JsonSchema } from './json-schema.ts';
 import type { Operation, Parameter, Reference, Response } from './types.ts';
 
-type OperationSettings = ErrorResponseSettings & { clientPackage: string };
-
 /** The OpenAPI operation of a route. */
-export function operation(settings: OperationSettings, route: Route): Operation {
+export function operation(
+  settings: ErrorResponseSettings & { clientPackage: string },
+  route: Route,
+): Operation {
   const { docs, headersOf, clientPackage } = settings;
   const { path, operationId } = route;
   const inPath = parameters('path', route.params);

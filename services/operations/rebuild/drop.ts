@@ -55,12 +55,6 @@ export async function dropGeneration(deps: OperatorDeps, number: number, options
   return 'dropped';
 }
 
-/** The replicas that serve a generation, or have requests in progress that read it. */
-async function readersOf({ control, now }: OperatorDeps, number: number): Promise<Replica[]> {
-  const replicas = await liveReplicas(control, await now());
-  return replicas.filter((replica) => replica.generation === number || requestsOf(replica, number) > 0);
-}
-
 const readersText = (readers: Replica[], number: number): string =>
   readers
     .map((replica) => {
@@ -106,10 +100,11 @@ function refuseEarlyDrop({ number, state, since }: Generation, force: boolean, n
 
 /** Waits until no replica serves the generation and no request reads it. */
 async function waitForReaders(drop: Drop, generation: Generation): Promise<void> {
-  const { number, now } = drop;
+  const { control, number, now } = drop;
+  const isReader = (one: Replica) => one.generation === number || requestsOf(one, number) > 0;
   const servedUntilMs = isBuild(generation) ? -Infinity : generation.since.getTime();
   const obstacle = async (): Promise<string | null> => {
-    const readers = await readersOf(drop, number);
+    const readers = (await liveReplicas(control, await now())).filter(isReader);
     if (readers.length > 0) return `generation ${number} is still read by ${readersText(readers, number)}`;
     return (await now()).getTime() - servedUntilMs < switchNoticedMs
       ? `replicas have ${switchNoticedMs / 1_000} seconds to notice that generation ${number} is not active any more`

@@ -34,8 +34,12 @@ export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false
   const { ends: offsets } = log;
   const unled = leaderless(log);
   const applied = await progressOf(deps.control).find({ generation: registry.generation }).toArray();
+  const settings = await readTopicSettings(deps.admin, deps.topics);
+  const warnings = topicWarnings(settings, deps.config.REBUILD_DAYS_MAX).filter(
+    ({ losesRecords }) => !(acceptTruncated && losesRecords),
+  );
   const problems = [
-    ...(await topicProblems(deps, acceptTruncated)),
+    ...warnings.map(({ text }) => text),
     ...(unled === null ? [] : [`${unled}: mend the brokers first`]),
     ...(acceptTruncated ? [] : [...truncatedLogs(offsets), ...shortenedLogs(registry, applied, offsets)]),
     ...(await missingSpace(deps, registry)),
@@ -51,13 +55,6 @@ export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false
     deps.report(`before the promotion: ${text}: ${remedy}`);
   }
   return lastNumber;
-}
-
-async function topicProblems(deps: OperatorDeps, acceptTruncated: boolean): Promise<string[]> {
-  const settings = await readTopicSettings(deps.admin, deps.topics);
-  return topicWarnings(settings, deps.config.REBUILD_DAYS_MAX)
-    .filter(({ losesRecords }) => !(acceptTruncated && losesRecords))
-    .map(({ text }) => text);
 }
 
 function truncatedLogs(offsets: LogState['ends']): string[] {

@@ -50,7 +50,11 @@ export async function switchTo(
     const switched = { generation: number, findings, waiting: [] };
     if (dryRun && !wasActive) return { ...switched, outcome: 'dry-run' };
     if (findings.some(({ isWaived }) => !isWaived)) return { ...switched, outcome: 'refused' };
-    if (wasActive && options.acceptOlder && !dryRun) await acceptOlder(deps);
+    // Replicas then switch without waiting for the active generation to catch up.
+    if (wasActive && options.acceptOlder && !dryRun)
+      await changeRegistry(deps.control, (read) =>
+        read.acceptOlder ? read : { ...read, acceptOlder: true },
+      );
     if (!wasActive) {
       await deps.onStep?.('carry over');
       await carryOver(deps, registry.generation, number);
@@ -94,10 +98,6 @@ const withAccepted = (why: string, found: Finding[]): string =>
   [why, ...found.flatMap(({ isWaived, name, text }) => (isWaived ? [`accepted ${name}: ${text}`] : []))].join(
     '; ',
   );
-
-/** Replicas then switch without waiting for the active generation to catch up. */
-const acceptOlder = ({ control }: OperatorDeps) =>
-  changeRegistry(control, (read) => (read.acceptOlder ? read : { ...read, acceptOlder: true }));
 
 /**
  * Keeps dead letters open for the new generation if Kafka has deleted their records, or may have, because the leader of

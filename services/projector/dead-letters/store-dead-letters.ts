@@ -25,10 +25,11 @@ export async function storeDeadLetters(deps: StoreDeadLettersDeps, topic: string
   return rejected.filter((_, index) => !purged.includes(ids[index] ?? ''));
 }
 
-type CountDeps = Pick<StoreDeadLettersDeps, 'now' | 'generation'>;
-
 /** The update of a dead letter whose record was rejected again. */
-export const countAgain = ({ now, generation }: CountDeps, rejection: Rejection) => ({
+export const countAgain = (
+  { now, generation }: Pick<StoreDeadLettersDeps, 'now' | 'generation'>,
+  rejection: Rejection,
+) => ({
   $set: { ...rejection, lastAt: now(), generation },
   $inc: { count: 1 },
   $addToSet: { generations: generation },
