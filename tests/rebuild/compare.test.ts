@@ -93,7 +93,7 @@ describe('two generations of one log', () => {
     await collection('message').insertMany(orphans);
     expect(await builds.compare({ recheckMax: 2 })).toMatchObject({ differences: 0, isCutShort: false });
     await collection('message').deleteMany({ _id: { $in: orphans.map(({ _id }) => _id) } });
-    // and by a message that its conversation does not retain, although it goes on
+    // and by a message that is older than its conversation keeps any
     const day = { $set: { 'state.updatedAt': present, 'joined.channel.dataRetentionDays': 1 } };
     const conversation = await collection('conversation').findOne({ _id: 'conv_1' });
     for (const number of [1, 2]) await collection('conversation', number).updateOne({ _id: 'conv_1' }, day);
