@@ -124,13 +124,8 @@ export async function withMongo<C extends MongoConfig, T>(
 const closeWithinMs = 3_000;
 
 /** Waits for a close, but no longer than 3 seconds: the process ends afterwards. Never rejects. */
-export async function closeWithin(closing: Promise<unknown>): Promise<void> {
-  await within(
-    closeWithinMs,
-    closing.catch(() => undefined),
-    () => undefined,
-  );
-}
+export const closeWithin = (closing: Promise<unknown>): Promise<unknown> =>
+  within(closeWithinMs, Promise.allSettled([closing]), () => undefined);
 
 async function explainFailure(server: string, connecting: Promise<unknown>): Promise<void> {
   try {

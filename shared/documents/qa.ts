@@ -15,9 +15,7 @@ const qaState = z.object({
 });
 
 /** UTF-8 order, which differs from UTF-16 order beyond the basic plane. */
-function byCodePoint(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
-}
+const byCodePoint = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 type Qa = z.output<typeof qaState>;
 export type QaDocument = Document<Qa>;

@@ -28,7 +28,7 @@ export function fieldsOf(
   const pathOf = (name: string) => (prefix ? `${prefix}.${name}` : name);
   const { discriminator } = resolve<Discriminated>(spec, schema);
   return objects.flatMap((owner) =>
-    namesOf(owner).flatMap((name) => {
+    Object.keys(owner.properties ?? {}).flatMap((name) => {
       if (owner !== first && isShared(name)) return [];
       const tag = isShared(name) || name === discriminator?.propertyName ? null : discriminator?.propertyName;
       const condition = tag ? `\`${pathOf(tag)}\` is \`${String(property(owner, tag).const)}\`` : only;
@@ -39,7 +39,6 @@ export function fieldsOf(
 
 type Discriminated = JsonSchema & { discriminator?: { propertyName: string } };
 
-const namesOf = ({ properties = {} }: JsonSchema) => Object.keys(properties);
 const property = ({ properties = {} }: JsonSchema, name: string) => (properties[name] ?? {}) as JsonSchema;
 
 function field(spec: OpenApiDocument, schema: JsonSchema, path: string, only: string | null): Field[] {

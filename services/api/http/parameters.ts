@@ -35,8 +35,8 @@ export function readPath<P extends z.ZodObject>(schema: P, given: Record<string,
   throw new ApiError('invalid_path_parameter');
 }
 
-/** For a path without parameters. */
-export const noParams = z.object({});
+/** For an endpoint without parameters in its path or in its query. */
+export const noParameters = z.object({});
 
 /** Matches keys of any brand: a key of another service is just as secret. */
 const keyShape = /[A-Za-z0-9]_(live|test)_[!-~]{8}/;
@@ -96,6 +96,3 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(values: T)
 /** A parameter that may be given several times, each time one of `values`. */
 export const severalOf = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.preprocess((given) => [given].flat(), z.array(oneOf(values)));
-
-/** For an endpoint without query parameters. */
-export const noQuery = z.object({});

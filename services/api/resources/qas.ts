@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { QaDocument } from '../../../shared/documents/qa.ts';
-import { noParams } from '../http/parameters.ts';
+import { noParameters } from '../http/parameters.ts';
 import { defineRoute } from '../http/route.ts';
 import { oldestFirst } from '../paging/key-range.ts';
 import { listEnvelope, listSchema } from '../paging/list-envelope.ts';
@@ -63,7 +63,7 @@ export const listQas = defineRoute({
   summary: 'Lists the Q&As of the knowledge base',
   description:
     'Returns the Q&As by creation time and id, oldest first. Reading all pages gives a complete export.',
-  params: noParams,
+  params: noParameters,
   query: z.object(pageParameters),
   response: qaListSchema,
   example: listEnvelope('/v1/knowledge/qa', [example]),

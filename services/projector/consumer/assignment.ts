@@ -71,7 +71,6 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
     replace: (memberAssignment: Record<string, number[]>, memberId: string): PartitionWorker[] => {
       const before = new Map(assigned);
       assigned.clear();
-      paused.clear();
       const topics = Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions }));
       for (const { topic, partitions } of topics)
         for (const partition of partitions) {

@@ -1,6 +1,6 @@
 import type { Channel, ChannelJoined } from '../../../../shared/documents/channel.ts';
 import type { ChatbotConfig, EmailConfig, FormConfig } from '../../../../shared/documents/channel-config.ts';
-import { toMillisecondsOrNull } from '../fields.ts';
+import { pick, toMillisecondsOrNull } from '../fields.ts';
 import type {
   ChatbotConfigResponse,
   EmailConfigResponse,
@@ -10,21 +10,14 @@ import type {
 
 /** `brand` stands for the service's own domain if mail is sent from there. */
 export const presentEmailConfig = (config: EmailConfig, brand: string): EmailConfigResponse => ({
-  inbox: config.inbox,
-  displayName: config.displayName,
-  replyTo: config.replyTo,
-  description: config.description,
-  provider: config.provider,
+  ...pick(config, ['inbox', 'displayName', 'replyTo', 'description', 'provider', 'autoReply']),
   connection: presentConnection(config),
   sendingDomain: presentSendingDomain(config, brand),
-  aiMode: presentAiMode(config.aiMode),
-  signatures: {
-    human: config.signatures.human,
-    ai: config.signatures.ai,
-    useForNewMessages: config.signatures.useForNewMessages,
-    useForReplies: config.signatures.useForReplies,
-  },
-  autoReply: config.autoReply,
+  aiMode:
+    config.aiMode.mode === 'autopilot'
+      ? pick(config.aiMode, ['mode', 'replyDelayMinutes', 'aiDisplayName'])
+      : pick(config.aiMode, ['mode']),
+  signatures: pick(config.signatures, ['human', 'ai', 'useForNewMessages', 'useForReplies']),
   liveAt: toMillisecondsOrNull(config.liveAt),
 });
 
@@ -38,40 +31,25 @@ function presentSendingDomain(config: EmailConfig, brand: string): EmailConfigRe
   const { provider, sendingDomain } = config;
   if (!sendingDomain || provider !== 'forwarding') return null;
   if ('hosted' in sendingDomain) return brand;
-  return { domain: sendingDomain.domain, verificationStatus: sendingDomain.verificationStatus };
+  return pick(sendingDomain, ['domain', 'verificationStatus']);
 }
 
-const presentAiMode = (aiMode: EmailConfig['aiMode']): EmailConfigResponse['aiMode'] =>
-  aiMode.mode === 'autopilot'
-    ? { mode: 'autopilot', replyDelayMinutes: aiMode.replyDelayMinutes, aiDisplayName: aiMode.aiDisplayName }
-    : { mode: aiMode.mode };
-
 export const presentChatbotConfig = ({ routing, ...config }: ChatbotConfig): ChatbotConfigResponse => ({
-  layout: config.layout,
-  languages: { default: config.languages.default, enabled: config.languages.enabled },
+  ...pick(config, ['layout', 'allowedDomains', 'identityRequired', 'privacyOptIn']),
+  languages: pick(config.languages, ['default', 'enabled']),
   routing: {
     entry: routing.entry,
     ...(routing.entry === 'ai' && routing.eagerness ? { eagerness: routing.eagerness } : {}),
-    escalation: { primary: routing.escalation.primary, fallback: routing.escalation.fallback },
-    contactCapture: {
-      name: routing.contactCapture.name,
-      phone: routing.contactCapture.phone,
-      verifyEmail: routing.contactCapture.verifyEmail,
-    },
+    escalation: pick(routing.escalation, ['primary', 'fallback']),
+    contactCapture: pick(routing.contactCapture, ['name', 'phone', 'verifyEmail']),
   },
-  allowedDomains: config.allowedDomains,
-  audience: { ruleCount: config.audience.ruleCount, fallback: config.audience.fallback },
-  identityRequired: config.identityRequired,
-  privacyOptIn: config.privacyOptIn,
+  audience: pick(config.audience, ['ruleCount', 'fallback']),
 });
 
 export const presentFormConfig = (config: FormConfig, { routesTo }: ChannelJoined): FormConfigResponse => ({
-  title: config.title,
-  description: config.description,
-  fields: config.fields.map(({ label, type, required }) => ({ label, type, required })),
-  routesTo: routesTo && { id: routesTo.id, name: routesTo.name },
-  allowedDomains: config.allowedDomains,
-  redirectUrl: config.redirectUrl,
+  ...pick(config, ['title', 'description', 'allowedDomains', 'redirectUrl']),
+  fields: config.fields.map((field) => pick(field, ['label', 'type', 'required'])),
+  routesTo: routesTo && pick(routesTo, ['id', 'name']),
 });
 
 export const presentSettings = (settings: Channel['settings']): SettingsResponse => ({
@@ -80,12 +58,7 @@ export const presentSettings = (settings: Channel['settings']): SettingsResponse
   insights: { enabled: settings.insights.enabled },
   topics: { enabled: settings.topics.enabled },
   aiDisclosure: { enabled: settings.aiDisclosure.enabled },
-  utmTagging: {
-    enabled: settings.utmTagging.enabled,
-    source: settings.utmTagging.source,
-    medium: settings.utmTagging.medium,
-    campaign: settings.utmTagging.campaign,
-  },
+  utmTagging: pick(settings.utmTagging, ['enabled', 'source', 'medium', 'campaign']),
   autoResolve: {
     ...(settings.autoResolve.enabled === null ? {} : { enabled: settings.autoResolve.enabled }),
     ...(settings.autoResolve.afterHours === null ? {} : { afterHours: settings.autoResolve.afterHours }),

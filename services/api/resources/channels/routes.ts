@@ -1,6 +1,6 @@
 import type { ChannelDocument, ChannelType } from '../../../../shared/documents/channel.ts';
 import { ApiError } from '../../http/api-error.ts';
-import { anyIdParameter, noParams, noQuery } from '../../http/parameters.ts';
+import { anyIdParameter, noParameters } from '../../http/parameters.ts';
 import { defineRoute } from '../../http/route.ts';
 import { oldestFirst } from '../../paging/key-range.ts';
 import { listHandler } from '../../paging/list-handler.ts';
@@ -36,7 +36,7 @@ export const listChannels = ({ now }: ChannelDeps) =>
     tag: 'Channels',
     summary: 'Lists channels',
     description: 'Returns the channels of the organization except archived channels, oldest first.',
-    params: noParams,
+    params: noParameters,
     query: channelListQuery,
     response: channelListSchema,
     example: channelListExample,
@@ -57,7 +57,7 @@ export const retrieveChannel = ({ now, brand }: ChannelDeps) =>
     description:
       'Returns the channel with its settings and the configuration for its type. Archived channels can be retrieved.',
     params: anyIdParameter(channelExample.id),
-    query: noQuery,
+    query: noParameters,
     response: channelSchema,
     example: channelExample,
     errors: ['channel_not_found'],

@@ -3,7 +3,7 @@ import type { Message } from '../../../../shared/documents/message.ts';
 import { presentAttachments } from '../messages.ts';
 import type { Retention } from '../../../../shared/documents/visibility.ts';
 import type { StateAndJoined } from '../find-by-id.ts';
-import { toSeconds, toSecondsOrNull } from '../fields.ts';
+import { pick, toSeconds, toSecondsOrNull } from '../fields.ts';
 import { preview } from './preview.ts';
 import type { ConversationHead, EmbeddedMessage } from './schema.ts';
 
@@ -23,12 +23,10 @@ export const presentConversationHead = (
 ): ConversationHead => ({
   id: state.id,
   object: 'conversation',
-  title: state.title,
+  ...pick(state, ['title', 'supportLevel', 'urgencyScore']),
   status,
-  supportLevel: state.supportLevel,
   channel: {
-    id: joined.channel.id,
-    name: joined.channel.name,
+    ...pick(joined.channel, ['id', 'name']),
     type: joined.channel.type === 'chatbot' ? 'widget' : joined.channel.type,
   },
   contact: {
@@ -36,23 +34,16 @@ export const presentConversationHead = (
     name: joined.contact?.name ?? null,
     email: joined.contact?.email ?? null,
   },
-  assignedToUser: joined.assignedUser && {
-    id: joined.assignedUser.id,
-    name: joined.assignedUser.name,
-    email: joined.assignedUser.email,
-  },
+  assignedToUser: joined.assignedUser && pick(joined.assignedUser, ['id', 'name', 'email']),
   topics: joined.topics.map(({ id, name, color }) => ({ id, name, color })),
   tags: joined.tags.map(({ id, name }) => ({ id, name })),
-  urgencyScore: state.urgencyScore,
-  lastMessagePreview: previewOf(opening?.content ?? null),
+  lastMessagePreview: typeof opening?.content === 'string' ? preview(opening.content) : null,
   createdAt: toSeconds(state.createdAt),
   updatedAt: toSeconds(state.updatedAt),
   waitingSince: toSecondsOrNull(state.waitingSince),
   firstHumanReplyAt: toSecondsOrNull(state.firstHumanReplyAt),
   resolvedAt: toSecondsOrNull(state.resolvedAt),
 });
-
-const previewOf = (content: string | null) => (content === null ? null : preview(content));
 
 export const presentEmbeddedMessage = (
   state: Pick<Message, 'id' | 'role' | 'content' | 'createdAt' | 'sentAt' | 'attachments'>,

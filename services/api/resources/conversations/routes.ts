@@ -1,6 +1,6 @@
 import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
 import { ApiError } from '../../http/api-error.ts';
-import { idParameter, noQuery } from '../../http/parameters.ts';
+import { idParameter, noParameters } from '../../http/parameters.ts';
 import { defineRoute, type Clock } from '../../http/route.ts';
 import { objectChunks } from '../../paging/json-chunks.ts';
 import { findConversation } from '../find-by-id.ts';
@@ -19,7 +19,7 @@ export const retrieveConversation = ({ now }: Clock) =>
       'Returns the conversation with all its messages, oldest first, however long the thread is. An archived ' +
       'conversation returns 404.',
     params: idParameter('conv_', conversationExample.id),
-    query: noQuery,
+    query: noParameters,
     response: conversationSchema,
     example: conversationExample,
     errors: ['conversation_not_found'],

@@ -1,6 +1,6 @@
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
-import { idParameter, noParams, noQuery } from '../../http/parameters.ts';
+import { idParameter, noParameters } from '../../http/parameters.ts';
 import { defineRoute, type Clock } from '../../http/route.ts';
 import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
@@ -26,7 +26,7 @@ export const listTickets = ({ now }: Clock) =>
       'Returns the tickets of the organization in the order of `sort`, then by id. Each ticket contains references ' +
       'to its conversations. To export changes since a certain time, filter with `updatedAt[gte]`, then fetch the ' +
       'threads of each ticket.',
-    params: noParams,
+    params: noParameters,
     query: ticketListQuery,
     response: ticketListSchema,
     example: ticketListExample,
@@ -56,7 +56,7 @@ export const retrieveTicket = ({ now }: Clock) =>
     description:
       'Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages of each conversation separately.',
     params: idParameter('ti_', ticketExample.id),
-    query: noQuery,
+    query: noParameters,
     response: ticketSchema,
     example: ticketExample,
     errors: ['ticket_not_found'],
