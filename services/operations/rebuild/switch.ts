@@ -50,7 +50,7 @@ export async function switchTo(
     const switched = { generation: number, findings, waiting: [] };
     if (dryRun && !wasActive) return { ...switched, outcome: 'dry-run' };
     if (findings.some(({ isWaived }) => !isWaived)) return { ...switched, outcome: 'refused' };
-    // Replicas then switch without waiting for the active generation to catch up.
+    // With that, replicas switch without waiting for the active generation to catch up.
     if (wasActive && options.acceptOlder && !dryRun)
       await changeRegistry(deps.control, (read) =>
         read.acceptOlder ? read : { ...read, acceptOlder: true },

@@ -86,8 +86,8 @@ const isLateDeletion = (current: Entity, change: Exclude<Change, Tombstone>, rul
   (change.version === current.version || (rules.deletionIsFinal && change.version < current.version));
 
 /**
- * A duplicate matters in two cases. An earlier record of the version may be before a tombstone. And a state that the
- * retention sweep has purged comes back, to be served or purged again under the current retention.
+ * A duplicate matters in two cases. An earlier record of the version may be before a tombstone, which then deletes it.
+ * And any other restores a state that the sweep has purged, to be served or purged again under the current retention.
  */
 function evolveDuplicate(current: Entity, change: Exclude<Change, Tombstone>, rules: EvolveRules): Evolved {
   const { position } = change;
@@ -101,7 +101,7 @@ function evolveDuplicate(current: Entity, change: Exclude<Change, Tombstone>, ru
   return { entity: afterTombstone({ ...current, position }, rules), changed: true };
 }
 
-/** The entity, which is deleted if its record is before its latest tombstone. */
+/** The entity; deleted if its record comes before its latest tombstone. */
 const afterTombstone = (entity: Entity, rules: EvolveRules): Entity =>
   entity.tombstonePosition && entity.position && isAfter(entity.tombstonePosition, entity.position)
     ? toTombstone(entity, rules)
