@@ -39,7 +39,7 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
   const isDeleted =
     change.op === 'delete' ||
     (rules.deletionIsFinal && current?.deletedAt !== undefined) ||
-    (current?.tombstonePosition !== undefined && isAfter(current.tombstonePosition, position));
+    isBeforeTombstone(next);
   if (change.op === 'upsert') next.state = change.state;
   return { entity: isDeleted ? toTombstone({ ...current, ...next }, rules) : next, changed: true };
 }
@@ -101,8 +101,9 @@ function evolveDuplicate(current: Entity, change: Exclude<Change, Tombstone>, ru
   return { entity: afterTombstone({ ...current, position }, rules), changed: true };
 }
 
-/** The entity; deleted if its record comes before its latest tombstone. */
+/** Whether the record of an entity comes before its latest tombstone, which then deletes the entity. */
+const isBeforeTombstone = ({ position, tombstonePosition }: Entity): boolean =>
+  Boolean(position && tombstonePosition && isAfter(tombstonePosition, position));
+
 const afterTombstone = (entity: Entity, rules: EvolveRules): Entity =>
-  entity.tombstonePosition && entity.position && isAfter(entity.tombstonePosition, entity.position)
-    ? toTombstone(entity, rules)
-    : entity;
+  isBeforeTombstone(entity) ? toTombstone(entity, rules) : entity;

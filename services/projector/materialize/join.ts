@@ -1,4 +1,5 @@
 import type { EntityState, Kind } from '../../../shared/documents/resources.ts';
+import { pick } from '../../../shared/runtime/pick.ts';
 import type { ChildrenEdge, Edge } from '../projections/define-projection.ts';
 import { projections } from '../projections/projections.ts';
 import { edgesOf, idIn, refOf } from './edges.ts';
@@ -78,13 +79,6 @@ function idsToRead(kind: Kind, joinings: Joining[], references: References): Map
   return wanted;
 }
 
-/** An entity is read once for all edges that lead to it; each edge embeds its own fields alone. */
-const pickFields = ({ fields }: Edge, state: StoredState = {}): StoredState => {
-  const embedded: Record<string, unknown> = {};
-  for (const name of fields) embedded[name] = state[name];
-  return embedded;
-};
-
 /**
  * Joins one document. An entity that is deleted or of another organization counts as missing; `refs` names it all the same.
  */
@@ -94,6 +88,7 @@ export function join(kind: Kind, joining: Joining, references: References) {
   let [ownerDeleted, ownerMissing] = [false, false];
   for (const edge of edgesOf(kind)) {
     const entities = references.byKind.get(edge.to);
+    // An entity is read once for all edges that lead to it; each edge embeds its own fields alone.
     const embedded: StoredState[] = [];
     for (const id of idsOver(edge, joining, references)) {
       refs.push(refOf(edge.name, id));
@@ -102,14 +97,14 @@ export function join(kind: Kind, joining: Joining, references: References) {
       if (edge.type === 'owner') {
         ownerDeleted ||= found?.deletedAt !== undefined;
         ownerMissing ||= found?.state === undefined;
-      } else if (found?.state) embedded.push(pickFields(edge, found.state));
+      } else if (found?.state) embedded.push(pick(found.state, edge.fields));
     }
     if (edge.type === 'owner') continue;
     if (edge.type === 'children') {
       const children = childrenOf(references, edge, joining);
       for (const { _id } of children) refs.push(refOf(edge.name, _id));
       const moreAfter = children.length < edge.max ? null : (children.at(-1)?.byCreated ?? null);
-      resolved[edge.name] = { items: children.map(({ state }) => pickFields(edge, state)), moreAfter };
+      resolved[edge.name] = { items: children.map(({ state = {} }) => pick(state, edge.fields)), moreAfter };
       continue;
     }
     resolved[edge.name] = edge.type === 'reference' && edge.single ? (embedded[0] ?? null) : embedded;

@@ -1,6 +1,7 @@
 import type { Channel, ChannelJoined } from '../../../../shared/documents/channel.ts';
 import type { ChatbotConfig, EmailConfig, FormConfig } from '../../../../shared/documents/channel-config.ts';
-import { pick, toMillisecondsOrNull } from '../fields.ts';
+import { pick } from '../../../../shared/runtime/pick.ts';
+import { toMillisecondsOrNull } from '../fields.ts';
 import type {
   ChatbotConfigResponse,
   EmailConfigResponse,
