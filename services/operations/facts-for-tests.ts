@@ -34,6 +34,7 @@ export const own = (number: number, state: Generation['state'], changes: Changes
   savedAt: now,
   isUnpinned: false,
   recreated: [],
+  gaps: [],
   failure: null,
   firstReject: null,
   rejectCount: 0,

@@ -2,6 +2,7 @@ import type { Filter } from 'mongodb';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
+import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import {
   groupIdOf,
   readRegistry,
@@ -12,11 +13,9 @@ import {
   isFollowed,
   isSilent,
   lagSeconds,
-  progressOf,
-  topicIdsOf,
+  readProgress,
   watermark,
   type Progress,
-  type TopicIdentity,
 } from '../../shared/control/progress.ts';
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
@@ -143,9 +142,9 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
   const active = registry?.generation ?? number;
   const completeTo = await watermark(control, number);
   const rejected = await ownRejects(deps, { active, number, completeTo, now });
-  const [progress, topicIds, failure, firstReject, rejectCount] = await Promise.all([
-    progressOf(control).find({ generation: number }).toArray(),
-    topicIdsOf(control).find({ generation: number }).toArray(),
+  const [progress, gaps, failure, firstReject, rejectCount] = await Promise.all([
+    readProgress(control, number),
+    readLogGaps(control, number),
     failuresOf(control).findOne({ _id: number }),
     deadLettersOf(control).findOne<Pick<DeadLetter, '_id' | 'reason' | 'detail'>>(rejected, {
       sort: { _id: 1 },
@@ -156,7 +155,7 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
   const lagOf = (at: Date | null) =>
     // A watermark of 1970 means that a partition has applied nothing.
     at && at.getTime() > 0 ? lagSeconds(at, now, config.LATENESS_ALLOWANCE_SECONDS * 1_000) : null;
-  const recreated = recreatedTopics(progress, topicIds, kafka.log);
+  const recreated = recreatedTopics(progress, kafka.log);
   const earlier = before?.generations.find((one) => one.generation.number === number);
   const measured = measurePartitions({
     generation,
@@ -186,6 +185,8 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
     savedAt: progress.map(({ updatedAt }) => updatedAt).sort((a, b) => Number(b) - Number(a))[0] ?? null,
     isUnpinned: isUnpinned(progress, now),
     recreated,
+    /** The gaps in the log that bar its projectors. */
+    gaps,
     failure,
     /** The first dead letter that the active generation does not have, and the number of them. */
     firstReject,
@@ -203,12 +204,12 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
  * The topics that were deleted and created again since a generation applied records of them: their offsets now mean other
  * records. Kafka before 2.8 gives topics no id, so such a topic is never listed.
  */
-function recreatedTopics(progress: Progress[], topicIds: TopicIdentity[], log: LogState | null): string[] {
-  const applied = new Set(progress.flatMap(({ topic, position }) => (position > 0 ? [topic] : [])));
-  return topicIds
-    .filter(({ topic, topicId }) => applied.has(topic) && (log?.topicIds.get(topic) ?? topicId) !== topicId)
-    .map(({ topic }) => topic)
-    .toSorted();
+function recreatedTopics(progress: Progress[], log: LogState | null): string[] {
+  const recreated = progress.filter(
+    ({ topic, topicId, position }) =>
+      position > 0 && topicId !== undefined && (log?.topicIds.get(topic) ?? topicId) !== topicId,
+  );
+  return [...new Set(recreated.map(({ topic }) => topic))].toSorted();
 }
 
 /** Whether a running projector of a generation follows the active one instead of its number. */

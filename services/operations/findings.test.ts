@@ -8,7 +8,11 @@ const judged = (given: Facts) => {
   const all = findings(given);
   return { all, verdict: verdict(given, all), names: all.map(({ name, severity }) => `${name} ${severity}`) };
 };
-const failure = { _id: 1, reason: 'gone', isFinal: true, by: 'p', at: before(1) };
+const gap = {
+  ...{ _id: '1/t/0', generation: 1, topic: 't', partition: 0, topicId: null, by: 'p', at: before(1) },
+  ...{ kind: 'deleted' as const, from: 3, to: 7 },
+};
+const gaps = [gap];
 const reject = {
   firstReject: { _id: 'tags/0/1@0', reason: 'not_json' as const, detail: 'no' },
   rejectCount: 1,
@@ -87,7 +91,12 @@ test.each<[string, Facts, string[], string]>([
     'Not well: no progress has been saved since 2026-11-24T11:59:29.000Z, and Kafka does not tell',
   ],
   ['a projector that saves nothing', alone(silent, living), ['projectors bad'], 'Not well: its projectors'],
-  ['an ended projector', alone({ failure }), ['projectors bad'], 'Not well: its projectors ended at 2026-'],
+  [
+    'a gap in the log',
+    alone({ gaps }),
+    ['projectors bad'],
+    'Not well: no projector can continue since 2026-',
+  ],
   ['a build that loads', beside(own(2, 'building', { lag: 5 })), ['state progress'], well],
   ['a build alone', beside(unread), ['projectors attention', 'state progress'], attention],
   ['a build to be compared', beside(own(2, 'ready')), ['compared progress'], well],
@@ -106,7 +115,13 @@ test('a number that was counted to its limit says so, and the partition to look 
   const [rejects] = findings(beside(ready({ ...reject, rejectCount: 10_000 })));
   expect(rejects?.text).toContain('it has 10,000 dead letters or more that the active generation does not');
   const unreachable = [{ broker: '7', error: new Error('connect ECONNREFUSED') }];
-  const log = { partitions: ['t/1', 't/0'], ends: new Map(), topicIds: new Map(), unreachable };
+  const log = {
+    partitions: ['t/1', 't/0'],
+    ends: new Map(),
+    leaderEpochs: new Map(),
+    topicIds: new Map(),
+    unreachable,
+  };
   expect(texts(kafka({ log }))).toEqual([
     't/0: its log cannot be read, because no leader answers, or it reports an error (2 partitions have none)',
     'broker 7 does not answer: connect ECONNREFUSED',
@@ -136,6 +151,7 @@ const beginsAt = (low: number) => {
   const log = {
     partitions: ['t/0'],
     ends: new Map([['t/0', { low, end: 9, stable: 9 }]]),
+    leaderEpochs: new Map<string, number>(),
     topicIds: new Map<string, string>(),
   };
   return kafka({ log: { ...log, unreachable: [] } });
@@ -225,7 +241,7 @@ test('the next step of a generation is the remedy of its first finding', () => {
     const [one] = given.generations.filter(({ generation }) => generation.number === number);
     return one && findingsOf(findings(given), one)[0]?.remedy;
   };
-  const dead = { failure: { ...failure, _id: 2 } };
+  const dead = { gaps: [{ ...gap, _id: '2/t/0', generation: 2 }] };
   expect(remedy(facts([active, ready()]), 2)).toBe('npx support-cli rebuild promote 2');
   expect(remedy(facts([active, own(2, 'ready')]), 2)).toBe('npx support-cli rebuild compare 2');
   expect(remedy(facts([active, own(2, 'building')]), 2)).toBe('npx support-cli rebuild await 2');
@@ -234,7 +250,7 @@ test('the next step of a generation is the remedy of its first finding', () => {
   expect(remedy(facts([active, own(2, 'dropping')]), 2)).toBe('npx support-cli rebuild drop 2');
   expect(remedy(facts([active, ready(dead)]), 2)).toBe('npx support-cli rebuild drop 2');
   expect(remedy(facts([own(1, 'active', silent)]), 1)).toBe('GENERATION=1 npm run projector');
-  expect(remedy(facts([own(1, 'active', { failure })]), 1)).toBe('npx support-cli rebuild start');
+  expect(remedy(facts([own(1, 'active', { gaps })]), 1)).toBe('npx support-cli rebuild start');
   // No wait ends for a standby that no projector can continue.
   expect(remedy(beside(own(2, 'standby', { ...dead, laggingPartitions, watermark: before(60) })), 2)).toBe(
     'npx support-cli rebuild drop 2',
@@ -242,7 +258,7 @@ test('the next step of a generation is the remedy of its first finding', () => {
   const over = judged(beside(own(2, 'standby', { ...dead, laggingPartitions })));
   expect(over.names).toEqual(['projectors attention']);
   // A build in progress replaces an active generation that cannot continue: another start would be refused.
-  expect(remedy(facts([own(1, 'active', { failure }), ready()]), 1)).toBe('npx support-cli rebuild await 2');
+  expect(remedy(facts([own(1, 'active', { gaps }), ready()]), 1)).toBe('npx support-cli rebuild await 2');
 });
 
 test('the condition of a generation tells more than its state', () => {

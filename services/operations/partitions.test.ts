@@ -9,6 +9,7 @@ const progress = (partition: number, position: number, updatedAt = at(60)) =>
 const log = {
   partitions: ['t/0', 't/1'],
   ends: new Map(['t/0', 't/1'].map((key) => [key, { low: 0, end: 100, stable: 100 }])),
+  leaderEpochs: new Map<string, number>(),
   topicIds: new Map<string, string>(),
   unreachable: [],
 };

@@ -7,7 +7,6 @@ import { createStoreClock, storeTime } from '../../shared/store/clock.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
-import { LogGap } from './consumer/gap-detector.ts';
 import { createPositions, type Positions } from './consumer/positions.ts';
 import { kindOfTopic, topicOf } from '../../shared/kafka/topics.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
@@ -19,10 +18,11 @@ import { applyRecords, type ApplyDeps, type RecordBatch } from './pipeline/apply
 import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
 import { ownsSweep, startSweeper } from './retention/sweeper.ts';
 import { connectBrokers } from './startup/connect-brokers.ts';
-import { storeFailure } from '../../shared/control/failures.ts';
 import { groupIdOf } from '../../shared/control/generations.ts';
+import { beginningOf } from '../../shared/control/registry.ts';
 import { createLiveness } from './liveness.ts';
 import { initializeMetrics, type Metrics } from './metrics.ts';
+import { refuseGaps, storeEnd } from './generations/ending.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
 import { openStore, waitingForStore } from './startup/open-store.ts';
 import { waitUntil, type OnWait } from './startup/wait-until.ts';
@@ -61,6 +61,7 @@ export async function startProjector(deps: ProjectorDeps) {
   const { control } = stores;
   const generation = registered.number;
   initializeMetrics(metrics, generation, topics);
+  await waitUntil(onWait, waitingForStore, () => refuseGaps({ control, generation }));
   const brokers = await connectBrokers(kafka, topics, groupIdOf(config, generation), onWait);
   const clock = createStoreClock(() => storeTime(control), nowMs);
   const { now } = clock;
@@ -77,6 +78,7 @@ export async function startProjector(deps: ProjectorDeps) {
   // Run before the first commit: the old watermark shows how long no projector ran.
   const absence = { ...followed, admin: brokers.admin, topics, now };
   const startedAt = await waitUntil(onWait, waitingForStore, () => recordAbsence(absence));
+  let ending: Promise<void> | null = null;
   const consumer = await startConsumer({
     ...brokers,
     ...byTopic(engine, applier, metrics),
@@ -86,9 +88,9 @@ export async function startProjector(deps: ProjectorDeps) {
     logger,
     queuedBytesMax: config.QUEUED_MEGABYTES_MAX * 1024 * 1024,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
+    beginningOf: (key) => beginningOf(registered, key),
     onFatal: (error) => {
-      const failure = { reason: error.message, isFinal: error instanceof LogGap };
-      void storeFailure(followed, failure).then(() => onFatal(error));
+      ending ??= storeEnd({ ...followed, now }, error).then(() => onFatal(error));
     },
   });
   // A dropped generation is a normal end: it is not stored as a failure.

@@ -2,13 +2,11 @@ import type { Collection, Db } from 'mongodb';
 import { within } from '../runtime/within.ts';
 import { silentAfterSeconds } from './progress.ts';
 
-/** Why a projector of a generation last ended. */
+/** Why a projector of a generation last ended, unless it has found a gap: see log-gaps.ts. */
 export type Failure = {
   /** The generation. */
   _id: number;
   reason: string;
-  /** No projector can continue: records are gone from the log, or a topic was created again. */
-  isFinal: boolean;
   /** Host and process. */
   by: string;
   /** By MongoDB's clock. */
@@ -27,9 +25,9 @@ const storeWithinMs = 2_000;
 /** Stores why a projector ends, for `rebuild status`. Never rejects. */
 export async function storeFailure(
   { control, generation, by }: { control: Db; generation: number; by: string },
-  failure: Pick<Failure, 'reason' | 'isFinal'>,
+  reason: string,
 ): Promise<void> {
-  const update = { $set: { ...failure, by }, $currentDate: { at: true as const } };
+  const update = { $set: { reason, by }, $currentDate: { at: true as const } };
   const storing = failuresOf(control).updateOne({ _id: generation }, update, { upsert: true });
   await within(storeWithinMs, storing, () => undefined).catch(() => undefined);
 }

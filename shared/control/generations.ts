@@ -34,14 +34,24 @@ export type Generation = {
   registeredAt: Date;
   /** When its first projector was about to read the log. Absent before that. */
   startedAt?: Date;
-  /** The end offsets at the start. A build that has applied them all is loaded. */
-  loadTo?: { topic: string; partition: number; end: number }[];
+  /** The offsets of the logs at the start. A build that has applied them up to each `end` is loaded. */
+  loadTo?: LoadRange[];
   /** The operator accepted that the first records of a log are gone. */
   acceptTruncated?: boolean;
   /** The longest lag since its start, in seconds. Recorded from a minute on. */
   longestBehindSeconds?: number;
   /** The result of the last `rebuild compare`. */
   report?: ComparisonReport;
+};
+
+/** The part of a log that a build loads. */
+export type LoadRange = {
+  topic: string;
+  partition: number;
+  /** The first offset of the log; absent if a release before 1.1 registered the build. */
+  low?: number;
+  /** The last stable offset. */
+  end: number;
 };
 
 /** The result of a comparison with the active generation. */

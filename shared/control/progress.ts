@@ -12,6 +12,10 @@ export type Progress = {
   position: number;
   /** The end offset of the log, as last seen: the high watermark. */
   end: number;
+  /** The leader epoch of the record batch before the position; absent before the first, and if a release before 1.1 saved it. */
+  leaderEpoch?: number;
+  /** The id of the topic whose records were applied; absent if the brokers have none. See `topicIdsOf`. */
+  topicId?: string;
   /** Every event that the source system published on this partition up to this instant has been applied. */
   completeTo: Date;
   updatedAt: Date;
@@ -26,8 +30,8 @@ export type Progress = {
 };
 
 /**
- * The id of the topic that a generation has applied. Brokers assign it at creation: a topic that is deleted and created
- * again under the same name has another id.
+ * The id of the topic that a generation has applied, as releases before 1.1 stored it, apart from its progress. Brokers
+ * assign it at creation: a topic that is deleted and created again under the same name has another id.
  */
 export type TopicIdentity = {
   /** `<generation>/<topic>` */
@@ -42,6 +46,18 @@ type Watermark = { _id: number; completeTo: Date };
 
 export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');
 export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.collection('topic_ids');
+
+/** The progress of a generation, with the topic ids that a release before 1.1 stored apart from it. */
+export async function readProgress(control: Db, generation: number): Promise<Progress[]> {
+  const progress = await progressOf(control).find({ generation }).toArray();
+  if (progress.every(({ topicId }) => topicId !== undefined)) return progress;
+  const stored = await topicIdsOf(control).find({ generation }).toArray();
+  const topicIds = new Map(stored.map(({ topic, topicId }) => [topic, topicId]));
+  return progress.map((one) => {
+    const topicId = one.topicId ?? topicIds.get(one.topic);
+    return topicId === undefined ? one : { ...one, topicId };
+  });
+}
 export const watermarksOf = (control: Db): Collection<Watermark> => control.collection('watermarks');
 
 /**

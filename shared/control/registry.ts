@@ -86,6 +86,19 @@ export const withTransition = (
   transition: GenerationRegistry['history'][number],
 ): GenerationRegistry => ({ ...registry, history: [...registry.history, transition].slice(-historyMax) });
 
+/**
+ * The offset at which the log of a partition began when a generation was registered, 0 without a build: records from
+ * there on that are gone before they were read are a gap. Null if any beginning was accepted.
+ */
+export function beginningOf(
+  { loadTo = [], acceptTruncated = false }: Pick<Generation, 'loadTo' | 'acceptTruncated'>,
+  key: string,
+): number | null {
+  const range = loadTo.find((one) => partitionKey(one) === key);
+  if (range?.low !== undefined) return range.low;
+  return range && acceptTruncated ? null : 0;
+}
+
 /** The offset at which the load of each partition ends, by `<topic>/<partition>`; null once the build is loaded. */
 export const loadEnds = ({ state, loadTo = [] }: Generation): Map<string, number> | null =>
   state === 'building' ? new Map(loadTo.map((one) => [partitionKey(one), one.end])) : null;

@@ -1,4 +1,10 @@
-import { batchHeader, batchHeaderBytes, isRecordBatch, type RawBatch } from './record-batch.ts';
+import {
+  batchHeader,
+  batchHeaderBytes,
+  isRecordBatch,
+  leaderEpochOf,
+  type RawBatch,
+} from './record-batch.ts';
 import { readRecord } from './record-format.ts';
 
 /** The internal parts of kafkajs that decode Fetch responses. */
@@ -32,9 +38,9 @@ type PartitionData = {
 export type BatchMessage = { offset: string; batch: RawBatch };
 /** The message in place of a partition that its broker cannot read at this offset, with the name of the error. */
 export type ErrorMessage = { offset: string; error: string };
-/** A control record: kafkajs uses its offset and drops the record. */
-type EndMarker = { offset: string; isControlRecord: true; key: null };
-type Message = BatchMessage | ErrorMessage | EndMarker;
+/** A control record: kafkajs uses its offset and drops the record. `leaderEpoch` is that of the batch that it stands for. */
+type EndMarker = { offset: string; isControlRecord: true; key: null; leaderEpoch: number };
+export type Message = BatchMessage | ErrorMessage | EndMarker;
 
 type Decoder = {
   readInt16: () => number;
@@ -174,12 +180,14 @@ function messagesOf(batches: RawBatch[], aborted: AbortedTransaction[]): Message
   const messages: Message[] = [];
   const isAborted = createAbortFilter(aborted);
   let lastOffset = -1;
+  let leaderEpoch = -1;
   for (const batch of batches) {
     lastOffset = batch.lastOffset;
+    leaderEpoch = leaderEpochOf(batch.bytes);
     if (hasRecords(batch, isAborted)) messages.push({ offset: String(lastOffset), batch });
   }
   if (lastOffset > Number(messages.at(-1)?.offset ?? -1))
-    messages.push({ offset: String(lastOffset), isControlRecord: true, key: null });
+    messages.push({ offset: String(lastOffset), isControlRecord: true, key: null, leaderEpoch });
   return messages;
 }
 

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Batch } from 'kafkajs';
-import { patchFetch, type FetchParts } from './fetch-decoder.ts';
+import { patchFetch, type FetchParts, type Message } from './fetch-decoder.ts';
+import { leaderEpochOf } from './record-batch.ts';
 import { tolerateMissingLeaders, type LeaderParts } from './missing-leaders.ts';
 
 /** The version that is patched. Before an upgrade, compare its sources with this file and the files that it imports. */
@@ -29,7 +30,7 @@ type Cluster = {
 };
 type Broker = { findGroupCoordinator: (group: object) => Promise<object> };
 type RequestQueue = { pending: unknown[]; scheduleCheckPendingRequests: () => void };
-type FetchedBatch = Batch & { rawMessages: unknown[]; fetchedOffset: string };
+type FetchedBatch = Batch & { rawMessages: Message[]; fetchedOffset: string };
 
 const patched = new WeakSet<object>();
 
@@ -71,6 +72,13 @@ export function installedKafkajs(): KafkajsParts {
 
 /** The offset that the batch was fetched from. The types of kafkajs do not include it. */
 export const fetchedOffsetOf = (batch: Batch): number => Number((batch as FetchedBatch).fetchedOffset);
+
+/** The leader epoch of the last record batch that was fetched, a filtered one included; -1 if it has none. */
+export function leaderEpochOfLast(batch: Batch): number {
+  const last = (batch as FetchedBatch).rawMessages.at(-1);
+  if (!last || 'error' in last) return -1;
+  return 'batch' in last ? leaderEpochOf(last.batch.bytes) : last.leaderEpoch;
+}
 
 /**
  * kafkajs skips a batch that is left with control records only, with aborted records only, or empty after compaction,

@@ -8,6 +8,7 @@ import {
   type ProtocolCall,
 } from './metadata.ts';
 import { createRequire } from 'node:module';
+import { readEpochEnds, type EpochEnd } from './epoch-ends.ts';
 import { parsePartitionKey, partitionKey } from '../control/topic-partition.ts';
 
 /**
@@ -22,13 +23,25 @@ export type LogState = {
   partitions: string[];
   /** By `<topic>/<partition>`, of the partitions whose leader answers. */
   ends: Map<string, LogOffsets>;
+  /** The epoch of each partition's leader, by `<topic>/<partition>`. It rises with each election. */
+  leaderEpochs: Map<string, number>;
   /** The topic ids by topic. */
   topicIds: Map<string, string>;
   /** The live brokers that did not answer: there may be partitions that only they know. */
   unreachable: { broker: string; error: unknown }[];
 };
 
-export type LogClient = ReturnType<typeof createLogClient>;
+export type LogClient = {
+  connect: () => Promise<void>;
+  disconnect: () => Promise<void>;
+  /** Reads the state of the topics' logs. Rejects if no broker answers, or if the brokers refuse this client. */
+  read: (topics: string[]) => Promise<LogState>;
+  /**
+   * Asks the leaders that the last `read` has found where epochs end, by `<topic>/<partition>`. Leaves out each partition
+   * whose leader does not answer, or has changed since. Rejects if the brokers refuse this client.
+   */
+  epochEnds: (epochs: ReadonlyMap<string, number>) => Promise<Map<string, EpochEnd>>;
+};
 
 /** The methods of the kafkajs 2.2.4 cluster that are used here; its types do not include the class. */
 type Cluster = {
@@ -46,13 +59,15 @@ const [readUncommitted, readCommitted] = [0, 1];
  * Creates a client for the logs of many topics. It asks every live broker for the partitions: the leader of a new one
  * knows it before it accepts a record, the others may not. The kafkajs admin asks one broker, one topic at a time.
  */
-export function createLogClient(kafka: Kafka) {
+export function createLogClient(kafka: Kafka): LogClient {
   const cluster = createCluster(kafka);
+  /** The leaders that the last read has found. */
+  let found: Leaders = { leaders: new Map(), leaderEpochs: new Map() };
   return {
-    connect: (): Promise<void> => cluster.connect(),
-    disconnect: (): Promise<void> => cluster.disconnect(),
-    /** Reads the state of the topics' logs. Rejects if no broker answers, or if the brokers refuse this client. */
-    read: async (topics: string[]): Promise<LogState> => {
+    connect: () => cluster.connect(),
+    disconnect: () => cluster.disconnect(),
+    epochEnds: (epochs) => askForEpochEnds(cluster, found, epochs),
+    read: async (topics) => {
       await cluster.addMultipleTargetTopics(topics);
       // Finds the live brokers; what this one response says of partitions is not used.
       await cluster.refreshMetadata();
@@ -64,33 +79,64 @@ export function createLogClient(kafka: Kafka) {
             try {
               await ask(await cluster.findBroker({ nodeId }), nodeId);
             } catch (error) {
-              // The brokers refuse this client.
-              if ((error as Error).name === 'KafkaJSProtocolError') throw error;
+              throwIfRefused(error);
               failed.set(nodeId, error);
             }
           }),
         );
-      const found: TopicMetadata[] = [];
+      const topicsFound: TopicMetadata[] = [];
       await askAll(async (broker, nodeId) => {
         const known = await readMetadata(broker, topics);
         // This broker may be the only one that knows a partition of the topic.
         const failure = known.map(({ errorCode }) => failureOf(errorCode)).find(Boolean);
         if (failure) failed.set(nodeId, failure);
-        found.push(...known);
+        topicsFound.push(...known);
       });
       const noBroker = new kafkajs.KafkaJSConnectionError('the brokers report no live broker');
       if (failed.size === brokers.length) throw ([...failed.values()][0] as Error | undefined) ?? noBroker;
-      const { leaders, topicIds } = mergeTopics(found);
-      const ledBy = Map.groupBy(leaders.keys(), (key) => String(leaders.get(key)));
+      const merged = mergeTopics(topicsFound);
+      found = merged;
+      const ledBy = Map.groupBy(merged.leaders.keys(), (key) => String(merged.leaders.get(key)));
       const ends: LogState['ends'] = new Map();
       await askAll(async (broker, nodeId) => {
         for (const [key, offsets] of await readOffsets(broker, ledBy.get(nodeId) ?? []))
           ends.set(key, offsets);
       });
       const unreachable = [...failed].map(([broker, error]) => ({ broker, error }));
-      return { partitions: [...leaders.keys()], ends, topicIds, unreachable };
+      const partitions = [...merged.leaders.keys()];
+      return { partitions, ends, leaderEpochs: merged.leaderEpochs, topicIds: merged.topicIds, unreachable };
     },
   };
+}
+
+type Leaders = Pick<ReturnType<typeof mergeTopics>, 'leaders' | 'leaderEpochs'>;
+
+/** Asks each leader where the epochs of its partitions end. A leader that does not answer leaves them out. */
+async function askForEpochEnds(
+  cluster: Cluster,
+  { leaders, leaderEpochs }: Leaders,
+  epochs: ReadonlyMap<string, number>,
+): Promise<Map<string, EpochEnd>> {
+  const ends = new Map<string, EpochEnd>();
+  const ask = async (nodeId: number, keys: string[]) => {
+    const wanted = new Map(
+      keys.map((key) => {
+        const leaderEpoch = leaderEpochs.get(key) ?? -1;
+        return [key, { epoch: epochs.get(key) ?? -1, leaderEpoch }] as const;
+      }),
+    );
+    const broker = await cluster.findBroker({ nodeId: String(nodeId) });
+    for (const [key, end] of await readEpochEnds(broker, wanted)) ends.set(key, end);
+  };
+  const ledBy = Map.groupBy(epochs.keys(), (key) => leaders.get(key) ?? -1);
+  ledBy.delete(-1);
+  await Promise.all([...ledBy].map(([nodeId, keys]) => ask(nodeId, keys).catch(throwIfRefused)));
+  return ends;
+}
+
+/** Throws the error of a broker that refuses this client. Any other broker error may pass. */
+function throwIfRefused(error: unknown): void {
+  if ((error as Error).name === 'KafkaJSProtocolError') throw error;
 }
 
 /** Reads the offsets of the partitions that this broker leads. */

@@ -161,6 +161,8 @@ const noId = '0'.repeat(32);
 export function mergeTopics(found: TopicMetadata[]) {
   /** The node id of each partition's latest leader, -1 for none, by `<topic>/<partition>`. */
   const leaders = new Map<string, number>();
+  /** The epoch of that leader. */
+  const leaderEpochs = new Map<string, number>();
   const topicIds = new Map<string, string>();
   const known = found.filter(({ errorCode }) => errorCode === 0);
   for (const [topic, copies] of Map.groupBy(known, (one) => one.topic)) {
@@ -169,8 +171,11 @@ export function mergeTopics(found: TopicMetadata[]) {
     const partitions = copies
       .flatMap((one) => one.partitions)
       .toSorted((a, b) => a.leaderEpoch - b.leaderEpoch);
-    for (const { partition, leader } of partitions)
-      leaders.set(partitionKey({ topic, partition }), others.length === 0 ? leader : -1);
+    for (const { partition, leader, leaderEpoch } of partitions) {
+      const key = partitionKey({ topic, partition });
+      leaders.set(key, others.length === 0 ? leader : -1);
+      leaderEpochs.set(key, leaderEpoch);
+    }
   }
-  return { leaders, topicIds };
+  return { leaders, leaderEpochs, topicIds };
 }

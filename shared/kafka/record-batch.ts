@@ -32,6 +32,12 @@ export function batchHeader(bytes: Buffer) {
   };
 }
 
+/**
+ * The epoch of the leader that has appended a batch. It never falls along a log. -1 for a frame of another format, which
+ * has none.
+ */
+export const leaderEpochOf = (bytes: Buffer): number => (isRecordBatch(bytes) ? bytes.readInt32BE(12) : -1);
+
 /** The records of a batch by its header, which may be damaged; of another frame, the offsets that it spans. */
 export function recordsIn({ baseOffset, lastOffset, bytes }: RawBatch): number {
   const span = lastOffset - baseOffset + 1;

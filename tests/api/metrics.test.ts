@@ -1,5 +1,4 @@
-import { failuresOf } from '../../shared/control/failures.ts';
-import { progressOf } from '../../shared/control/progress.ts';
+import { logGapsOf, storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { eventually } from '../support/eventually.ts';
 import { useApiProcesses } from './api-processes.ts';
 import { metricOf } from './raw-socket.ts';
@@ -28,28 +27,22 @@ it('shows no age of data before it has read any', async () => {
   await client.db(name).dropDatabase();
 });
 
-it('shows a gap in the log of the served generation, until a projector has continued it', async () => {
+it('shows the first gap in the log of the served generation, until an operator has accepted it', async () => {
   const { control } = children.store;
   const child = await children.startServing();
   const shown = (gap: number) =>
     eventually(async () => (await metricOf(child, 'api_log_gap_timestamp_seconds')) === gap);
-  const at = new Date('2026-11-21T14:00:00Z');
-  const saved = (updatedAt: Date) =>
-    progressOf(control).updateOne({ generation: 1 }, { $set: { updatedAt } }, { upsert: true });
-  const fail = (isFinal: boolean) =>
-    failuresOf(control).replaceOne(
-      { _id: 1 },
-      { reason: 'a gap', isFinal, by: 'projector', at },
-      { upsert: true },
-    );
-  await saved(at);
-  await fail(true);
-  await shown(at.getTime() / 1_000);
-  // A failure that is not final is no gap: the projector tries again.
-  await fail(false);
+  const find = (partition: number, at: string, generation = 1) => {
+    const gap = { topic: 'tags', partition, kind: 'deleted', from: 0, to: 1, topicId: null } as const;
+    return storeLogGaps({ control, generation, by: 'projector' }, [gap], new Date(at));
+  };
+  await find(0, '2026-11-20T14:00:00Z', 2);
   await shown(0);
-  await fail(true);
-  await shown(at.getTime() / 1_000);
-  await saved(new Date());
+  await find(0, '2026-11-21T14:00:00Z');
+  await find(1, '2026-11-21T15:00:00Z');
+  // Found again, it stays the one that was found first.
+  await find(0, '2026-11-22T14:00:00Z');
+  await shown(Date.parse('2026-11-21T14:00:00Z') / 1_000);
+  await logGapsOf(control).deleteMany({});
   await shown(0);
 });

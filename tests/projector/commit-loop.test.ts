@@ -51,16 +51,13 @@ describe('a run of the commit loop', () => {
     const log: LogClient = {
       connect: async () => undefined,
       disconnect: async () => undefined,
+      epochEnds: async () => new Map(),
       read: async () => {
         const read = new Map([...given.ends].map(([key, end]) => [key, { low: 0, end, stable: end }]));
         given.whileEndsAreRead();
         const partitions = [...read.keys(), ...given.withoutEnd];
-        return {
-          partitions,
-          ends: read,
-          topicIds: new Map<string, string>(),
-          unreachable: given.unreachable,
-        };
+        const { unreachable } = given;
+        return { partitions, ends: read, leaderEpochs: new Map(), topicIds: new Map(), unreachable };
       },
     };
     const consuming: RunningConsumer = {
@@ -71,7 +68,7 @@ describe('a run of the commit loop', () => {
         return taken;
       },
       isCaughtUp: () => given.isCaughtUp,
-      detectGaps: () => undefined,
+      detectGaps: async () => undefined,
       commit: (snapshot) => given.onCommit(snapshot),
       stop: async () => undefined,
     };
@@ -94,7 +91,8 @@ describe('a run of the commit loop', () => {
   });
 
   const at = (partition: number, position: number): Snapshot => {
-    return { topic: 't', partition, position, progressCount: 0, fanOutWaiting: 0 };
+    const counts = { progressCount: 0, fanOutWaiting: 0 };
+    return { topic: 't', partition, position, leaderEpoch: -1, topicId: null, ...counts };
   };
   /** The projector applies one partition, up to a position. */
   const stand = (end: number, position = end) => {

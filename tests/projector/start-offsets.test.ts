@@ -5,7 +5,7 @@ import type { PartitionWorker } from '../../services/projector/consumer/partitio
 import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
 import { findStartOffsets, resumePartitions } from '../../services/projector/consumer/start-offsets.ts';
 import { waitForGroup } from '../../services/projector/startup/connect-brokers.ts';
-import { topicIdsOf } from '../../shared/control/progress.ts';
+import { progressOf, topicIdsOf } from '../../shared/control/progress.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import { anyOrder } from '../support/order.ts';
@@ -36,12 +36,14 @@ describe('the offset at which a partition starts', () => {
       topic: topic('tag'),
       partitions: [{ partition: 0, offset: String(offset) }],
     });
-  const record = (position: number) =>
-    createProgressRecorder({ control: environment.control, generation: 1, allowanceMs: 0 })(
-      [{ topic: topic('tag'), partition: 0, position, progressCount: 0, fanOutWaiting: 0 }],
+  const record = (position: number, { leaderEpoch = -1, topicId = null as string | null } = {}) => {
+    const counts = { progressCount: 0, fanOutWaiting: 0 };
+    return createProgressRecorder({ control: environment.control, generation: 1, allowanceMs: 0 })(
+      [{ topic: topic('tag'), partition: 0, position, leaderEpoch, topicId, ...counts }],
       new Map(),
       new Date(),
     );
+  };
   const createWorker = () => {
     const worker = {
       topic: topic('tag'),
@@ -54,7 +56,8 @@ describe('the offset at which a partition starts', () => {
   };
   const deps = () => {
     const { admin, control, config } = environment;
-    return { admin, log, control, groupId: config.CONSUMER_GROUP, generation: 1 };
+    const beginningOf = (): number | null => 0;
+    return { admin, log, control, groupId: config.CONSUMER_GROUP, generation: 1, beginningOf };
   };
   const find = async () => {
     const [found] = await findStartOffsets(deps(), [createWorker()]);
@@ -92,17 +95,43 @@ describe('the offset at which a partition starts', () => {
 
   test('is a gap if the topic was created again after its records were applied, although its log is long enough', async () => {
     await publish(2);
-    await record(2);
+    const [found] = await findStartOffsets(deps(), [createWorker()]);
+    await record(2, { topicId: found?.topicId ?? null });
     expect(await find()).toMatchObject({ offset: 2 });
     await recreateTopic('tag');
     await publish(3);
-    await expect(find()).rejects.toThrow('applied the log up to 2, but of another topic of this name');
+    await expect(find()).rejects.toThrow('applied records of another topic of this name');
   });
 
-  test('is the first record of the log if records were deleted before the group began', async () => {
+  test('is a gap if an earlier release has stored the id of another topic', async () => {
+    await publish(2);
+    await record(2);
+    const identity = { generation: 1, topic: topic('tag'), topicId: '1'.repeat(32) };
+    await topicIdsOf(environment.control).insertOne({ _id: `1/${topic('tag')}`, ...identity });
+    await expect(find()).rejects.toThrow('applied records of another topic of this name');
+  });
+
+  test('is a gap if the leader does not know the epoch that was applied, although the log is long enough', async () => {
+    await publish(5);
+    await record(3, { leaderEpoch: 0 });
+    expect(await find()).toMatchObject({ offset: 3 });
+    await progressOf(environment.control).updateMany({}, { $set: { leaderEpoch: 7 } });
+    await expect(find()).rejects.toThrow('has lost those records from 0 on');
+  });
+
+  test('is a gap if the first records were deleted before the generation began, unless that was accepted', async () => {
     await publish(5);
     await deleteRecords('tag', 2);
-    expect(await find()).toMatchObject({ offset: 2 });
+    await expect(find()).rejects.toThrow('the records from offset 0 to 1 are gone');
+    for (const beginning of [2, null]) {
+      const accepted = { ...deps(), beginningOf: () => beginning };
+      expect(await findStartOffsets(accepted, [createWorker()])).toMatchObject([{ offset: 2 }]);
+    }
+    await deleteRecords('tag', 3);
+    const registered = { ...deps(), beginningOf: () => 2 };
+    await expect(findStartOffsets(registered, [createWorker()])).rejects.toThrow(
+      'from offset 2 to 2 are gone',
+    );
   });
 
   test('is the start of a topic that was created again before any of its records was applied', async () => {

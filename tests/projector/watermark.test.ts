@@ -24,6 +24,8 @@ describe('the watermark', () => {
     position,
     progressCount: 0,
     fanOutWaiting: 0,
+    leaderEpoch: -1,
+    topicId: null,
   });
   /** One run of a projector's commit loop: it reads the end offsets at an instant, and saves its progress. */
   const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {

@@ -19,7 +19,7 @@ import {
   type GenerationState,
   type ComparisonReport,
 } from '../../shared/control/generations.ts';
-import { progressOf, topicIdsOf, watermarksOf } from '../../shared/control/progress.ts';
+import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
 import { replicasOf } from '../../shared/control/replicas.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -201,9 +201,8 @@ export async function openRebuild() {
       watermarksOf(control).updateOne({ _id: number }, { $set: { completeTo } }),
     /** Stores that a generation has applied records of a topic, which was then deleted and created again. */
     recreateTopic: async (number: number, topic: string) => {
-      const identity = { generation: number, topic, topicId: '1'.repeat(32) };
-      await topicIdsOf(control).insertOne({ _id: `${number}/${topic}`, ...identity });
-      await progressOf(control).updateOne({ _id: `${number}/${topic}/0` }, { $set: { position: 31 } });
+      const applied = { position: 31, topicId: '1'.repeat(32) };
+      await progressOf(control).updateOne({ _id: `${number}/${topic}/0` }, { $set: applied });
     },
     /** Removes all progress, so that a projector begins at the first record. */
     forgetProgress: async () => {

@@ -49,7 +49,7 @@ export function operatorsOf(rebuild: Rebuild) {
     for (const number of [1, 2]) {
       await rebuild.databaseOf(number).dropDatabase();
       await rebuild.document(number);
-      const failure = { reason: 'killed', isFinal: false, by: 'host', at: longAgo };
+      const failure = { reason: 'killed', by: 'host', at: longAgo };
       await failuresOf(rebuild.control).insertOne({ _id: number, ...failure });
       const identity = { generation: number, topic: 'other', topicId: '1' };
       await topicIdsOf(rebuild.control).insertOne({ _id: `${number}/other`, ...identity });

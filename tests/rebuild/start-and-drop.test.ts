@@ -4,6 +4,7 @@ import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
 import { openStore } from '../../services/projector/startup/open-store.ts';
+import { readLogGaps, storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { generation, useRebuild, secondsBefore } from './fixture.ts';
 
@@ -138,12 +139,15 @@ describe('a drop is refused, and removes nothing,', () => {
   test('of a standby younger than 72 hours, without --force; a dry run removes nothing with it', async () => {
     for (const dryRun of [false, true])
       await expectRefused(drop(2, false, dryRun), 'kept for 72 hours for a rollback', '--force');
+    const gap = { topic: 'tags', partition: 0, kind: 'deleted', from: 0, to: 1, topicId: null } as const;
+    await storeLogGaps({ control: rebuild.control, generation: 2, by: 'host' }, [gap], present);
     const before = await rebuild.everything();
     expect(await drop(2, true, true)()).toBe('dry-run');
     expect(await rebuild.everything()).toEqual(before);
     expect(await rebuild.documents(2)).toBe(1);
     expect(await drop(2, true)()).toBe('dropped');
     expect(await rebuild.documents(2)).toBe(0);
+    expect(await readLogGaps(rebuild.control, 2)).toEqual([]);
     expect(await rebuild.documents(1)).toBe(1);
   });
 

@@ -1,7 +1,7 @@
 import { projectionVersion } from '../../shared/control/generations.ts';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
-import { failuresOf } from '../../shared/control/failures.ts';
-import { progressOf, topicIdsOf } from '../../shared/control/progress.ts';
+import { storeLogGaps } from '../../shared/control/log-gaps.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { explain } from '../../services/operations/explain/explain.ts';
 import { readFacts, type Facts } from '../../services/operations/facts.ts';
@@ -60,16 +60,14 @@ describe('an operator is told', () => {
       [
         'at once if waiting for a generation cannot help, and why',
         () =>
-          failuresOf(rebuild.control).insertOne({
-            _id: 2,
-            reason: 'tags/0: the records from offset 3 to 7 are gone',
-            isFinal: true,
-            by: 'projector',
-            at: present,
-          }),
+          storeLogGaps(
+            { control: rebuild.control, generation: 2, by: 'projector' },
+            [{ topic: 'tags', partition: 0, kind: 'deleted', from: 3, to: 7, topicId: null }],
+            present,
+          ),
         3,
         { outcome: 'stopped', findings: [{ name: 'projectors' }] },
-        'tags/0: the records from offset 3 to 7 are gone: npx support-cli rebuild drop 2',
+        'tags/0: the records from offset 3 to 7 are gone',
       ],
     ],
   )('%s', async (_, arrange, exitCode, output, text) => {
@@ -86,8 +84,10 @@ describe('an operator is told', () => {
     const [topic = '', unread = ''] = rebuild.topics.toSorted();
     await rebuild.recreateTopic(1, topic);
     // Of this one no record was applied.
-    const identity = { generation: 1, topic: unread, topicId: '2'.repeat(32) };
-    await topicIdsOf(rebuild.control).insertOne({ _id: `1/${unread}`, ...identity });
+    await progressOf(rebuild.control).updateMany(
+      { topic: unread },
+      { $set: { position: 0, topicId: '2'.repeat(32) } },
+    );
     const { generations } = await rebuild.status();
     expect(generations[0]).toMatchObject({ condition: 'stopped', findings: [{ isFinal: true }] });
     expect(generations[0]?.topics[0]).toMatchObject({ topic, position: 31, end: 0, lag: null });

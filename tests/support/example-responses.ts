@@ -11,6 +11,8 @@ export type ExampleBatch = {
   /** The number of a codec of Kafka, and the records that it compressed. */
   compressed?: { codec: number; by: (records: Buffer) => Buffer };
   producerId?: number;
+  /** The epoch of the leader that has appended it; 0 by default. */
+  leaderEpoch?: number;
   isTransactional?: boolean;
   /** Makes it a control batch that ends its producer's transaction. */
   ends?: 'commit' | 'abort';
@@ -82,7 +84,7 @@ function oneBatch({ baseOffset, lastOffset, ends, ...batch }: ExampleBatch): Buf
   );
   const { codec = 0, by = (bytes: Buffer) => bytes } = batch.compressed ?? {};
   const content = Buffer.concat([
-    int32(0),
+    int32(batch.leaderEpoch ?? 0),
     int8(2),
     int32(0),
     int16(codec | control | transactional),

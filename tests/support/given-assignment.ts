@@ -51,6 +51,7 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
   const assign = (member = `member ${(members += 1)}`): PartitionWorker => {
     const [worker] = assignment.replace({ t: [0] }, member);
     if (!worker) throw new Error('nothing is assigned');
+    worker.comparedEpoch = 0;
     return worker;
   };
   const start = (worker: PartitionWorker) => {
@@ -68,7 +69,8 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
   let fetchedRecords = 0;
   const onFetched = (_: string, records: number) => void (fetchedRecords += records);
   const deliverMessages = (from: number, messages: object[], to: number, isStale = false) => {
-    const batch = { topic: 't', partition: 0, fetchedOffset: `${from}`, messages, lastOffset: () => `${to}` };
+    const fetched = { topic: 't', partition: 0, fetchedOffset: `${from}`, lastOffset: () => `${to}` };
+    const batch = { ...fetched, rawMessages: messages, messages };
     const payload = {
       batch,
       isStale: () => isStale,

@@ -49,6 +49,7 @@ export async function startConsuming(
     logger,
     apply: (topic, records, { signal }) => apply(topic, () => record(topic, records), signal),
     ...anyOrder(),
+    beginningOf: () => 0,
     onFetched: () => undefined,
     onForeignCommit: () => undefined,
     onFatal: (error) => fatal.push(error),

@@ -95,6 +95,9 @@ export async function runProjector(
     ...options,
     onFatal: (error) => fatal.push(error),
     onWait: () => undefined,
+  }).catch(async (error: unknown) => {
+    await mongo.close();
+    throw error;
   });
   return {
     fatal,

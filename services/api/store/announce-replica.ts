@@ -8,8 +8,7 @@ import { release } from '../../../shared/runtime/release.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { servedVersions } from '../../../shared/control/generations.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
-import { failuresOf, isLastFailure } from '../../../shared/control/failures.ts';
-import { lastSavedAt } from '../../../shared/control/progress.ts';
+import { readLogGaps } from '../../../shared/control/log-gaps.ts';
 import { announceIntervalMs, replicasOf } from '../../../shared/control/replicas.ts';
 import type { Counts } from '../counts.ts';
 import { serverTimeoutMs } from './deadline.ts';
@@ -42,9 +41,8 @@ export function announceReplica({ control, snapshots, generationsInUse, logger, 
   const replicas = replicasOf(control);
   let hasFailed = false;
   const showLogGap = async (generation: number) => {
-    const failure = await failuresOf(control).findOne({ _id: generation, isFinal: true }, limits);
-    const isLast = failure && isLastFailure(failure, await lastSavedAt(control, generation, limits));
-    metrics.logGap.set(isLast ? failure.at.getTime() / 1_000 : 0);
+    const [first] = await readLogGaps(control, generation, limits);
+    metrics.logGap.set(first ? first.at.getTime() / 1_000 : 0);
   };
   const announce = async () => {
     const generation = snapshots.lastGeneration();

@@ -117,6 +117,18 @@ function addSwitching(group: Command, accept: Accept): void {
     .description('serve the standby again')
     .addHelpText('after', example('rebuild rollback 1 --why "tickets lack their tags"'));
   group
+    .command('accept-gap')
+    .description(
+      'let the projectors of a generation continue after lost records; rebuild instead, if you can',
+    )
+    .argument('<generation>', 'its number', number)
+    .option('--dry-run', 'print the gaps, but change nothing')
+    .addOption(new Option('--why <text>', 'the reason, for the history').makeOptionMandatory())
+    .addOption(jsonOption())
+    .addHelpText('after', '\nThe lost records stay lost. See docs/rebuilding.md, After a gap.')
+    .addHelpText('after', example('rebuild accept-gap 1 --why "the lost tags were test data"'))
+    .action((generation, options) => accept(withServers(verbs.acceptGap), { generation, ...options }));
+  group
     .command('drop')
     .description('remove a build or a standby: its group, progress and documents')
     .argument('<generation>', 'its number', number)

@@ -1,4 +1,5 @@
 import { digits } from '../../../shared/runtime/counted.ts';
+import { continuesAt, describeGaps, type LogGap } from '../../../shared/control/log-gaps.ts';
 import type { Transition } from '../../../shared/control/generations.ts';
 import type { Commands } from '../../operations/deployment.ts';
 import type { Switched } from '../../operations/rebuild/switch.ts';
@@ -14,6 +15,20 @@ export const renderStarted = ({ cli, projector }: Commands, number: number): str
     ...['await', 'compare', 'promote'].map((verb) => `  ${cli} rebuild ${verb} ${number}`),
     '',
   ].join('\n');
+
+export function renderAccepted(
+  { projector }: Commands,
+  number: number,
+  gaps: LogGap[],
+  dryRun: boolean,
+): string {
+  const lines = gaps.map((gap) => {
+    const next = `${gap.topic}/${gap.partition} continues at offset ${continuesAt(gap)}`;
+    return `  ${next} (found at ${gap.at.toISOString()}: ${describeGaps([gap])})`;
+  });
+  const end = dryRun ? 'dry run: nothing was changed' : `Start its projectors: ${projector(number)}`;
+  return [`The gaps in the logs of generation ${number} are accepted:`, ...lines, end, ''].join('\n');
+}
 
 export const renderHistory = (history: Transition[]): string =>
   history

@@ -1,4 +1,5 @@
 import { commandsIn } from '../../operations/deployment.ts';
+import { acceptGaps } from '../../operations/rebuild/accept-gaps.ts';
 import { awaitReady } from '../../operations/rebuild/await-ready.ts';
 import { compareWithActive, verifyGeneration } from '../../operations/rebuild/compare-generations.ts';
 import type { ComparisonResult } from '../../operations/rebuild/compare.ts';
@@ -11,7 +12,7 @@ import { requireRegistry } from '../../../shared/control/registry.ts';
 import type { Output, Context } from '../context.ts';
 import { withFacts, type OperatorVerb } from '../operate.ts';
 import { output, type Json } from '../output.ts';
-import { renderComparison, renderHistory, renderStarted, renderSwitched } from './render.ts';
+import { renderAccepted, renderComparison, renderHistory, renderStarted, renderSwitched } from './render.ts';
 import { renderReport } from '../render-report.ts';
 
 type Flag = true | undefined;
@@ -77,6 +78,15 @@ export const switching =
     const exitCode = isRefused || switched.waiting.length > 0 ? 1 : 0;
     return output(options, switched, renderSwitched(switched), exitCode);
   };
+
+type Acceptance = Numbered & { dryRun?: Flag; why: string };
+
+export const acceptGap: OperatorVerb<Acceptance> = async (deps, options) => {
+  const { generation, dryRun = false } = options;
+  const gaps = await acceptGaps(deps, generation, options);
+  const commands = commandsIn[deps.config.DEPLOYMENT];
+  return output(options, { generation, dryRun, gaps }, renderAccepted(commands, generation, gaps, dryRun));
+};
 
 export const drop: OperatorVerb<Change & { force?: Flag }> = async (deps, options) => {
   const { generation, timeout: timeoutSeconds } = options;

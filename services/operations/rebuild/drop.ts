@@ -14,6 +14,7 @@ import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts'
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { samplesOf } from '../../../shared/control/samples.ts';
 import { failuresOf } from '../../../shared/control/failures.ts';
+import { logGapsOf } from '../../../shared/control/log-gaps.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -123,6 +124,7 @@ async function removeEverything(drop: Drop): Promise<void> {
   await watermarksOf(control).deleteMany({ _id: number });
   await samplesOf(control).deleteMany({ generation: number });
   await failuresOf(control).deleteMany({ _id: number });
+  await logGapsOf(control).deleteMany({ generation: number });
   await onStep?.('dead letters');
   await deadLettersOf(control).updateMany({ generations: number }, { $pull: { generations: number } });
   await deadLettersOf(control).deleteMany({ generations: { $size: 0 } });

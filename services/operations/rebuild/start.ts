@@ -1,6 +1,7 @@
 import { counted } from '../../../shared/runtime/counted.ts';
 import { generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
 import { RebuildRefused, type GenerationRegistry } from '../../../shared/control/generations.ts';
+import { describeGaps, readLogGaps } from '../../../shared/control/log-gaps.ts';
 import { progressOf, type Progress } from '../../../shared/control/progress.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
@@ -41,13 +42,19 @@ export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false
   const problems = [
     ...warnings.map(({ text }) => text),
     ...(unled === null ? [] : [`${unled}: mend the brokers first`]),
-    ...(acceptTruncated ? [] : [...truncatedLogs(offsets), ...shortenedLogs(registry, applied, offsets)]),
+    ...(acceptTruncated
+      ? []
+      : [...truncatedLogs(offsets), ...(await lostRecords(deps, registry, applied, offsets))]),
     ...(await missingSpace(deps, registry)),
   ];
   if (problems.length > 0)
     throw new RebuildRefused(`the rebuild is not started:\n${problems.map((one) => `  ${one}`).join('\n')}`);
   // A load does not wait for an open transaction: its records are applied while the build catches up.
-  const loadTo = [...offsets].map(([key, { stable }]) => ({ ...parsePartitionKey(key), end: stable }));
+  const loadTo = [...offsets].map(([key, { low, stable }]) => ({
+    ...parsePartitionKey(key),
+    low,
+    end: stable,
+  }));
   const cause = { by: deps.by, at: await deps.now(), why };
   const { lastNumber } = await changeRegistry(deps.control, register(cause, { loadTo, acceptTruncated }));
   if (isUnpinned(applied, cause.at)) {
@@ -68,16 +75,24 @@ function truncatedLogs(offsets: LogState['ends']): string[] {
     );
 }
 
-/** A log that ends before the records that the active generation has applied was deleted or lost: so are its records. */
-function shortenedLogs({ generation }: GenerationRegistry, applied: Progress[], offsets: LogState['ends']) {
+/** Records that the active generation has applied and that its log has lost: a build cannot read them again. */
+async function lostRecords(
+  { control }: OperatorDeps,
+  { generation }: GenerationRegistry,
+  applied: Progress[],
+  offsets: LogState['ends'],
+): Promise<string[]> {
+  const lack =
+    'the build will lack records that the read model still has; restore them, or accept that with --accept-truncated';
+  const gaps = (await readLogGaps(control, generation)).filter(({ kind }) => kind !== 'deleted');
+  if (gaps.length > 0) return [`${describeGaps(gaps)}: ${lack}`];
   const shortened = applied.filter((one) => one.position > (offsets.get(partitionKey(one))?.end ?? Infinity));
   const [first] = shortened;
   if (!first) return [];
   const key = partitionKey(first);
   return [
     `the log of ${key} ends at offset ${offsets.get(key)?.end}, but generation ${generation} has applied offset ` +
-      `${first.position - 1} (such logs: ${shortened.length}): the build will lack the records that are gone; restore them, ` +
-      'or accept that with --accept-truncated',
+      `${first.position - 1} (such logs: ${shortened.length}): ${lack}`,
   ];
 }
 

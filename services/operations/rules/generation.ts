@@ -1,6 +1,7 @@
 import { counted, digits, orMore } from '../../../shared/runtime/counted.ts';
 import { isLastFailure } from '../../../shared/control/failures.ts';
 import { isBuild } from '../../../shared/control/generations.ts';
+import { describeGaps } from '../../../shared/control/log-gaps.ts';
 import { holdCauses } from '../../../shared/control/hold-causes.ts';
 import { isSilent } from '../../../shared/control/progress.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
@@ -160,10 +161,19 @@ function replacement({ registry }: Facts, { generation }: GenerationFacts, { cli
  * projectors would never change again.
  */
 function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Judged | string | null {
-  const { generation, recreated, failure, savedAt } = own;
+  const { generation, gaps, recreated, failure, savedAt } = own;
   if (generation.state === 'dropping') return null;
   const restart = commands.projector(generation.number);
   const replace = replacement(facts, own, commands);
+  const [firstGap] = gaps;
+  if (firstGap)
+    return {
+      text:
+        `no projector can continue since ${firstGap.at.toISOString()}, because its log has a gap: ${describeGaps(gaps)}; rebuild ` +
+        `the read model, or accept the gap: ${commands.cli} rebuild accept-gap ${generation.number} (docs/rebuilding.md, After a gap)`,
+      remedy: replace,
+      isFinal: true,
+    };
   if (recreated.length > 0)
     return {
       text:
@@ -173,11 +183,11 @@ function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Jud
       isFinal: true,
     };
   const isStopped = savedAt !== null && isSilent(savedAt, facts.now);
-  if (failure && isLastFailure(failure, savedAt) && (failure.isFinal || isStopped)) {
-    const { at, reason, isFinal } = failure;
-    const text = `its projectors ended at ${at.toISOString()}: ${reason}`;
-    return { text, remedy: isFinal ? replace : restart, isFinal };
-  }
+  if (failure && isStopped && isLastFailure(failure, savedAt))
+    return {
+      text: `its projectors ended at ${failure.at.toISOString()}: ${failure.reason}`,
+      remedy: restart,
+    };
   if (isStopped) return whySilent(facts, own, savedAt, restart);
   return savedAt ? null : { text: 'no projector has run on it yet', remedy: restart };
 }

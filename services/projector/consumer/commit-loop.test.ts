@@ -7,7 +7,15 @@ import type { RunningConsumer } from './consumer.ts';
 import { createPositions } from './positions.ts';
 import type { Snapshot } from './progress.ts';
 
-const t0: Snapshot = { topic: 't', partition: 0, position: 3, progressCount: 0, fanOutWaiting: 0 };
+const t0: Snapshot = {
+  topic: 't',
+  partition: 0,
+  position: 3,
+  progressCount: 0,
+  fanOutWaiting: 0,
+  leaderEpoch: -1,
+  topicId: null,
+};
 
 type Standing = {
   position?: number;

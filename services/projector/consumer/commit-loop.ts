@@ -60,7 +60,7 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
     const asOf = await deps.clock.read();
     appliedSince = 0;
     const log = await deps.log.read(deps.topics);
-    consumer.detectGaps(log);
+    await consumer.detectGaps(log);
     await registerNew(log.partitions, asOf);
     warnOfUnread(deps.logger, log, [...registered]);
     const snapshot = consumer.snapshot(log.ends);

@@ -6,6 +6,8 @@ const at = (partition: number, position: number) => ({
   position,
   progressCount: 0,
   fanOutWaiting: 0,
+  leaderEpoch: -1,
+  topicId: null,
 });
 
 describe('a commit', () => {

@@ -4,7 +4,7 @@ import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
 import { describeStrays, readMembers } from '../../../shared/kafka/group-members.ts';
 import { errorChain } from '../../../shared/kafka/transient-errors.ts';
-import { createGapDetector } from './gap-detector.ts';
+import { createGapDetector, GapFound } from './gap-detector.ts';
 import { handleBatch, type HandleBatchDeps } from './handle-batch.ts';
 import type { Applied, PartitionWorker } from './partition-worker.ts';
 import { resumePartitions, type ResumeDeps } from './start-offsets.ts';
@@ -64,7 +64,7 @@ export async function startConsumer(deps: ConsumerDeps) {
       }
     },
   });
-  const findGap = createGapDetector();
+  const findGaps = createGapDetector(deps.log);
   return {
     /** Calls `listener` after each batch that is applied from now on. */
     onApplied: (listener: OnApplied): void => void listeners.push(listener),
@@ -73,10 +73,10 @@ export async function startConsumer(deps: ConsumerDeps) {
     /** Whether each assigned partition is applied up to its end as last seen. */
     isCaughtUp: (): boolean =>
       assignment.workers().every(({ position, end }) => position !== null && position >= end),
-    /** Calls `onFatal` if the gap detector finds a gap. Call it once a second. */
-    detectGaps: (log: LogState): void => {
-      const gap = findGap(assignment.workers(), log);
-      if (gap && !signal.aborted) deps.onFatal(gap);
+    /** Calls `onFatal` if the gap detector finds gaps. Call it once a second. */
+    detectGaps: async (log: LogState): Promise<void> => {
+      const gaps = await findGaps(assignment.workers(), log);
+      if (gaps.length > 0 && !signal.aborted) deps.onFatal(new GapFound(gaps));
     },
     /** Commits the offsets of a snapshot. Its progress must have been saved before. */
     commit: (snapshot: Snapshot[]): Promise<void> => commitOffsets(consumer, assignment, snapshot),

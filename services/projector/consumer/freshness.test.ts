@@ -32,8 +32,19 @@ function given(changes: State = {}) {
   );
   gauges.observe(0, {
     asOf: new Date(nowMs),
-    log: { partitions: ['t/0', 't/1'], ends, topicIds: new Map(), unreachable },
-    snapshot: [{ topic: 't', partition: 0, position, progressCount: 0, fanOutWaiting: 7, cause }],
+    log: { partitions: ['t/0', 't/1'], ends, leaderEpochs: new Map(), topicIds: new Map(), unreachable },
+    snapshot: [
+      {
+        topic: 't',
+        partition: 0,
+        position,
+        progressCount: 0,
+        fanOutWaiting: 7,
+        leaderEpoch: -1,
+        topicId: null,
+        cause,
+      },
+    ],
     completeToMs: new Map([['t/0', completeTo.getTime()]]),
     watermark: secondsAgo(watermarkAge),
     heldBy: {

@@ -1,70 +1,164 @@
-import { createGapDetector, gapConfirmationsMin } from './gap-detector.ts';
+import { describeGaps } from '../../../shared/control/log-gaps.ts';
+import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
+import { createGapDetector, findGap, gapConfirmationsMin } from './gap-detector.ts';
 
-/** A worker that fetches from offset 5 next. */
+/** A worker that fetches from offset 5 next, after a batch of leader epoch 2. */
 const startWorker = (partition: number) => ({
   topic: 't',
   partition,
-  position: 5,
   nextFetchOffset: 5,
+  fetchedEpoch: 2,
+  comparedEpoch: 2,
   topicId: null as string | null,
 });
 
+type Log = { low?: number; end?: number; topicId?: string; leaderEpoch?: number };
+
 /** A worker after one without a gap, and a gap detector for its log. */
-function given() {
+function given(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
   const [other, worker] = [startWorker(1), startWorker(0)];
-  const detectGap = createGapDetector();
+  const asked: [string, number][] = [];
+  const detect = createGapDetector({
+    epochEnds: async (epochs) => {
+      asked.push(...epochs);
+      const found = await epochEnds();
+      return new Map(found ? [['t/0', found]] : []);
+    },
+  });
   return {
     worker,
-    detect: (low: number, end: number, topicId?: string) => {
+    asked,
+    /** What the last of several calls has found. */
+    detect: async ({ low = 0, end = 9, topicId, leaderEpoch = 2 }: Log, times = 1) => {
       const topicIds = new Map(topicId === undefined ? [] : [['t', topicId]]);
       const ends = new Map([
         ['t/0', { low, end, stable: end }],
         ['t/1', { low: 0, end: 9, stable: 9 }],
       ]);
-      return detectGap([other, worker], { ends, topicIds });
+      const leaderEpochs = new Map([
+        ['t/0', leaderEpoch],
+        ['t/1', 2],
+      ]);
+      let gaps: Awaited<ReturnType<typeof detect>> = [];
+      for (let call = 0; call < times; call += 1)
+        gaps = await detect([other, worker], { ends, topicIds, leaderEpochs });
+      return gaps.length === 0 ? null : describeGaps(gaps);
     },
   };
 }
 
-/** The result of the last of several calls. */
-const last = (detect: () => Error | null, times: number) =>
-  Array.from({ length: times }, detect).at(-1)?.message ?? null;
+const once = 1;
+const almost = gapConfirmationsMin - 1;
 
 describe('the gap detector', () => {
   it.each([
-    ['the log starts after the next offset', 6, 9, /^t\/0: the records from offset 5 to 5 are gone/],
-    ['the log ends before the next offset', 0, 4, /applied the log up to 5, but it ends at 4/],
-  ])('reports that %s once it has seen that five times', (_, low, end, message) => {
+    ['begins after the next offset', { low: 6 }, /^t\/0: the records from offset 5 to 5 are gone/],
+    ['ends before the next offset', { end: 4 }, /has applied the log up to offset 4, .* from 4 on/],
+  ])('reports that the log %s once it has seen that five times', async (_, log, message) => {
     const { detect } = given();
-    expect(last(() => detect(low, end), gapConfirmationsMin - 1)).toBeNull();
-    expect(last(() => detect(low, end), 1)).toMatch(message);
+    expect(await detect(log, almost)).toBeNull();
+    expect(await detect(log, once)).toMatch(message);
   });
 
-  it('reports no gap if the next record is the first of the log, or not published yet', () => {
+  it('reports no gap if the next record is the first of the log, or not published yet', async () => {
     const { detect } = given();
-    expect(last(() => detect(5, 5), gapConfirmationsMin * 2)).toBeNull();
+    expect(await detect({ low: 5, end: 5 }, gapConfirmationsMin * 2)).toBeNull();
   });
 
-  it('reports a topic with another id at once, although its log is long enough', () => {
+  it('reports a topic with another id at once, although its log is long enough', async () => {
     const { worker, detect } = given();
     worker.topicId = 'first';
-    expect(detect(0, 9, 'first')).toBeNull();
-    expect(detect(0, 9, 'second')?.message).toMatch(/applied the log up to 5, but of another topic/);
+    expect(await detect({ topicId: 'first' })).toBeNull();
+    expect(await detect({ topicId: 'second' })).toMatch(/applied records of another topic of this name/);
   });
 
-  it('reports no gap if the brokers report no topic id, or reported none at the start', () => {
+  it('reports no gap if the brokers report no topic id, or reported none at the start', async () => {
     const { worker, detect } = given();
-    expect(detect(0, 9, 'first')).toBeNull();
+    expect(await detect({ topicId: 'first' })).toBeNull();
     worker.topicId = 'first';
-    expect(detect(0, 9)).toBeNull();
+    expect(await detect({})).toBeNull();
   });
 
-  it('forgets a gap that was seen only briefly, or before more records were fetched', () => {
+  it('takes a topic that was created again before a record was read for the topic', async () => {
     const { worker, detect } = given();
-    expect(last(() => detect(0, 4), gapConfirmationsMin - 1)).toBeNull();
-    expect(detect(0, 5)).toBeNull();
-    expect(last(() => detect(0, 4), gapConfirmationsMin - 1)).toBeNull();
+    Object.assign(worker, { topicId: 'first', nextFetchOffset: 0, fetchedEpoch: -1 });
+    expect(await detect({ topicId: 'second' }, gapConfirmationsMin)).toBeNull();
+    worker.nextFetchOffset = 1;
+    expect(await detect({ topicId: 'second' })).toBeNull();
+  });
+
+  it('forgets a gap that was seen only briefly, or before more records were fetched', async () => {
+    const { worker, detect } = given();
+    expect(await detect({ end: 4 }, almost)).toBeNull();
+    expect(await detect({ end: 5 })).toBeNull();
+    expect(await detect({ end: 4 }, almost)).toBeNull();
     worker.nextFetchOffset = 6;
-    expect(detect(0, 4)).toBeNull();
+    expect(await detect({ end: 4 })).toBeNull();
+  });
+
+  it.each([
+    ['holds all that was read', { leaderEpoch: 2, endOffset: 5 }, null],
+    ['lost records, although it is longer again', { leaderEpoch: 2, endOffset: 3 }, /from 3 on/],
+    ['does not know the epoch that was read', { leaderEpoch: -1, endOffset: -1 }, /from 0 on/],
+  ])('compares the log of each new leader: one that %s', async (_, epochEnd, message) => {
+    const { worker, asked, detect } = given(async () => epochEnd);
+    const log = { leaderEpoch: 3 };
+    const last = await detect(log, gapConfirmationsMin);
+    if (message === null) expect(last).toBeNull();
+    else expect(last).toMatch(message);
+    // Nothing of the new leader is applied before its log is known to hold everything.
+    expect(worker.comparedEpoch).toBe(message === null ? 3 : 2);
+    expect(asked.length).toBe(message === null ? 1 : gapConfirmationsMin);
+  });
+
+  it('asks again if a leader does not answer, or the worker has fetched meanwhile', async () => {
+    const answers: (() => EpochEnd | null)[] = [
+      () => null,
+      () => {
+        worker.nextFetchOffset = 7;
+        return { leaderEpoch: 2, endOffset: 6 };
+      },
+      () => ({ leaderEpoch: 2, endOffset: 7 }),
+    ];
+    const { worker, asked, detect } = given(async () => answers[asked.length - 1]?.() ?? null);
+    const compared = [];
+    for (let call = 0; call < answers.length; call += 1) {
+      await detect({ leaderEpoch: 3 });
+      compared.push(worker.comparedEpoch);
+    }
+    expect(compared).toEqual([2, 2, 3]);
+  });
+
+  it('asks for nothing while the leader stays, or before the first record was read', async () => {
+    const { worker, asked, detect } = given();
+    await detect({});
+    worker.fetchedEpoch = -1;
+    await detect({ leaderEpoch: 3 });
+    expect({ asked, compared: worker.comparedEpoch }).toEqual({ asked: [], compared: 3 });
+  });
+});
+
+describe('a gap', () => {
+  const read = { topic: 't', partition: 0, offset: 5, leaderEpoch: 2, topicId: 'id' };
+  const log = { low: 0, end: 9, topicId: 'id', epochEnd: undefined };
+  const at = { topic: 't', partition: 0, topicId: 'id' };
+  it.each([
+    ['is none if the log holds all', {}, null],
+    ['of deleted records ends before the log begins', { low: 7 }, { kind: 'deleted', from: 5, to: 6 }],
+    ['of a shorter log begins at its end', { end: 3 }, { kind: 'cut', from: 3, to: 4 }],
+    [
+      'of a log that was cut begins at the end of the epoch',
+      { epochEnd: { leaderEpoch: 1, endOffset: 2 } },
+      { kind: 'cut', from: 2, to: 4 },
+    ],
+    [
+      'never begins before the log',
+      { low: 4, epochEnd: { leaderEpoch: 1, endOffset: 2 } },
+      { kind: 'cut', from: 4, to: 4 },
+    ],
+    ['is everything if the topic is another', { topicId: 'new' }, { kind: 'replaced', from: 0, to: 4 }],
+  ])('%s', (_, changes, expected) => {
+    const gap = findGap(read, { ...log, ...changes });
+    expect(gap).toEqual(expected && { ...at, ...('topicId' in changes ? changes : {}), ...expected });
   });
 });

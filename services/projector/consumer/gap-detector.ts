@@ -1,13 +1,19 @@
-import type { LogState } from '../../../shared/kafka/log-client.ts';
-import { partitionKey } from '../../../shared/control/topic-partition.ts';
-import type { PartitionWorker } from './partition-worker.ts';
+import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
+import type { LogOffsets, LogState } from '../../../shared/kafka/log-client.ts';
+import { describeGaps, type Gap } from '../../../shared/control/log-gaps.ts';
+import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 
-/** The fields of a worker that tell whether its log has a gap. */
-type Fetching = Pick<PartitionWorker, 'topic' | 'partition' | 'position' | 'nextFetchOffset' | 'topicId'>;
-
-/** Records were never applied and cannot be fetched any more. An operator has to decide how to go on. */
-export class LogGap extends Error {
-  override name = 'LogGap';
+/** Records are gone that were never applied, or that were applied and lost. An operator has to decide how to go on. */
+export class GapFound extends Error {
+  override name = 'GapFound';
+  readonly gaps: Gap[];
+  constructor(gaps: Gap[]) {
+    super(
+      `${describeGaps(gaps)}. Documents may be out of date: restore the records, rebuild the read model, or accept the gap ` +
+        '(docs/rebuilding.md, After a gap)',
+    );
+    this.gaps = gaps;
+  }
 }
 
 /**
@@ -16,56 +22,118 @@ export class LogGap extends Error {
  */
 export const gapConfirmationsMin = 5;
 
-/** Retention or an operator deleted the records from `from` up to `low`, the first offset that is still in the log. */
-export const deletedRecords = (key: string, from: number, low: number) =>
-  new LogGap(
-    `${key}: the records from offset ${from} to ${low - 1} are gone from the log (retention or deletion) and ` +
-      'were not applied. Documents may be out of date: restore the records, or rebuild the read model ' +
-      '(docs/rebuilding.md, After a gap)',
-  );
+/** How far a partition was read, and from which log. */
+export type ReadTo = TopicPartition & {
+  /** Offset of the next record to read. */
+  offset: number;
+  /** The leader epoch of the record batch before that offset; -1 if it is unknown. */
+  leaderEpoch: number;
+  /** The id of the topic that was read; null if it is unknown. */
+  topicId: string | null;
+};
 
-/** The log ends before the records that were applied, because the topic was deleted and created again. */
-export const shorterLog = (key: string, applied: number, end: number) =>
-  new LogGap(
-    `${key}: this read model has applied the log up to ${applied}, but it ends at ${end}: the topic was deleted ` +
-      'and created again. Rebuild the read model (docs/rebuilding.md, After a gap)',
-  );
-
-/** The topic's id differs from that of the topic whose records were applied. */
-export const otherTopic = (key: string, applied: number, topic: string) =>
-  new LogGap(
-    `${key}: this read model has applied the log up to ${applied}, but of another topic of this name: it was ` +
-      'deleted and created again. Rebuild the read model (docs/rebuilding.md, After a gap); or, if this log is a copy with the same records at the same offsets, delete the ' +
-      `documents of ${topic} in the collection topic_ids of DATABASE_NAME`,
-  );
+/** The log of a partition now. `epochEnd` is where the epoch ends that was read last; absent if it was not asked for. */
+export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
+  topicId: string | null;
+  epochEnd: EpochEnd | undefined;
+};
 
 /**
- * Detects records that are deleted before they were fetched, and topics that are created again. kafkajs would
- * silently restart at the beginning of the log, or go on in the new topic. Call the returned function once a second:
- * it returns the gap that `gapConfirmationsMin` calls in a row have found, or null.
+ * The gap between what was read of a partition and its log; null if there is none. A log of the same topic holds all that
+ * was read of it if the epoch that was read last ends at the offset or after it (KIP-320): else a new leader has lost
+ * records, although the log may be longer again.
  */
-export function createGapDetector() {
-  let suspects = new Map<Fetching, { nextFetchOffset: number; sightings: number }>();
-  return (workers: Fetching[], { ends, topicIds }: Pick<LogState, 'ends' | 'topicIds'>): LogGap | null => {
+export function findGap({ topic, partition, ...read }: ReadTo, log: LogNow): Gap | null {
+  const { offset, topicId } = read;
+  const found = { topic, partition, topicId: log.topicId };
+  if (topicId !== null && log.topicId !== null && log.topicId !== topicId)
+    return { ...found, kind: 'replaced', from: 0, to: offset - 1 };
+  if (log.low > offset) return { ...found, kind: 'deleted', from: offset, to: log.low - 1 };
+  const lastHeld = heldTo(read, log);
+  return lastHeld < offset ? { ...found, kind: 'cut', from: lastHeld, to: offset - 1 } : null;
+}
+
+/** The offset up to which a log certainly holds the records that were read. */
+function heldTo({ offset }: Pick<ReadTo, 'offset'>, { low, end, epochEnd }: LogNow): number {
+  if (epochEnd === undefined) return Math.min(end, offset);
+  // The log has no epoch that late: what it shares with the log that was read is unknown.
+  if (epochEnd.leaderEpoch < 0 || epochEnd.endOffset < 0) return Math.min(low, offset);
+  return Math.max(low, Math.min(end, epochEnd.endOffset, offset));
+}
+
+/** The part of a worker that tells whether its log has a gap. */
+export type Fetching = TopicPartition & {
+  /** Offset of the next record to fetch; null until the worker is started. */
+  nextFetchOffset: number | null;
+  /** The leader epoch of the last fetched record batch; -1 before the first. */
+  fetchedEpoch: number;
+  /** The epoch of the leader whose log was last compared with what was fetched. */
+  comparedEpoch: number;
+  topicId: string | null;
+};
+
+type DetectorDeps = { epochEnds: (epochs: ReadonlyMap<string, number>) => Promise<Map<string, EpochEnd>> };
+
+/** Looks for gaps in the logs of started workers. Resolves to those that `gapConfirmationsMin` calls in a row have found. */
+export type DetectGaps = (workers: Fetching[], log: GapLogState) => Promise<Gap[]>;
+
+export type GapLogState = Pick<LogState, 'ends' | 'topicIds' | 'leaderEpochs'>;
+
+/**
+ * Detects records that are deleted before they were fetched, logs that were cut, and topics that are created again. kafkajs
+ * would silently restart at the beginning of the log, or go on in the new one. Call the returned function once a second. It
+ * asks for the end of an epoch whenever a partition has another leader: until the answer, nothing of that leader's is
+ * applied.
+ */
+export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
+  let suspects = new Map<Fetching, { offset: number; sightings: number }>();
+  return async (workers, state) => {
+    const epochsOf = await askForEpochs(epochEnds, workers, state);
     const found: typeof suspects = new Map();
+    const gaps: Gap[] = [];
     for (const worker of workers) {
-      const { nextFetchOffset, topic, topicId } = worker;
-      const key = partitionKey(worker);
-      // Kafka never assigns the id of a deleted topic again, so one observation is enough.
-      if (topicId !== null && (topicIds.get(topic) ?? topicId) !== topicId)
-        return otherTopic(key, worker.position ?? 0, topic);
-      const log = ends.get(key);
-      if (nextFetchOffset === null || !log) continue;
-      if (log.low <= nextFetchOffset && nextFetchOffset <= log.end) continue;
+      const log = state.ends.get(partitionKey(worker));
+      const { nextFetchOffset: offset, fetchedEpoch: leaderEpoch } = worker;
+      if (offset === null || !log) continue;
+      const { epochEnd, isCompared, present } = epochsOf(worker);
+      const topicId = state.topicIds.get(worker.topic) ?? null;
+      // Nothing was read of a topic before.
+      if (offset === 0) worker.topicId = topicId ?? worker.topicId;
+      const gap = findGap({ ...worker, offset, leaderEpoch }, { ...log, topicId, epochEnd });
+      if (gap === null) {
+        if (isCompared) worker.comparedEpoch = present;
+        continue;
+      }
       const before = suspects.get(worker);
-      const sightings = before?.nextFetchOffset === nextFetchOffset ? before.sightings + 1 : 1;
-      if (sightings >= gapConfirmationsMin)
-        return log.low > nextFetchOffset
-          ? deletedRecords(key, nextFetchOffset, log.low)
-          : shorterLog(key, nextFetchOffset, log.end);
-      found.set(worker, { nextFetchOffset, sightings });
+      const sightings = before?.offset === offset ? before.sightings + 1 : 1;
+      // Kafka never assigns the id of a deleted topic again, so one observation is enough.
+      if (sightings >= gapConfirmationsMin || gap.kind === 'replaced') gaps.push(gap);
+      found.set(worker, { offset, sightings });
     }
     suspects = found;
-    return null;
+    return gaps;
+  };
+}
+
+/** Asks for the end of the epoch that each worker has read last, if its partition has another leader than was compared. */
+async function askForEpochs(
+  epochEnds: DetectorDeps['epochEnds'],
+  workers: Fetching[],
+  { leaderEpochs }: Pick<GapLogState, 'leaderEpochs'>,
+) {
+  const presentOf = (worker: Fetching) => leaderEpochs.get(partitionKey(worker)) ?? worker.comparedEpoch;
+  const due = workers.filter(
+    (worker) => worker.fetchedEpoch >= 0 && presentOf(worker) !== worker.comparedEpoch,
+  );
+  const askedAt = new Map(due.map((worker) => [worker, worker.nextFetchOffset]));
+  const epochs = new Map(due.map((worker) => [partitionKey(worker), worker.fetchedEpoch]));
+  const answers = epochs.size === 0 ? new Map<string, EpochEnd>() : await epochEnds(epochs);
+  return (worker: Fetching) => {
+    const present = presentOf(worker);
+    const isAsked = askedAt.has(worker);
+    // An answer says nothing of a batch that was fetched meanwhile: the worker is asked for again.
+    const isCurrent = askedAt.get(worker) === worker.nextFetchOffset;
+    const epochEnd = isCurrent ? answers.get(partitionKey(worker)) : undefined;
+    return { present, epochEnd, isCompared: !isAsked || epochEnd !== undefined };
   };
 }

@@ -1,8 +1,8 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import { recordsIn } from '../../../shared/kafka/record-batch.ts';
+import { leaderEpochOf, recordsIn } from '../../../shared/kafka/record-batch.ts';
 import type { BatchMessage, ErrorMessage } from '../../../shared/kafka/fetch-decoder.ts';
-import { fetchedOffsetOf } from '../../../shared/kafka/kafkajs-patch.ts';
+import { fetchedOffsetOf, leaderEpochOfLast } from '../../../shared/kafka/kafkajs-patch.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { Assignment } from './assignment.ts';
 import { seek } from './start-offsets.ts';
@@ -46,18 +46,23 @@ export function handleBatch(
     worker.committed = -1;
     return seek(consumer, worker, nextFetchOffset);
   }
+  const leaderEpoch = leaderEpochOfLast(batch);
+  // Another leader has been elected. The gap detector compares its log within a second or two.
+  if (leaderEpoch > worker.comparedEpoch) return assignment.rest(worker);
   const fetched = messages.flatMap((message) => ('batch' in message ? [message.batch] : []));
   // A build fetches the records after its load once the load is over.
   const loadEnd = assignment.positions.loadEnd(key);
   const later = fetched.find(({ baseOffset }) => baseOffset >= loadEnd);
   const nextOffset = later ? Math.max(nextFetchOffset, later.baseOffset) : Number(batch.lastOffset()) + 1;
   worker.nextFetchOffset = nextOffset;
+  // The batch after the offset tells as much about the log before it as the batch before the offset does.
+  worker.fetchedEpoch = Math.max(worker.fetchedEpoch, later ? leaderEpochOf(later.bytes) : leaderEpoch);
   worker.end = Math.max(worker.end, Number(batch.highWatermark));
   assignment.positions.observe(key, { end: worker.end });
   payload.resolveOffset(String(nextOffset - 1));
   const queued = later ? fetched.slice(0, fetched.indexOf(later)) : fetched;
   const records = queued.reduce((sum, one) => sum + recordsIn(one), 0);
   onFetched(topic, records);
-  worker.push(queued, nextOffset);
+  worker.push(queued, nextOffset, worker.fetchedEpoch);
   assignment.updateFetching(worker);
 }

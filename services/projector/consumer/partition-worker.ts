@@ -18,8 +18,17 @@ export type PartitionWorker = {
   partition: number;
   /** Offset of the next record to apply; null until the worker is started. */
   position: number | null;
+  /** The leader epoch of the record batch before the position; -1 if it is unknown. */
+  leaderEpoch: number;
   /** Offset of the next record to fetch; null until the worker is started. */
   nextFetchOffset: number | null;
+  /** The leader epoch of the record batch before that offset; -1 if it is unknown. */
+  fetchedEpoch: number;
+  /**
+   * The epoch of the leader whose log was last compared with all that was fetched. A batch of a later epoch is not taken
+   * before the log of its leader was compared, too: that leader may have lost records.
+   */
+  comparedEpoch: number;
   /** The offset that was last committed; -1 to commit the position even if it has not moved. */
   committed: number;
   /** The error of the last fetch, if its broker could not read the partition. */
@@ -37,8 +46,8 @@ export type PartitionWorker = {
   /** The size of the queued batches, compressed. */
   queuedBytes: () => number;
   push: RecordQueue['push'];
-  /** Sets the start offset, which has been checked. Nothing is fetched before. */
-  start: (offset: number) => void;
+  /** Sets the start, which has been checked. Nothing is fetched before. */
+  start: (offset: number, leaderEpoch?: number) => void;
   /**
    * Stops the worker; resolves when nothing runs any more. The batch in progress has `graceMs` to finish. Then its
    * signal aborts, and the next owner of the partition applies the batch again.
@@ -64,6 +73,22 @@ type Signals = { stopping: AbortSignal; revoked: AbortSignal };
 /** After this long, a batch that is applied in parts gives its memory back, so that no other partition waits for it. */
 const parkAfterMs = 1_000;
 
+/** A worker before its start. */
+const notStarted = {
+  position: null,
+  leaderEpoch: -1,
+  nextFetchOffset: null,
+  fetchedEpoch: -1,
+  comparedEpoch: -1,
+  committed: -1,
+  fetchError: null,
+  progressCount: 0,
+  delay: 'backlog',
+  fanOutWaiting: 0,
+  end: 0,
+  topicId: null,
+} as const;
+
 export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorker {
   const { queue } = deps;
   const [stopping, revoked] = [new AbortController(), new AbortController()];
@@ -75,7 +100,7 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
     while (!signals.stopping.aborted && !queue.isEmpty()) {
       await waitForTurn(deps, self, signals);
       if (signals.stopping.aborted) return;
-      const { records, nextOffset } = await retry(() => queue.take(self.position ?? 0));
+      const { records, nextOffset, leaderEpoch } = await retry(() => queue.take(self.position ?? 0));
       if (signals.stopping.aborted) return;
       const parkTimer = setTimeout(queue.park, parkAfterMs);
       const apply = attempt(deps, self, signals, records);
@@ -84,6 +109,7 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
         queue.release();
       });
       self.position = nextOffset;
+      self.leaderEpoch = Math.max(self.leaderEpoch, leaderEpoch);
       deps.onApplied(self, applied);
     }
   };
@@ -99,21 +125,18 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
   const self: PartitionWorker = {
     topic: deps.topic,
     partition: deps.partition,
-    position: null,
-    nextFetchOffset: null,
-    committed: -1,
-    fetchError: null,
-    progressCount: 0,
-    delay: 'backlog',
-    fanOutWaiting: 0,
-    end: 0,
-    topicId: null,
+    ...notStarted,
     queuedBytes: queue.bytes,
-    push: (batches, nextOffset) => {
-      queue.push(batches, nextOffset);
+    push: (...fetched) => {
+      queue.push(...fetched);
       wake();
     },
-    start: (offset) => void (self.position = self.nextFetchOffset = offset),
+    start: (offset, leaderEpoch = -1) => {
+      self.position = offset;
+      self.nextFetchOffset = offset;
+      self.leaderEpoch = leaderEpoch;
+      self.fetchedEpoch = leaderEpoch;
+    },
     stop: async (graceMs) => {
       stopping.abort();
       queue.close();

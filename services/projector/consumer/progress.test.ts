@@ -78,7 +78,16 @@ describe('the next record of a partition', () => {
     ['its own worker', 4, { end: 6, stable: 6 }, 'fan_out'],
     ['nothing', 6, { end: 6, stable: 6 }, 'fan_out'],
   ])('waits for %s', (_, position, log, cause) => {
-    const at = { topic: 't', partition: 0, position, nextFetchOffset: 6, fetchError: null, progressCount: 0 };
+    const at = {
+      topic: 't',
+      partition: 0,
+      position,
+      leaderEpoch: -1,
+      topicId: null,
+      nextFetchOffset: 6,
+      fetchError: null,
+      progressCount: 0,
+    };
     const worker = { ...at, delay: 'backlog' as const, fanOutWaiting: 1, committed: -1 };
     expect(takeSnapshot([worker], new Map([['t/0', log]]))).toMatchObject([{ cause }]);
   });
@@ -88,7 +97,15 @@ describe('the next record of a partition', () => {
     [5, 'failing'],
     [6, 'unreadable'],
   ])('at %s, when its broker cannot read it from 6 on, waits for %s', (position, cause) => {
-    const at = { topic: 't', partition: 0, position, nextFetchOffset: 6, fetchError: 'UNKNOWN' };
+    const at = {
+      topic: 't',
+      partition: 0,
+      position,
+      leaderEpoch: -1,
+      topicId: null,
+      nextFetchOffset: 6,
+      fetchError: 'UNKNOWN',
+    };
     const worker = { ...at, progressCount: 0, delay: 'failing' as const, fanOutWaiting: 0, committed: -1 };
     expect(takeSnapshot([worker])).toMatchObject([{ cause }]);
   });

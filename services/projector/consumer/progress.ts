@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { progressOf, watermark, topicIdsOf } from '../../../shared/control/progress.ts';
+import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { release } from '../../../shared/runtime/release.ts';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
@@ -12,6 +12,10 @@ export type Snapshot = {
   partition: number;
   /** -1 until its start offset is found. */
   position: number;
+  /** The leader epoch of the record batch before the position; -1 if it is unknown. */
+  leaderEpoch: number;
+  /** The id of the topic whose records were applied; null if it is unknown. */
+  topicId: string | null;
   /** See `ObservedPartition` in liveness.ts. */
   progressCount: number;
   /** The documents that a fan-out in progress has still to refresh, as far as known. */
@@ -22,14 +26,21 @@ export type Snapshot = {
 
 export const isStarted = ({ position }: Pick<Snapshot, 'position'>): boolean => position >= 0;
 
+/** The part of a worker that a snapshot shows. */
+export type SnapshotWorker = Pick<
+  PartitionWorker,
+  'topic' | 'partition' | 'position' | 'leaderEpoch' | 'topicId' | 'nextFetchOffset' | 'fetchError'
+> &
+  Pick<PartitionWorker, 'progressCount' | 'delay' | 'fanOutWaiting'>;
+
 /** A worker does not know of an open transaction; `ends` tells. */
 export const takeSnapshot = (
-  workers: Omit<PartitionWorker, 'end' | 'topicId' | 'queuedBytes' | 'push' | 'start' | 'stop'>[],
+  workers: SnapshotWorker[],
   ends: ReadonlyMap<string, Pick<LogOffsets, 'end' | 'stable'>> = new Map(),
 ): Snapshot[] =>
   workers.map(({ topic, partition, position, nextFetchOffset, fetchError, ...worker }) => {
-    const { progressCount, delay, fanOutWaiting } = worker;
-    const counts = { topic, partition, progressCount, fanOutWaiting };
+    const { progressCount, delay, fanOutWaiting, leaderEpoch, topicId } = worker;
+    const counts = { topic, partition, progressCount, fanOutWaiting, leaderEpoch, topicId };
     if (position === null) return { ...counts, position: -1, cause: 'starting' };
     const log = ends.get(partitionKey({ topic, partition }));
     const isHeld = log !== undefined && position >= log.stable && log.stable < log.end;
@@ -80,7 +91,8 @@ export function createProgressRecorder({ control, generation, allowanceMs, isPin
   const readMarks = createPartitionWatermarks();
   return async (snapshots: Snapshot[], ends: Map<string, { end: number }>, asOf: Date) => {
     const instants = new Map<string, number>();
-    const operations = snapshots.filter(isStarted).map(({ topic, partition, position, cause }) => {
+    const operations = snapshots.filter(isStarted).map((snapshot) => {
+      const { topic, partition, position, leaderEpoch, topicId, cause } = snapshot;
       const key = partitionKey({ topic, partition });
       // Unknown for a partition that was added after the ends were read: it may have any number of records.
       const end = ends.get(key)?.end;
@@ -90,38 +102,20 @@ export function createProgressRecorder({ control, generation, allowanceMs, isPin
       const waitingSince = waitingSinceMs === null ? null : new Date(waitingSinceMs);
       const known = { generation, topic, partition, updatedAt: asOf, isPinned, release };
       const update = {
-        $set: { ...known, waitingSince, ...(cause && { cause }) },
-        $max: { position, end: Math.max(end ?? 0, position), completeTo },
+        $set: { ...known, waitingSince, ...(cause && { cause }), ...(topicId !== null && { topicId }) },
+        // Epochs never fall along a log, so the highest one is that of the highest position.
+        $max: {
+          position,
+          end: Math.max(end ?? 0, position),
+          completeTo,
+          ...(leaderEpoch >= 0 && { leaderEpoch }),
+        },
       };
       return { updateOne: { filter: { _id: idOf(generation, topic, partition) }, update, upsert: true } };
     });
     if (operations.length > 0) await progressOf(control).bulkWrite(operations, { ordered: false });
     return instants;
   };
-}
-
-/**
- * Stores the ids of the topics that a generation applies, and returns all stored ids by topic; `applied` holds
- * positions by `<topic>/<partition>`. Once a record of a topic was applied, its stored id never changes: another id is
- * another topic, whose offsets mean other records. A remembered record could not tell that, as compaction may remove
- * any record.
- */
-export async function rememberTopicIds(
-  { control, generation }: { control: Db; generation: number },
-  topicIds: Map<string, string>,
-  applied: Map<string, number>,
-): Promise<Map<string, string>> {
-  const begun = new Set(
-    [...applied].flatMap(([key, position]) => (position > 0 ? [parsePartitionKey(key).topic] : [])),
-  );
-  const operations = [...topicIds].map(([topic, topicId]) => {
-    const identity = { generation, topic, topicId };
-    const update = begun.has(topic) ? { $setOnInsert: identity } : { $set: identity };
-    return { updateOne: { filter: { _id: `${generation}/${topic}` }, update, upsert: true } };
-  });
-  if (operations.length > 0) await topicIdsOf(control).bulkWrite(operations, { ordered: false });
-  const remembered = await topicIdsOf(control).find({ generation }).toArray();
-  return new Map(remembered.map(({ topic, topicId }) => [topic, topicId]));
 }
 
 /** An instant, and the log's end offset then: every record published up to that instant lies before that end. */

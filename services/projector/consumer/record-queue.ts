@@ -5,6 +5,7 @@ import {
   batchHeader,
   batchHeaderBytes,
   isCompressed,
+  leaderEpochOf,
   type RawBatch,
 } from '../../../shared/kafka/record-batch.ts';
 import { openBatch, type OpenBatch, type Place } from './open-batch.ts';
@@ -18,13 +19,31 @@ export const chunkRecordsMax = 1_000;
 /** Each queued batch costs some objects, even if it has few bytes. */
 const batchOverheadBytes = 400;
 
-/** Records to apply together, and the offset after them and after the control records that follow them. */
-type Chunk = { records: KafkaRecord[]; nextOffset: number };
+/** Records to apply together. */
+export type Chunk = {
+  records: KafkaRecord[];
+  /** The offset after them and after the control records that follow them. */
+  nextOffset: number;
+  /** The leader epoch of the last batch that was taken from; -1 if none was. */
+  leaderEpoch: number;
+};
 
 export type RecordQueue = ReturnType<typeof createRecordQueue>;
 
-/** A batch, or the control records after one (null), how far it was taken, and why its next record cannot be decoded. */
-type Queued = { batch: RawBatch | null; nextOffset: number; place: Place; error?: unknown };
+/** A batch, or the control records after one. */
+type Queued = {
+  /** Null for control records. */
+  batch: RawBatch | null;
+  nextOffset: number;
+  leaderEpoch: number;
+  /** How far the batch was taken. */
+  place: Place;
+  /** Why its next record cannot be decoded. */
+  error?: unknown;
+};
+
+/** A chunk, and the bytes of its records so far. */
+type Filling = Chunk & { bytes: number };
 
 type RecordQueueDeps = {
   partition: number;
@@ -46,12 +65,12 @@ export function createRecordQueue(deps: RecordQueueDeps) {
     return queue.shift()?.nextOffset ?? 0;
   };
   return {
-    /** Queues batches that have records; `nextOffset` is the offset after all that was fetched with them. */
-    push: (batches: RawBatch[], nextOffset: number): void => {
-      if (isClosed) return;
-      const place = { at: 0, count: 0 };
-      for (const batch of batches) queue.push({ batch, nextOffset: batch.lastOffset + 1, place });
-      if (nextOffset > (batches.at(-1)?.lastOffset ?? -1) + 1) queue.push({ batch: null, nextOffset, place });
+    /**
+     * Queues batches that have records. `nextOffset` is the offset after all that was fetched with them; `leaderEpoch` is
+     * that of the control records after them.
+     */
+    push: (batches: RawBatch[], nextOffset: number, leaderEpoch = -1): void => {
+      if (!isClosed) queue.push(...queuedOf(batches, nextOffset, leaderEpoch));
     },
     isEmpty: (): boolean => queue.length === 0,
     /** The size of the queued batches, compressed. */
@@ -63,18 +82,20 @@ export function createRecordQueue(deps: RecordQueueDeps) {
      * next batch; the caller tries again.
      */
     take: async (position: number): Promise<Chunk> => {
-      const chunk = { records: [] as KafkaRecord[], nextOffset: position, bytes: 0 };
+      const chunk: Filling = { records: [], nextOffset: position, leaderEpoch: -1, bytes: 0 };
       for (let first = queue[0]; first && !isClosed; first = queue[0]) {
-        const { batch, error } = first;
+        const { batch, error, leaderEpoch } = first;
         const hasRecords = chunk.records.length > 0;
         if (batch === null) {
+          chunk.leaderEpoch = leaderEpoch;
           chunk.nextOffset = shift();
         } else if (hasRecords && (error !== undefined || !fits(batch, chunk, deps.chunkBytesMax()))) {
           break;
         } else if (error !== undefined) {
           const records = [undecodable(deps.partition, chunk.nextOffset, batch, error)];
-          return { records, nextOffset: shift() };
+          return { records, nextOffset: shift(), leaderEpoch };
         } else {
+          chunk.leaderEpoch = leaderEpoch;
           const bytesMax = deps.chunkBytesMax();
           const isEnd = await readInto(chunk, first, () => head.open(batch.bytes), position, bytesMax);
           isLarge = chunk.records.length > 0 && chunk.bytes > bytesMax;
@@ -105,12 +126,25 @@ export function createRecordQueue(deps: RecordQueueDeps) {
   };
 }
 
+function queuedOf(batches: RawBatch[], nextOffset: number, controlEpoch: number): Queued[] {
+  const place = { at: 0, count: 0 };
+  const queued: Queued[] = batches.map((batch) => ({
+    batch,
+    nextOffset: batch.lastOffset + 1,
+    leaderEpoch: leaderEpochOf(batch.bytes),
+    place,
+  }));
+  const end = queued.at(-1)?.nextOffset ?? 0;
+  if (nextOffset > end) queued.push({ batch: null, nextOffset, leaderEpoch: controlEpoch, place });
+  return queued;
+}
+
 /**
  * Adds the next records of the first batch to the chunk, from `position` on. Resolves to whether the batch is read to its
  * end.
  */
 async function readInto(
-  chunk: Chunk & { bytes: number },
+  chunk: Filling,
   first: Queued,
   open: () => Promise<OpenBatch>,
   position: number,
@@ -154,7 +188,7 @@ function createHead({ partition, budget }: RecordQueueDeps, isClosed: () => bool
 }
 
 /** A batch is taken together with records before it only as a whole. */
-const fits = ({ bytes }: RawBatch, chunk: Chunk & { bytes: number }, bytesMax: number): boolean =>
+const fits = ({ bytes }: RawBatch, chunk: Filling, bytesMax: number): boolean =>
   bytes.length >= batchHeaderBytes &&
   chunk.records.length + batchHeader(bytes).recordCount <= chunkRecordsMax &&
   chunk.bytes + bytes.length <= bytesMax;

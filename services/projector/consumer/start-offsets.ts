@@ -1,15 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer } from 'kafkajs';
 import type { Db } from 'mongodb';
-import type { LogClient } from '../../../shared/kafka/log-client.ts';
+import type { Gap } from '../../../shared/control/log-gaps.ts';
+import { readProgress, type Progress } from '../../../shared/control/progress.ts';
+import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
-import { deletedRecords, otherTopic, shorterLog, gapConfirmationsMin, LogGap } from './gap-detector.ts';
+import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
+import { findGap, GapFound, gapConfirmationsMin, type LogNow } from './gap-detector.ts';
 import type { PartitionWorker } from './partition-worker.ts';
-import { recordedPositions, rememberTopicIds } from './progress.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Assignment } from './assignment.ts';
 
-type StartOffsetDeps = { admin: Admin; log: LogClient; control: Db; groupId: string; generation: number };
+export type StartOffsetDeps = {
+  admin: Admin;
+  log: LogClient;
+  control: Db;
+  groupId: string;
+  generation: number;
+  /**
+   * The offset at which the log of a partition began when the generation was registered, by `<topic>/<partition>`; null if
+   * any beginning was accepted.
+   */
+  beginningOf: (key: string) => number | null;
+};
 
 export type ResumeDeps = StartOffsetDeps & {
   logger: Logger;
@@ -19,39 +32,104 @@ export type ResumeDeps = StartOffsetDeps & {
   onFatal: (error: Error) => void;
 };
 
+/** Where a worker starts to read. */
+export type StartOffset = {
+  worker: PartitionWorker;
+  offset: number;
+  /** The leader epoch of the record batch before the offset; -1 if it is unknown. */
+  leaderEpoch: number;
+  /** The epoch of the leader whose log was compared with what was applied. */
+  comparedEpoch: number;
+  /** The offset that the group has committed; -1 if it has committed none. */
+  committed: number;
+  end: number;
+  topicId: string | null;
+};
+
 /**
  * Finds the offset from which to read each partition on, of those that have a leader: the recorded position, whatever the
- * group has committed. Rejects with a `LogGap` if the next record is no longer in the log.
+ * group has committed. Rejects with `GapFound` if the next record is no longer in the log, or the log is not the one that
+ * was applied.
  */
-export async function findStartOffsets(deps: StartOffsetDeps, workers: PartitionWorker[]) {
+export async function findStartOffsets(
+  deps: StartOffsetDeps,
+  workers: PartitionWorker[],
+): Promise<StartOffset[]> {
   const topics = [...new Set(workers.map(({ topic }) => topic))];
   if (topics.length === 0) return [];
   // Records are applied, then recorded, then committed. Read in reverse order, no value can appear ahead.
-  const committedByKey = await committedOffsets(deps, topics);
-  const recorded = await recordedPositions(deps.control, deps.generation);
-  const { ends, topicIds } = await deps.log.read(topics);
-  const remembered = await rememberTopicIds(deps, topicIds, recorded);
-  return workers.flatMap((worker) => {
+  const committed = await committedOffsets(deps, topics);
+  const progress = await readProgress(deps.control, deps.generation);
+  const log = await deps.log.read(topics);
+  const recorded = new Map(progress.map((one) => [partitionKey(one), one]));
+  const epochEnds = await readEpochEnds(deps, workers, recorded);
+  const topicIds = appliedTopicIds(progress);
+  const gaps: Gap[] = [];
+  const starts: StartOffset[] = [];
+  for (const worker of workers) {
     const key = partitionKey(worker);
-    const log = ends.get(key);
-    if (!log) return [];
-    const { low, end } = log;
-    const applied = recorded.get(key) ?? 0;
-    const topicId = topicIds.get(worker.topic) ?? null;
-    if (topicId !== null && remembered.get(worker.topic) !== topicId)
-      throw otherTopic(key, applied, worker.topic);
-    // Negative if the group has committed nothing, or if kafkajs has reset the offset.
-    const committed = committedByKey.get(key) ?? -1;
-    if (applied > end) throw shorterLog(key, applied, end);
-    // A group that has applied nothing yet starts wherever the log starts.
-    if ((committed >= 0 || applied > 0) && low > applied) throw deletedRecords(key, applied, low);
-    // The committed offset may be lost, or be older: a commit is refused to a member that was away for long. It is ahead if
-    // another client has committed or reset it, or if MongoDB was restored.
-    return [{ worker, offset: Math.max(applied, low), committed, end, topicId }];
-  });
+    const applied = recorded.get(key);
+    const now = logNow(log, worker, epochEnds);
+    // Without a leader that answers, nothing is known of the log.
+    if (!now || (leaderEpochOf(applied) >= 0 && !now.epochEnd)) continue;
+    const read = {
+      ...worker,
+      offset: applied?.position || (deps.beginningOf(key) ?? now.low),
+      leaderEpoch: leaderEpochOf(applied),
+      topicId: topicIds.get(worker.topic) ?? null,
+    };
+    const gap = findGap(read, now);
+    if (gap) gaps.push(gap);
+    // The committed offset may be lost, or be older: a commit is refused to a member that was away for long. It is ahead
+    // if another client has committed or reset it, or if MongoDB was restored.
+    starts.push({
+      worker,
+      offset: Math.max(read.offset, now.low),
+      leaderEpoch: read.leaderEpoch,
+      comparedEpoch: log.leaderEpochs.get(key) ?? -1,
+      committed: committed.get(key) ?? -1,
+      end: now.end,
+      topicId: now.topicId,
+    });
+  }
+  if (gaps.length > 0) throw new GapFound(gaps);
+  return starts;
 }
 
-type StartOffset = Awaited<ReturnType<typeof findStartOffsets>>[number];
+/** The log of a worker's partition; null if its leader does not answer. */
+function logNow(
+  { ends, topicIds }: Pick<LogState, 'ends' | 'topicIds'>,
+  worker: TopicPartition,
+  epochEnds: Map<string, EpochEnd>,
+): LogNow | null {
+  const key = partitionKey(worker);
+  const log = ends.get(key);
+  return log ? { ...log, topicId: topicIds.get(worker.topic) ?? null, epochEnd: epochEnds.get(key) } : null;
+}
+
+const leaderEpochOf = (applied: Progress | undefined): number =>
+  applied && applied.position > 0 ? (applied.leaderEpoch ?? -1) : -1;
+
+/** Where the epochs end that were applied last, of the workers' partitions for which an epoch is recorded. */
+function readEpochEnds(
+  { log }: Pick<StartOffsetDeps, 'log'>,
+  workers: PartitionWorker[],
+  recorded: Map<string, Progress>,
+): Promise<Map<string, EpochEnd>> {
+  const epochs = workers.map((worker) => {
+    const key = partitionKey(worker);
+    return [key, leaderEpochOf(recorded.get(key))] as const;
+  });
+  return log.epochEnds(new Map(epochs.filter(([, epoch]) => epoch >= 0)));
+}
+
+/** The ids of the topics whose records were applied. A partition without an applied record does not tell. */
+const appliedTopicIds = (progress: Progress[]): Map<string, string> =>
+  new Map(
+    progress.flatMap(({ topic, topicId, position }) =>
+      position > 0 && topicId !== undefined ? [[topic, topicId] as const] : [],
+    ),
+  );
 
 /** The committed offsets of the group, by `<topic>/<partition>`. */
 async function committedOffsets({ admin, groupId }: StartOffsetDeps, topics: string[]) {
@@ -91,7 +169,7 @@ export async function resumePartitions(
       if (left.length === 0) return;
       throw new Error(`the brokers report no offsets of ${left.map(partitionKey).join(', ')}`);
     } catch (error) {
-      if (error instanceof LogGap && (gaps += 1) >= gapConfirmationsMin) return deps.onFatal(error);
+      if (error instanceof GapFound && (gaps += 1) >= gapConfirmationsMin) return deps.onFatal(error);
       deps.logger.warn({ error }, 'could not find the start offsets; trying again');
       await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
     }
@@ -99,7 +177,7 @@ export async function resumePartitions(
 }
 
 function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, start: StartOffset): void {
-  const { worker, offset, committed, end, topicId } = start;
+  const { worker, offset, leaderEpoch, comparedEpoch, committed, end, topicId } = start;
   const { topic, partition } = worker;
   const isAhead = committed > offset;
   if (isAhead) {
@@ -115,8 +193,9 @@ function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, s
   worker.committed = isAhead ? -1 : committed;
   worker.end = end;
   worker.topicId = topicId;
+  worker.comparedEpoch = comparedEpoch;
   assignment.positions.observe(partitionKey(worker), { position: offset, end });
-  worker.start(offset);
+  worker.start(offset, leaderEpoch);
   assignment.updateFetching(worker);
 }
 

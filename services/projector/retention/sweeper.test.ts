@@ -7,7 +7,15 @@ it.each([
   ['partition 0 of another topic', 'tags', 0, 0, false],
   ['no partition yet', 'channels', 0, -1, false],
 ])('the member of a group that has started %s sweeps: %s/%i at %i', (_, topic, partition, position, owns) => {
-  const assigned = { topic: `support.${topic}`, partition, position, progressCount: 0, fanOutWaiting: 0 };
+  const assigned = {
+    topic: `support.${topic}`,
+    partition,
+    position,
+    progressCount: 0,
+    fanOutWaiting: 0,
+    leaderEpoch: -1,
+    topicId: null,
+  };
   expect(ownsSweep([assigned], 'support.')).toBe(owns);
 });
 

@@ -1,0 +1,85 @@
+import type { Collection, Db, FindOptions } from 'mongodb';
+import { counted } from '../runtime/counted.ts';
+
+/**
+ * Why a log lacks records:
+ *
+ * - `deleted`: retention or an operator deleted records that were not applied.
+ * - `cut`: the log lost records that were applied, and other records may have taken their offsets since. An unclean leader
+ *   election does that, or a broker that was restored from a backup.
+ * - `replaced`: the topic was deleted and created again since its records were applied.
+ */
+export type GapKind = 'deleted' | 'cut' | 'replaced';
+
+/** A gap as it is found: the records of a partition from offset `from` to `to`, both included. */
+export type Gap = {
+  topic: string;
+  partition: number;
+  kind: GapKind;
+  from: number;
+  to: number;
+  /** The id of the topic whose log this is; null if the brokers report none. */
+  topicId: string | null;
+};
+
+/**
+ * A gap that a generation cannot get past. It bars every start of a projector, however the log looks later: it may have
+ * grown past the position again. Only an operator ends it, who accepts it or drops the generation.
+ */
+export type LogGap = Gap & {
+  /** `<generation>/<topic>/<partition>` */
+  _id: string;
+  generation: number;
+  /** The projector that found it: host and process. */
+  by: string;
+  /** By MongoDB's clock. */
+  at: Date;
+};
+
+export const logGapsOf = (control: Db): Collection<LogGap> => control.collection('log_gaps');
+
+/** The gaps of a generation, in the order in which they were found. */
+export const readLogGaps = (control: Db, generation: number, options: FindOptions = {}): Promise<LogGap[]> =>
+  logGapsOf(control).find({ generation }, options).sort({ at: 1 }).toArray();
+
+/** Stores gaps. The first one that was found of a partition stays. */
+export async function storeLogGaps(
+  { control, generation, by }: { control: Db; generation: number; by: string },
+  gaps: Gap[],
+  at: Date,
+): Promise<void> {
+  await logGapsOf(control).bulkWrite(
+    gaps.map((gap) => {
+      const filter = { _id: `${generation}/${gap.topic}/${gap.partition}` };
+      const update = { $setOnInsert: { generation, ...gap, by, at } };
+      return { updateOne: { filter, update, upsert: true } };
+    }),
+    { ordered: false },
+  );
+}
+
+/** The offset from which a generation continues after an accepted gap. */
+export const continuesAt = ({ kind, from, to }: Gap): number => (kind === 'cut' ? from : to + 1);
+
+/** Describes gaps to an operator: the first one, and the number of the others. */
+export function describeGaps(gaps: readonly Gap[]): string {
+  const [first] = gaps;
+  if (!first) return 'no gap';
+  const others = gaps.length === 1 ? '' : ` (and ${counted(gaps.length - 1, 'further partition')})`;
+  return `${describeGap(first)}${others}`;
+}
+
+function describeGap({ topic, partition, kind, from, to }: Gap): string {
+  const log = `${topic}/${partition}`;
+  switch (kind) {
+    case 'deleted':
+      return `${log}: the records from offset ${from} to ${to} are gone from the log (retention or deletion) and were not applied`;
+    case 'cut':
+      return (
+        `${log}: this read model has applied the log up to offset ${to}, but the log has lost those records from ${from} on ` +
+        '(an unclean leader election, or a broker that was restored): later records at these offsets are not applied'
+      );
+    case 'replaced':
+      return `${log}: this read model has applied records of another topic of this name: it was deleted and created again`;
+  }
+}

@@ -1,0 +1,90 @@
+import { createRequire } from 'node:module';
+import { parsePartitionKey, partitionKey } from '../control/topic-partition.ts';
+import { failureOf, type Broker } from './metadata.ts';
+
+/**
+ * Where the records of a leader epoch end in a log, as its leader knows it: the latest epoch that is not after the one
+ * asked for, and the offset after its last record. Both are -1 if the log has no epoch that early or that late.
+ */
+export type EpochEnd = { leaderEpoch: number; endOffset: number };
+
+/** The leader epochs to be asked for, by `<topic>/<partition>`, and the epochs of the present leaders. */
+export type WantedEpochs = Map<string, { epoch: number; leaderEpoch: number }>;
+
+/** The parts of a kafkajs 2.2.4 encoder and decoder that are used here; the package declares no types for them. */
+type Encoder = {
+  writeInt32: (value: number) => Encoder;
+  writeString: (value: string) => Encoder;
+  writeArray: (items: Encoder[]) => Encoder;
+};
+type Decoder = {
+  readInt16: () => number;
+  readInt32: () => number;
+  readInt64: () => bigint;
+  readString: () => string;
+  readArray: <T>(read: (decoder: Decoder) => T) => T[];
+};
+
+const require = createRequire(import.meta.url);
+const KafkajsEncoder = require('kafkajs/src/protocol/encoder') as new () => Encoder;
+const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: Buffer) => Decoder;
+
+/** OffsetForLeaderEpoch, which kafkajs does not know, in the version that consumers may use (Kafka 2.3 to 4). */
+const apiKey = 23;
+const apiVersion = 3;
+
+/** The id of a replica, in the request of a consumer. */
+const consumerId = -1;
+
+/**
+ * Asks the leader of some partitions where an epoch of each ends. A partition that it does not lead, or no longer in the
+ * epoch of the request, is left out. Rejects if the broker refuses this client. Needs Kafka's right Describe on the topics.
+ */
+export async function readEpochEnds(leader: Broker, wanted: WantedEpochs): Promise<Map<string, EpochEnd>> {
+  const decoded = await leader.connectionPool.send({
+    request: {
+      apiKey,
+      apiVersion,
+      apiName: 'OffsetForLeaderEpoch',
+      encode: async () => encodeRequest(wanted),
+    },
+    response: { decode: async (payload) => decodeResponse(payload), parse: async (found) => found },
+  });
+  const ends = new Map<string, EpochEnd>();
+  for (const { key, errorCode, ...end } of decoded) {
+    // Throws a refusal. Any other error leaves the partition out.
+    failureOf(errorCode);
+    if (errorCode === 0) ends.set(key, end);
+  }
+  return ends;
+}
+
+function encodeRequest(wanted: WantedEpochs): Encoder {
+  const partitions = [...wanted].map(([key, epochs]) => ({ ...parsePartitionKey(key), ...epochs }));
+  const topics = [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, some]) =>
+    new KafkajsEncoder()
+      .writeString(topic)
+      .writeArray(
+        some.map(({ partition, leaderEpoch, epoch }) =>
+          new KafkajsEncoder().writeInt32(partition).writeInt32(leaderEpoch).writeInt32(epoch),
+        ),
+      ),
+  );
+  return new KafkajsEncoder().writeInt32(consumerId).writeArray(topics);
+}
+
+function decodeResponse(payload: Buffer) {
+  const decoder = new KafkajsDecoder(payload);
+  // throttle_time_ms
+  decoder.readInt32();
+  const topics = decoder.readArray(() => {
+    const topic = decoder.readString();
+    return decoder.readArray(() => {
+      const errorCode = decoder.readInt16();
+      const key = partitionKey({ topic, partition: decoder.readInt32() });
+      const leaderEpoch = decoder.readInt32();
+      return { key, errorCode, leaderEpoch, endOffset: Number(decoder.readInt64()) };
+    });
+  });
+  return topics.flat();
+}

@@ -1,0 +1,105 @@
+import { readLogGaps } from '../../shared/control/log-gaps.ts';
+import { progressOf } from '../../shared/control/progress.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+/*
+ * A gap that a projector has found bars its generation, however long the log is at the next start: its later records at
+ * lost offsets would be skipped. Only an operator ends that.
+ */
+describe('a gap in the log', () => {
+  const { environment, topic, publish, applied, start, find, cli, deleteRecords } = useProjector({
+    each: true,
+    projectors: 0,
+  });
+  const tags = (from: number, count: number) =>
+    Array.from({ length: count }, (_, index) => created('tag', `tag_${from + index}`));
+  const gaps = (generation = 1) => readLogGaps(environment.control, generation);
+  const found = (projector: { fatal: Error[] }) => eventually(() => projector.fatal.length > 0);
+  /** By then the projectors that have ended count as ended. */
+  const letTimePass = () =>
+    progressOf(environment.control).updateMany({}, { $set: { updatedAt: new Date(Date.now() - 60_000) } });
+  const applyAndStop = async (...events: Parameters<typeof publish>) => {
+    await publish(...events);
+    const projector = await start();
+    await applied();
+    await projector.stop();
+  };
+  /** The log has lost its last records, as the recorded position tells. */
+  const loseRecords = (count: number) =>
+    progressOf(environment.control).updateOne({ topic: topic('tag') }, { $inc: { position: count } });
+
+  test('is remembered although the log has grown past the position since', async () => {
+    // given 5 applied records that the log no longer has, and a projector that has found that
+    await applyAndStop(...tags(0, 5));
+    await loseRecords(6);
+    const projector = await start();
+    await found(projector);
+    await projector.stop();
+    // when the log has grown past the position
+    await publish(...tags(5, 10));
+    // then no projector starts, and the status says why
+    const lost = 'has applied the log up to offset 10, but the log has lost those records from 5 on';
+    await expect(start()).rejects.toThrow(lost);
+    const status = JSON.parse((await cli('status', '--json')).text) as unknown;
+    const finding = { name: 'projectors', severity: 'bad', text: expect.stringContaining(lost) as string };
+    expect(status).toMatchObject({ generations: [{ findings: [finding] }] });
+    // and a build would lack what the read model still has
+    expect((await cli('rebuild', 'start')).text).toContain('the build will lack records that the read model');
+  });
+
+  test('ends when an operator accepts it, whose name and reason are kept', async () => {
+    await applyAndStop(...tags(0, 5));
+    await loseRecords(6);
+    const projector = await start();
+    await found(projector);
+    await projector.stop();
+    await publish(...tags(5, 10));
+    const accept = () => cli('rebuild', 'accept-gap', '1', '--why', 'they were tests');
+    expect((await accept()).text).toContain('refused: projectors of generation 1 have saved progress');
+    await letTimePass();
+    const dry = await cli('rebuild', 'accept-gap', '1', '--why', 'they were tests', '--dry-run');
+    expect(dry).toMatchObject({ code: 0, text: expect.stringContaining('nothing was changed') as string });
+    expect(await accept()).toMatchObject({
+      code: 0,
+      text: expect.stringContaining(`${topic('tag')}/0 continues at offset 5`) as string,
+    });
+    const history = (await cli('rebuild', 'history')).text;
+    expect(history).toContain('they were tests: accepted the gap');
+    // then every record of the log is applied
+    await start();
+    await applied();
+    expect(await find('tag', 'tag_5')).toMatchObject({ state: { id: 'tag_5' } });
+    expect(await gaps()).toEqual([]);
+    expect((await accept()).text).toContain('refused: no projector has found a gap in generation 1');
+  });
+
+  test('is found if the log loses its beginning before the first start, and continues after it once accepted', async () => {
+    await publish(...tags(0, 5));
+    await deleteRecords('tag', 2);
+    const projector = await start();
+    await found(projector);
+    await projector.stop();
+    expect(await gaps()).toMatchObject([{ kind: 'deleted', from: 0, to: 1 }]);
+    await letTimePass();
+    await cli('rebuild', 'accept-gap', '1', '--why', 'as expected');
+    await start();
+    await applied();
+    expect(await find('tag', 'tag_1')).toBeNull();
+    expect(await find('tag', 'tag_2')).not.toBeNull();
+  });
+
+  test('is found if the log loses its beginning between the start of a rebuild and its first fetch', async () => {
+    await applyAndStop(...tags(0, 5));
+    expect(await cli('rebuild', 'start')).toMatchObject({ code: 0 });
+    await deleteRecords('tag', 3);
+    const projector = await start({ settings: { GENERATION: 2 } });
+    await found(projector);
+    await projector.stop();
+    expect(await gaps(2)).toMatchObject([{ kind: 'deleted', from: 0, to: 2 }]);
+    // and the generation that is served goes on
+    await start();
+    await applied();
+  });
+});
