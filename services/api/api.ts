@@ -8,7 +8,7 @@ import { missingIndexes } from '../../shared/store/indexes.ts';
 import { createApp } from './app.ts';
 import { createApiKeyCache, findCallers } from './auth/api-key-cache.ts';
 import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
-import type { ApiConfig } from './config.ts';
+import { rateLimitStore, type ApiConfig } from './config.ts';
 import { createCounts } from './counts.ts';
 import { observeBudget, type Metrics } from './metrics.ts';
 import { specSettings } from './openapi/info.ts';
@@ -59,9 +59,8 @@ export async function startApi(deps: ApiDeps) {
   const snapshots = createReadSnapshots({ ...sources, logger, nowMs });
   const generationsInUse = createCounts<number>();
   const failureLimit = { ...limit, requests: config.AUTH_FAILURE_LIMIT };
-  const { RATE_LIMIT_STORE_URL: url, RATE_LIMIT_STORE_TIMEOUT_MS: timeoutMs } = config;
   const limiterDeps = { nowMs, logger, fallbacks: metrics.rateLimitFallbacks };
-  const rateLimiter = createRateLimiter(limiterDeps, { limit, store: url ? { url, timeoutMs } : null });
+  const rateLimiter = createRateLimiter(limiterDeps, { limit, store: rateLimitStore(config) });
   const tracing = config.REQUEST_TRACES
     ? startTracing(
         { control, routes, lost: metrics.tracesLost, logger, nowMs },

@@ -1,13 +1,17 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { Db } from 'mongodb';
 import { groupIdOf } from '../../shared/control/generations.ts';
+import { readControlId } from '../../shared/control/control-id.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { counted } from '../../shared/runtime/counted.ts';
 import { collectionOf, generationDatabase, requireWritable } from '../../shared/store/connection.ts';
-import { readApiConfig, type ApiConfig } from '../api/config.ts';
+import { rateLimitStore, readApiConfig, type ApiConfig } from '../api/config.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
+import { describeStrangers, readMembers } from '../../shared/kafka/group-members.ts';
+import type { OwnMembership } from '../../shared/kafka/member-metadata.ts';
+import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { projectorConfig } from '../projector/config.ts';
 import { configs } from './config.ts';
@@ -65,8 +69,19 @@ async function check(context: Context, options: Json & { role: Role }): Promise<
 const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = {
   projector: async (line, context) => {
     const config = configOrExit(projectorConfig(context.environment));
-    const active = await checkMongo(line, context, config, (control) => requireWritable(progressOf(control)));
-    await checkKafka(line, context, config, groupIdOf(config, config.GENERATION ?? active));
+    const topics = topicsOf(config.TOPIC_PREFIX);
+    let own: OwnMembership | null = null;
+    const active = await checkMongo(line, context, config, async (control, _, activeGeneration) => {
+      await requireWritable(progressOf(control));
+      const generation = config.GENERATION ?? activeGeneration;
+      const controlId = await readControlId(control);
+      own = { followed: { controlId, database: config.DATABASE_NAME, generation }, topics };
+      const recorded = await progressOf(control).find({ generation }).toArray();
+      const otherTopics = describeOtherTopics(recorded, topics);
+      if (otherTopics !== null) throw new Error(`generation ${generation}: ${otherTopics}`);
+    });
+    const groupId = groupIdOf(config, config.GENERATION ?? active);
+    await checkKafka(line, context, config, { groupId, own });
   },
   api: async (line, context) => {
     const config = configOrExit(readApiConfig(context.environment));
@@ -80,7 +95,10 @@ const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = 
   },
 };
 
-async function checkKafka(line: Line, context: Context, config: KafkaConfig, groupId: string | null) {
+/** The consumer group of a projector, and its membership; null if MongoDB does not answer. */
+type Group = { groupId: string; own: OwnMembership | null };
+
+async function checkKafka(line: Line, context: Context, config: KafkaConfig, group: Group | null) {
   const { clients, close } = connectKafka(context, config, config.KAFKA_BROKERS.length);
   const topics = topicsOf(config.TOPIC_PREFIX);
   try {
@@ -100,9 +118,12 @@ async function checkKafka(line: Line, context: Context, config: KafkaConfig, gro
       return `TOPIC_PREFIX: ${counted(topics.length, 'topic')} of ${config.TOPIC_PREFIX}`;
     });
     // kafkajs asks for a topic that does not exist again and again, even after its disconnect.
-    if (hasTopics && groupId !== null)
+    if (hasTopics && group !== null)
       await line('group', async () => {
+        const { groupId, own } = group;
         await admin.fetchOffsets({ groupId, topics });
+        const strangers = own && describeStrangers(await readMembers(admin, groupId, own));
+        if (strangers !== null) throw new Error(`${groupId} (CONSUMER_GROUP): ${strangers}`);
         return `CONSUMER_GROUP: may read the offsets of ${groupId}`;
       });
   } finally {
@@ -115,7 +136,7 @@ async function checkMongo(
   line: Line,
   context: Context,
   config: { MONGODB_URL: string; DATABASE_NAME: string },
-  use: (control: Db, database: Db) => Promise<unknown>,
+  use: (control: Db, database: Db, active: number) => Promise<unknown>,
 ): Promise<number> {
   // A projector begins with generation 1 if no other is active.
   let active = 1;
@@ -129,7 +150,7 @@ async function checkMongo(
   await line('read model', () =>
     withMongo(context, config, async ({ mongo, control }) => {
       active = (await requireRegistry(control)).generation;
-      await use(control, generationDatabase(mongo, config.DATABASE_NAME, active));
+      await use(control, generationDatabase(mongo, config.DATABASE_NAME, active), active);
       return `DATABASE_NAME: generation ${active} of ${config.DATABASE_NAME} is active`;
     }),
   );
@@ -137,15 +158,13 @@ async function checkMongo(
 }
 
 async function checkRateLimitStore(line: Line, config: ApiConfig): Promise<void> {
-  const { RATE_LIMIT_STORE_URL: url, RATE_LIMIT_STORE_TIMEOUT_MS: timeoutMs } = config;
-  if (url === undefined) return;
+  const store = rateLimitStore(config);
+  if (store === null) return;
   await line('rate limit', async () => {
     const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
-    const limiter = await connectRedisRateLimiter({ url, timeoutMs }, limit, () => undefined).catch(
-      (error: unknown) => {
-        throw new Error(`RATE_LIMIT_STORE_URL: ${(error as Error).message}`, { cause: error });
-      },
-    );
+    const limiter = await connectRedisRateLimiter(store, limit, () => undefined).catch((error: unknown) => {
+      throw new Error(`RATE_LIMIT_STORE_URL: ${(error as Error).message}`, { cause: error });
+    });
     limiter.close();
     return 'RATE_LIMIT_STORE_URL: counts requests';
   });

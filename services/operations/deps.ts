@@ -10,7 +10,7 @@ export type OperatorDeps = {
   control: Db;
   config: {
     DATABASE_NAME: string;
-    CONSUMER_GROUP: string;
+    CONSUMER_GROUP?: string | undefined;
     DEPLOYMENT: Deployment;
     LATENESS_ALLOWANCE_SECONDS: number;
     REBUILD_DAYS_MAX: number;

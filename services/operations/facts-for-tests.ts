@@ -35,6 +35,7 @@ export const own = (number: number, state: Generation['state'], changes: Changes
   isUnpinned: false,
   recreated: [],
   gaps: [],
+  otherTopics: null,
   failure: null,
   firstReject: null,
   rejectCount: 0,

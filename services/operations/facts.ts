@@ -20,6 +20,8 @@ import {
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { prefixesOf } from '../../shared/kafka/topics.ts';
+import { readControlId } from '../../shared/control/control-id.ts';
+import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts } from './partitions.ts';
@@ -106,6 +108,11 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
     members: new Map<number, Member[]>(),
   };
   const fail = (error: unknown) => void (facts.problem ??= errorMessage(error));
+  const controlId = await readControlId(deps.control);
+  const follows = (generation: number) => ({
+    followed: { controlId, database: deps.config.DATABASE_NAME, generation },
+    topics: deps.topics,
+  });
   const reading = useKafka(async ({ admin, log }) => {
     const present = new Set(await admin.listTopics());
     const topics = deps.topics.filter((topic) => present.has(topic));
@@ -118,7 +125,7 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
         (error: unknown) => (facts.settingsProblem = errorMessage(error)),
       ),
       ...living.map(({ number }) =>
-        readMembers(admin, groupIdOf(deps.config, number)).then(
+        readMembers(admin, groupIdOf(deps.config, number), follows(number)).then(
           (members) => facts.members.set(number, members),
           // Without Kafka's right Describe on the group its members are unknown.
           () => undefined,
@@ -187,6 +194,8 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
     recreated,
     /** The gaps in the log that bar its projectors. */
     gaps,
+    /** Why projectors with these settings cannot follow it; null if they can. */
+    otherTopics: describeOtherTopics(progress, deps.topics),
     failure,
     /** The first dead letter that the active generation does not have, and the number of them. */
     firstReject,

@@ -35,8 +35,10 @@ const away = kafka({ problem: 'no' });
 const unreadable = kafka({ settingsProblem: 'no' });
 const misnamed = kafka({ missing: ['tags'], otherPrefixes: ['s.'] });
 const living = kafka({
-  members: new Map([[1, [{ memberId: 'm', clientId: 'c', host: 'h', partitions: [], otherProtocol: null }]]]),
+  members: new Map([[1, [{ memberId: 'm', clientId: 'c', host: 'h', partitions: [], stranger: null }]]]),
 });
+const stranger = { memberId: 'm', clientId: 'c', host: 'h', partitions: [], stranger: 'follows another' };
+const shared = kafka({ members: new Map([[1, [stranger]]]) });
 const unread = own(2, 'building', { savedAt: null });
 /** An active generation, and others beside it. */
 const alone = (changes: Changes, more: Partial<Facts> = {}) => facts([own(1, 'active', changes)], more);
@@ -96,6 +98,14 @@ test.each<[string, Facts, string[], string]>([
     alone({ gaps }),
     ['projectors bad'],
     'Not well: no projector can continue since 2026-',
+  ],
+  ['a stranger in its group', alone({}, shared), ['group bad'], 'Not well: another client is in'],
+  ['topics of another prefix', alone({ otherTopics: 'no' }), ['other-topics bad'], 'Not well: no'],
+  [
+    'an ended projector',
+    alone({ ...silent, failure: { _id: 1, reason: 'gone', by: 'p', at: before(40) } }),
+    ['projectors bad'],
+    'Not well: its projectors ended at 2026-11-24T11:59:20.000Z: gone.',
   ],
   ['a build that loads', beside(own(2, 'building', { lag: 5 })), ['state progress'], well],
   ['a build alone', beside(unread), ['projectors attention', 'state progress'], attention],

@@ -18,7 +18,7 @@ const member = (partitions: string[]) => ({
   clientId: 'c',
   host: 'h',
   partitions,
-  otherProtocol: null,
+  stranger: null,
 });
 const base = { generation, topics: ['t'], log, members: null, recreated: [], lagOf: () => 5, earlier: null };
 const measure = (given: Partial<Parameters<typeof measurePartitions>[0]>) =>

@@ -54,8 +54,8 @@ type Given = {
 export function measurePartitions(given: Given) {
   const { generation, topics, progress, log, recreated, earlier, lagOf } = given;
   const targets = targetOffsets(generation, log);
-  const owned = given.members?.flatMap(({ partitions, ...owner }) =>
-    partitions.map((key): [string, Owner] => [key, owner]),
+  const owned = given.members?.flatMap(({ partitions, memberId, clientId, host }) =>
+    partitions.map((key): [string, Owner] => [key, { memberId, clientId, host }]),
   );
   const owners = owned ? new Map(owned) : null;
   const saved = new Map(

@@ -32,6 +32,12 @@ describe('a partition', () => {
     ['behind a short transaction', { cause: 'open_transaction', lagSeconds: 3 }, 'follows'],
     ['with a backlog', { recordsPerSecond: 1.2, secondsLeft: 400 }, 'applies 1 record a second (400 s left)'],
     ['in a batch', {}, 'applies a batch'],
+    ['without a start offset', { cause: 'starting' }, 'the start offset of a partition is not found yet'],
+    [
+      'that a silent member has',
+      { cause: 'starting', owner: { memberId: 'm-1', clientId: 'm', host: 'h' } },
+      'member m-1 on h has it, but saves no progress of it here',
+    ],
     ['of which nothing is known', { cause: null }, 'stands still'],
   ])('%s', (_, changes, says) => {
     expect(text(changes)).toBe(says);

@@ -9,7 +9,7 @@ import type { PartitionFacts, TopicFacts } from './partitions.ts';
 export const followsWithinSeconds = 10;
 
 /** The progress of a topic or partition: whether it follows, waits on purpose, or stands still. `topics` are those of its generation. */
-export function progressText(one: TopicFacts, topics: TopicFacts[]): string {
+export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFacts[]): string {
   const { lag, lagSeconds, cause, waitingSince, recordsPerSecond, secondsLeft } = one;
   const isClose = lag !== null && (lagSeconds ?? Infinity) < followsWithinSeconds;
   // Most transactions are short: those of a busy producer are no news.
@@ -18,6 +18,8 @@ export function progressText(one: TopicFacts, topics: TopicFacts[]): string {
     return `waits for ${waitedFor(one, topics) ?? 'the topics that it refers to'}`;
   if (cause === 'open_transaction' && waitingSince)
     return `${holdCauses[cause]}, since ${waitingSince.toISOString()} or before`;
+  if (cause === 'starting' && 'owner' in one && one.owner)
+    return `member ${one.owner.memberId} on ${one.owner.host} has it, but saves no progress of it here`;
   if (cause !== null && cause !== 'backlog') return holdCauses[cause];
   if (isClose) return 'follows';
   if (recordsPerSecond > 0)

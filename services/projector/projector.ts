@@ -25,6 +25,7 @@ import { initializeMetrics, type Metrics } from './metrics.ts';
 import { refuseGaps, storeEnd } from './generations/ending.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
 import { openStore, waitingForStore } from './startup/open-store.ts';
+import { refuseStrangers, requireMembership } from './startup/refuse.ts';
 import { waitUntil, type OnWait } from './startup/wait-until.ts';
 
 type Config = z.output<z.ZodObject<typeof projectorSettings>>;
@@ -52,7 +53,8 @@ type ByTopic = Pick<ConsumerDeps, 'prerequisitesOf' | 'apply' | 'onForeignCommit
 
 /**
  * Starts a projector on a generation, as one of any number of members of its group. Waits for MongoDB, the
- * brokers and the topics. Rejects with `StartRefused` if one of them refuses the projector.
+ * brokers and the topics. Rejects with `StartRefused` if one of them refuses the projector, if its generation has followed
+ * other topics, or if another client is in the group.
  */
 export async function startProjector(deps: ProjectorDeps) {
   const { config, kafka, mongo, metrics, logger, topics } = deps;
@@ -62,7 +64,9 @@ export async function startProjector(deps: ProjectorDeps) {
   const generation = registered.number;
   initializeMetrics(metrics, generation, topics);
   await waitUntil(onWait, waitingForStore, () => refuseGaps({ control, generation }));
+  const own = await requireMembership({ control, config, generation, topics, onWait });
   const brokers = await connectBrokers(kafka, topics, groupIdOf(config, generation), onWait);
+  await refuseStrangers(brokers.admin, brokers.groupId, own, onWait);
   const clock = createStoreClock(() => storeTime(control), nowMs);
   const { now } = clock;
   await waitUntil(onWait, waitingForStore, clock.read);
@@ -82,6 +86,7 @@ export async function startProjector(deps: ProjectorDeps) {
   const consumer = await startConsumer({
     ...brokers,
     ...byTopic(engine, applier, metrics),
+    own,
     control,
     generation,
     positions,

@@ -210,6 +210,10 @@ export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
   return read;
 }
 
-/** The consumer group of a generation. */
-export const groupIdOf = ({ CONSUMER_GROUP }: { CONSUMER_GROUP: string }, generation: number): string =>
-  generation === 1 ? CONSUMER_GROUP : `${CONSUMER_GROUP}_g${generation}`;
+type GroupSettings = { CONSUMER_GROUP?: string | undefined; DATABASE_NAME: string };
+
+/** The consumer group of a generation. Two deployments with different databases share none, unless their settings say so. */
+export function groupIdOf({ CONSUMER_GROUP, DATABASE_NAME }: GroupSettings, generation: number): string {
+  const first = CONSUMER_GROUP ?? `${DATABASE_NAME}-read-models`;
+  return generation === 1 ? first : `${first}_g${generation}`;
+}

@@ -101,11 +101,13 @@ export type HeldBy = Pick<Progress, 'topic' | 'partition' | 'completeTo' | 'upda
  * Raises a generation's watermark to the minimum `completeTo` of its partitions, if that is later. Returns the resulting
  * watermark, and the partition that holds it; null before a partition is registered. The watermark is stored
  * separately, because a newly registered partition may start at an earlier instant: no event on that partition is older
- * than the watermark was before.
+ * than the watermark was before. A topic that is not among `topics`, because only a later release follows it, holds the
+ * watermark only while a projector saves its progress at `asOf`: after a return to the earlier release none would.
  */
-export async function raiseWatermark(control: Db, generation: number) {
+export async function raiseWatermark(control: Db, generation: number, topics: string[], asOf: Date) {
+  const updatedAt = { $gte: new Date(asOf.getTime() - silentAfterSeconds * 1_000) };
   const [minimum] = await progressOf(control)
-    .find({ generation })
+    .find({ generation, $or: [{ topic: { $in: topics } }, { updatedAt }] })
     .sort({ completeTo: 1 })
     .limit(1)
     .project<HeldBy>({ topic: 1, partition: 1, completeTo: 1, updatedAt: 1 })

@@ -1,14 +1,41 @@
-import type { Admin } from 'kafkajs';
-import { describeStrays, readMembers } from './group-members.ts';
+import { type Admin } from 'kafkajs';
+import { describeStrangers, readMembers } from './group-members.ts';
+import { encodeMembership, type Membership } from './member-metadata.ts';
 
-/** The words for the strays of a group that is described with a protocol. */
-const strays = async (protocol: string) => {
-  const member = { memberId: 'm', clientId: 'c', clientHost: '/h', memberAssignment: Buffer.alloc(0) };
-  const describeGroups = async () => ({ groups: [{ members: [member], protocol }] });
-  return describeStrays(await readMembers({ describeGroups } as unknown as Admin, 'g'));
+const followed = { controlId: 'a', database: 'support', generation: 1 };
+const own = { followed, topics: ['s.tags', 's.topics'] };
+
+/** The words for the strangers of a group with one member. */
+const strangers = async (protocol: string, memberMetadata: Buffer = Buffer.alloc(0)) => {
+  const member = { memberId: 'c-1', clientId: 'c', clientHost: '/h', memberMetadata };
+  const described = { ...member, memberAssignment: Buffer.alloc(0) };
+  const describeGroups = async () => ({ groups: [{ members: [described], protocol }] });
+  return describeStrangers(await readMembers({ describeGroups } as unknown as Admin, 'g', own));
 };
 
-test('a group has a stray if it uses another protocol, and none while it rebalances and names no protocol', async () => {
-  expect([await strays(''), await strays('RoundRobinAssigner')]).toEqual([null, null]);
-  expect(await strays('range')).toContain('client c on h (protocol range)');
+const strangersOf = (member: Partial<Membership>) =>
+  strangers('RoundRobinAssigner', encodeMembership({ ...own, ...member } as typeof own));
+
+test('a group has a stranger if it uses another protocol, and none while it rebalances and tells nothing of its members', async () => {
+  expect([await strangers(''), await strangers('RoundRobinAssigner')]).toEqual([null, null]);
+  expect(await strangers('range')).toContain('client c on h (protocol range), member c-1');
+});
+
+test('a projector of the same generation, and one of an earlier release with the same topics, are no strangers', async () => {
+  expect(await strangersOf({})).toBeNull();
+  // a release that follows one topic more
+  expect(await strangersOf({ topics: [...own.topics, 's.notes'] })).toBeNull();
+  expect(await strangersOf({ followed: null, topics: own.topics.toReversed() })).toBeNull();
+});
+
+test.each<[string, Partial<Membership>]>([
+  ['follows generation 1 of the database staging', { followed: { ...followed, database: 'staging' } }],
+  ['follows generation 1 of another database support', { followed: { ...followed, controlId: 'b' } }],
+  ['follows generation 2 of the database support', { followed: { ...followed, generation: 2 } }],
+  ['subscribes to t.tags and 1 more', { topics: ['t.tags', 't.topics'] }],
+  ['subscribes to t.tags and 1 more', { followed: null, topics: ['t.tags', 't.topics'] }],
+  ['subscribes to s.tags', { followed: null, topics: ['s.tags'] }],
+  ['subscribes to no topic', { followed: null, topics: [] }],
+])('a member that %s is a stranger', async (words, member) => {
+  expect(await strangersOf(member)).toContain(`client c on h (${words}), member c-1`);
 });

@@ -1,5 +1,6 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { partitionKey } from '../control/topic-partition.ts';
+import { decodeMembership, whyStranger, type OwnMembership } from './member-metadata.ts';
 
 /** The member of a consumer group that a partition is assigned to: a projector. */
 export type Owner = { memberId: string; clientId: string; host: string };
@@ -7,40 +8,52 @@ export type Owner = { memberId: string; clientId: string; host: string };
 /** A member with its partitions, each as `<topic>/<partition>`. */
 export type Member = Owner & {
   partitions: string[];
-  /** The protocol of its group if that is another than the projectors', so that none of them can join; else null. */
-  otherProtocol: string | null;
+  /** Why it is no projector of this generation, in words; null if it is one, or if the group does not tell. */
+  stranger: string | null;
 };
 
-/** The name under which the assigner of kafkajs joins a group. */
-const ownProtocol = 'RoundRobinAssigner';
+/** The name under which the assigner of kafkajs joins a group. Projectors of every release use it. */
+export const ownProtocol = 'RoundRobinAssigner';
 
-/** Reads the members of a consumer group from its coordinator, by id. Needs Kafka's right Describe on the group. */
-export async function readMembers(admin: Pick<Admin, 'describeGroups'>, groupId: string): Promise<Member[]> {
+/**
+ * Reads the members of a consumer group from its coordinator, by id, and compares them with a projector that would join
+ * it. Needs Kafka's right Describe on the group.
+ */
+export async function readMembers(
+  admin: Pick<Admin, 'describeGroups'>,
+  groupId: string,
+  own: OwnMembership,
+): Promise<Member[]> {
   const { groups } = await admin.describeGroups([groupId]);
   return groups
     .flatMap(({ members, protocol }) => members.map((member) => ({ ...member, protocol })))
-    .map(({ memberId, clientId, clientHost, memberAssignment, protocol }) => {
+    .map(({ memberId, clientId, clientHost, memberMetadata, memberAssignment, protocol }) => {
       const host = clientHost.replace(/^\//, '');
       // Empty while the group rebalances.
-      const otherProtocol = ['', ownProtocol].includes(protocol) ? null : protocol;
-      if (otherProtocol !== null) return { memberId, clientId, host, partitions: [], otherProtocol };
-      // Null while the group rebalances.
-      const { assignment = {} } = kafkajs.AssignerProtocol.MemberAssignment.decode(memberAssignment) ?? {};
-      const partitions = Object.entries(assignment).flatMap(([topic, numbers]) =>
-        numbers.map((partition) => partitionKey({ topic, partition })),
-      );
-      return { memberId, clientId, host, partitions, otherProtocol };
+      if (!['', ownProtocol].includes(protocol))
+        return { memberId, clientId, host, partitions: [], stranger: `protocol ${protocol}` };
+      const membership = decodeMembership(memberMetadata);
+      const stranger = membership && whyStranger(own, membership);
+      return { memberId, clientId, host, partitions: assignedTo(memberAssignment), stranger };
     })
     .toSorted((a, b) => a.memberId.localeCompare(b.memberId));
 }
 
-/** The members that keep every projector out of its group, in words; null if there is none. */
-export function describeStrays(members: Member[]): string | null {
-  const strays = members.flatMap(({ clientId, host, otherProtocol }) =>
-    otherProtocol === null ? [] : [`client ${clientId} on ${host} (protocol ${otherProtocol})`],
+function assignedTo(memberAssignment: Buffer): string[] {
+  // Null while the group rebalances.
+  const { assignment = {} } = kafkajs.AssignerProtocol.MemberAssignment.decode(memberAssignment) ?? {};
+  return Object.entries(assignment).flatMap(([topic, numbers]) =>
+    numbers.map((partition) => partitionKey({ topic, partition })),
   );
-  return strays.length === 0
+}
+
+/** The members that do not belong in a group, in words; null if there is none. */
+export function describeStrangers(members: Member[]): string | null {
+  const strangers = members.flatMap(({ memberId, clientId, host, stranger }) =>
+    stranger === null ? [] : [`client ${clientId} on ${host} (${stranger}), member ${memberId}`],
+  );
+  return strangers.length === 0
     ? null
-    : `another client is in the consumer group, so that no projector can join: ${strays.join(', ')}. Stop it, or ` +
-        'give it a group of its own';
+    : `another client is in the consumer group of these projectors: ${strangers.join('; ')}. Stop it, or set ` +
+        'CONSUMER_GROUP to a group of its own for one of the two';
 }

@@ -101,8 +101,10 @@ export const kafkaSettings = {
     .describe('Prefix of every topic name'),
   CONSUMER_GROUP: z
     .string()
-    .default('support-read-models')
-    .describe('Consumer group of generation 1; generation N adds `_gN`'),
+    .optional()
+    .describe(
+      'Consumer group of generation 1, which no other deployment may use; generation N adds `_gN`; unset = `<DATABASE_NAME>-read-models`',
+    ),
 };
 
 /** The errors of Kafka settings that need each other. Every service that connects to Kafka checks this. */

@@ -3,6 +3,7 @@ import { createClient } from '@redis/client';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { installValkey, valkeyPart } from '../../infra/dev-servers/native/valkey.ts';
+import { connectRedisRateLimiter } from '../../services/api/rate-limit/redis-rate-limiter.ts';
 import { eventually } from '../support/eventually.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
 import { ask } from './requests.ts';
@@ -69,13 +70,29 @@ it('is one exact limit for all replicas, also over TLS, under concurrent request
   expect(Number(refused[0]?.headers['retry-after'])).toBeLessThanOrEqual(3_600);
   // and the store forgets a key that is not used any more
   const operator = await createClient({ url }).connect();
-  const secondsLeft = await operator.ttl('rate:key_a');
+  const secondsLeft = await operator.ttl(`rate:${children.store.name}:key_a`);
   expect(secondsLeft).toBeGreaterThan(0);
   expect(secondsLeft).toBeLessThanOrEqual(3_600);
   await operator.close();
   const c = await start({ RATE_LIMIT_STORE_URL: url });
   await shared(c);
   await eventually(async () => (await get(c)).status === 429);
+});
+
+it('counts a key for each database, so that two deployments may share the store', async () => {
+  const connect = (database: string) =>
+    connectRedisRateLimiter(
+      { url: `redis://127.0.0.1:${port}/4`, timeoutMs: 30_000, database },
+      { requests: 1, windowSeconds: 3_600 },
+      () => undefined,
+    );
+  const [support, staging] = [await connect('support'), await connect('staging')];
+  for (const { consume } of [support, staging])
+    expect([await consume('key_a'), await consume('key_a')]).toMatchObject([
+      { admitted: true },
+      { admitted: false },
+    ]);
+  for (const { close } of [support, staging]) close();
 });
 
 it('is a sliding window by the clock of the store', async () => {

@@ -233,7 +233,7 @@ test('KEDA and the autoscaler decide on the replicas alone; an upgrade leaves th
           type: 'prometheus',
           metadata: {
             serverAddress: 'http://prometheus-operated.monitoring:9090',
-            query: 'max(projector_lag_seconds{namespace="prod",generation="2"})',
+            query: 'max(projector_lag_seconds{namespace="prod",pod=~"support-projector-g2-.+"})',
             threshold: '30',
             ignoreNullValues: 'false',
           },

@@ -32,7 +32,7 @@ describe('the watermark', () => {
     const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));
     await registerPartitions(opened.control, generation, [...byKey.keys()], new Date(atMs));
     await saveProgress(snapshot, byKey, new Date(atMs));
-    return (await raiseWatermark(opened.control, generation)).watermark.getTime();
+    return (await raiseWatermark(opened.control, generation, ['t'], new Date(atMs))).watermark.getTime();
   };
 
   test('never moves backwards: neither for new records, nor for a new owner that knows less', async () => {
@@ -52,6 +52,24 @@ describe('the watermark', () => {
     expect(await record(60_000, [9, 4], [at(0, 9)])).toBe(49_000);
     expect(await record(61_000, [9, 4], [at(0, 9), at(1, 2)])).toBe(49_000);
     expect(await record(62_000, [9, 6], [at(0, 9), at(1, 4)])).toBe(60_000);
+  });
+
+  test('waits for a topic of another release only while a projector of it runs', async () => {
+    // given progress of a topic that this release does not follow
+    const completeTo = new Date(20_000);
+    const other = {
+      _id: '1/other/0',
+      generation,
+      topic: 'other',
+      partition: 0,
+      position: 5,
+      end: 9,
+      completeTo,
+    };
+    await progressOf(opened.control).insertOne({ ...other, updatedAt: new Date(50_000) });
+    expect(await record(60_000, [9], [at(0, 9)])).toBe(20_000);
+    // when no projector has saved it for longer than 30 s
+    expect(await record(80_001, [9], [at(0, 9)])).toBe(79_001);
   });
 
   test('does not move backwards if a projector registers a partition late', async () => {

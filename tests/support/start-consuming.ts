@@ -4,6 +4,7 @@ import { startConsumer } from '../../services/projector/consumer/consumer.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
+import { ensureControlId } from '../../shared/control/control-id.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { anyOrder } from './order.ts';
 import type { TestEnvironment } from './test-environment.ts';
@@ -36,14 +37,16 @@ export async function startConsuming(
   });
   const log = createLogClient(kafka);
   await log.connect();
+  const { generation } = await ensureRegistry(testEnvironment.control);
+  const controlId = await ensureControlId(testEnvironment.control);
   const consuming = await startConsumer({
     kafka: counting,
     log,
     admin: testEnvironment.admin,
     control: testEnvironment.control,
     groupId: testEnvironment.config.CONSUMER_GROUP,
-    generation: (await ensureRegistry(testEnvironment.control)).generation,
-    topics,
+    generation,
+    own: { followed: { controlId, database: testEnvironment.config.DATABASE_NAME, generation }, topics },
     queuedBytesMax: 1_000_000,
     sessionTimeoutMs,
     logger,

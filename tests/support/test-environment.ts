@@ -32,7 +32,7 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
   const result = projectorConfig(environment);
   if ('errors' in result) throw new Error(result.errors.join('\n'));
   // A generation with an unpinned projector cannot be replaced.
-  const config = { ...result.config, GENERATION: 1 };
+  const config = { ...result.config, GENERATION: 1, CONSUMER_GROUP: name };
   const kafka = new Kafka({ brokers: config.KAFKA_BROKERS, logLevel: logLevel.NOTHING });
   const admin = kafka.admin();
   const producer = kafka.producer({ allowAutoTopicCreation: false });

@@ -24,7 +24,8 @@ beforeEach(async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const url = `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const limit = { requests: 10, windowSeconds: 60 };
-  connect = () => connectRedisRateLimiter({ url, timeoutMs: 50 }, limit, () => undefined);
+  connect = () =>
+    connectRedisRateLimiter({ url, timeoutMs: 50, database: 'support' }, limit, () => undefined);
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
 });
 afterEach(() => {

@@ -2,8 +2,13 @@ import { createClient, defineScript, type CommandParser } from '@redis/client';
 import { withDeadline } from '../store/deadline.ts';
 import type { RateLimit, RateLimiter } from './rate-limiter.ts';
 
-/** The store's address, and how long a request waits for it before it falls back to memory, in milliseconds. */
-export type RateLimitStore = { url: string; timeoutMs: number };
+export type RateLimitStore = {
+  url: string;
+  /** How long a request waits for the store before it falls back to memory, in milliseconds. */
+  timeoutMs: number;
+  /** `DATABASE_NAME`: a key that two deployments know is counted for each of them. */
+  database: string;
+};
 
 export type RedisRateLimiter = RateLimiter & { close: () => void };
 
@@ -54,7 +59,7 @@ const slidingLog = defineScript({
  * lacks the right. Does not connect again: `onError` receives each error of the connection, and the caller closes it.
  */
 export async function connectRedisRateLimiter(
-  { url, timeoutMs }: RateLimitStore,
+  { url, timeoutMs, database }: RateLimitStore,
   { requests, windowSeconds }: RateLimit,
   onError: (error: unknown) => void,
 ): Promise<RedisRateLimiter> {
@@ -69,7 +74,7 @@ export async function connectRedisRateLimiter(
     if (client.isOpen) client.destroy();
   };
   const consume = async (key: string) => {
-    const counting = client.slidingLog(`rate:${key}`, windowSeconds, requests);
+    const counting = client.slidingLog(`rate:${database}:${key}`, windowSeconds, requests);
     const { used, resetMs } = await withDeadline(counting, timeoutMs);
     return { admitted: used <= requests, remaining: Math.max(0, requests - used), resetMs };
   };

@@ -204,7 +204,7 @@ test('the row of a topic that lags has a colour, except in a build', async () =>
 
 test('of the partitions of a topic the 200 with the longest lag are shown, each with its projector', async () => {
   const members = ['a', 'b'].map((memberId) => {
-    return { memberId, clientId: 'projector', host: 'h', partitions: [], otherProtocol: null };
+    return { memberId, clientId: 'projector', host: 'h', partitions: [], stranger: null };
   });
   const partitions = Array.from({ length: 201 }, (_, lagSeconds) => {
     const owner = members[lagSeconds % 2] ?? null;

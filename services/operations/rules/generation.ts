@@ -6,7 +6,7 @@ import { holdCauses } from '../../../shared/control/hold-causes.ts';
 import { isSilent } from '../../../shared/control/progress.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
-import { describeStrays } from '../../../shared/kafka/group-members.ts';
+import { describeStrangers } from '../../../shared/kafka/group-members.ts';
 import type { Commands } from '../deployment.ts';
 import { deadLettersMax, type Facts, type GenerationFacts } from '../facts.ts';
 import { byLag } from '../partitions.ts';
@@ -27,8 +27,10 @@ export const generationRules = {
   group: {
     severity: 'bad',
     blocks: [],
-    judge: ({ kafka }, { generation }) => describeStrays(kafka.members.get(generation.number) ?? []),
+    judge: ({ kafka }, { generation }) => describeStrangers(kafka.members.get(generation.number) ?? []),
   },
+  /** A generation that follows the topics of another `TOPIC_PREFIX`. */
+  'other-topics': { severity: 'bad', blocks: [], judge: (_, { otherTopics }) => otherTopics },
   projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', judge: whyStopped },
   rejects: {
     severity: 'attention',

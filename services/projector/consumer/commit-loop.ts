@@ -68,7 +68,7 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
     // While a broker may know more partitions than the others, no instant counts as complete.
     const ends = log.unreachable.length > 0 ? new Map<string, LogOffsets>() : log.ends;
     const completeToMs = await saveProgress(snapshot, ends, asOf);
-    const raised = await raiseWatermark(control, generation);
+    const raised = await raiseWatermark(control, generation, deps.topics, asOf);
     watermarkMs = raised.watermark.getTime();
     await sample(asOf, raised.watermark);
     gauges.observe(nowMs(), { asOf, log, snapshot, completeToMs, ...raised });

@@ -1,14 +1,17 @@
 import type { Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
+import { createAssigner } from './assigner.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
-import { describeStrays, readMembers } from '../../../shared/kafka/group-members.ts';
+import { describeStrangers, readMembers } from '../../../shared/kafka/group-members.ts';
 import { errorChain } from '../../../shared/kafka/transient-errors.ts';
 import { createGapDetector, GapFound } from './gap-detector.ts';
 import { handleBatch, type HandleBatchDeps } from './handle-batch.ts';
 import type { Applied, PartitionWorker } from './partition-worker.ts';
 import { resumePartitions, type ResumeDeps } from './start-offsets.ts';
 import { takeSnapshot, type Snapshot } from './progress.ts';
+import { refuseStrangeLeader } from './strange-leader.ts';
 
 /*
  * The order, from a record to its committed offset:
@@ -23,7 +26,8 @@ export type ConsumerDeps = Omit<AssignmentDeps, 'onApplied'> &
   HandleBatchDeps &
   ResumeDeps & {
     kafka: Kafka;
-    topics: string[];
+    /** The topics and the generation that this projector follows, as its group learns. */
+    own: OwnMembership;
     /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
     sessionTimeoutMs: number;
   };
@@ -51,7 +55,7 @@ export async function startConsumer(deps: ConsumerDeps) {
   const { signal } = stopping;
   watchGroup(deps, consumer, assignment, signal);
   await consumer.connect();
-  await consumer.subscribe({ topics: deps.topics, fromBeginning: true });
+  await consumer.subscribe({ topics: deps.own.topics, fromBeginning: true });
   await consumer.run({
     autoCommit: false,
     eachBatchAutoResolve: false,
@@ -95,9 +99,10 @@ export async function startConsumer(deps: ConsumerDeps) {
   };
 }
 
-const createConsumer = ({ kafka, groupId, sessionTimeoutMs, queuedBytesMax }: ConsumerDeps): Consumer =>
+const createConsumer = ({ kafka, groupId, own, sessionTimeoutMs, queuedBytesMax }: ConsumerDeps): Consumer =>
   kafka.consumer({
     groupId,
+    partitionAssigners: [createAssigner(own.followed)],
     allowAutoTopicCreation: false,
     readUncommitted: false,
     sessionTimeout: sessionTimeoutMs,
@@ -116,13 +121,15 @@ const createConsumer = ({ kafka, groupId, sessionTimeoutMs, queuedBytesMax }: Co
 
 function watchGroup(deps: ConsumerDeps, consumer: Consumer, assignment: Assignment, stopping: AbortSignal) {
   let reassigned = new AbortController();
-  const onPartitionsAssigned = ({ payload: { memberAssignment, memberId } }: ConsumerGroupJoinEvent) => {
+  const onPartitionsAssigned = ({ payload }: ConsumerGroupJoinEvent) => {
+    const { memberAssignment, memberId, leaderId } = payload;
     reassigned.abort();
     reassigned = new AbortController();
     const workers = assignment.replace(memberAssignment, memberId);
     deps.logger.info({ partitions: workers.length }, 'joined the group');
     const signal = AbortSignal.any([stopping, reassigned.signal]);
     void resumePartitions(deps, consumer, assignment, workers, signal);
+    void refuseStrangeLeader(deps, leaderId, signal);
   };
   consumer.on(consumer.events.GROUP_JOIN, onPartitionsAssigned);
   consumer.on(consumer.events.CRASH, ({ payload }) => {
@@ -135,12 +142,12 @@ function watchGroup(deps: ConsumerDeps, consumer: Consumer, assignment: Assignme
 }
 
 /** If the group refuses the projector because of another member, the error names that member. Never rejects. */
-async function explainRefusal({ admin, groupId }: ConsumerDeps, error: Error): Promise<Error> {
+async function explainRefusal({ admin, groupId, own }: ConsumerDeps, error: Error): Promise<Error> {
   const types = errorChain(error).map((cause) => (cause as { type?: string }).type);
   if (!types.includes('INCONSISTENT_GROUP_PROTOCOL')) return error;
-  const members = await readMembers(admin, groupId).catch(() => []);
-  const strays = describeStrays(members) ?? 'the consumer group has members of another protocol';
-  return new Error(`${groupId} (CONSUMER_GROUP): ${strays}`, { cause: error });
+  const members = await readMembers(admin, groupId, own).catch(() => []);
+  const strangers = describeStrangers(members) ?? 'the consumer group has members of another protocol';
+  return new Error(`${groupId} (CONSUMER_GROUP): ${strangers}`, { cause: error });
 }
 
 /** Commits the positions that have moved since the last commit, of the partitions that are still assigned. */

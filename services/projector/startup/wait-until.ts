@@ -9,7 +9,7 @@ export class NotReady extends Error {
 }
 
 /** The projector cannot start, and waiting does not help. The message says what is wrong and what to do. */
-class StartRefused extends Error {
+export class StartRefused extends Error {
   override name = 'StartRefused';
 }
 

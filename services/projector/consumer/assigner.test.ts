@@ -1,0 +1,41 @@
+import { PartitionAssigners, type Cluster, type GroupMember, type Logger } from 'kafkajs';
+import { encodeMembership, type OwnMembership } from '../../../shared/kafka/member-metadata.ts';
+import { assignPartitions } from './assigner.ts';
+
+const topics = ['s.tags', 's.topics'];
+const own: OwnMembership = { followed: { controlId: 'a', database: 'support', generation: 1 }, topics };
+const partitions = topics.flatMap((topic) => [0, 1, 2].map((partition) => ({ topic, partition })));
+
+const member = (memberId: string, changes: Partial<OwnMembership> = {}): GroupMember => ({
+  memberId,
+  memberMetadata: encodeMembership({ ...own, ...changes }),
+});
+/** A member with the assigner of kafkajs, as in earlier releases. */
+const earlier = (memberId: string, of = topics): GroupMember => {
+  const given = { cluster: {} as Cluster, groupId: 'g', logger: {} as Logger };
+  const assigner = PartitionAssigners.roundRobin(given);
+  return { memberId, memberMetadata: assigner.protocol({ topics: of }).metadata };
+};
+const assign = (...members: GroupMember[]) => Object.fromEntries(assignPartitions(own, members, partitions));
+
+test('projectors of this and of an earlier release share the partitions in turn', () => {
+  expect(assign(earlier('b'), member('a'))).toEqual({
+    a: { 's.tags': [0, 2], 's.topics': [1] },
+    b: { 's.tags': [1], 's.topics': [0, 2] },
+  });
+});
+
+test('a stranger gets no partition', () => {
+  const all = { 's.tags': [0, 1, 2], 's.topics': [0, 1, 2] };
+  const staging = { ...own.followed, database: 'staging' };
+  const unreadable = { memberId: 'x', memberMetadata: Buffer.alloc(1) };
+  const strangers = [member('b', { followed: staging }), earlier('c', ['t.tags']), unreadable];
+  expect(assign(...strangers, member('z'))).toEqual({ b: {}, c: {}, x: {}, z: all });
+});
+
+test('a topic that a release does not follow goes to the others', () => {
+  expect(assign(member('a', { topics: ['s.tags', 's.notes'] }), member('b'))).toEqual({
+    a: { 's.tags': [0, 2] },
+    b: { 's.tags': [1], 's.topics': [0, 1, 2] },
+  });
+});

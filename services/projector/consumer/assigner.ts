@@ -1,0 +1,68 @@
+import kafkajs, { type Assigner, type GroupMember, type PartitionAssigner } from 'kafkajs';
+import { ownProtocol } from '../../../shared/kafka/group-members.ts';
+import {
+  decodeMembership,
+  encodeMembership,
+  whyStranger,
+  type Followed,
+  type OwnMembership,
+} from '../../../shared/kafka/member-metadata.ts';
+import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
+
+/**
+ * Creates the assigner with which a projector joins its group. It tells the group which generation the projector follows.
+ * The member that leads the group assigns the partitions in turn, and none to a stranger. It has the name and the metadata
+ * of the assigner of kafkajs, which earlier releases use: their projectors may be members of the same group.
+ */
+export const createAssigner =
+  (followed: Followed): PartitionAssigner =>
+  ({ cluster }): Assigner => ({
+    name: ownProtocol,
+    version: 0,
+    protocol: ({ topics }) => ({ name: ownProtocol, metadata: encodeMembership({ followed, topics }) }),
+    assign: async ({ members, topics }) => {
+      const partitions = topics.flatMap((topic) =>
+        cluster
+          .findTopicPartitionMetadata(topic)
+          .map(({ partitionId }): TopicPartition => ({ topic, partition: partitionId })),
+      );
+      const assigned = assignPartitions({ followed, topics }, members, partitions);
+      return [...assigned].map(([memberId, assignment]) => ({
+        memberId,
+        memberAssignment: kafkajs.AssignerProtocol.MemberAssignment.encode({
+          version: 0,
+          assignment,
+          userData: Buffer.alloc(0),
+        }),
+      }));
+    },
+  });
+
+type Assigned = Map<string, Record<string, number[]>>;
+
+/**
+ * The partitions of each member, by its id. Each topic goes to the members that subscribe to it, in turn: a release may
+ * follow a topic that another does not know.
+ */
+export function assignPartitions(
+  own: OwnMembership,
+  members: GroupMember[],
+  partitions: TopicPartition[],
+): Assigned {
+  // A stranger has an assignment too, without a partition.
+  const assigned: Assigned = new Map(members.map(({ memberId }) => [memberId, {}]));
+  const projectors = members
+    .flatMap(({ memberId, memberMetadata }) => {
+      const membership = decodeMembership(memberMetadata);
+      const isOwn = membership !== null && whyStranger(own, membership) === null;
+      return isOwn ? [{ memberId, topics: membership.topics }] : [];
+    })
+    .toSorted((a, b) => (a.memberId < b.memberId ? -1 : 1));
+  for (const [index, { topic, partition }] of partitions.entries()) {
+    const able = projectors.filter(({ topics }) => topics.includes(topic));
+    const assignee = able[index % able.length];
+    const assignment = assignee && assigned.get(assignee.memberId);
+    if (assignment) (assignment[topic] ??= []).push(partition);
+  }
+  return assigned;
+}

@@ -1,0 +1,44 @@
+import type { Admin } from 'kafkajs';
+import type { Db } from 'mongodb';
+import { ensureControlId } from '../../../shared/control/control-id.ts';
+import { progressOf } from '../../../shared/control/progress.ts';
+import { describeStrangers, readMembers } from '../../../shared/kafka/group-members.ts';
+import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
+import { describeOtherTopics } from '../../../shared/kafka/other-topics.ts';
+import { waitingForStore } from './open-store.ts';
+import { StartRefused, waitUntil, type OnWait } from './wait-until.ts';
+
+type Following = {
+  control: Db;
+  config: { DATABASE_NAME: string };
+  generation: number;
+  topics: string[];
+  onWait: OnWait;
+};
+
+/**
+ * Returns the projector's membership. Refuses a start on other topics than the generation has followed: their
+ * records would be applied to documents of the former topics, and the progress of those would hold the watermark for good.
+ */
+export async function requireMembership({ control, config, generation, topics, onWait }: Following) {
+  const recorded = await waitUntil(onWait, waitingForStore, () =>
+    progressOf(control).find({ generation }).toArray(),
+  );
+  const otherTopics = describeOtherTopics(recorded, topics);
+  if (otherTopics !== null) throw new StartRefused(`generation ${generation}: ${otherTopics}`);
+  const controlId = await waitUntil(onWait, waitingForStore, () => ensureControlId(control));
+  const own: OwnMembership = { followed: { controlId, database: config.DATABASE_NAME, generation }, topics };
+  return own;
+}
+
+/**
+ * Refuses a start beside members of the group that follow something else, before the group has to assign its partitions
+ * again. While it does, it tells nothing of its members; `refuseStrangeLeader` then sees them.
+ */
+export async function refuseStrangers(admin: Admin, groupId: string, own: OwnMembership, onWait: OnWait) {
+  const members = await waitUntil(onWait, 'the brokers cannot be asked for the group yet', () =>
+    readMembers(admin, groupId, own),
+  );
+  const strangers = describeStrangers(members);
+  if (strangers !== null) throw new StartRefused(`${groupId} (CONSUMER_GROUP): ${strangers}`);
+}

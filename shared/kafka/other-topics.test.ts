@@ -1,0 +1,38 @@
+import { describeOtherTopics, otherPartitions } from './other-topics.ts';
+import { topicsOf } from './topics.ts';
+
+const recorded = (prefix: string, position: number) =>
+  topicsOf(prefix).map((topic) => ({ topic, partition: 0, position }));
+
+test.each([
+  ['the same topics', recorded('support.', 5), 'support.', []],
+  ['no progress', [], 'support.', []],
+  ['topics of another prefix without an applied record', recorded('sup.', 0), 'support.', []],
+  ['topics of another prefix', recorded('support.', 5), 'mm.support.', topicsOf('support.')],
+  ['a prefix that begins alike', recorded('mm.support.', 5), 'mm.', topicsOf('mm.support.')],
+  ['an empty prefix', recorded('support.', 5), '', topicsOf('support.')],
+])('%s', (_, progress, prefix, others) => {
+  expect(otherPartitions(progress, topicsOf(prefix))).toEqual(others.map((topic) => `${topic}/0`).toSorted());
+});
+
+test('a topic of a kind that only another release has is none of another prefix', () => {
+  const known = recorded('support.', 5);
+  // by its end it could be the topic of tickets with the prefix `support.side-`
+  const later = ['support.notes', 'support.side-tickets'].map((topic) => ({
+    topic,
+    partition: 0,
+    position: 5,
+  }));
+  expect(describeOtherTopics([...known, ...later], topicsOf('support.'))).toBeNull();
+  // and an earlier release has recorded fewer kinds
+  expect(describeOtherTopics(known.slice(2), topicsOf('support.'))).toBeNull();
+  expect(describeOtherTopics(known.slice(2), topicsOf('mm.'))).toContain(
+    'it has applied records of support.*',
+  );
+});
+
+test('the words name a partition, and both prefixes', () => {
+  expect(describeOtherTopics(recorded('pub.', 5), topicsOf('mm.pub.'))).toContain(
+    'it has applied records of pub.*, such as those of pub.agents/0, but TOPIC_PREFIX names mm.pub.*.',
+  );
+});

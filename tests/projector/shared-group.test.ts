@@ -1,0 +1,209 @@
+import type { Consumer } from 'kafkajs';
+import { progressOf, watermark } from '../../shared/control/progress.ts';
+import type { Service } from '../../infra/service.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { runCli } from '../support/run-cli.ts';
+import { startConsuming } from '../support/start-consuming.ts';
+import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+const partitions = 2;
+
+/** The message of the error with which a projector ended. */
+const lastWords = ({ log }: Service) =>
+  String((log.find(({ level }) => level === 'fatal')?.error as { message?: string } | undefined)?.message);
+
+describe('a consumer group that two deployments share', () => {
+  const opened: { stop: () => Promise<unknown> }[] = [];
+  afterEach(async () => {
+    for (const one of opened.splice(0).toReversed()) await one.stop();
+  });
+  const first = useProjector({ each: true, projectors: 0, partitions });
+  const second = useProjector({ each: true, projectors: 0, partitions });
+
+  const groupId = () => first.environment.config.CONSUMER_GROUP;
+  const shared = () => ({ CONSUMER_GROUP: groupId() });
+  const all = () => first.environment.topics.length * partitions;
+
+  /** Runs the consumer of a deployment in the group, without the checks of a start. */
+  const consume = async (environment: TestEnvironment, topics = environment.topics) => {
+    const config = { ...environment.config, ...shared() };
+    const consuming = await startConsuming({ ...environment, config }, topics);
+    opened.push(consuming);
+    return { ...consuming, assigned: () => consuming.consuming.snapshot().length };
+  };
+  /** Joins with the assigner of kafkajs, as the projectors of earlier releases do. */
+  const joinEarlier = async (topics: string[]) => {
+    const consumer = first.environment.kafka.consumer({ groupId: groupId() });
+    const assigned = watchAssigned(consumer);
+    await consumer.connect();
+    await consumer.subscribe({ topics });
+    await consumer.run({ eachBatch: async () => undefined });
+    await eventually(() => assigned() !== null);
+    const stop = () => consumer.disconnect();
+    opened.push({ stop });
+    return { assigned, stop };
+  };
+  const publishTags = (count: number) =>
+    first.publish(...Array.from({ length: count }, (_, index) => created('tag', `tag_${index}`)));
+
+  test.each([
+    ['other topics', () => ({})],
+    ['the same topics', () => ({ TOPIC_PREFIX: first.environment.config.TOPIC_PREFIX })],
+  ])('refuses a projector of another database with %s, and the first goes on', async (_, changes) => {
+    await first.start();
+    await eventually(async () => (await groupState(first.environment)) === 'Stable');
+    const late = second.startProcess({ ...shared(), ...changes() });
+    expect(await late.exited).toBe(1);
+    const { name } = first.environment;
+    expect(lastWords(late)).toMatch(
+      new RegExp(
+        `^${name} \\(CONSUMER_GROUP\\): another client is in the consumer group .*: client support-read-models on ` +
+          `[\\d.:]+ \\(follows generation 1 of the database ${name}\\), member support-read-models-[-\\w]+\\. ` +
+          'Stop it, or set CONSUMER_GROUP to a group of its own',
+      ),
+    );
+    await publishTags(10);
+    await first.applied();
+  });
+
+  test('assigns nothing to a deployment that joins while another leads it: that one ends, the first misses nothing', async () => {
+    const leader = await consume(first.environment);
+    await eventually(() => leader.assigned() === all());
+    const stranger = await consume(second.environment, first.environment.topics);
+    await eventually(() => stranger.fatal.length > 0);
+    expect(stranger.fatal[0]?.message).toContain(`the database ${first.environment.name}), member`);
+    await publishTags(10);
+    await eventually(() => leader.seen(first.topic('tag')).length === 10);
+    expect([leader.fatal, leader.assigned(), stranger.assigned()]).toEqual([[], all(), 0]);
+  });
+
+  test('goes to one of two deployments that start at the same time', async () => {
+    const both = await Promise.all([first.environment, second.environment].map((one) => consume(one)));
+    await eventually(() => both.some(({ fatal }) => fatal.length > 0));
+    const [lost, ...others] = both.filter(({ fatal }) => fatal.length > 0);
+    expect(others).toEqual([]);
+    const won = both.find((one) => one !== lost);
+    await eventually(() => won?.assigned() === all());
+    expect([won?.fatal, lost?.assigned()]).toEqual([[], 0]);
+  });
+
+  test('keeps its partitions from a stranger of an earlier release, which status and check name', async () => {
+    await first.start();
+    const stranger = await joinEarlier(second.environment.topics);
+    await publishTags(10);
+    await first.applied();
+    expect(stranger.assigned()).toBe(0);
+    const named = new RegExp(`subscribes to ${second.environment.topics[0]} and 10 more\\), member `);
+    await eventually(async () => {
+      const { text } = await first.cli('status');
+      return /bad +generation 1: another client is in/.test(text) && named.test(text) ? true : text;
+    });
+    const { code, text } = await first.cli('check', 'projector');
+    expect(code).toBe(1);
+    expect(text).toMatch(named);
+    expect(text).toMatch(/FAILED +group/);
+  });
+
+  test('ends a projector if a stranger of an earlier release leads, and says which member to stop', async () => {
+    const stranger = await joinEarlier(second.environment.topics);
+    // It assigns by its own topics, and knows no strangers.
+    const projector = await consume(first.environment);
+    await eventually(() => projector.fatal.length > 0);
+    expect(projector.fatal[0]?.message).toContain(
+      `subscribes to ${second.environment.topics[0]} and 10 more`,
+    );
+    await projector.stop();
+    opened.splice(opened.indexOf(projector), 1);
+    const refused = first.startProcess();
+    expect(await refused.exited).toBe(1);
+    expect(lastWords(refused)).toContain('set CONSUMER_GROUP to a group of its own');
+    await stranger.stop();
+    await first.startProcess().logged('joined the group');
+  });
+
+  test.each(['earlier', 'present'])(
+    'is shared by projectors of this and of an earlier release while the %s one leads',
+    async (leading) => {
+      const { topics } = first.environment;
+      const [leader, follower] =
+        leading === 'earlier'
+          ? [await joinEarlier(topics), await consume(first.environment)]
+          : [await consume(first.environment), await joinEarlier(topics)];
+      await eventually(() => leader.assigned() === all() / 2 && follower.assigned() === all() / 2);
+      // when the projectors of the earlier release end
+      const [earlier, present] = leading === 'earlier' ? [leader, follower] : [follower, leader];
+      await earlier.stop();
+      await eventually(() => present.assigned() === all());
+      await publishTags(10);
+      if ('seen' in present) {
+        await eventually(() => present.seen(first.topic('tag')).length === 10);
+        expect(present.fatal).toEqual([]);
+      }
+    },
+  );
+});
+
+describe('a generation that has followed topics', () => {
+  const { environment, topic, start, startProcess, publish, applied, cli } = useProjector({ projectors: 0 });
+
+  test('is not followed on the topics of another prefix, which check and status name too', async () => {
+    await publish(created('tag', 'tag_1'));
+    const projector = await start();
+    await applied();
+    await projector.stop();
+    const other = await createTestEnvironment(1);
+    try {
+      const { TOPIC_PREFIX } = other.config;
+      const refused = startProcess({ TOPIC_PREFIX });
+      expect(await refused.exited).toBe(1);
+      const words =
+        `it has applied records of ${environment.config.TOPIC_PREFIX}*, such as those of ${topic('tag')}/0, but ` +
+        `TOPIC_PREFIX names ${TOPIC_PREFIX}*. Set the TOPIC_PREFIX that it has followed, or build another generation`;
+      expect(lastWords(refused)).toContain(`generation 1: ${words}`);
+      const recorded = await progressOf(environment.control).distinct('topic');
+      expect(recorded.toSorted()).toEqual(environment.topics.toSorted());
+      await eventually(async () => {
+        const { text } = await runWith({ TOPIC_PREFIX }, 'status');
+        return text.includes(`bad        generation 1: ${words}`) || text;
+      });
+      const { code, text } = await runWith({ TOPIC_PREFIX }, 'check', 'projector');
+      expect(code).toBe(1);
+      expect(text).toMatch(/FAILED +read model +generation 1: it has applied records of/);
+      // and a build follows them
+      expect(await runWith({ TOPIC_PREFIX }, 'rebuild', 'start')).toMatchObject({ code: 0 });
+      const build = startProcess({ TOPIC_PREFIX, GENERATION: '2' });
+      await build.logged('projecting');
+      await build.stop();
+    } finally {
+      await other.close();
+    }
+    expect((await cli('check', 'projector')).text).not.toContain('FAILED');
+  });
+
+  test('is followed by a release that does not know one of its topics, which holds Data-As-Of no longer', async () => {
+    const { control, config } = environment;
+    // given a topic of a kind that a later release has added
+    const later = { generation: 1, topic: `${config.TOPIC_PREFIX}notes`, partition: 0, position: 5, end: 9 };
+    const before = new Date(Date.now() - 3_600_000);
+    await progressOf(control).insertOne({ _id: 'later', ...later, completeTo: before, updatedAt: before });
+    await start();
+    await eventually(async () => Number(await watermark(control, 1)) > before.getTime());
+  });
+
+  const runWith = (changes: Record<string, string>, ...args: string[]) =>
+    runCli({ ...environment.environment, ...changes }, args);
+});
+
+/** The number of partitions that a member has; null before it has joined. */
+function watchAssigned(consumer: Consumer): () => number | null {
+  let assigned: number | null = null;
+  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+    assigned = Object.values(payload.memberAssignment).flat().length;
+  });
+  return () => assigned;
+}
+
+const groupState = async ({ admin, config }: TestEnvironment) =>
+  (await admin.describeGroups([config.CONSUMER_GROUP])).groups[0]?.state;
