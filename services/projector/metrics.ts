@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { kinds } from '../../shared/documents/resources.ts';
 import { registerBuildInfo } from '../../shared/runtime/release.ts';
 import { rejectionReasons } from '../../shared/control/rejections.ts';
-import { repeatCauses } from './materialize/reconcile.ts';
+import { repeatCauses } from './materialize/rounds.ts';
 
 /**
  * The projector's Prometheus metrics, served at `/metrics`. Names end in their unit. The help texts are the catalogue in
@@ -78,7 +78,7 @@ const engineMetrics = (registers: Registry[]) => ({
   }),
   notRefreshed: new Counter({
     name: 'projector_not_refreshed_total',
-    help: 'Documents whose refresh MongoDB refused, because their references make them too large: they stay out of date',
+    help: 'Documents that could not be refreshed: MongoDB refuses them, or their envelope was edited and cannot be read. They stay out of date',
     labelNames: ['kind'],
     registers,
   }),

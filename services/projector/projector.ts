@@ -139,8 +139,11 @@ function createEngine(
       positions.isApplied(partitionKey({ topic: topicOf(kind, prefix), partition }), offset),
     onNotRefreshed: (kind, id, reason) => {
       metrics.notRefreshed.inc({ kind });
-      logger.error({ kind, id, reason }, 'MongoDB rejected the refresh of a document');
+      logger.error({ kind, id, reason }, 'a document is not refreshed');
     },
+    onUnreadable: (kind, id, field) =>
+      logger.warn({ kind, id, field }, 'the envelope of a document cannot be read; it is written anew'),
+    onStalled: (stall) => logger.warn(stall, 'documents are written again and again without progress'),
     onRepeated: (kind, cause, documents) => metrics.repeated.inc({ kind, cause }, documents),
   };
 }

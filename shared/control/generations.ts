@@ -142,8 +142,15 @@ export const generationsOf = (control: Db): Collection<GenerationRegistry> =>
 export const readRegistry = (control: Db, options: FindOptions = {}): Promise<GenerationRegistry | null> =>
   generationsOf(control).findOne({ _id: 'active' }, options);
 
-/** Replaces the registry if it is unchanged since it was read. Returns false if it has changed. */
+/**
+ * Replaces the registry if it is unchanged since it was read. Returns false if it has changed: callers then read it again at
+ * once. Without a readable revision no write would be guarded, or none would ever apply.
+ */
 export async function replaceRegistry(control: Db, read: GenerationRegistry, next: GenerationRegistry) {
+  if (!Number.isSafeInteger(read.revision))
+    throw new Error(
+      '`revision` of the document `active` in `generations` was edited: set it to a whole number',
+    );
   const { matchedCount } = await generationsOf(control).replaceOne(
     { _id: 'active', revision: read.revision },
     { ...next, revision: read.revision + 1 },

@@ -85,7 +85,7 @@ export function memoryStore(
   return {
     readCurrent: async (kind, ids) => {
       const found = await readEach(kind, ids.slice(0, readAtOnce), (document) => currentOf(kind, document));
-      return { documents: found, remaining: ids.slice(readAtOnce) };
+      return { documents: found, unreadable: [], remaining: ids.slice(readAtOnce) };
     },
     readEntities: (wanted) =>
       readKinds(wanted, (kind, document) => referencedOf(document, referencedFields(kind))),
@@ -114,12 +114,12 @@ export function memoryStore(
       return readFirstChildren(read, by, parents);
     },
     write: async (kind, writes) => {
-      const conflicted = new Set<string>();
+      const conflicted = new Map<string, string | null>();
       for (const write of writes) {
         await pause(`write ${kind} ${write.document._id}`);
         const stored = documents(kind).get(write.document._id);
         if (applies(stored, write)) save(kind, written(stored, write));
-        else conflicted.add(write.document._id);
+        else conflicted.set(write.document._id, `${kind} ${write.document._id}`);
       }
       if (writes.length > 0) await pause(`acknowledge ${kind}`);
       return { conflicted, refused: new Map() };

@@ -26,6 +26,10 @@ export function memorySweepStore(
     await pause(`sweep ${kind}s`);
     return structuredClone([...(data.get(kind)?.values() ?? [])].filter(matches)).sort(byId);
   };
+  const sweepable = (document: StoredDocument) => {
+    const { revision: guard, ...kept } = envelopeOf(document);
+    return { ...kept, guard };
+  };
   const retention = ({ state, dataRetentionDays }: StoredDocument) =>
     ((state ? state.dataRetentionDays : dataRetentionDays) ?? null) as number | null;
   const field = (document: StoredDocument, name: string) => document.state?.[name];
@@ -54,7 +58,7 @@ export function memorySweepStore(
         .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
         .slice(0, pageSize)
         .map((document) => ({
-          ...envelopeOf(document),
+          ...sweepable(document),
           ...(document.state && { updatedAt: document.state.updatedAt as Date }),
           key: keyOf(document),
         }));
@@ -62,7 +66,7 @@ export function memorySweepStore(
     readExpiredMessages: async (orgId, ids, upTo) => {
       const found = await find('message', isIn(ids, orgId));
       const expired = found.filter((of) => (field(of, 'createdAt') as Date) <= upTo);
-      return expired.slice(0, pageSize).map(envelopeOf);
+      return expired.slice(0, pageSize).map(sweepable);
     },
     readWithMessages: async (orgId, ids) => {
       const found = await find('message', isIn(ids, orgId));
@@ -73,7 +77,7 @@ export function memorySweepStore(
       return found
         .slice(0, pageSize)
         .map((document) => ({
-          ...envelopeOf(document),
+          ...sweepable(document),
           conversationId: String(field(document, 'conversationId')),
         }));
     },

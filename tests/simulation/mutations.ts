@@ -9,6 +9,7 @@ export type Mutation = {
 
 const engine = 'services/projector/materialize';
 const reconcile = `${engine}/reconcile.ts`;
+const plan = `${engine}/plan.ts`;
 const join = `${engine}/join.ts`;
 const writes = `${engine}/writes.ts`;
 const fanOut = `${engine}/fan-out.ts`;
@@ -36,8 +37,8 @@ export const mutations: Mutation[] = [
     name: 'a refresh leaves the revision as it is',
     file: writes,
     edits: {
-      'const revision = (current?.revision ?? deps.now().getTime()) + 1;':
-        'const revision = (current?.revision ?? deps.now().getTime()) + (current && !upsert && joining ? 0 : 1);',
+      'const revision = nextRevision(guard, deps.now());':
+        'const revision = nextRevision(guard, deps.now()) - (current && !upsert && joining ? 1 : 0);',
     },
   },
   {
@@ -49,8 +50,8 @@ export const mutations: Mutation[] = [
     name: 'a conflicted write is not tried again',
     file: reconcile,
     edits: {
-      'if (!write || conflicted.has(item.id)) round.unfinished.push(item.id);':
-        'if (!write || conflicted.has(item.id)) continue;',
+      'if (!write || (lost !== undefined && detail === undefined)) round.unfinished.push(item.id);':
+        'if (!write || lost !== undefined) continue;',
     },
   },
   {
@@ -63,13 +64,13 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'an equal version is not checked again',
-    file: reconcile,
+    file: plan,
     edits: { 'current !== undefined && isPropagated(deps, kind, current);': 'current !== undefined;' },
   },
   {
     name: 'an outdated document is not joined again once another worker has applied its change',
     schedules: 8_000,
-    file: reconcile,
+    file: plan,
     edits: { '!isOutdated && ': '' },
   },
   {

@@ -8,7 +8,7 @@ import {
   completeBatch,
   type UpdateDeps,
 } from '../../services/projector/materialize/fan-out.ts';
-import type { Rejected } from '../../services/projector/materialize/reconcile.ts';
+import type { Rejected } from '../../services/projector/materialize/plan.ts';
 import { rawHeaders } from './example-records.ts';
 import { encode, type Event, type Produced } from './events.ts';
 
@@ -21,6 +21,7 @@ export const engineDeps = (store: Store, overrides: Partial<UpdateDeps> = {}): U
   onNotRefreshed: () => undefined,
   signal: new AbortController().signal,
   onProgress: () => undefined,
+  wait: async () => undefined,
   ...overrides,
 });
 

@@ -79,7 +79,7 @@ function addComparing(group: Command, accept: Accept): void {
     .addHelpText(
       'after',
       '\nA field is a path such as joined.tags or state.title, or a class: missing, extra, state, joined, sort-key, ' +
-        'pending, refs, version.\nThe kind may be *. The result is stored, and a promotion needs it. Exit code 1 if documents differ.',
+        'pending, refs, version, unreadable.\nThe kind may be *. The result is stored, and a promotion needs it. Exit code 1 if documents differ.',
     )
     .addHelpText('after', example('rebuild compare 2', 'rebuild compare 2 --expect ticket:joined.tags'))
     .action((generation, options) => accept(withServers(verbs.compare), { generation, ...options }));

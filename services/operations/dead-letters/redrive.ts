@@ -89,6 +89,10 @@ async function apply(deps: RedriveDeps, kind: Kind, readable: Readable[], outcom
       isApplied: () => false,
       outOfOrder: true,
       onNotRefreshed: () => undefined,
+      onStalled: ({ rounds, ids }) => {
+        const count = `after ${rounds} rounds`;
+        throw new Error(`other writes of ${ids.join(', ')} still come first ${count}: run the command again`);
+      },
     },
     [{ kind, records, context }],
   );

@@ -94,7 +94,8 @@ export function idInTrace({ _id, pathId, route }: RequestTrace): string {
 
 /** The Kafka record that a stored entity comes from; null if there is none. */
 function recordAt(topic: string, position: Position | null | undefined) {
-  if (!position) return null;
+  // An operator's edit may have made anything of it.
+  if (typeof position?.partition !== 'number' || typeof position.offset !== 'number') return null;
   const { partition, offset, timestampMs } = position;
   return { topic, partition, offset, time: recordTime(timestampMs) };
 }
@@ -155,8 +156,12 @@ async function explainDocument(
 
 /** The references of a document, in the order of its projection. A ticket has some 200 conversations at most. */
 async function explainReferences(database: Db, kind: Kind, document: StoredDocument, prefix: string) {
-  const { orgId, refs = [] } = document;
-  const ids = idsInRefs(kind, refs);
+  const { orgId } = document;
+  const refs: unknown[] = Array.isArray(document.refs) ? document.refs : [];
+  const ids = idsInRefs(
+    kind,
+    refs.filter((ref) => typeof ref === 'string'),
+  );
   const explained = await Promise.all(
     edgesOf(kind).map(async ({ name: edge, index, to, fields }) => {
       const wanted = ids[index] ?? [];
@@ -191,5 +196,6 @@ async function servedUntil(database: Db, kind: Kind, { _id, state }: StoredDocum
   const conversations = collectionOf<StoredConversation & { _id: string }>(database, 'conversation');
   const filter = { _id: kind === 'message' ? String(state.conversationId) : _id };
   const conversation = await conversations.findOne(filter, { projection: visibilityFields });
-  return conversation && expiry(conversation, kind === 'message' ? (state.createdAt as Date) : undefined);
+  const from: unknown = kind === 'message' ? state.createdAt : conversation?.state.updatedAt;
+  return conversation && from instanceof Date ? expiry(conversation, from) : null;
 }

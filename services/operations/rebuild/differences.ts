@@ -7,20 +7,37 @@ import {
   type StoredConversation,
 } from '../../../shared/documents/visibility.ts';
 import { edgesOf, refOf } from '../../projector/materialize/edges.ts';
+import { unreadableField } from '../../projector/materialize/envelope.ts';
+import { engineFields } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 
 const fields = ['orgId', 'version', 'state', 'joined', 'refs', 'byCreated', 'byUpdated', 'pending'] as const;
 
 /** The fields of a stored document that affect API responses or later events. */
-export type ComparedDocument = Pick<StoredDocument, '_id' | (typeof fields)[number]>;
+export type ComparedDocument = Pick<StoredDocument, '_id' | (typeof fields)[number]> & {
+  /** The field that cannot be read, because an operator edited it. */
+  unreadable?: string;
+};
 
 /** A document, and the document that it should equal. */
 export type Pair = { expected: ComparedDocument | null; actual: ComparedDocument | null };
 
-/** A MongoDB projection of a `ComparedDocument`. */
-export const comparedFields = Object.fromEntries(fields.map((name) => [name, 1]));
+/** A MongoDB projection of a `ComparedDocument`, with the envelope. */
+export const comparedFields = { ...Object.fromEntries(fields.map((name) => [name, 1])), ...engineFields };
 
-/** The classes of differences. `missing`: the compared generation lacks the document. `extra`: only it has the document. */
+/** Names the field of a stored document that cannot be read, if there is one. */
+export function compared(stored: StoredDocument): ComparedDocument {
+  const { state, deletedAt, expiresAt } = stored;
+  // A document without a state has been deleted or purged.
+  const isStateless = state === undefined && !deletedAt && !expiresAt;
+  const unreadable = unreadableField(stored) ?? (isStateless ? 'state' : null);
+  return unreadable === null ? stored : { ...stored, unreadable };
+}
+
+/**
+ * The classes of differences. `unreadable`: an operator's edit has broken the document. `missing`: the compared generation
+ * lacks the document. `extra`: only it has the document.
+ */
 export const differenceClasses = [
   'missing',
   'extra',
@@ -30,6 +47,7 @@ export const differenceClasses = [
   'pending',
   'refs',
   'version',
+  'unreadable',
 ] as const;
 export type DifferenceClass = (typeof differenceClasses)[number];
 
@@ -44,10 +62,22 @@ export type Expectation = { kind: Kind | '*'; field: string };
  * order the writes of one generation. Ignores data that has expired at `now`: the API does not serve it, and each
  * generation is swept at other times.
  */
-export function differencesOf(kind: Kind, { expected, actual }: Pair, now: Date): Difference[] {
-  const [before, after] = [expected && visible(kind, expected, now), actual && visible(kind, actual, now)];
+export function differencesOf(kind: Kind, pair: Pair, now: Date): Difference[] {
+  const { expected, actual } = pair;
   const id = (expected ?? actual)?._id ?? '';
+  const unreadable = actual?.unreadable ?? expected?.unreadable;
+  if (unreadable !== undefined) return [{ kind, id, class: 'unreadable', field: unreadable }];
+  try {
+    return differencesOfReadable(kind, id, pair, now);
+  } catch {
+    // A time that is none, or a list that is none.
+    return [{ kind, id, class: 'unreadable', field: 'state' }];
+  }
+}
+
+function differencesOfReadable(kind: Kind, id: string, { expected, actual }: Pair, now: Date): Difference[] {
   const difference = (of: DifferenceClass, field: string = of) => ({ kind, id, class: of, field });
+  const [before, after] = [expected && visible(kind, expected, now), actual && visible(kind, actual, now)];
   if (!before && !after) return rejectsMore({ expected, actual }) ? [difference('version')] : [];
   if (!after) return [difference('missing')];
   // The API does not serve a pending document either. A build may keep conversations of a deleted channel as such: after

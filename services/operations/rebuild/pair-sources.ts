@@ -11,21 +11,20 @@ import {
 import type { TicketJoined } from '../../../shared/documents/ticket.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { progressOf, watermark } from '../../../shared/control/progress.ts';
-import { idsInState, join, readReferences } from '../../projector/materialize/join.ts';
+import { idsInState, join, readReferences, type Joining } from '../../projector/materialize/join.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
-import { comparedFields, type ComparedDocument, type Pair } from './differences.ts';
+import { compared, comparedFields, type ComparedDocument, type Pair } from './differences.ts';
 import type { PairSource } from './compare.ts';
 
 /** Documents in one batch, so that memory stays in the tens of megabytes. */
 const batchSize = 200;
 
-const living = { state: { $exists: true } };
-
 const documents = (database: Db, kind: Kind, filter: object = {}) =>
   collectionOf<StoredDocument>(database, kind)
     .find(filter, { projection: comparedFields, batchSize })
-    .sort({ _id: 1 });
+    .sort({ _id: 1 })
+    .map(compared);
 
 /** One side of a comparison: a generation and its database. */
 export type Side = { database: Db; number: number };
@@ -115,8 +114,8 @@ async function withAllConversations(database: Db, ticket: ComparedDocument): Pro
     .find(range as object, { projection: embeddedFields, batchSize, hint: 'ticket' })
     .sort({ byCreated: 1 })
     .toArray();
-  const conversations = further.flatMap(({ state, joined: { channel } }) =>
-    embeddedConversation(state, channel),
+  const conversations = further.flatMap(({ state, joined }) =>
+    embeddedConversation(state, (joined as Partial<typeof joined> | undefined)?.channel),
   );
   return {
     ...ticket,
@@ -128,7 +127,7 @@ async function withAllConversations(database: Db, ticket: ComparedDocument): Pro
 async function readableMessages(database: Db, messages: ComparedDocument[], now: Date) {
   const idOf = ({ state }: ComparedDocument) =>
     (state as Partial<EntityState['message']>)?.conversationId ?? '';
-  const filter = { _id: { $in: [...new Set(messages.map(idOf))] }, ...living };
+  const filter = { _id: { $in: [...new Set(messages.map(idOf))] }, state: { $exists: true } };
   const found = await collectionOf<StoredConversation & { _id: string }>(database, 'conversation')
     .find(filter, { projection: visibilityFields })
     .toArray();
@@ -145,16 +144,18 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
   const store = mongoStore(database);
   const fresh = async <K extends Kind>(kind: K, stored: ComparedDocument[]): Promise<Pair[]> => {
     const pairs: Pair[] = [];
-    for (let batch = stored; batch.length > 0;) {
-      const joinings = batch.map(({ _id: id, orgId, state }) => ({
-        id,
-        orgId: orgId ?? '',
-        ids: idsInState(kind, state as EntityState[K]),
-      }));
+    const joinables: Joinable[] = [];
+    for (const document of stored) {
+      const joinable = joinableOf(kind, document);
+      if (joinable) joinables.push(joinable);
+      else if (document.unreadable !== undefined || document.state !== undefined)
+        pairs.push({ expected: null, actual: { ...document, unreadable: document.unreadable ?? 'state' } });
+    }
+    for (let batch = joinables; batch.length > 0;) {
+      const joinings = batch.map(({ joining }) => joining);
       const { references, remaining } = await readReferences(store, kind, joinings);
-      for (const [index, actual] of batch.entries()) {
-        const joining = joinings[index];
-        if (!joining || remaining.has(actual._id)) continue;
+      for (const { actual, joining, sortKeys } of batch) {
+        if (remaining.has(actual._id)) continue;
         const { joined, refs, isPending, ownerDeleted } = join(kind, joining, references);
         const { _id, orgId, version, state } = actual;
         const expected = {
@@ -163,23 +164,44 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
           version,
           joined,
           refs,
-          ...resources[kind].sortKeys(state as EntityState[K]),
+          ...sortKeys,
           ...(state && { state }),
           ...(isPending && { pending: true as const }),
         };
         pairs.push({ expected: ownerDeleted ? null : expected, actual });
       }
-      batch = batch.filter(({ _id }) => remaining.has(_id));
+      batch = batch.filter(({ actual }) => remaining.has(actual._id));
     }
     return pairs;
   };
   return {
     scan: async function* (kind) {
-      for await (const batch of batches(documents(database, kind, living))) yield await fresh(kind, batch);
+      for await (const batch of batches(documents(database, kind))) yield await fresh(kind, batch);
     },
     reread: async (kind, ids) =>
-      fresh(kind, await documents(database, kind, { _id: { $in: ids }, ...living }).toArray()),
+      fresh(kind, await documents(database, kind, { _id: { $in: ids } }).toArray()),
     asPresented: async (_kind, pairs) => pairs,
     watermarks: async () => [await appliedTo(control, number)],
   };
+}
+
+/** A living document, and what its state says for a fresh join. */
+type Joinable = {
+  actual: ComparedDocument;
+  joining: Joining;
+  sortKeys: Pick<ComparedDocument, 'byCreated' | 'byUpdated'>;
+};
+
+/** Null for a deleted or purged document, and for one whose envelope or state an operator's edit has broken. */
+function joinableOf<K extends Kind>(kind: K, actual: ComparedDocument): Joinable | null {
+  const { _id: id, orgId, unreadable } = actual;
+  if (actual.state === undefined || unreadable !== undefined) return null;
+  const state = actual.state as EntityState[K];
+  try {
+    const joining = { id, orgId: orgId ?? '', ids: idsInState(kind, state) };
+    if (joining.ids.some((ids) => !Array.isArray(ids))) return null;
+    return { actual, joining, sortKeys: resources[kind].sortKeys(state) };
+  } catch {
+    return null;
+  }
 }

@@ -205,9 +205,13 @@ function attempt(deps: PartitionWorkerDeps, self: PartitionWorker, signals: Sign
   let furthest = 0;
   const onQueued = (isQueued: boolean) => void (self.delay = isQueued ? 'one_at_a_time' : 'backlog');
   const onFanOut = (documents: number) => void (self.fanOutWaiting = documents);
+  const onConflicting = () => {
+    self.delay = 'conflicting';
+  };
   return async (): Promise<Applied> => {
     let done = 0;
     const onProgress: ApplyContext['onProgress'] = (isSaved) => {
+      if (self.delay === 'conflicting') self.delay = 'backlog';
       if (isSaved) done = furthest = 0;
       done += 1;
       if (done <= furthest) return;
@@ -216,7 +220,7 @@ function attempt(deps: PartitionWorkerDeps, self: PartitionWorker, signals: Sign
     };
     return records.length === 0
       ? nothing
-      : deps.apply(deps.topic, records, { signal, stopping, onProgress, onQueued, onFanOut });
+      : deps.apply(deps.topic, records, { signal, stopping, onProgress, onQueued, onFanOut, onConflicting });
   };
 }
 
@@ -235,6 +239,8 @@ export type ApplyContext = {
   onQueued?: (isQueued: boolean) => void;
   /** Called with the number of documents that a fan-out has still to refresh. */
   onFanOut?: (documents: number) => void;
+  /** Called while the same documents are written again and again, until the next progress. */
+  onConflicting?: () => void;
 };
 
 /**

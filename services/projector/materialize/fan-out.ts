@@ -9,7 +9,8 @@ import {
   refOf,
   type Incoming,
 } from './edges.ts';
-import { reconcile, type Reconciled, type ReconcileDeps, type Rejected } from './reconcile.ts';
+import type { Rejected } from './plan.ts';
+import { reconcile, type Reconciled, type ReconcileDeps } from './reconcile.ts';
 import type { StoredState } from './store.ts';
 
 export type UpdateDeps = ReconcileDeps & {

@@ -3,6 +3,7 @@ import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { withinLimit } from '../../../shared/store/within-limit.ts';
 import { embeddedFields, referencedFields } from './edges.ts';
+import { isRevision, readEnvelopes, readReferenced } from './envelope.ts';
 import { readFirstChildren, type ReadChildren } from './mongo-first-children.ts';
 import { writeGuarded } from './mongo-write.ts';
 import type { Child, Current, ReferencedEntity, Store, StoredDocument } from './store.ts';
@@ -22,8 +23,9 @@ export const envelope = {
   dataRetentionDays: 1,
 } as const;
 const ofState = (fields: string[]) => Object.fromEntries(fields.map((name) => [`state.${name}`, 1]));
-const ofEngine = { ...envelope, refs: 1, orphanedAt: 1, fanOutCursor: 1 } as const;
-const current = (kind: Kind) => ({ ...ofEngine, ...ofState(embeddedFields(kind)) });
+/** The projection of an envelope, with the other fields that the engine writes for itself. */
+export const engineFields = { ...envelope, refs: 1, orphanedAt: 1, fanOutCursor: 1 } as const;
+const current = (kind: Kind) => ({ ...engineFields, ...ofState(embeddedFields(kind)) });
 const entity = { orgId: 1, revision: 1, deletedAt: 1 } as const;
 const referenced = (kind: Kind) => ({ ...entity, ...ofState(referencedFields(kind)) });
 const child = (kind: Kind) => ({ ...entity, ...ofState(embeddedFields(kind)), byCreated: 1 });
@@ -37,10 +39,11 @@ export function mongoStore(database: Db): Store {
         await using cursor = byIds(collection(kind), ids, limit).project<Current>(current(kind));
         // One reply of the server, 16 MB at most.
         await cursor.hasNext();
-        const documents = cursor.readBufferedDocuments();
-        if (!cursor.id || cursor.id.isZero()) return { documents, remaining: [] };
-        const found = new Set(documents.map(({ _id }) => _id));
-        return { documents, remaining: ids.filter((id) => !found.has(id)) };
+        const stored = cursor.readBufferedDocuments();
+        const read = readEnvelopes(stored);
+        if (!cursor.id || cursor.id.isZero()) return { ...read, remaining: [] };
+        const found = new Set(stored.map(({ _id }) => _id));
+        return { ...read, remaining: ids.filter((id) => !found.has(id)) };
       }),
     readEntities: (wanted) => readEntities(database, wanted),
     readRevisions: (wanted) => readRevisions(database, wanted),
@@ -73,11 +76,11 @@ export function mongoStore(database: Db): Store {
       await collection(kind).updateOne({ _id: id, version, deletedAt: { $exists: isDeleted } }, update);
     },
     readEnvelopes: (kind, ids) =>
-      withinLimit((limit) =>
-        byIds(collection(kind), ids, limit)
-          .project<Current>({ ...envelope, 'state.id': 1 })
-          .toArray(),
-      ),
+      withinLimit(async (limit) => {
+        const cursor = byIds(collection(kind), ids, limit);
+        const stored = await cursor.project<Current>({ ...envelope, 'state.id': 1 }).toArray();
+        return readEnvelopes(stored).documents;
+      }),
   };
 }
 
@@ -85,7 +88,10 @@ async function readEntities(database: Db, wanted: Wanted): ReturnType<Store['rea
   const stage = (kind: Kind) => ({ $project: { ...referenced(kind), kind } });
   const found = await readKinds<ReferencedEntity & { kind: Kind }>(database, wanted, stage);
   const byKind = Map.groupBy(found, ({ kind }) => kind);
-  return new Map([...byKind].map(([kind, some]) => [kind, new Map(some.map((one) => [one._id, one]))]));
+  const readable = (some: ReferencedEntity[]) => some.flatMap((one) => readReferenced(one) ?? []);
+  return new Map(
+    [...byKind].map(([kind, some]) => [kind, new Map(readable(some).map((one) => [one._id, one]))]),
+  );
 }
 
 /** One document of at most 8 MB for each kind: the driver would otherwise decode one for each entity. */
@@ -94,7 +100,9 @@ async function readRevisions(database: Db, wanted: Wanted): ReturnType<Store['re
   const revisions = { $push: { $concatArrays: [['$_id'], ['$revision']] } };
   const stage = (kind: Kind) => ({ $group: { _id: kind, revisions } });
   const found = await readKinds<{ _id: Kind; revisions: [string, number][] }>(database, wanted, stage);
-  return new Map(found.map((one) => [one._id, new Map(one.revisions)]));
+  return new Map(
+    found.map((one) => [one._id, new Map(one.revisions.filter(([, revision]) => isRevision(revision)))]),
+  );
 }
 
 type Wanted = Map<Kind, Set<string>>;

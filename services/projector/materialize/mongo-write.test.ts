@@ -8,6 +8,18 @@ import type { StoredDocument } from './store.ts';
 const bulkError = (error: unknown, writeConcernError: object | null = null) =>
   Reflect.construct(MongoBulkWriteError, [error, { getWriteConcernError: () => writeConcernError }]) as Error;
 
+/** The error of one write of a bulk. */
+const failed = (code: number, errmsg: string) => ({
+  message: errmsg,
+  code,
+  writeErrors: [{ index: 0, code, errmsg }],
+});
+
+const taken = (index: string) =>
+  `E11000 duplicate key error collection: hu_g1.tags index: ${index} dup key: { : "Ada" }`;
+const collated = (index: string) =>
+  `E11000 duplicate key error collection: hu_g1.tags index: ${index} collation: { locale: "en", strength: 2 } dup key: { : "0x2d" }`;
+
 /** Writes tags through a collection whose bulks end with an error if they hold the tag `big`. Returns their ids, too. */
 function write(ids: string[], error: Error) {
   const bulks: string[] = [];
@@ -17,7 +29,13 @@ function write(ids: string[], error: Error) {
     if (written.includes('big')) throw error;
   };
   const writes = ids.map((id) => ({ op: 'put' as const, guard: null, document: storedDocument({ id }) }));
-  return { bulks, written: writeGuarded({ bulkWrite } as unknown as Collection<StoredDocument>, writes) };
+  return {
+    bulks,
+    written: writeGuarded(
+      { bulkWrite, namespace: 'hu_g1.tags' } as unknown as Collection<StoredDocument>,
+      writes,
+    ),
+  };
 }
 
 describe('a bulk write', () => {
@@ -25,8 +43,8 @@ describe('a bulk write', () => {
     const tooLarge = bulkError(new MongoServerError({ message: 'too large', code: 10_334 }));
     const { bulks, written } = write(['a', 'big', 'c', 'd'], tooLarge);
     expect(await written).toEqual({
-      conflicted: new Set(),
-      refused: new Map([['big', 'code 10334: too large']]),
+      conflicted: new Map(),
+      refused: new Map([['big', 'hu_g1.tags: document big: it is too large (code 10334)']]),
     });
     expect(bulks).toEqual(['a,big,c,d', 'a,big', 'a', 'big', 'c,d']);
   });
@@ -38,12 +56,60 @@ describe('a bulk write', () => {
   });
 
   it('with a conflict and without a majority does not count as durable', async () => {
-    const conflict = { message: 'E11000', code: 11_000, writeErrors: [{ index: 0, code: 11_000 }] };
+    const conflict = failed(11_000, taken('_id_'));
     const { written } = write(['big'], bulkError(conflict, { code: 64 }));
     const error: unknown = await written.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MongoBulkWriteError);
     expect(isTransient(error)).toBe(true);
     // and without the missed majority it is a conflict
-    expect(await write(['big'], bulkError(conflict)).written).toMatchObject({ conflicted: new Set(['big']) });
+    const { conflicted } = await write(['big'], bulkError(conflict)).written;
+    expect([...conflicted.keys()]).toEqual(['big']);
+  });
+});
+
+describe('a write that does not apply', () => {
+  const outcome = async (code: number, errmsg = '') => {
+    const { conflicted, refused } = await write(['big'], bulkError(failed(code, errmsg))).written;
+    if (refused.has('big')) return ['refused', refused.get('big')];
+    return ['conflicted', conflicted.get('big')];
+  };
+  const place = 'hu_g1.tags: document big: ';
+
+  it.each([
+    ['MongoDB', taken('_id_')],
+    ['MongoDB, in a collection with a collation', collated('_id_')],
+    ['the stand-in', "Duplicate key violation on the requested collection: Index '_id_'"],
+  ])('to a taken id is a conflict, in the words of %s', async (_, errmsg) => {
+    expect(await outcome(11_000, errmsg)).toEqual([
+      'conflicted',
+      `${place}its key is taken in the index _id_ (code 11000)`,
+    ]);
+  });
+
+  it.each([
+    ['MongoDB', taken('state.email.email_1')],
+    ['MongoDB, in a collection with a collation', collated('state.email.email_1')],
+    ['the stand-in', "Duplicate key violation on the requested collection: Index 'state.email.email_1'"],
+  ])('to another unique index is a refusal without values, in the words of %s', async (_, errmsg) => {
+    expect(await outcome(11_000, errmsg)).toEqual([
+      'refused',
+      `${place}another document has the same key in the unique index state.email.email_1 (code 11000)`,
+    ]);
+  });
+
+  it('to a transaction that was rolled back is a conflict, whatever is stored', async () => {
+    expect(await outcome(112)).toEqual(['conflicted', null]);
+  });
+
+  it.each([121, 171, 10_003, 16_755])('with code %i is a refusal that names the document', async (code) => {
+    expect(await outcome(code, 'Document failed: "Ada"')).toEqual([
+      'refused',
+      expect.stringMatching(new RegExp(`^${place}[^"]*\\(code ${code}\\)$`)),
+    ]);
+  });
+
+  it('with a code that tells nothing of the document fails the batch', async () => {
+    const error: unknown = await outcome(13, 'not authorized').catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(MongoBulkWriteError);
   });
 });

@@ -1,15 +1,8 @@
-import { isNativeError } from 'node:util/types';
-import {
-  MongoBulkWriteError,
-  MongoInvalidArgumentError,
-  MongoServerError,
-  type AnyBulkWriteOperation,
-  type Collection,
-} from 'mongodb';
+import { MongoBulkWriteError, type AnyBulkWriteOperation, type Collection, type Filter } from 'mongodb';
 import { bulkWrite } from '../../../shared/store/bulk-write.ts';
-import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
 import { causeOfBulk } from '../../../shared/store/transient-errors.ts';
 import type { StoredDocument, Write, Written } from './store.ts';
+import { failureOf, refusalIn } from './write-errors.ts';
 
 /**
  * One unordered bulk write, guarded as Invariant 2 in docs/internals/consistency.md says: an upsert, filtered by the
@@ -17,7 +10,7 @@ import type { StoredDocument, Write, Written } from './store.ts';
  * document that MongoDB refuses.
  */
 export async function writeGuarded(collection: Collection<StoredDocument>, writes: Write[]) {
-  const written: Written = { conflicted: new Set(), refused: new Map() };
+  const written: Written = { conflicted: new Map(), refused: new Map() };
   // Two bulks over the same documents in opposite orders conflict with each other: 1.4 times MongoDB's processor time and
   // 1.7 times the time, measured with 300 documents. The tests' stand-in may deadlock.
   const ordered = writes.toSorted((a, b) => (a.document._id < b.document._id ? -1 : 1));
@@ -34,19 +27,25 @@ async function writeBulk(collection: Collection<StoredDocument>, writes: Write[]
     const isBulk = error instanceof MongoBulkWriteError;
     // Without a majority no write counts as durable, whatever became of the others.
     if (isBulk && error.result.getWriteConcernError()) throw error;
-    const failed = isBulk ? [error.writeErrors].flat() : [];
-    if (failed.some(({ code }) => causeOf(Number(code)) === null)) throw error;
-    for (const { index, code, errmsg = '' } of failed) {
-      const id = writes[index]?.document._id ?? '';
-      if (causeOf(Number(code)) === 'conflict') written.conflicted.add(id);
-      else written.refused.set(id, `code ${code}: ${errmsg.slice(0, 200)}`);
+    const placeOf = (write: Write | undefined) => ({
+      namespace: collection.namespace,
+      id: write?.document._id ?? '',
+    });
+    const failed = (isBulk ? [error.writeErrors].flat() : []).map(({ index, code, errmsg = '' }) => {
+      const place = placeOf(writes[index]);
+      return { id: place.id, failure: failureOf(place, Number(code), errmsg) };
+    });
+    if (failed.some(({ failure }) => failure === null)) throw error;
+    for (const { id, failure } of failed) {
+      if (failure?.is === 'refused') written.refused.set(id, failure.detail);
+      else written.conflicted.set(id, failure?.is === 'taken' ? failure.detail : null);
     }
     if (failed.length > 0) return;
-    const reason = refusalReason(error);
-    if (reason === null) throw error;
     const [first, ...others] = writes;
+    const refusal = refusalIn(placeOf(first), error);
+    if (refusal === null) throw error;
     if (first && others.length === 0) {
-      written.refused.set(first.document._id, reason);
+      written.refused.set(first.document._id, refusal);
       return;
     }
     // Documents of this bulk that were written conflict now, and a later round finds them right.
@@ -56,33 +55,10 @@ async function writeBulk(collection: Collection<StoredDocument>, writes: Write[]
   }
 }
 
-/**
- * A write that lost: an id that is taken (E11000), or a conflict with another write (WriteConflict). The next read of the
- * document shows whether the write applied.
- */
-const conflictCodes = [11_000, 112];
-
-/** BadValue, FailedToParse, TypeMismatch, BSONObjectTooLarge, KeyTooLong, a document that an update makes too large. */
-const refusalCodes = [2, 9, 14, 10_334, 17_280, 17_419, 17_420];
-
-const causeOf = (code: number): 'conflict' | 'refusal' | null => {
-  if (conflictCodes.includes(code)) return 'conflict';
-  return refusalCodes.includes(code) ? 'refusal' : causeInSqlState(code);
-};
-
-/** Why the store, or the driver before it sends anything, refuses the document; null for any other error. */
-function refusalReason(error: unknown): string | null {
-  // Compared by name: under jest, Node's own code throws another RangeError class.
-  const isTooLong = isNativeError(error) && error.name === 'RangeError';
-  if (isTooLong || error instanceof MongoInvalidArgumentError) return error.message;
-  if (error instanceof MongoServerError && causeOf(Number(error.code)) === 'refusal')
-    return `code ${error.code}: ${error.message.slice(0, 200)}`;
-  return null;
-}
-
 function operation({ op, document, guard }: Write): AnyBulkWriteOperation<StoredDocument> {
   if (guard === null) return { insertOne: { document: document as StoredDocument } };
-  const filter = { _id: document._id, revision: guard };
+  const revision = typeof guard === 'number' ? guard : { $eq: guard.unreadable ?? null };
+  const filter = { _id: document._id, revision } as Filter<StoredDocument>;
   if (op === 'put') {
     const { _id, ...replacement } = document;
     return { replaceOne: { filter, replacement, upsert: true } };

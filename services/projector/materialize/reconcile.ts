@@ -1,29 +1,19 @@
 import type { Kind } from '../../../shared/documents/resources.ts';
-import type { Change, Upsert } from '../events/change.ts';
+import type { Change } from '../events/change.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
-import { projections } from '../projections/projections.ts';
-import { evolve, type Entity, type EvolveRules } from './evolve.ts';
-import { idsInRefs, idsInState, readReferences, recheckReferences, type Joining } from './join.ts';
-import type { Current, Store, StoredState, Write } from './store.ts';
-import { writeOf, type PendingWrite, type WriteDeps } from './writes.ts';
+import { readReferences, recheckReferences, type Joining } from './join.ts';
+import { isPropagated, planRound, type PlanDeps, type Rejected, type Work } from './plan.ts';
+import { countLosses, watchRounds, type RepeatCause, type RoundDeps } from './rounds.ts';
+import type { Current, Guard, Store, StoredState, Write } from './store.ts';
+import { writeOf, type PendingWrite } from './writes.ts';
 
-export type ReconcileDeps = WriteDeps & {
-  store: Store;
-  /**
-   * Whether any worker has applied the record at a position of the kind's topic completely, its fan-out included.
-   * The partition's position is then after the record.
-   */
-  isApplied: (kind: Kind, position: NonNullable<Current['position']>) => boolean;
-  /** Called for each document that the store refuses to have refreshed. */
-  onNotRefreshed: (kind: Kind, id: string, reason: string) => void;
-  /** Called when a round leaves documents to the next one. */
-  onRepeated?: (kind: Kind, cause: RepeatCause, documents: number) => void;
-};
-
-/** Another write came first, or a reference changed between the read and the recheck. */
-export const repeatCauses = ['conflict', 'reference'] as const;
-type RepeatCause = (typeof repeatCauses)[number];
+export type ReconcileDeps = PlanDeps &
+  RoundDeps & {
+    store: Store;
+    /** Called when a round leaves documents to the next one. */
+    onRepeated?: (kind: Kind, cause: RepeatCause, documents: number) => void;
+  };
 
 /** An entity after its changes, and before them. */
 export type Reconciled = {
@@ -35,8 +25,6 @@ export type Reconciled = {
   before: { state?: StoredState } | null;
   resumeAt?: Current['fanOutCursor'];
 };
-
-export type Rejected<K extends Kind = Kind> = { change: Change<K>; rejection: Rejection };
 
 type Outcome<K extends Kind = Kind> = { entities: Map<string, Reconciled>; rejections: Rejected<K>[] };
 
@@ -56,102 +44,47 @@ export async function reconcile<K extends Kind>(
   stale: ReadonlySet<string>,
 ): Promise<Outcome<K>> {
   const entities = new Map<string, Reconciled>();
-  // Each round judges the changes of its documents again.
-  const rejected = new Map<string, Rejected<K>[]>();
-  const refused = new Map<Change<K>, Rejected<K>>();
-  const outdated = new Set(stale);
+  const work: Work<K> = { changes, rejected: new Map(), refused: new Map(), outdated: new Set(stale) };
+  const endRound = watchRounds(deps, kind);
+  const isNoRace = countLosses();
   let pending = ids;
   while (pending.length > 0) {
     const read = await deps.store.readCurrent(kind, pending);
-    const stored = new Map(read.documents.map((document) => [document._id, document]));
-    const notRead = new Set(read.remaining);
-    const planned: PendingWrite<K>[] = [];
-    for (const id of pending) {
-      const current = stored.get(id);
-      if (notRead.has(id)) continue;
-      const given = changes.get(id);
-      if (!given) {
-        if (current?.state) planned.push(pendingWrite(kind, id, current, current, []));
-        continue;
-      }
-      const accepted = refused.size === 0 ? given : given.filter((change) => !refused.has(change));
-      const isOutdated = outdated.has(id);
-      const { write, rejections } = planWrite(deps, kind, { id, current, changes: accepted, isOutdated });
-      rejected.set(id, rejections);
-      if (write) planned.push(write);
-    }
-    pending = [...read.remaining];
+    const planned = planRound(deps, kind, pending, read, work);
+    const unfinished = [...read.remaining];
+    const refusedBefore = work.refused.size;
+    let cause: RepeatCause = 'conflict';
     for (const batch of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
-      const round = await writeBatch(deps, kind, batch);
+      const round = await writeBatch(deps, kind, batch, isNoRace);
       for (const entity of round.entities) entities.set(entity.id, entity);
-      for (const refusal of round.refused) refused.set(refusal.change, refusal);
-      for (const id of round.outdated) outdated.add(id);
-      pending.push(...round.unfinished);
+      for (const refusal of round.refused) work.refused.set(refusal.change, refusal);
+      for (const id of round.outdated) work.outdated.add(id);
+      if (round.outdated.length > 0) cause = 'reference';
+      unfinished.push(...round.unfinished);
     }
+    const hasProgress = unfinished.length < pending.length || work.refused.size > refusedBefore;
+    pending = unfinished;
+    await endRound(pending, hasProgress, cause);
   }
-  return { entities, rejections: [...rejected.values()].flat().concat(...refused.values()) };
+  const rejections = [...work.rejected.values()].flat();
+  return { entities, rejections: rejections.concat(...work.refused.values()) };
 }
 
 /** Brings documents of one kind up to date with their references. */
 export const refresh = (deps: ReconcileDeps, kind: Kind, ids: string[]): Promise<Outcome> =>
   reconcile(deps, kind, ids, new Map(), new Set(ids));
 
-type Planned<K extends Kind> = {
-  id: string;
-  current: Current | undefined;
-  changes: Change<K>[];
-  /** Whether references have changed since the document was last written. */
-  isOutdated: boolean;
-};
-
-/** Applies an entity's changes to its stored document. No write if the outcome is stored and has reached every dependent. */
-function planWrite<K extends Kind>(deps: ReconcileDeps, kind: K, planned: Planned<K>) {
-  const { id, current, changes, isOutdated } = planned;
-  const { deletionIsFinal } = projections[kind];
-  const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
-  const rejections: Rejected<K>[] = [];
-  let entity: Entity | null = current ?? null;
-  let changed = false;
-  for (const change of changes) {
-    const next = evolve(entity, change, rules);
-    entity = next.entity;
-    changed ||= next.changed;
-    if (next.rejected) rejections.push({ change, rejection: next.rejected });
-  }
-  const isDone = !changed && !isOutdated && current !== undefined && isPropagated(deps, kind, current);
-  const write = entity && !isDone ? pendingWrite(kind, id, current, entity, changes) : null;
-  return { write, rejections };
-}
-
-function pendingWrite<K extends Kind>(
-  kind: K,
-  id: string,
-  current: Current | undefined,
-  entity: Entity,
-  changes: Change<K>[],
-): PendingWrite<K> {
-  const upsert = changes.find(
-    (change): change is Upsert<K> => change.op === 'upsert' && change.state === entity.state,
-  );
-  const { orgId, state, deletedAt } = entity;
-  if (state === undefined || orgId === null || deletedAt)
-    return { id, current, entity, upsert, joining: null };
-  const ids = upsert ? idsInState(kind, upsert.state) : idsInRefs(kind, current?.refs);
-  return { id, current, entity, upsert, joining: { id, orgId, ids } };
-}
-
-/** Whether a stored state has reached every dependent: Invariant 7. */
-const isPropagated = ({ isApplied }: ReconcileDeps, kind: Kind, current: Current): boolean =>
-  !current.fanOutCursor &&
-  (current.position === null || isApplied(kind, current.position)) &&
-  (current.tombstonePosition === undefined || isApplied(kind, current.tombstonePosition));
-
 /** How many references a document is joined with, and one for itself. */
 const referencesOf = ({ joining }: { joining: Joining | null }): number =>
   joining ? joining.ids.reduce((sum, ids) => sum + ids.length, 1) : 1;
 
 /** Makes one bulk write. */
-async function writeBatch<K extends Kind>(deps: ReconcileDeps, kind: K, pendingWrites: PendingWrite<K>[]) {
+async function writeBatch<K extends Kind>(
+  deps: ReconcileDeps,
+  kind: K,
+  pendingWrites: PendingWrite<K>[],
+  isNoRace: (id: string, guard: Guard) => boolean,
+) {
   const { store } = deps;
   const joinings = pendingWrites.flatMap(({ joining }) => joining ?? []);
   const { references, remaining } = await readReferences(store, kind, joinings);
@@ -170,12 +103,13 @@ async function writeBatch<K extends Kind>(deps: ReconcileDeps, kind: K, pendingW
   const toRecheck: Joining[] = [];
   for (const [index, item] of ready.entries()) {
     const write = writes[index];
-    const detail = refused.get(item.id);
-    if (!write || conflicted.has(item.id)) round.unfinished.push(item.id);
-    else if (detail !== undefined && item.upsert) {
+    const lost = conflicted.get(item.id);
+    const detail = lost && isNoRace(item.id, item.guard) ? lost : refused.get(item.id);
+    if (!write || (lost !== undefined && detail === undefined)) round.unfinished.push(item.id);
+    else if (detail !== undefined && item.cause) {
       // The record is dead-lettered, and the other records of the entity are tried without it.
       const rejection: Rejection = { reason: 'refused_by_store', detail };
-      round.refused.push({ change: item.upsert, rejection });
+      round.refused.push({ change: item.cause, rejection });
       round.unfinished.push(item.id);
     } else if (detail !== undefined) deps.onNotRefreshed(kind, item.id, detail);
     else {

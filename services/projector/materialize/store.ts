@@ -38,15 +38,29 @@ export type JoinedFields = Pick<
 >;
 
 /**
- * A guarded write: it applies only to the revision that it was built on (null: nothing stored). `put` writes the
- * whole document; `join` leaves the state as it is.
+ * What a write requires: the revision that it was built on; null, that nothing is stored; or what is stored in place of a
+ * revision that cannot be read.
  */
+export type Guard = number | null | { unreadable: unknown };
+
+/** A document whose envelope cannot be read, because an operator edited it. It counts as absent. */
+export type Unreadable = { _id: string; field: string; guard: Guard };
+
+/** A guarded write: `put` writes the whole document; `join` leaves the state as it is. */
 export type Write =
-  | { op: 'put'; document: StoredDocument; guard: number | null }
+  | { op: 'put'; document: StoredDocument; guard: Guard }
   | { op: 'join'; document: JoinedFields; guard: number };
 
-/** Ids of writes that did not apply: their guard failed, or the store refuses the document, with the reason. */
-export type Written = { conflicted: Set<string>; refused: Map<string, string> };
+/** The writes that did not apply, by the ids of their documents. */
+export type Written = {
+  /**
+   * Another write came first. The detail says why the store refuses the document if none did: the guard of the next write
+   * is the same then. It is null if the store only rolled the write back.
+   */
+  conflicted: Map<string, string | null>;
+  /** The store refuses the document, with the reason. */
+  refused: Map<string, string>;
+};
 
 /**
  * The store as the engine needs it. Every read sees every acknowledged write, which is durable; a read of several
@@ -54,10 +68,13 @@ export type Written = { conflicted: Set<string>; refused: Map<string, string> };
  */
 export type Store = {
   /** Documents by id, as far as bounded memory allows; `remaining` are the ids still to be read. */
-  readCurrent: (kind: Kind, ids: string[]) => Promise<{ documents: Current[]; remaining: string[] }>;
-  /** The entities that others are joined from, by kind and id, without missing ones. */
+  readCurrent: (
+    kind: Kind,
+    ids: string[],
+  ) => Promise<{ documents: Current[]; unreadable: Unreadable[]; remaining: string[] }>;
+  /** The entities that others are joined from, by kind and id, without missing and unreadable ones. */
   readEntities: (ids: Map<Kind, Set<string>>) => Promise<Map<Kind, Map<string, ReferencedEntity>>>;
-  /** Revisions by kind and id, without missing documents. */
+  /** Revisions by kind and id, without missing and unreadable ones. */
   readRevisions: (ids: Map<Kind, Set<string>>) => Promise<Map<Kind, Map<string, number>>>;
   /**
    * For each parent (its organization by its id) the first `max` living entities of that organization that name it
@@ -85,6 +102,6 @@ export type Store = {
     of: { id: string; version: number; isDeleted: boolean },
     cursor: FanOutCursor | null,
   ) => Promise<void>;
-  /** Envelopes by id, of tombstones too. Of the state they have the id alone. */
+  /** Readable envelopes by id, of tombstones too. Of the state they have the id alone. */
   readEnvelopes: (kind: Kind, ids: string[]) => Promise<(StoredEnvelope & Pick<StoredDocument, 'state'>)[]>;
 };

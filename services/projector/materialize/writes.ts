@@ -1,9 +1,10 @@
 import { type Kind, resources } from '../../../shared/documents/resources.ts';
-import type { Upsert } from '../events/change.ts';
+import type { Change, Upsert } from '../events/change.ts';
 import { incomingEdges } from './edges.ts';
+import { nextRevision } from './envelope.ts';
 import { toTombstone, type Entity } from './evolve.ts';
 import { join, type References, type Joining } from './join.ts';
-import type { Current, JoinedFields, StoredDocument } from './store.ts';
+import type { Current, Guard, JoinedFields, StoredDocument } from './store.ts';
 
 export type WriteDeps = {
   now: () => Date;
@@ -16,25 +17,27 @@ export type WriteDeps = {
 export type PendingWrite<K extends Kind> = {
   id: string;
   current: Current | undefined;
+  /** What the write requires of the stored document, also of one that cannot be read. */
+  guard: Guard;
   entity: Entity;
   /** The change that gave the entity a new state; absent if the stored state stays. */
   upsert: Upsert<K> | undefined;
+  /** The change that becomes a dead letter if the store refuses the document; absent for a refresh. */
+  cause: Change<K> | undefined;
   /** How to join a living document; null for a deleted one. */
   joining: Joining | null;
 };
 
 /** A refresh bumps the revision even when nothing changed: Invariant 4 in docs/internals/joins.md. */
 export function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PendingWrite<K>, read: References) {
-  const { current, joining, entity, upsert } = item;
-  // Invariant 2: a document that comes back after its tombstone document has expired has another revision.
-  const revision = (current?.revision ?? deps.now().getTime()) + 1;
-  const guard = current?.revision ?? null;
+  const { current, guard, joining, entity, upsert } = item;
+  const revision = nextRevision(guard, deps.now());
   const joined = joining && join(kind, joining, read);
   // Invariant 10: a document whose owner is deleted is deleted too.
   if (!joined || joined.ownerDeleted)
     return { op: 'put' as const, document: tombstoneOf(deps, kind, item, revision), guard };
   const fields = joinedFields(deps, item, joined, revision);
-  if (!upsert && guard !== null) return { op: 'join' as const, document: fields, guard };
+  if (!upsert && current) return { op: 'join' as const, document: fields, guard: current.revision };
   const document: StoredDocument = { ...fields, orgId: entity.orgId, version: entity.version };
   if (upsert) Object.assign(document, { state: upsert.state }, resources[kind].sortKeys(upsert.state));
   return { op: 'put' as const, document: Object.assign(document, fanOutStarted(deps, kind)), guard };

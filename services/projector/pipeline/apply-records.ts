@@ -9,6 +9,7 @@ import { parse } from '../events/parse.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import { applyTogether, completeBatch } from '../materialize/fan-out.ts';
 import type { ReconcileDeps } from '../materialize/reconcile.ts';
+import type { Stall } from '../materialize/rounds.ts';
 
 export type ApplyDeps = ReconcileDeps & StoreDeadLettersDeps;
 
@@ -37,8 +38,8 @@ export async function applyRecords(deps: ApplyDeps, batches: RecordBatch[]) {
 const never = new AbortController().signal;
 
 /**
- * Parses the records and applies their changes. Each returned function completes a batch, and returns its changes and the
- * records that were rejected.
+ * Parses the records and applies their changes. Each returned function completes a batch, and returns the changes that took
+ * effect and the records that were rejected.
  */
 export async function applyParsed(deps: ReconcileDeps, batches: RecordBatch[]) {
   const parsed = batches.map((batch) => ({ ...batch, ...parseAll(batch) }));
@@ -46,16 +47,30 @@ export async function applyParsed(deps: ReconcileDeps, batches: RecordBatch[]) {
   const onProgress = () => batches.forEach(({ context }) => context.onProgress());
   // A batch whose partition is revoked is applied with the others: its writes are guarded.
   const context = first && others.length === 0 ? first.context : { signal: never, onProgress };
-  const outcome = await applyTogether({ ...deps, ...context }, parsed);
+  const onStalled = first && others.length === 0 ? reportTo(deps, first) : giveUp;
+  const outcome = await applyTogether({ ...deps, ...context, onStalled }, parsed);
+  const refused = new Set(outcome.rejections.map(({ change }) => change));
   return parsed.map((batch) => async () => {
-    const { kind, records, changes, rejected } = batch;
-    await completeBatch({ ...deps, ...batch.context }, batch, outcome);
+    const { kind, records, rejected } = batch;
+    await completeBatch({ ...deps, ...batch.context, onStalled: reportTo(deps, batch) }, batch, outcome);
     for (const { change, rejection } of outcome.rejections) {
       const record = records.find(({ position }) => position === change.position);
       if (record) rejected.push({ record, rejection });
     }
-    return { kind, changes, rejected };
+    return { kind, changes: batch.changes.filter((change) => !refused.has(change)), rejected };
   });
+}
+
+const reportTo =
+  (deps: ReconcileDeps, { context }: RecordBatch) =>
+  (stall: Stall) => {
+    deps.onStalled?.(stall);
+    context.onConflicting?.();
+  };
+
+/** One of several batches may be the cause: their applier then applies each by itself, and the others go on. */
+function giveUp({ kind, ids, cause, rounds }: Stall): never {
+  throw new Error(`${kind} documents are unfinished after ${rounds} rounds (${cause}): ${ids.join(', ')}`);
 }
 
 function parseAll({ kind, records }: RecordBatch) {

@@ -3,9 +3,10 @@ import { keyAbove } from '../../../shared/documents/instant.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { eraseDeadLetters, type Erasure } from '../dead-letters/erase.ts';
-import { refOf } from '../materialize/edges.ts';
+import { idIn, refOf } from '../materialize/edges.ts';
+import { guardOf, unreadableField } from '../materialize/envelope.ts';
 import { envelope } from '../materialize/mongo-store.ts';
-import type { StoredDocument, StoredEnvelope } from '../materialize/store.ts';
+import type { Guard, StoredDocument, StoredEnvelope } from '../materialize/store.ts';
 
 /** Documents of a page. Limits the memory of a sweep, and the duration of one command in the store. */
 const pageSize = 500;
@@ -22,7 +23,22 @@ export type ExpiringChannel = { id: string; orgId: string };
  * A conversation, and its place in the order of the read. Without `updatedAt`, a sweep has purged its state, but may not
  * have refreshed its dependents.
  */
-export type ExpiringConversation = StoredEnvelope & { updatedAt?: Date; key: string };
+export type ExpiringConversation = Sweepable & { updatedAt?: Date; key: string };
+
+/** A document to be purged: what its envelope keeps, and the guard of the purge. */
+export type Sweepable = Pick<
+  StoredEnvelope,
+  '_id' | 'orgId' | 'version' | 'position' | 'tombstonePosition'
+> & { guard: Guard };
+
+/** An envelope that cannot be read counts as absent: the next record of the entity restores it, to be judged again. */
+function sweepable(stored: StoredEnvelope): Sweepable {
+  const { _id, orgId, version, position, tombstonePosition } = stored;
+  const guard = guardOf(stored);
+  if (unreadableField(stored) !== null)
+    return { _id, orgId: typeof orgId === 'string' ? orgId : null, version: 0, position: null, guard };
+  return { _id, orgId, version, position, guard, ...(tombstonePosition && { tombstonePosition }) };
+}
 
 /** The conversations of a channel after a sort key that were created up to an instant. */
 export const createdCursor = (database: Db, { id, orgId }: ExpiringChannel, after: string, upTo: Date) =>
@@ -68,7 +84,7 @@ function expiring(database: Db) {
       after: string,
       createdUpTo: Date | null,
     ): Promise<ExpiringConversation[]> => {
-      type Found = StoredEnvelope & { state?: { updatedAt: Date }; byCreated?: string };
+      type Found = StoredEnvelope & { state?: { updatedAt?: unknown }; byCreated?: string };
       const { id, orgId } = channel;
       const cursor = createdUpTo
         ? createdCursor(database, channel, after, createdUpTo)
@@ -79,28 +95,33 @@ function expiring(database: Db) {
         .project<Found>({ ...envelope, 'state.updatedAt': 1, byCreated: 1 })
         .limit(pageSize)
         .toArray();
-      return found.map(({ state, byCreated = '', ...conversation }) => ({
-        ...conversation,
-        ...state,
-        key: createdUpTo ? byCreated : conversation._id,
+      return found.map((conversation) => ({
+        ...sweepable(conversation),
+        ...(conversation.state && { updatedAt: updatedAtOf(conversation.state) }),
+        key: createdUpTo ? (conversation.byCreated ?? '') : conversation._id,
       }));
     },
   };
 }
 
-type Orphan = StoredEnvelope & { conversationId: string };
+/** A conversation whose time an operator's edit has removed does not expire. */
+const updatedAtOf = ({ updatedAt }: { updatedAt?: unknown }): Date =>
+  updatedAt instanceof Date ? updatedAt : new Date(8.64e15);
+
+type Orphan = Sweepable & { conversationId: string };
 
 function expiringMessages(database: Db) {
   const messages = collectionOf<StoredDocument>(database, 'message');
   return {
     /** Messages of these conversations that were created up to an instant, in no order. */
-    readExpiredMessages: (orgId: string, conversationIds: string[], upTo: Date) => {
+    readExpiredMessages: async (orgId: string, conversationIds: string[], upTo: Date) => {
       const byCreated = { $lt: keyAbove(upTo) };
-      return messages
+      const found = await messages
         .find({ 'state.conversationId': { $in: conversationIds }, orgId, byCreated })
         .project<StoredEnvelope>(envelope)
         .limit(pageSize)
         .toArray();
+      return found.map(sweepable);
     },
     /** Which of these conversations have messages. */
     readWithMessages: async (orgId: string, conversationIds: string[]) => {
@@ -114,13 +135,13 @@ function expiringMessages(database: Db) {
     readOrphans: async (upTo: Date): Promise<Orphan[]> => {
       const found = await messages
         .find({ orphanedAt: { $lte: upTo } })
-        .project<StoredEnvelope & { state: { conversationId: string } }>({
-          ...envelope,
-          'state.conversationId': 1,
-        })
+        .project<StoredEnvelope & Pick<StoredDocument, 'state'>>({ ...envelope, 'state.conversationId': 1 })
         .limit(pageSize)
         .toArray();
-      return found.map(({ state, ...message }) => ({ ...message, ...state }));
+      return found.map((message) => ({
+        ...sweepable(message),
+        conversationId: idIn(message.state, 'conversationId'),
+      }));
     },
     /** Lets messages that have waited since `upTo` or earlier wait again, from `from` on. */
     waitAgain: async (orphans: Orphan[], upTo: Date, from: Date) => {

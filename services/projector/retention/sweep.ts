@@ -3,8 +3,14 @@ import { expiredUpTo } from '../../../shared/documents/visibility.ts';
 import { refOf } from '../materialize/edges.ts';
 import { updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
 import { refresh } from '../materialize/reconcile.ts';
-import type { StoredDocument, StoredEnvelope } from '../materialize/store.ts';
-import type { ExpiringChannel, ExpiringConversation, mongoSweepStore } from './mongo-sweep-store.ts';
+import { nextRevision } from '../materialize/envelope.ts';
+import type { Write } from '../materialize/store.ts';
+import type {
+  ExpiringChannel,
+  ExpiringConversation,
+  mongoSweepStore,
+  Sweepable,
+} from './mongo-sweep-store.ts';
 
 /** Pages of a channel in one turn. Limits the time that other channels wait. */
 const pagesPerTurn = 20;
@@ -60,11 +66,10 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Sw
     if (!last) return null;
     const ids = page.map(({ _id }) => _id);
     const messages = await deps.sweepStore.readExpiredMessages(channel.orgId, ids, upTo);
-    if (messages.length > 0) {
-      // The same conversations come again, and may have more.
-      swept.messages += (await purge(deps, 'message', messages)).length;
-      continue;
-    }
+    const purged = await purge(deps, 'message', messages);
+    swept.messages += purged.length;
+    // The same conversations come again, and may have more. If none can be purged, they stay for the next sweep.
+    if (purged.length > 0) continue;
     swept.conversations += await sweepConversations(deps, channel, page, upTo);
     sweptTo = last.key;
   }
@@ -110,10 +115,14 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
   const { store, sweepStore } = deps;
   const upTo = new Date(deps.asOf.getTime() - deps.tombstoneDays * dayMs);
   let purged = 0;
+  // One that this sweep cannot change comes again with each read, and waits for the next sweep.
+  const seen = new Set<string>();
   for (;;) {
     deps.signal.throwIfAborted();
-    const orphans = await sweepStore.readOrphans(upTo);
+    const found = await sweepStore.readOrphans(upTo);
+    const orphans = found.filter(({ _id }) => !seen.has(_id));
     if (orphans.length === 0) return purged;
+    for (const { _id } of orphans) seen.add(_id);
     const ids = [...new Set(orphans.map(({ conversationId }) => conversationId))];
     // In this order: a redrive writes the conversation before it removes the dead letter.
     const isNamed = await sweepStore.readInDeadLetters(ids);
@@ -130,35 +139,40 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     // A refresh removes the mark of a message whose conversation is there.
     const idsOfMarked = marked.map(({ _id }) => _id);
     await refresh(deps, 'message', idsOfMarked);
-    // A message whose refresh the store refuses keeps its mark, and this loop would read it again at once.
-    if (marked.length + waiting.length > 0)
-      await sweepStore.waitAgain([...marked, ...waiting], upTo, deps.now());
+    // A message whose refresh the store refuses keeps its mark.
+    const waitingAgain = [...marked, ...waiting].filter(({ guard }) => typeof guard === 'number');
+    if (waitingAgain.length > 0) await sweepStore.waitAgain(waitingAgain, upTo, deps.now());
     purged += (await purge(deps, 'message', lost)).length;
   }
 }
 
 /**
- * Removes the state of documents that have not been written since they were read. Returns their new documents, which
- * keep `refs`, if any.
+ * Removes the state of documents that have not been written since they were read, and that the store does not refuse to
+ * purge. Returns these as they are now. They keep `refs`, if any.
  */
 async function purge(
-  { store, now, tombstoneDays }: SweepDeps,
+  { store, now, tombstoneDays, onNotRefreshed }: SweepDeps,
   kind: 'conversation' | 'message',
-  documents: StoredEnvelope[],
+  documents: Sweepable[],
   refs?: string[],
-): Promise<StoredDocument[]> {
+): Promise<Sweepable[]> {
   const expiresAt = new Date(now().getTime() + tombstoneDays * dayMs);
-  const purged = documents.map(({ _id, orgId, version, revision, position, tombstonePosition }) => ({
+  const purged = documents.map(({ _id, orgId, version, position, tombstonePosition, guard }) => ({
     _id,
     orgId,
     version,
-    revision: revision + 1,
+    revision: nextRevision(guard, now()),
     position,
     expiresAt,
     ...(tombstonePosition && { tombstonePosition }),
     ...(refs && { refs }),
   }));
-  const writes = purged.map((document) => ({ op: 'put' as const, document, guard: document.revision - 1 }));
-  const { conflicted } = await store.write(kind, writes);
-  return purged.filter(({ _id }) => !conflicted.has(_id));
+  const writes = purged.map((document, index): Write => {
+    const { guard = null } = documents[index] ?? {};
+    return { op: 'put', document, guard };
+  });
+  const { conflicted, refused } = await store.write(kind, writes);
+  for (const [id, reason] of refused) onNotRefreshed(kind, id, reason);
+  const isPurged = ({ _id }: Sweepable) => !conflicted.has(_id) && !refused.has(_id);
+  return purged.map(({ revision, ...kept }) => ({ ...kept, guard: revision })).filter(isPurged);
 }

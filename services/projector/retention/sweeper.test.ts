@@ -34,7 +34,7 @@ test('every page of channels is read, and a channel with more pages than one tur
     },
     readExpiredMessages: async () => messages.splice(0),
   };
-  const store = { write: async () => ({ conflicted: new Set() }) };
+  const store = { write: async () => ({ conflicted: new Map(), refused: new Map() }) };
   const deps = { store, sweepStore, asOf: new Date(0), now: () => new Date(), tombstoneDays: 30 };
   const { signal } = new AbortController();
   const swept = await sweep({ ...deps, signal, isComplete: true } as unknown as SweepDeps);

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { Guard, ReferencedEntity, Unreadable } from './store.ts';
+
+const count = z.int().min(0);
+const position = z.object({ partition: count, offset: count, timestampMs: z.int() });
+
+/** What the engine relies on in a document. Only an operator's edit breaks it: the engine itself writes nothing else. */
+const readable = z
+  .object({
+    orgId: z.string().nullable(),
+    version: count,
+    revision: count,
+    position: position.nullable(),
+    tombstonePosition: position.optional(),
+    deletedAt: z.date().optional(),
+    expiresAt: z.date().optional(),
+    dataRetentionDays: z.number().min(0).optional(),
+    refs: z.array(z.string()).optional(),
+    orphanedAt: z.date().optional(),
+    fanOutCursor: z.object({ from: z.string(), edge: z.string(), after: z.string() }).optional(),
+    state: z.record(z.string(), z.unknown()).optional(),
+  })
+  // Without its organization a living entity would count as deleted.
+  .refine(({ orgId, state }) => orgId !== null || !state, { path: ['orgId'] });
+
+/** The field of a document's envelope that cannot be read: it is missing, or of another type. Null if there is none. */
+export function unreadableField(document: object): string | null {
+  const { error } = readable.safeParse(document);
+  return error ? String(error.issues[0]?.path[0] ?? 'state') : null;
+}
+
+export const isRevision = (value: unknown): value is number => count.safeParse(value).success;
+
+/** The guard of a write that replaces a stored document. */
+export const guardOf = ({ revision }: { revision?: unknown }): Guard =>
+  isRevision(revision) ? revision : { unreadable: revision };
+
+/**
+ * The revision of a write: Invariant 2. A document that comes back after its tombstone document has expired has another
+ * revision, and so has one whose revision cannot be read.
+ */
+export const nextRevision = (guard: Guard, now: Date): number =>
+  (typeof guard === 'number' ? guard : now.getTime()) + 1;
+
+/** Splits stored documents into those that can be read, and the others. */
+export function readEnvelopes<T extends { _id: string; revision: unknown }>(stored: T[]) {
+  const documents: T[] = [];
+  const unreadable: Unreadable[] = [];
+  for (const document of stored) {
+    const field = unreadableField(document);
+    if (field === null) documents.push(document);
+    else unreadable.push({ _id: document._id, field, guard: guardOf(document) });
+  }
+  return { documents, unreadable };
+}
+
+/**
+ * An entity that others are joined from, as far as it can be read. Without a readable revision it counts as missing, and
+ * so it does in a recheck. Without a readable deletion its state counts as missing.
+ */
+export function readReferenced(stored: ReferencedEntity): ReferencedEntity | null {
+  const { _id, orgId, revision, deletedAt } = stored;
+  if (!isRevision(revision)) return null;
+  return deletedAt === undefined || deletedAt instanceof Date ? stored : { _id, orgId, revision };
+}

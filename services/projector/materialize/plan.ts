@@ -1,0 +1,124 @@
+import type { Kind } from '../../../shared/documents/resources.ts';
+import type { Change, Upsert } from '../events/change.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
+import { projections } from '../projections/projections.ts';
+import { evolve, type Entity, type EvolveRules } from './evolve.ts';
+import { idsInRefs, idsInState } from './join.ts';
+import type { Current, Store } from './store.ts';
+import type { PendingWrite, WriteDeps } from './writes.ts';
+
+export type PlanDeps = WriteDeps & {
+  /**
+   * Whether any worker has applied the record at a position of the kind's topic completely, its fan-out included.
+   * The partition's position is then after the record.
+   */
+  isApplied: (kind: Kind, position: NonNullable<Current['position']>) => boolean;
+  /** Called for each document that cannot be refreshed: the store refuses it, or its envelope cannot be read. */
+  onNotRefreshed: (kind: Kind, id: string, reason: string) => void;
+  /** Called for each document that is written anew, because a field of its envelope cannot be read. */
+  onUnreadable?: (kind: Kind, id: string, field: string) => void;
+};
+
+export type Rejected<K extends Kind = Kind> = { change: Change<K>; rejection: Rejection };
+
+/** What one round of `reconcile` leaves to the next. */
+export type Work<K extends Kind> = {
+  changes: Map<string, Change<K>[]>;
+  /** Changes that break the rules, by entity: each round judges the changes of its documents again. */
+  rejected: Map<string, Rejected<K>[]>;
+  /** Changes that the store refuses: later rounds leave them out. */
+  refused: Map<Change<K>, Rejected<K>>;
+  /** Documents whose references have changed since they were last written. */
+  outdated: Set<string>;
+};
+
+type ReadCurrent = Awaited<ReturnType<Store['readCurrent']>>;
+
+/** The writes of one round: of the documents that were read, those that are not up to date. */
+export function planRound<K extends Kind>(
+  deps: PlanDeps,
+  kind: K,
+  pending: string[],
+  read: ReadCurrent,
+  { changes, rejected, refused, outdated }: Work<K>,
+): PendingWrite<K>[] {
+  const stored = new Map(read.documents.map((document) => [document._id, document]));
+  const unreadable = new Map(read.unreadable.map((document) => [document._id, document]));
+  const notRead = new Set(read.remaining);
+  const planned: PendingWrite<K>[] = [];
+  for (const id of pending) {
+    if (notRead.has(id)) continue;
+    const current = stored.get(id);
+    const broken = unreadable.get(id);
+    const given = changes.get(id);
+    if (!given) {
+      if (broken)
+        deps.onNotRefreshed(kind, id, `${broken.field} cannot be read: an event of its own rewrites it`);
+      else if (current?.state)
+        planned.push(pendingWrite(kind, { id, current, guard: current.revision }, current, []));
+      continue;
+    }
+    const accepted = refused.size === 0 ? given : given.filter((change) => !refused.has(change));
+    const guard = broken ? broken.guard : (current?.revision ?? null);
+    const target = { id, current, guard };
+    const { write, rejections } = planWrite(deps, kind, target, accepted, outdated.has(id));
+    rejected.set(id, rejections);
+    if (write) planned.push(write);
+    if (write && broken) deps.onUnreadable?.(kind, id, broken.field);
+  }
+  return planned;
+}
+
+/** A document to write, and what is stored; a document that cannot be read counts as absent. */
+type Target = Pick<PendingWrite<Kind>, 'id' | 'current' | 'guard'>;
+
+/** Applies an entity's changes to its stored document. No write if the outcome is stored and has reached every dependent. */
+function planWrite<K extends Kind>(
+  deps: PlanDeps,
+  kind: K,
+  target: Target,
+  changes: Change<K>[],
+  isOutdated: boolean,
+) {
+  const { current } = target;
+  const { deletionIsFinal } = projections[kind];
+  const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
+  const rejections: Rejected<K>[] = [];
+  const effective: Change<K>[] = [];
+  let entity: Entity | null = current ?? null;
+  for (const change of changes) {
+    const next = evolve(entity, change, rules);
+    entity = next.entity;
+    if (next.changed) effective.push(change);
+    if (next.rejected) rejections.push({ change, rejection: next.rejected });
+  }
+  const isDone =
+    effective.length === 0 && !isOutdated && current !== undefined && isPropagated(deps, kind, current);
+  const write = entity && !isDone ? pendingWrite(kind, target, entity, effective) : null;
+  return { write, rejections };
+}
+
+/** `changes` are those that changed the entity. */
+function pendingWrite<K extends Kind>(
+  kind: K,
+  target: Target,
+  entity: Entity,
+  changes: Change<K>[],
+): PendingWrite<K> {
+  const upsert = changes.find(
+    (change): change is Upsert<K> => change.op === 'upsert' && change.state === entity.state,
+  );
+  const cause = upsert ?? changes.at(-1);
+  const { id, current } = target;
+  const { orgId, state, deletedAt } = entity;
+  if (state === undefined || orgId === null || deletedAt)
+    return { ...target, entity, upsert, cause, joining: null };
+  const ids = upsert ? idsInState(kind, upsert.state) : idsInRefs(kind, current?.refs);
+  return { ...target, entity, upsert, cause, joining: { id, orgId, ids } };
+}
+
+/** Whether a stored state has reached every dependent: Invariant 7. */
+export const isPropagated = ({ isApplied }: PlanDeps, kind: Kind, current: Current): boolean =>
+  !current.fanOutCursor &&
+  (current.position === null || isApplied(kind, current.position)) &&
+  (current.tombstonePosition === undefined || isApplied(kind, current.tombstonePosition));

@@ -1,0 +1,146 @@
+import type { Kind } from '../../../shared/documents/resources.ts';
+import { emptyData, memoryStore } from '../../../tests/simulation/memory-store.ts';
+import { applyChanges, changeOf, deletionOf, engineDeps, recordOf } from '../../../tests/support/engine.ts';
+import { created } from '../../../tests/support/entities.ts';
+import { applyParsed } from '../pipeline/apply-records.ts';
+import type { UpdateDeps } from './fan-out.ts';
+import type { Stall } from './rounds.ts';
+import type { Store, Written } from './store.ts';
+
+const tag = created('tag', 'tag_1');
+const settled: Written = { conflicted: new Map(), refused: new Map() };
+
+/** A store in memory whose writes end as `outcome` says, by their number from 1 on; null: as the store does. */
+function given(outcome: (write: number) => Written | null, overrides: Partial<UpdateDeps> = {}) {
+  const data = emptyData();
+  const memory = memoryStore(data);
+  const pauses: number[] = [];
+  const stalls: Stall[] = [];
+  const notRefreshed: string[] = [];
+  let writes = 0;
+  const store: Store = {
+    ...memory,
+    write: async (kind, some) => outcome((writes += 1)) ?? memory.write(kind, some),
+  };
+  const deps = engineDeps(store, {
+    wait: async (ms) => void pauses.push(ms),
+    onStalled: (stall) => void stalls.push(stall),
+    onNotRefreshed: (_, id, reason) => void notRefreshed.push(`${id}: ${reason}`),
+    ...overrides,
+  });
+  const stored = (kind: Kind, id: string) => data.get(kind)?.get(id);
+  return { deps, stored, pauses, stalls, notRefreshed, writes: () => writes };
+}
+
+const lost = (detail: string | null): Written => ({ ...settled, conflicted: new Map([['tag_1', detail]]) });
+const refusal: Written = { ...settled, refused: new Map([['tag_1', 'refused']]) };
+
+describe('rounds without progress', () => {
+  it('are not paused while a conflict takes as few as most do', async () => {
+    const { deps, pauses, stalls, stored } = given((write) => (write <= 2 ? lost(null) : null));
+    await applyChanges(deps, 'tag', [changeOf(tag)]);
+    expect(stored('tag', 'tag_1')).toBeDefined();
+    expect([pauses, stalls]).toEqual([[], []]);
+  });
+
+  it('pause longer each time, up to five seconds, and are reported every ten rounds, however long they last', async () => {
+    const { deps, pauses, stalls } = given((write) => (write <= 40 ? lost(null) : null));
+    expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
+    expect(pauses).toHaveLength(38);
+    for (const [index, ms] of pauses.entries()) {
+      const longest = Math.min(5_000, 10 * 2 ** index);
+      expect(ms).toBeGreaterThanOrEqual(longest / 2);
+      expect(ms).toBeLessThanOrEqual(longest);
+    }
+    const stall = { kind: 'tag', documents: 1, ids: ['tag_1'], cause: 'conflict' };
+    expect(stalls).toEqual([10, 20, 30, 40].map((rounds) => ({ ...stall, rounds })));
+  });
+
+  it('end when the worker loses its partition', async () => {
+    const ending = new AbortController();
+    const { deps } = given(() => lost(null), {
+      signal: ending.signal,
+      onStalled: () => ending.abort(new Error('revoked')),
+    });
+    const { wait: _wait, ...byClock } = deps;
+    await expect(applyChanges(byClock, 'tag', [changeOf(tag)])).rejects.toThrow('revoked');
+  });
+
+  it('give up a set of batches, so that each is applied by itself', async () => {
+    const { deps } = given(() => lost(null));
+    const marked: string[] = [];
+    const batch = (id: string) => {
+      const context = {
+        signal: deps.signal,
+        onProgress: () => undefined,
+        onConflicting: () => void marked.push(id),
+      };
+      return { kind: 'tag' as const, records: [recordOf(created('tag', id), 1)], context };
+    };
+    await expect(applyParsed(deps, [batch('tag_1'), batch('tag_2')])).rejects.toThrow(
+      /tag documents .* tag_1/,
+    );
+    expect(marked).toEqual([]);
+  });
+});
+
+describe('a write that loses', () => {
+  const taken = 'its key is taken';
+
+  it('again and again to the same stored document is refused, and the record is a dead letter', async () => {
+    const { deps, writes, stored } = given(() => lost(taken));
+    const rejections = await applyChanges(deps, 'tag', [changeOf(tag)]);
+    expect(rejections.map(({ rejection }) => rejection)).toEqual([
+      { reason: 'refused_by_store', detail: taken },
+    ]);
+    expect(writes()).toBe(5);
+    expect(stored('tag', 'tag_1')).toBeUndefined();
+  });
+
+  it('to other writes is a race, however often', async () => {
+    let revision = 0;
+    const { deps, stored } = given(() => null);
+    const store: Store = {
+      ...deps.store,
+      write: async (kind, some) => {
+        revision += 1;
+        if (revision > 20) return deps.store.write(kind, some);
+        const document = {
+          _id: 'tag_1',
+          orgId: 'org_1',
+          version: 1,
+          revision,
+          position: null,
+          state: { id: 'tag_1' },
+        };
+        const guard = revision === 1 ? null : revision - 1;
+        await deps.store.write(kind, [{ op: 'put', document, guard }]);
+        return lost(taken);
+      },
+    };
+    expect(await applyChanges({ ...deps, store }, 'tag', [changeOf({ ...tag, version: 2 })])).toEqual([]);
+    expect(stored('tag', 'tag_1')?.version).toBe(2);
+  });
+
+  it('because it was rolled back is no refusal', async () => {
+    const { deps, stored } = given((write) => (write <= 30 ? lost(null) : null));
+    expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
+    expect(stored('tag', 'tag_1')).toBeDefined();
+  });
+});
+
+describe('a deletion that the store refuses', () => {
+  it('is a dead letter, and erases no dead letter of its entity', async () => {
+    const { deps, stored, notRefreshed } = given((write) => (write === 2 ? refusal : null));
+    await applyChanges(deps, 'tag', [changeOf(tag)]);
+    const records = [recordOf(deletionOf(tag, 2), 2)];
+    const context = { signal: deps.signal, onProgress: () => undefined };
+    const [complete] = await applyParsed(deps, [{ kind: 'tag', records, context }]);
+    const { changes, rejected } = (await complete?.()) ?? {};
+    expect(rejected).toEqual([
+      { record: records[0], rejection: { reason: 'refused_by_store', detail: 'refused' } },
+    ]);
+    expect([changes, notRefreshed]).toEqual([[], []]);
+    expect(stored('tag', 'tag_1')?.state).toBeDefined();
+  });
+});

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { Kind } from '../../../shared/documents/resources.ts';
+import type { Guard } from './store.ts';
+
+/** Another write came first, or a reference changed between the read and the recheck. */
+export const repeatCauses = ['conflict', 'reference'] as const;
+export type RepeatCause = (typeof repeatCauses)[number];
+
+/** Rounds one after another of which none finished a document. */
+export type Stall = {
+  kind: Kind;
+  rounds: number;
+  /** How many documents the last round left unfinished. */
+  documents: number;
+  /** Some of their ids. */
+  ids: string[];
+  cause: RepeatCause;
+};
+
+export type RoundDeps = {
+  /** Aborted when the worker loses its partition, or the process stops. It ends a pause. */
+  signal?: AbortSignal;
+  /** Called after every ten rounds without progress, later on about twice a minute. It may throw to end the rounds. */
+  onStalled?: (stall: Stall) => void;
+  /** Waits between two rounds without progress; by default by the clock. */
+  wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+};
+
+const idsInStallMax = 10;
+/** Most conflicts are settled within as many rounds, so that a pause would only delay them. */
+const roundsWithoutPause = 3;
+const roundsPerReport = 10;
+const firstPauseMs = 10;
+const pauseMsMax = 5_000;
+
+const waitByClock = async (ms: number, signal: AbortSignal | undefined) => {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+  signal?.throwIfAborted();
+};
+
+/** At random between half the pause and all of it, so that workers that contend do not meet again. */
+const pauseMs = (pauses: number): number =>
+  Math.min(pauseMsMax, firstPauseMs * 2 ** pauses) * (0.5 + Math.random() / 2);
+
+/**
+ * Returns a function to call at the end of each round. It pauses after some rounds without progress, longer each time, and
+ * reports them.
+ */
+export function watchRounds({ signal, onStalled, wait = waitByClock }: RoundDeps, kind: Kind) {
+  let rounds = 0;
+  return async (unfinished: string[], hasProgress: boolean, cause: RepeatCause): Promise<void> => {
+    rounds = hasProgress ? 0 : rounds + 1;
+    if (rounds < roundsWithoutPause) return;
+    if (rounds % roundsPerReport === 0) {
+      const ids = unfinished.slice(0, idsInStallMax);
+      onStalled?.({ kind, rounds, documents: unfinished.length, ids, cause });
+    }
+    await wait(pauseMs(rounds - roundsWithoutPause), signal);
+  };
+}
+
+/**
+ * A write that loses this often to a stored document under one and the same guard was no race. More than once, since a
+ * failover of MongoDB may roll the other write back, and the TTL index may remove its document.
+ */
+const lossesMax = 5;
+
+/** Returns a function to call for each write that lost. It tells whether the document is the one that the write was built on. */
+export function countLosses() {
+  const losses = new Map<string, { guard: Guard; count: number }>();
+  return (id: string, guard: Guard): boolean => {
+    const before = losses.get(id);
+    const count = before && isDeepStrictEqual(before.guard, guard) ? before.count + 1 : 1;
+    losses.set(id, { guard, count });
+    return count >= lossesMax;
+  };
+}

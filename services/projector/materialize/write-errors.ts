@@ -1,0 +1,80 @@
+import { isNativeError } from 'node:util/types';
+import { MongoInvalidArgumentError, MongoServerError } from 'mongodb';
+import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
+
+/**
+ * Why a document was not written. `refused`: the store refuses the document, and refuses it again. `taken`: a document with
+ * its id is stored, as after another write; a refusal if its revision turns out to be the guard. `rolled_back`: other
+ * writes were in the way. The detail is stored with a dead letter, so it names no values of fields.
+ */
+export type WriteFailure = { is: 'refused' | 'taken' | 'rolled_back'; detail: string };
+
+/** Where a write failed: `<database>.<collection>`, and the id of its document. */
+export type WritePlace = { namespace: string; id: string };
+
+const duplicateKey = 11_000;
+
+/** Another transaction was in the way (WriteConflict). MongoDB itself tries again first. */
+const writeConflict = 112;
+
+/** MongoDB's codes for a document that it refuses, whatever the revision: its own limits, and rules of an operator. */
+const refusals = new Map([
+  [2, 'a value is refused'],
+  [9, 'it cannot be parsed'],
+  [14, 'a value has a type that is refused'],
+  [121, "it breaks a validation rule of the collection; the server's log has the rule"],
+  [171, 'an index would hold the products of two lists'],
+  [10_003, 'the collection is capped, so no document may grow'],
+  [10_334, 'it is too large'],
+  [16_755, 'a geographical index cannot hold it'],
+  [16_766, 'a hashed index cannot hold a list'],
+  [17_262, 'a text index does not know its language'],
+  [17_280, 'a key of an index is too long'],
+  [17_419, 'an update makes it too large'],
+  [17_420, 'an update makes it too large'],
+]);
+
+/** MongoDB's form, with a collation between if the index has one, and that of stores on PostgreSQL. */
+const indexForms = [/ index: (.+?)(?: collation: .*)? dup key: /, /: Index '(.+)'$/];
+
+/** The driver's bulk writes pass on the message of a duplicate key, but not its `keyPattern`. */
+const indexIn = (message: string): string | null => {
+  for (const form of indexForms) {
+    const index = form.exec(message)?.[1];
+    if (index) return index;
+  }
+  return null;
+};
+
+/** The failure that an error code says; null for every other error, which tells nothing about the document. */
+export function failureOf({ namespace, id }: WritePlace, code: number, message: string): WriteFailure | null {
+  const failure = (is: WriteFailure['is'], why: string): WriteFailure => ({
+    is,
+    detail: `${namespace}: document ${id}: ${why} (code ${code})`,
+  });
+  if (code === writeConflict) return failure('rolled_back', 'other writes are in the way');
+  if (code === duplicateKey) {
+    const index = indexIn(message);
+    if (index !== null && index !== '_id_')
+      return failure('refused', `another document has the same key in the unique index ${index}`);
+    return failure('taken', `its key is taken in the index ${index ?? 'that the store does not name'}`);
+  }
+  const refusal = refusals.get(code);
+  if (refusal !== undefined) return failure('refused', refusal);
+  const cause = causeInSqlState(code);
+  if (cause === null) return null;
+  return cause === 'conflict'
+    ? failure('rolled_back', 'other writes are in the way')
+    : failure('refused', 'a value is refused, or it is beyond a limit of the store');
+}
+
+/** The refusal of a bulk of one document, by the store or by the driver before it sends anything; null for other errors. */
+export function refusalIn(place: WritePlace, error: unknown): string | null {
+  // Compared by name: under jest, Node's own code throws another RangeError class.
+  const isTooLong = isNativeError(error) && error.name === 'RangeError';
+  if (isTooLong || error instanceof MongoInvalidArgumentError)
+    return `${place.namespace}: document ${place.id}: ${error.message}`;
+  if (!(error instanceof MongoServerError)) return null;
+  const failure = failureOf(place, Number(error.code), error.message);
+  return failure?.is === 'refused' ? failure.detail : null;
+}

@@ -1,0 +1,69 @@
+import { collectionOf } from '../../shared/store/connection.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
+import { created } from '../support/entities.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+describe('a projector beside an operator who works on its collections', () => {
+  const { environment, publish, applied, find, deadLetters, ...projector } = useProjector({ partitions: 2 });
+  const contact = (id: string, address: string, version = 1) =>
+    created('contact', id, { email: { email: address, verified: true } }, version);
+
+  test('goes on if a unique index refuses documents: each record is a dead letter that names index and id', async () => {
+    // given a unique index for look-ups by address, and enough contacts of one address for both partitions
+    await publish(contact('con_first', 'ada@example.com'));
+    await applied();
+    await collectionOf(environment.database, 'contact').createIndex(
+      { 'state.email.email': 1 },
+      { unique: true },
+    );
+    const twins = ['con_a', 'con_b', 'con_c', 'con_d', 'con_e'];
+    await publish(...twins.map((id) => contact(id, 'ada@example.com')));
+    await publish(...twins.map((id) => contact(`${id}_other`, `${id}@example.com`)));
+    await applied();
+    // then the records after them are applied, and each dead letter names what an operator needs, and no address
+    for (const id of twins) expect((await find('contact', `${id}_other`))?.version).toBe(1);
+    const found = await deadLetters();
+    expect(new Set(found.map(({ partition }) => partition)).size).toBe(2);
+    const namespace = `${environment.database.databaseName}.contacts`;
+    expect(found.map(({ reason, detail }) => [reason, detail]).toSorted()).toEqual(
+      twins.map((id) => [
+        'refused_by_store',
+        `${namespace}: document ${id}: another document has the same key in the unique index state.email.email_1 (code 11000)`,
+      ]),
+    );
+    // and a redrive applies them once the index is gone
+    await collectionOf(environment.database, 'contact').dropIndex('state.email.email_1');
+    expect((await projector.cli('dead-letters', 'redrive', '--reason', 'refused_by_store')).code).toBe(0);
+    for (const id of twins) expect((await find('contact', id))?.version).toBe(1);
+    expect(await deadLetters()).toEqual([]);
+  });
+
+  test.each(['revision', 'position'])('goes on if %s of a document is removed by hand', async (field) => {
+    const kind: Kind = 'qa';
+    const id = `qa_${field}`;
+    await publish(created(kind, id));
+    await applied();
+    await collectionOf(environment.database, kind).updateOne({ _id: id }, { $unset: { [field]: '' } });
+    await publish(created(kind, id, { question: 'New?' }, 2), created(kind, `${id}_other`));
+    await applied();
+    expect(await find(kind, id)).toMatchObject({ version: 2, state: { question: 'New?' } });
+    expect((await find(kind, `${id}_other`))?.version).toBe(1);
+    expect((await projector.cli('explain', id)).code).toBe(0);
+    expect((await projector.cli('verify')).code).toBe(0);
+  });
+
+  test('explains a document whose position and references are of another type', async () => {
+    await publish(created('tag', 'tag_1'));
+    await publish(created('ticket', 'ti_1', { tagIds: ['tag_1'] }));
+    await applied();
+    const broken: object = { position: 'x', refs: null };
+    await collectionOf(environment.database, 'ticket').updateOne({ _id: 'ti_1' }, { $set: broken });
+    const explained = await projector.cli('explain', 'ti_1');
+    expect([explained.code, explained.text]).toEqual([0, expect.stringContaining('differs in position')]);
+    const verified = await projector.cli('verify');
+    expect([verified.code, verified.text]).toEqual([
+      1,
+      expect.stringContaining('ticket ti_1  unreadable position'),
+    ]);
+  });
+});
