@@ -1,4 +1,5 @@
 import { Option, type Command } from '@commander-js/extra-typings';
+import { acceptLostBlocks, areBlocksLost } from '../operations/keys/accept-lost-blocks.ts';
 import { archiveKey, readArchivable } from '../operations/keys/archive-key.ts';
 import { createKey, type NewKey, type PublishDeps } from '../operations/keys/create-key.ts';
 import { blockKey, listKeys, unblockKey, type ListedKey } from '../operations/keys/keys.ts';
@@ -69,6 +70,22 @@ export function addKeys(program: Command, accept: Accept): void {
     .argument('<id>', 'as "keys list" prints it')
     .addHelpText('after', example('keys unblock key_1'))
     .action((id) => accept(onMongo(unblock), { id }));
+  addAcceptLoss(group, accept);
+}
+
+function addAcceptLoss(group: Command, accept: Accept): void {
+  group
+    .command('accept-lost-blocks')
+    .description(
+      'serve keys again although the collection blocked_keys was lost: block the leaked ones first',
+    )
+    .addOption(new Option('--why <text>', 'the reason, which the marker keeps').makeOptionMandatory())
+    .addHelpText(
+      'after',
+      '\nUntil then the API answers every key with 503, because any may be a blocked one.',
+    )
+    .addHelpText('after', example('keys accept-lost-blocks --why "blocked again: key_1"'))
+    .action((options) => accept(onMongo(acceptLoss), options));
 }
 
 const modes = ['live', 'test'] as const;
@@ -122,6 +139,10 @@ const archive: MongoVerb<ArchiveOptions> = async (deps, options, context) => {
 
 const list: MongoVerb<Json & { org?: string | undefined }> = async (deps, options) => {
   const keys = await listKeys(deps, options.org);
+  if (await areBlocksLost(deps.control))
+    deps.report(
+      'the collection blocked_keys is lost: the API refuses every key, and the list lacks the blocks',
+    );
   return output(options, keys, keys.map(render).join('') || 'no keys\n');
 };
 
@@ -134,6 +155,14 @@ const block: MongoVerb<{ id: string; why: string }> = async (deps, { id, why }) 
 const unblock: MongoVerb<{ id: string }> = async (deps, { id }) => {
   await unblockKey(deps, id);
   return { text: `${id} is not blocked any more\n`, exitCode: 0 };
+};
+
+const acceptLoss: MongoVerb<{ why: string }> = async ({ control, now, by }, { why }) => {
+  await acceptLostBlocks(control, { at: await now(), by, why });
+  return {
+    text: 'keys are served again within 6 seconds, but for those that are blocked now\n',
+    exitCode: 0,
+  };
 };
 
 const blocked = ({ at, by, why }: { at: Date | string; by: string; why: string }) =>

@@ -42,21 +42,26 @@ export const withServers =
     const topics = topicsOf(config.TOPIC_PREFIX);
     return withKafka(context, config, (kafka) =>
       withMongo(context, config, (deps) =>
-        run({ ...deps, ...kafka, topics }, options).catch((error: unknown) => {
-          if (!(error instanceof RebuildRefused)) throw error;
-          const { message, verb } = error;
-          const refused = verb === null ? message : `${message}: ${context.cli} ${verb}`;
-          return output(options, { refused }, `${context.verb} refused: ${refused}\n`, 1);
-        }),
+        run({ ...deps, ...kafka, topics }, options).catch(outputOfRefusal(context, options)),
       ),
     );
   };
 
+/** The output of a refused verb. Throws every other error again. */
+export const outputOfRefusal = (context: Context, options: Json) => (error: unknown) => {
+  if (!(error instanceof RebuildRefused)) throw error;
+  const { message, verb } = error;
+  const refused = verb === null ? message : `${message}: ${context.cli} ${verb}`;
+  return output(options, { refused }, `${context.verb} refused: ${refused}\n`, 1);
+};
+
+type FactsDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'config' | 'now' | 'by' | 'report'> & {
+  read: ReadFacts;
+  useKafka: UseKafka;
+};
+
 /** Connects a verb that reads the facts to MongoDB, and to Kafka if it answers. */
-export function withFacts<T>(
-  context: Context,
-  use: (deps: Pick<OperatorDeps, 'mongo' | 'config' | 'now'> & { read: ReadFacts }) => Promise<T>,
-): Promise<T> {
+export function withFacts<T>(context: Context, use: (deps: FactsDeps) => Promise<T>): Promise<T> {
   const config = configs.everything(context.environment);
   const topics = topicsOf(config.TOPIC_PREFIX);
   return withMongo(context, config, async (deps) => {
@@ -64,7 +69,8 @@ export function withFacts<T>(
     const { clients, close } = connectKafka(context, config, config.KAFKA_BROKERS.length);
     const useKafka: UseKafka = async (work) => work(await clients);
     try {
-      return await use({ ...deps, read: (before) => readFacts({ ...deps, topics }, useKafka, before) });
+      const read: ReadFacts = (before) => readFacts({ ...deps, topics }, useKafka, before);
+      return await use({ ...deps, read, useKafka });
     } finally {
       await close();
     }

@@ -27,6 +27,7 @@ export type Changes = Partial<Omit<GenerationFacts, 'generation'>> & { generatio
 export const own = (number: number, state: Generation['state'], changes: Changes = {}): GenerationFacts => ({
   watermark: before(6),
   lagSeconds: 1,
+  isWatermarkLost: false,
   partitions: [],
   topics: [],
   lag: 0,
@@ -62,7 +63,10 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
     lastNumber: 2,
     generations: generations.map(({ generation }) => generation),
     history: [],
+    hasBlocksMarker: true,
   },
+  remains: [],
+  hasBlocksMarker: true,
   generations,
   kafka: {
     problem: null,

@@ -1,6 +1,7 @@
 import type { Filter } from 'mongodb';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
+import { findBlocksMarker } from '../../shared/control/blocked-keys.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import {
@@ -17,6 +18,7 @@ import {
   watermark,
   type Progress,
 } from '../../shared/control/progress.ts';
+import { readRemains, type Remainder } from '../../shared/control/remains.ts';
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { prefixesOf } from '../../shared/kafka/topics.ts';
@@ -40,8 +42,12 @@ export type Facts = {
   now: Date;
   deployment: OperatorDeps['config']['DEPLOYMENT'];
   rebuildDaysMax: number;
-  /** Null before a projector has first started. */
+  /** Null before a projector has first started, or if it was lost. */
   registry: GenerationRegistry | null;
+  /** The remains of a read model without a registry; empty if there is a registry. */
+  remains: Remainder[];
+  /** Whether the collection of blocked keys has its marker. */
+  hasBlocksMarker: boolean;
   /** The generations that are not dropped. */
   generations: GenerationFacts[];
   kafka: KafkaFacts;
@@ -80,16 +86,19 @@ export async function readFacts(
 ): Promise<Facts> {
   const { control, config } = deps;
   const registry = await readRegistry(control);
+  const remains = registry ? [] : await readRemains(control);
   const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
   const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
   const now = await deps.now();
-  const [generations, replicas, deadLetters] = await Promise.all([
+  const [generations, replicas, deadLetters, hasBlocksMarker] = await Promise.all([
     Promise.all(living.map((one) => readGeneration(deps, { registry, kafka, now, before }, one))),
     liveReplicas(control, now),
     deadLettersOf(control).countDocuments({}, { limit: deadLettersMax }),
+    findBlocksMarker(control),
   ]);
   const { DEPLOYMENT: deployment, REBUILD_DAYS_MAX: rebuildDaysMax } = config;
-  return { now, deployment, rebuildDaysMax, registry, generations, kafka, replicas, deadLetters };
+  const read = { registry, remains, hasBlocksMarker, generations, kafka, replicas, deadLetters };
+  return { now, deployment, rebuildDaysMax, ...read };
 }
 
 async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[], withinMs: number) {
@@ -184,6 +193,8 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
     watermark: completeTo,
     /** The lag of the watermark, less the lateness allowance; null before there is a watermark. */
     lagSeconds: lagOf(completeTo),
+    /** A projector stores it right after progress that is later than 1970. */
+    isWatermarkLost: completeTo === null && progress.some((one) => one.completeTo.getTime() > 0),
     ...measured,
     topics: sumByTopic(measured.partitions),
     /** In records. */

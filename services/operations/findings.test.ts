@@ -39,7 +39,7 @@ const living = kafka({
 });
 const stranger = { memberId: 'm', clientId: 'c', host: 'h', partitions: [], stranger: 'follows another' };
 const shared = kafka({ members: new Map([[1, [stranger]]]) });
-const unread = own(2, 'building', { savedAt: null });
+const unread = own(2, 'building', { savedAt: null, watermark: null, lagSeconds: null });
 /** An active generation, and others beside it. */
 const alone = (changes: Changes, more: Partial<Facts> = {}) => facts([own(1, 'active', changes)], more);
 const beside = (other: GenerationFacts, more: Partial<Facts> = {}) => facts([active, other], more);

@@ -124,6 +124,8 @@ type Verdict = {
 };
 
 export function verdict(facts: Facts, all: Finding[]): Verdict {
+  const lost = all.find((one) => isLost(facts, one));
+  if (lost) return { state: 'bad', sentence: `Not well: ${lost.text}.`, finding: lost };
   const active = facts.generations.find(({ generation }) => generation.state === 'active');
   if (!active) return { state: 'bad', sentence: 'Unknown: no projector has started on this database.' };
   if (active.lagSeconds === null) return { state: 'bad', sentence: firstLoad(active) };
@@ -136,6 +138,12 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
   if (count === 0) return { state: 'well', sentence: 'All is well.' };
   const need = count === 1 ? 'one finding needs' : `${count} findings need`;
   return { state: 'attention', sentence: `The data is current, but ${need} attention.` };
+}
+
+/** Whether a finding tells that a part of the control database is lost without which a replica serves nothing. */
+function isLost({ registry, remains }: Facts, { name, generation }: Finding): boolean {
+  if (name === 'registry') return remains.length > 0;
+  return name === 'blocked-keys' || (name === 'watermark' && generation === registry?.generation);
 }
 
 /** A generation has a watermark once every partition was applied to the end of its log. */

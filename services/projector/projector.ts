@@ -24,6 +24,7 @@ import { createLiveness } from './liveness.ts';
 import { initializeMetrics, type Metrics } from './metrics.ts';
 import { refuseGaps, storeEnd } from './generations/ending.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
+import { checkProgress } from './startup/check-progress.ts';
 import { openStore, waitingForStore } from './startup/open-store.ts';
 import { refuseStrangers, requireMembership } from './startup/refuse.ts';
 import { waitUntil, type OnWait } from './startup/wait-until.ts';
@@ -62,6 +63,7 @@ export async function startProjector(deps: ProjectorDeps) {
   const { registered, ...stores } = await openStore(mongo, config, onWait);
   const { control } = stores;
   const generation = registered.number;
+  await waitUntil(onWait, waitingForStore, () => checkProgress({ control, topics, logger }, registered));
   initializeMetrics(metrics, generation, topics);
   await waitUntil(onWait, waitingForStore, () => refuseGaps({ control, generation }));
   const own = await requireMembership({ control, config, generation, topics, onWait });

@@ -1,5 +1,7 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
 import { storeTime } from '../store/clock.ts';
+import { createBlocksMarker } from './blocked-keys.ts';
+import { describeRemains, readRemains, type Remainder } from './remains.ts';
 
 /**
  * The state of a generation. Projectors advance a build; operators make every other transition.
@@ -101,6 +103,8 @@ export type GenerationRegistry = {
   history: Transition[];
   /** The operator accepted that the active generation has older data than the former one. */
   acceptOlder?: boolean;
+  /** The collection of blocked keys has its marker. So if the marker is absent, the collection was lost. */
+  hasBlocksMarker?: boolean;
 };
 
 /**
@@ -134,6 +138,18 @@ export class RebuildRefused extends Error {
 export class NoSuchGeneration extends RebuildRefused {
   override name = 'NoSuchGeneration';
 }
+
+/** There is no registry, but something of a read model is left: a projector must not begin another one. */
+export class RegistryLost extends RebuildRefused {
+  override name = 'RegistryLost';
+  constructor(remains: Remainder[]) {
+    super(lostRegistryText(remains), 'rebuild restore-registry');
+  }
+}
+
+/** Names the loss and the remains. */
+export const lostRegistryText = (remains: Remainder[]): string =>
+  `the registry of generations is lost, but a read model is left: ${describeRemains(remains)}`;
 
 export const generationsOf = (control: Db): Collection<GenerationRegistry> =>
   control.collection('generations');
@@ -183,7 +199,8 @@ export async function activeGeneration(control: Db, options: FindOptions = {}) {
   const registry = await readRegistry(control, { ...options, projection: { history: 0 } });
   if (registry === null) return null;
   requireVersion(generationOf(registry, registry.generation), servedVersions);
-  return { generation: registry.generation, acceptOlder: registry.acceptOlder === true };
+  const { generation, acceptOlder = false, hasBlocksMarker = false } = registry;
+  return { generation, acceptOlder, hasBlocksMarker };
 }
 
 /** Throws `OtherProjectionVersion` if the documents of a generation are of none of the versions. */
@@ -198,18 +215,34 @@ export function requireVersion(
   );
 }
 
-/** Registers generation 1 as active if there is no registry. Returns the registry. */
+/**
+ * Returns the registry. Without one, registers generation 1 as active, unless something of an earlier read model is left:
+ * then throws `RegistryLost`.
+ */
 export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
+  const existing = await readRegistry(control);
+  if (existing) return existing;
+  const remains = await readRemains(control);
+  if (remains.length === 0) return registerFirst(control);
+  // Another projector that starts now may have made the registry, and then its first progress.
+  const meanwhile = await readRegistry(control);
+  if (meanwhile) return meanwhile;
+  throw new RegistryLost(remains);
+}
+
+async function registerFirst(control: Db): Promise<GenerationRegistry> {
   const now = await storeTime(control);
+  const cause = { at: now, by: 'projector', why: 'the first generation' };
+  // Before the registry, which says that it exists.
+  await createBlocksMarker(control, cause);
   const registry: Omit<GenerationRegistry, '_id'> = {
     generation: 1,
     since: now,
     revision: 1,
     lastNumber: 1,
     generations: [{ number: 1, projectionVersion, state: 'active', since: now, registeredAt: now }],
-    history: [
-      { generation: 1, from: null, to: 'active', at: now, by: 'projector', why: 'the first generation' },
-    ],
+    history: [{ generation: 1, from: null, to: 'active', ...cause }],
+    hasBlocksMarker: true,
   };
   await generationsOf(control).updateOne({ _id: 'active' }, { $setOnInsert: registry }, { upsert: true });
   const read = await readRegistry(control);

@@ -1,18 +1,23 @@
 import type { Db } from 'mongodb';
+import { createBlocksMarker } from './blocked-keys.ts';
 import {
   readRegistry,
   RebuildRefused,
+  RegistryLost,
   replaceRegistry,
   type Generation,
   type GenerationRegistry,
   type GenerationState,
 } from './generations.ts';
+import { readRemains } from './remains.ts';
 import { partitionKey } from './topic-partition.ts';
 
-/** The registry. Throws `RebuildRefused` before a projector has first started. */
+/** The registry. Throws `RebuildRefused` before a projector has first started, and `RegistryLost` if it was lost. */
 export async function requireRegistry(control: Db): Promise<GenerationRegistry> {
   const registry = await readRegistry(control);
   if (registry) return registry;
+  const remains = await readRemains(control);
+  if (remains.length > 0) throw new RegistryLost(remains);
   throw new RebuildRefused(
     'there is no read model yet, because no projector has started on this database: check DATABASE_NAME',
   );
@@ -30,6 +35,20 @@ export async function changeRegistry(control: Db, update: RegistryUpdate): Promi
     if (await replaceRegistry(control, read, next)) return { ...next, revision: read.revision + 1 };
   }
 }
+
+/**
+ * Creates the marker of the blocked keys if the registry, which an earlier release made, does not know of one. A marker
+ * that it knows and that is absent is left absent: the blocked keys were lost.
+ */
+export async function ensureBlocksMarker(control: Db, { hasBlocksMarker }: GenerationRegistry, at: Date) {
+  if (hasBlocksMarker) return;
+  await createBlocksMarker(control, { at, by: 'projector', why: 'the first start of this release' });
+  await changeRegistry(control, recordBlocksMarker);
+}
+
+/** Records that the marker of the blocked keys exists. */
+const recordBlocksMarker: RegistryUpdate = (registry) =>
+  registry.hasBlocksMarker ? registry : { ...registry, hasBlocksMarker: true };
 
 /** Who makes a transition, when and why. */
 export type Cause = { by: string; at: Date; why: string };

@@ -11,6 +11,17 @@ const remedies: { codes: (string | number)[]; remedy: string }[] = [
     remedy: 'Unset GENERATION to follow the active one; support-cli rebuild status lists them',
   },
   {
+    codes: ['RegistryLost'],
+    remedy:
+      'Restore the collection generations from a backup, or rebuild it from the remains: support-cli rebuild ' +
+      'restore-registry. A new read model needs another DATABASE_NAME and CONSUMER_GROUP',
+  },
+  {
+    codes: ['ProgressLost'],
+    remedy:
+      'Restore the collection progress from a backup, or build another generation: support-cli rebuild start',
+  },
+  {
     codes: [85, 86],
     remedy:
       'An existing index differs from the one that this version declares. If another version filled the database, ' +

@@ -15,7 +15,7 @@ import { createReadBudget } from '../../services/api/store/read-budget.ts';
 import { createReaders } from '../../services/api/store/reader.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
-import { apiKey, fill, type Documents } from './builders.ts';
+import { apiKey, dataAsOf, fill, type Documents } from './builders.ts';
 import { commandFaults } from './command-faults.ts';
 
 /** Tokens of the keys in every test store: two organizations, one archived key. */
@@ -34,7 +34,7 @@ export function mongoUrl(): string {
 }
 
 /**
- * The databases of one test file, with generation 1 active and indexed; `close` drops them. `client` is for the API; the
+ * The databases of one test file, with generation 1 active, loaded and indexed; `close` drops them. `client` is for the API; the
  * databases have another client, whose commands need not name an organization.
  */
 export async function startStore(documents: Documents = {}, url = mongoUrl()) {
@@ -44,6 +44,7 @@ export async function startStore(documents: Documents = {}, url = mongoUrl()) {
   const control = controlDatabase(testsClient, name);
   const database = generationDatabase(testsClient, name, 1);
   await ensureRegistry(control);
+  await dataAsOf(control, new Date('2026-01-01T00:00:00Z'));
   await ensureIndexes(database);
   const keys = [
     apiKey(tokens.a, { id: 'key_a' }),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { generationsOf } from '../../shared/control/generations.ts';
 import { collectionOf, createMongo } from '../../shared/store/connection.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
@@ -172,8 +173,11 @@ export async function rebuild(projector: Projector): Promise<void> {
     await run('rebuild', verb, number, '--why', 'test');
 }
 
-/** Drops the generation that was active before. */
+/** Drops the generation that was active before, then restores a lost registry. */
 export async function drop(projector: Projector): Promise<void> {
+  const run = verbOf(projector, [0]);
   await projector.stop();
-  await verbOf(projector, [0])('rebuild', 'drop', '1', '--force', '--why', 'test');
+  await run('rebuild', 'drop', '1', '--force', '--why', 'test');
+  await generationsOf(projector.environment.control).deleteMany({});
+  await run('rebuild', 'restore-registry', '--active', '2', '--why', 'test');
 }

@@ -29,8 +29,13 @@ describe('a start is refused, and registers nothing,', () => {
   afterEach(() => jest.restoreAllMocks());
 
   test('before a projector has ever run', async () => {
-    await rebuild.control.collection('generations').deleteMany({});
+    for (const one of await rebuild.control.collections()) await one.deleteMany({});
     await expectRefused(start, 'no projector has started on this database', 'DATABASE_NAME');
+  });
+
+  test('if the registry is lost', async () => {
+    await rebuild.control.collection('generations').deleteMany({});
+    await expectRefused(start, 'the registry of generations is lost', 'progress (generation 1)');
   });
 
   test('if the first records of a log are gone, unless the operator accepts it', async () => {
@@ -140,7 +145,7 @@ describe('a drop is refused, and removes nothing,', () => {
     for (const dryRun of [false, true])
       await expectRefused(drop(2, false, dryRun), 'kept for 72 hours for a rollback', '--force');
     const gap = { topic: 'tags', partition: 0, kind: 'deleted', from: 0, to: 1, topicId: null } as const;
-    await storeLogGaps({ control: rebuild.control, generation: 2, by: 'host' }, [gap], present);
+    await storeLogGaps({ control: rebuild.control, generation: 2, by: 'host' }, [gap], new Date(0));
     const before = await rebuild.everything();
     expect(await drop(2, true, true)()).toBe('dry-run');
     expect(await rebuild.everything()).toEqual(before);

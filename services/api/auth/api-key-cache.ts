@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import type { IndexName } from '../../../shared/documents/resources.ts';
-import { blockedKeys } from '../../../shared/control/blocked-keys.ts';
+import { blockedKeys, blocksMarkerId } from '../../../shared/control/blocked-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import type { Caller } from './caller.ts';
 import { readRepeatedly, type ReadOptions } from '../store/deadline.ts';
@@ -73,12 +73,12 @@ export const isToken = (shape: RegExp, token: string) => token.length <= tokenLe
 
 /**
  * The API's only query without an organization, because the key determines it. If several keys have the same token, the first
- * active one by id is used. The filter omits the archived state, and the function reads blocks even if it found no key.
+ * active one by id is used. Throws `StoreUnavailable` if the blocks were lost. The filter omits the archived state, and the function reads blocks even if it found no key.
  * Otherwise the response time would reveal whether a key exists.
  */
 export async function findCallers(
   control: Db,
-  { authDatabase }: ReadSnapshot,
+  { authDatabase, hasBlocksMarker }: Pick<ReadSnapshot, 'authDatabase' | 'hasBlocksMarker'>,
   hashes: string[],
   limits: ReadOptions,
 ): Promise<Map<string, Caller>> {
@@ -92,9 +92,14 @@ export async function findCallers(
     .limit(sameHashMax * hashes.length)
     .toArray();
   const blocks = await blockedKeys(control)
-    .find({ _id: { $in: keys.map(({ _id }) => _id) } }, { projection: { _id: 1 }, ...limits })
+    .find(
+      { _id: { $in: [blocksMarkerId, ...keys.map(({ _id }) => _id)] } },
+      { projection: { _id: 1 }, ...limits },
+    )
     .toArray();
   const blocked = new Set(blocks.map(({ _id }) => _id));
+  if (hasBlocksMarker && !blocked.has(blocksMarkerId))
+    throw new StoreUnavailable('the collection blocked_keys was lost, so any key may be a blocked one');
   const active = keys.flatMap(({ _id, orgId, deletedAt, state }) =>
     orgId && !deletedAt && !state.archivedAt && !blocked.has(_id)
       ? [[state.tokenSha256, { keyId: _id, orgId }] as const]

@@ -1,16 +1,23 @@
 import { EventEmitter } from 'node:events';
 import { createCounts } from '../counts.ts';
+import { ApiError } from '../http/api-error.ts';
+import { StoreUnavailable } from '../store/store-errors.ts';
 import { authenticate } from './authenticate.ts';
 
-type Given = { leaves?: boolean; find?: () => Promise<object>; consume?: () => void };
+type Given = { leaves?: boolean; find?: () => Promise<object | null>; consume?: () => void; dataAsOf?: Date };
 
 const caller = { orgId: 'org_1', keyId: 'key_1' };
 
 /** Authenticates a request whose client leaves, or not, while the snapshot is read; `after` are the counts at its end. */
-async function given({ leaves = false, find = async () => caller, consume = () => undefined }: Given) {
+async function given({
+  leaves = false,
+  find = async () => caller,
+  consume = () => undefined,
+  dataAsOf = new Date(),
+}: Given) {
   const res = Object.assign(new EventEmitter(), { closed: false });
   const context = {
-    req: { headers: { authorization: `Bearer svc_live_${'a'.repeat(32)}` } },
+    req: { socket: {}, headers: { authorization: `Bearer svc_live_${'a'.repeat(32)}` } },
     res,
     set: () => undefined,
     state: {},
@@ -23,9 +30,12 @@ async function given({ leaves = false, find = async () => caller, consume = () =
       current: async () => {
         res.closed = leaves;
         if (leaves) res.emit('close');
-        return { generation: 1, dataAsOf: new Date() };
+        return { generation: 1, dataAsOf };
       },
     },
+    requireGeneration: async () => undefined,
+    authFailuresCounted: { inc: () => undefined },
+    trustedProxies: [],
     apiKeys: { find },
     authFailures: { consume },
   } as unknown as Parameters<typeof authenticate>[0]);
@@ -48,4 +58,12 @@ it('a look-up of a key that fails is an error of the store, and counts against n
   const consume = jest.fn();
   await expect(given({ find: () => Promise.reject(new Error('away')), consume })).rejects.toThrow('away');
   expect(consume).not.toHaveBeenCalled();
+});
+
+it('an unknown key is no invalid one during the first load, when not every key is there', async () => {
+  const consume = jest.fn(() => ({ admitted: true }));
+  const unknown = { find: async () => null, consume };
+  await expect(given({ ...unknown, dataAsOf: new Date(0) })).rejects.toThrow(StoreUnavailable);
+  expect(consume).not.toHaveBeenCalled();
+  await expect(given(unknown)).rejects.toThrow(ApiError);
 });

@@ -6,6 +6,7 @@ import { ApiError } from '../http/api-error.ts';
 import type { Context, Middleware } from '../http/context.ts';
 import { retryAfter } from '../http/headers.ts';
 import type { ReadSnapshots } from '../store/read-snapshot.ts';
+import { StoreUnavailable } from '../store/store-errors.ts';
 import { isToken, tokenShape, type ApiKeyCache } from '../auth/api-key-cache.ts';
 import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 
@@ -48,6 +49,8 @@ export function authenticate(deps: {
     if (!caller) {
       // The keys of a dropped generation read as unknown.
       await deps.requireGeneration(snapshot.generation);
+      if (snapshot.dataAsOf.getTime() === 0)
+        throw new StoreUnavailable('the key is unknown, but not every key is loaded yet');
       throw refusal(context, 'unknown');
     }
     context.state.snapshot = snapshot;

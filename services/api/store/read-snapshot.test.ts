@@ -17,7 +17,8 @@ function createSnapshots() {
     nowMs: 0,
     generation: 1 as number | null,
     acceptOlder: false,
-    watermarks: {} as Record<number, number>,
+    hasBlocksMarker: false,
+    watermarks: { 1: 0 } as Record<number, number>,
     missing: [] as string[],
     unavailable: false,
     takesMs: 0,
@@ -33,8 +34,10 @@ function createSnapshots() {
       state.nowMs += state.takesMs;
       if (state.unavailable) throw new StoreUnavailable('unavailable');
     },
-    activeGeneration: async () =>
-      state.generation === null ? null : { generation: state.generation, acceptOlder: state.acceptOlder },
+    activeGeneration: async () => {
+      const { generation, acceptOlder, hasBlocksMarker } = state;
+      return generation === null ? null : { generation, acceptOlder, hasBlocksMarker };
+    },
     watermark: async (generation) => {
       const second = state.watermarks[generation];
       return {
@@ -64,7 +67,7 @@ const missing = ['tickets.updated'];
 describe('the read snapshot', () => {
   it.each<[string, ...Step[]]>([
     [
-      'has the watermark 1970 before any is stored, and is read again after one second',
+      'has the watermark 1970 during the first load, and is read again after one second',
       [{}, [1, 0]],
       [{ watermarks: { 1: 7 }, nowMs: 999 }, [1, 0]],
       [{ nowMs: 1_000 }, [1, 7]],
@@ -87,6 +90,13 @@ describe('the read snapshot', () => {
       [{ generation: 2, acceptOlder: true, missing, nowMs: 1_000 }, [1, 10]],
       [{ missing: [], nowMs: 2_000 }, [2, 10]],
     ],
+    [
+      'keeps a watermark that is lost later, and serves no other generation without one',
+      [{ watermarks: { 1: 7 } }, [1, 7]],
+      [{ watermarks: {}, nowMs: 1_000 }, [1, 7]],
+      [{ generation: 2, acceptOlder: true, nowMs: 2_000 }, [1, 7]],
+    ],
+    ['fails with the reason if there is no watermark', [{ watermarks: {} }, '1 has no watermark']],
     ['fails with the reason if there is no generation', [{ generation: null }, 'no generation']],
     ['fails with the reason if there are missing indexes', [{ missing }, 'tickets.updated']],
   ])('%s', async (_, ...steps) => {
@@ -119,6 +129,7 @@ describe('the read snapshot', () => {
 
   it('has the time of its own watermark, with a switch and without', async () => {
     const { state, snapshots } = createSnapshots();
+    state.watermarks = { 1: 0, 2: 0 };
     for (const [generation, seconds] of [
       [1, 5],
       [1, 6],

@@ -7,7 +7,10 @@ import { StoreUnavailable } from './store-errors.ts';
 /** The sources of one request: a generation's database, and the watermark that was read before any of its data. */
 export type ReadSnapshot = Databases & {
   generation: number;
+  /** 1970 during the first load: not every record of the log was applied yet. */
   dataAsOf: Date;
+  /** Whether the collection of blocked keys has a marker. Without the marker it was lost. */
+  hasBlocksMarker: boolean;
   /** When the watermark was read, for data from secondaries. Null if data come from the primary. */
   readAfter: StoreTime | null;
 };
@@ -23,14 +26,22 @@ export type Databases = { database: Db; authDatabase: Db };
 
 export type ReadSnapshots = ReturnType<typeof createReadSnapshots>;
 
+/** The generation to be served, as the registry names it. */
+type ActiveGeneration = {
+  generation: number;
+  /** An operator accepted that it lags the generation that was served before. */
+  acceptOlder: boolean;
+  /** See `ReadSnapshot`. */
+  hasBlocksMarker: boolean;
+};
+
 type SnapshotSources = {
   /**
    * Connects to the store if that has not succeeded yet. If the driver's first connection fails, it refuses every
    * operation (`Topology is closed`) until `connect` is called again.
    */
   connect: () => Promise<unknown>;
-  /** `acceptOlder`: an operator accepted that it lags the generation that was served before. */
-  activeGeneration: (limits: ReadOptions) => Promise<{ generation: number; acceptOlder: boolean } | null>;
+  activeGeneration: (limits: ReadOptions) => Promise<ActiveGeneration | null>;
   watermark: (
     generation: number,
     limits: ReadOptions,
@@ -113,20 +124,24 @@ async function readSnapshot(
   await sources.connect();
   const active = await sources.activeGeneration(limits);
   if (active === null) throw new StoreUnavailable('no generation is active yet');
-  const { generation, acceptOlder } = active;
+  const { generation, acceptOlder, hasBlocksMarker } = active;
   const previous = cache.latest?.snapshot;
   const { completeTo, readAfter } = await sources.watermark(generation, limits);
   const dataAsOf = completeTo ?? new Date(0);
   if (previous?.generation === generation) {
     cache.awaited = null;
-    return { ...previous, readAfter, dataAsOf: dataAsOf > previous.dataAsOf ? dataAsOf : previous.dataAsOf };
+    const latest = dataAsOf > previous.dataAsOf ? dataAsOf : previous.dataAsOf;
+    return { ...previous, readAfter, hasBlocksMarker, dataAsOf: latest };
   }
+  // Its documents may be of any age, or absent.
+  if (completeTo === null && !previous)
+    throw new StoreUnavailable(`generation ${generation} has no watermark`);
   const databases = sources.databasesOf(generation);
   const missing = await sources.missingIndexes(databases.authDatabase);
   if (missing.length > 0 && !previous) {
     throw new StoreUnavailable(`generation ${generation} lacks indexes: ${missing.join(', ')}`);
   }
-  const isBehind = previous && dataAsOf < previous.dataAsOf && !acceptOlder;
+  const isBehind = previous && (completeTo === null || (dataAsOf < previous.dataAsOf && !acceptOlder));
   if (previous && (isBehind || missing.length > 0)) {
     if (cache.awaited !== generation)
       sources.logger.info(
@@ -140,9 +155,9 @@ async function readSnapshot(
         'the active generation lags the served one, or lacks indexes; it is served once it has caught up',
       );
     cache.awaited = generation;
-    return previous;
+    return { ...previous, hasBlocksMarker };
   }
   cache.awaited = null;
   sources.logger.info({ generation }, 'serving generation');
-  return { ...databases, generation, dataAsOf, readAfter };
+  return { ...databases, generation, dataAsOf, hasBlocksMarker, readAfter };
 }

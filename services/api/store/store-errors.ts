@@ -1,5 +1,5 @@
 import { MongoServerError } from 'mongodb';
-import { OtherProjectionVersion } from '../../../shared/control/generations.ts';
+import { NoSuchGeneration, OtherProjectionVersion } from '../../../shared/control/generations.ts';
 import { isTransientStoreError } from '../../../shared/store/transient-errors.ts';
 
 /** The read model cannot be served for a temporary reason: no generation yet, missing indexes, or no answer in time. */
@@ -32,5 +32,6 @@ export const isRepeatable = (error: unknown): boolean =>
 export const isStoreUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnavailable ||
   error instanceof OtherProjectionVersion ||
+  error instanceof NoSuchGeneration ||
   isTransientStoreError(error) ||
   (error instanceof DOMException && error.name === 'TimeoutError');

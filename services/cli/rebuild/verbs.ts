@@ -5,12 +5,14 @@ import { compareWithActive, verifyGeneration } from '../../operations/rebuild/co
 import type { ComparisonResult } from '../../operations/rebuild/compare.ts';
 import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { dropGeneration } from '../../operations/rebuild/drop.ts';
+import { describeRemaining } from '../../operations/rebuild/restored-registry.ts';
+import { restoreRegistry as restore } from '../../operations/rebuild/restore-registry.ts';
 import { startRebuild } from '../../operations/rebuild/start.ts';
 import { watchReports } from '../../operations/report.ts';
 import { switchTo, type SwitchOptions } from '../../operations/rebuild/switch.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import type { Output, Context } from '../context.ts';
-import { withFacts, type OperatorVerb } from '../operate.ts';
+import { outputOfRefusal, withFacts, type OperatorVerb } from '../operate.ts';
 import { output, type Json } from '../output.ts';
 import { renderAccepted, renderComparison, renderHistory, renderStarted, renderSwitched } from './render.ts';
 import { renderReport } from '../render-report.ts';
@@ -97,4 +99,25 @@ export const drop: OperatorVerb<Change & { force?: Flag }> = async (deps, option
     'dry-run': 'dry run: every check holds; nothing was changed',
   }[outcome];
   return output(options, { generation, outcome }, `${text}\n`);
+};
+
+type RestoreOptions = Json & {
+  active?: number | undefined;
+  projectionVersion?: Map<number, number> | undefined;
+  acceptLostBlocks?: Flag;
+  dryRun?: Flag;
+  why: string;
+};
+
+/** Works without Kafka: only the numbers of consumer groups are then unknown. */
+export const restoreRegistry = (context: Context, options: RestoreOptions): Promise<Output> => {
+  const { active, projectionVersion: versions = new Map(), why } = options;
+  const flags = { acceptLostBlocks: options.acceptLostBlocks ?? false, dryRun: options.dryRun ?? false };
+  return withFacts(context, async (deps) => {
+    const { remaining, registry } = await restore(deps, { active, versions, why, ...flags });
+    const states = registry.generations.map(({ number, state }) => `generation ${number} is ${state}\n`);
+    const end = flags.dryRun ? 'dry run: nothing was changed\n' : 'the registry is restored\n';
+    const text = `Remains:\n${describeRemaining(remaining)}${states.join('')}${end}`;
+    return output(options, { registry, remaining }, text);
+  }).catch(outputOfRefusal(context, options));
 };

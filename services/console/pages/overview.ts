@@ -50,7 +50,7 @@ type Active = GenerationReport | undefined;
 
 /** Whether the served generation was never complete. */
 const isFirstLoad = (active: Active): active is GenerationReport =>
-  active?.lagSeconds === null && active.lag > 0;
+  active?.lagSeconds === null && active.lag > 0 && !active.findings.some(({ name }) => name === 'watermark');
 
 /** The verdict, with the command of the finding that it names, and the other findings. */
 function judgement({ facts, findings, report }: Overview, active: Active, stale: Html | null) {

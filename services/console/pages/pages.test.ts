@@ -126,7 +126,7 @@ test('each generation shows its next command in the deployment once, and a faile
     own(1, 'active'),
     own(2, 'ready'),
     own(3, 'ready', { generation: { report: comparison } }),
-    own(4, 'building', { savedAt: null }),
+    own(4, 'building', { savedAt: null, watermark: null, lagSeconds: null }),
     own(5, 'standby'),
   ];
   const copied = async (some: typeof generations) => {

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
-import { blockedKeys, type BlockedKey } from '../../../shared/control/blocked-keys.ts';
+import { blockedKeys, blocksMarkerId, type BlockedKey } from '../../../shared/control/blocked-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
 /** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
@@ -25,7 +25,8 @@ export async function listKeys(
       .find(orgId === undefined ? {} : { orgId })
       .toArray(),
   ]);
-  const [keyOf, blockOf] = [byId(keys), byId(blocks)];
+  const keyOf = byId(keys);
+  const blockOf = byId(blocks.filter(({ _id }) => _id !== blocksMarkerId));
   return [...new Set([...keyOf.keys(), ...blockOf.keys()])]
     .map((id) => {
       const [key, block] = [keyOf.get(id), blockOf.get(id)];
@@ -64,6 +65,7 @@ export async function blockKey(
 
 /** Removes a block. Throws if the key is not blocked. */
 export async function unblockKey({ control, cli }: Pick<KeysDeps, 'control' | 'cli'>, id: string) {
-  const { deletedCount } = await blockedKeys(control).deleteOne({ _id: id });
+  const { deletedCount } =
+    id === blocksMarkerId ? { deletedCount: 0 } : await blockedKeys(control).deleteOne({ _id: id });
   if (deletedCount === 0) throw new Error(`key ${id} is not blocked; see: ${cli} keys list`);
 }

@@ -31,6 +31,17 @@ export const generationRules = {
   },
   /** A generation that follows the topics of another `TOPIC_PREFIX`. */
   'other-topics': { severity: 'bad', blocks: [], judge: (_, { otherTopics }) => otherTopics },
+  watermark: {
+    severity: 'bad',
+    blocks: [],
+    judge: (_, own, { projector }) =>
+      own.isWatermarkLost
+        ? {
+            text: 'its watermark is lost: a projector sets it again',
+            remedy: projector(own.generation.number),
+          }
+        : null,
+  },
   projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', judge: whyStopped },
   rejects: {
     severity: 'attention',
@@ -191,6 +202,12 @@ function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Jud
       remedy: restart,
     };
   if (isStopped) return whySilent(facts, own, savedAt, restart);
+  if (savedAt === null && (own.watermark?.getTime() ?? 0) > 0)
+    return {
+      text: 'its progress is lost, so no projector continues: restore the collection progress from a backup, or rebuild',
+      remedy: replace,
+      isFinal: true,
+    };
   return savedAt ? null : { text: 'no projector has run on it yet', remedy: restart };
 }
 
@@ -225,6 +242,8 @@ function unreachableLoadEnds(facts: Facts, own: GenerationFacts, commands: Comma
 /** A generation that was loaded and does not follow, with the partition that holds it. */
 function lagging(_: Facts, own: GenerationFacts): Judged | null {
   const { generation, lagSeconds } = own;
+  // Another rule tells of it.
+  if (own.isWatermarkLost) return null;
   const isFollowing = ['ready', 'active', 'standby'].includes(generation.state);
   if (!isFollowing || (lagSeconds ?? Infinity) <= followsWithinSeconds) return null;
   const severity = (lagSeconds ?? Infinity) > staleAfterSeconds ? 'bad' : 'attention';

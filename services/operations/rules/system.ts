@@ -2,6 +2,7 @@ import { digits, orMore } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
+import { lostRegistryText } from '../../../shared/control/generations.ts';
 import type { Commands } from '../deployment.ts';
 import { deadLettersMax, type Facts } from '../facts.ts';
 import { everyStep, switches, type Judged, type Rule } from './rule.ts';
@@ -10,8 +11,30 @@ export const systemRules = {
   registry: {
     severity: 'bad',
     blocks: [],
-    judge: ({ registry }, _, { projector }) =>
-      registry ? null : { text: 'no projector has started on this database', remedy: projector(1) },
+    judge: ({ registry, remains }, _, { cli, projector }) => {
+      if (registry) return null;
+      if (remains.length === 0)
+        return { text: 'no projector has started on this database', remedy: projector(1) };
+      return {
+        text:
+          `${lostRegistryText(remains)}. The API answers 503, and no projector starts: restore the collection generations ` +
+          'from a backup, or rebuild it (docs/lost-registry.md)',
+        remedy: `${cli} rebuild restore-registry`,
+      };
+    },
+  },
+  'blocked-keys': {
+    severity: 'bad',
+    blocks: [],
+    judge: ({ registry, hasBlocksMarker }, _, { cli }) =>
+      registry?.hasBlocksMarker && !hasBlocksMarker
+        ? {
+            text:
+              'the collection blocked_keys is lost, so the API answers every key with 503: restore it from a backup, or ' +
+              'block the leaked keys again and accept the loss',
+            remedy: `${cli} keys accept-lost-blocks --why <reason>`,
+          }
+        : null,
   },
   kafka: {
     severity: 'bad',

@@ -2,7 +2,9 @@ import type { Db, MongoClient } from 'mongodb';
 import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import { ensureRegistry, generationOf, requireVersion } from '../../../shared/control/generations.ts';
 import { builtByMajority, ensureIndexes } from '../../../shared/store/indexes.ts';
+import { storeTime } from '../../../shared/store/clock.ts';
 import { waitUntil, type OnWait } from './wait-until.ts';
+import { ensureBlocksMarker } from '../../../shared/control/registry.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
 import { ensureDeadLetterIndexes } from '../../../shared/control/dead-letters.ts';
 
@@ -27,6 +29,7 @@ export async function openStore(mongo: MongoClient, config: StoreConfig, onWait:
     const registry = await ensureRegistry(control);
     const followed = generationOf(registry, wanted ?? registry.generation);
     requireVersion(followed);
+    await ensureBlocksMarker(control, registry, await storeTime(control));
     return followed;
   });
   const database = generationDatabase(mongo, databaseName, registered.number);

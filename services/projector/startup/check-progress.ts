@@ -1,0 +1,42 @@
+import type { Db } from 'mongodb';
+import type { Generation } from '../../../shared/control/generations.ts';
+import { lastSavedAt, raiseWatermark, watermark } from '../../../shared/control/progress.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import { storeTime } from '../../../shared/store/clock.ts';
+
+/**
+ * The progress of a generation is gone. A projector would apply the log from its beginning: deleted entities could come
+ * back for that time, below a `Data-As-Of` that denies it, and no gap of the log would be found.
+ */
+class ProgressLost extends Error {
+  override name = 'ProgressLost';
+}
+
+/** `topics` are those of this projector. */
+type CheckDeps = { control: Db; topics: string[]; logger: Logger };
+
+/**
+ * Throws `ProgressLost` if a generation was followed before, and has no progress. If it has progress but no watermark, sets
+ * the watermark again, to the minimum instant of its partitions. That is never later than the lost one: a watermark is
+ * the highest such minimum so far.
+ */
+export async function checkProgress(
+  { control, topics, logger }: CheckDeps,
+  generation: Generation,
+): Promise<void> {
+  const { number } = generation;
+  const completeTo = await watermark(control, number);
+  const hasProgress = (await lastSavedAt(control, number)) !== null;
+  if (!hasProgress && wasFollowed(generation, completeTo))
+    throw new ProgressLost(`the progress of generation ${number} is lost`);
+  if (!hasProgress || completeTo !== null) return;
+  const raised = await raiseWatermark(control, number, topics, await storeTime(control));
+  logger.warn(
+    { generation: number, watermark: raised.watermark },
+    'the watermark was lost, and is set again',
+  );
+}
+
+/** A watermark after 1970, and these states, need progress of every partition. */
+const wasFollowed = ({ state }: Generation, completeTo: Date | null): boolean =>
+  (completeTo?.getTime() ?? 0) > 0 || ['catching-up', 'ready', 'standby'].includes(state);

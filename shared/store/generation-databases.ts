@@ -1,0 +1,34 @@
+import type { Db } from 'mongodb';
+import { kinds } from '../documents/resources.ts';
+import { collectionOf } from './connection.ts';
+import { isTransientStoreError } from './transient-errors.ts';
+
+/**
+ * The numbers of the databases of generations beside a control database. Of a user without the right to list all
+ * databases, MongoDB lists those that the user may read. Empty if the store refuses the list.
+ */
+export async function listGenerationDatabases({ client, databaseName }: Db): Promise<number[]> {
+  const pattern = new RegExp(`^${databaseName}_g([1-9][0-9]{0,8})$`);
+  try {
+    const list = await client.db().admin().listDatabases({ nameOnly: true });
+    return list.databases.flatMap(({ name }) => {
+      const number = pattern.exec(name)?.[1];
+      return number === undefined ? [] : [Number(number)];
+    });
+  } catch (error) {
+    if (isTransientStoreError(error)) throw error;
+    return [];
+  }
+}
+
+/** Whether a generation's database holds a document of an entity, living or deleted. */
+export async function hasDocuments(database: Db): Promise<boolean> {
+  for (const kind of kinds) {
+    const found = collectionOf(database, kind)
+      .find({}, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(1);
+    if ((await found.next()) !== null) return true;
+  }
+  return false;
+}

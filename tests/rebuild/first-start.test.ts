@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import type { Db } from 'mongodb';
+import { registerPartitions } from '../../services/projector/consumer/progress.ts';
+import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
+import { blockedKeys } from '../../shared/control/blocked-keys.ts';
+import { deadLettersOf } from '../../shared/control/dead-letters.ts';
+import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
+import { watermarksOf, topicIdsOf } from '../../shared/control/progress.ts';
+import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { openDatabases } from '../support/databases.ts';
+import { useOpened } from '../support/use-opened.ts';
+
+const databases = useOpened(() => openDatabases());
+
+/** Runs `use` with a control database of its own, and drops that with its generations. */
+async function withControl(use: (control: Db) => Promise<void>): Promise<void> {
+  const control = databases.mongo.db(`${databases.name}_${randomBytes(3).toString('hex')}`);
+  await use(control).finally(async () => {
+    for (const number of [1, 7])
+      await generationDatabase(databases.mongo, control.databaseName, number).dropDatabase();
+    await control.dropDatabase();
+  });
+}
+
+test('projectors that start together on an empty database all follow generation 1', async () => {
+  for (let round = 0; round < 10; round += 1)
+    await withControl(async (control) => {
+      const start = async () => {
+        const { generation } = await ensureRegistry(control);
+        await registerPartitions(control, generation, ['tags/0'], new Date());
+        return generation;
+      };
+      expect(await Promise.all(Array.from({ length: 6 }, start))).toEqual([1, 1, 1, 1, 1, 1]);
+      expect(await generationsOf(control).countDocuments()).toBe(1);
+    });
+});
+
+const at = new Date();
+const identity = { generation: 7, topic: 'tags', topicId: '1' };
+const ofGeneration = (control: Db) => generationDatabase(control.client, control.databaseName, 7);
+
+/** The remains without a registry, as the refusal names them. */
+test.each<[string, (control: Db) => Promise<unknown>]>([
+  ['progress (generation 7)', (control) => registerPartitions(control, 7, ['tags/0'], at)],
+  ['watermarks (generation 7)', (control) => watermarksOf(control).insertOne({ _id: 7, completeTo: at })],
+  ['topic_ids (generation 7)', (control) => topicIdsOf(control).insertOne({ _id: '7/tags', ...identity })],
+  ['dead_letters', (control) => deadLettersOf(control).insertOne({ _id: 'tags/0/1@0' } as never)],
+  [
+    'blocked_keys',
+    (control) => blockedKeys(control).insertOne({ _id: 'key_1', orgId: 'a', at, by: 'a', why: 'b' }),
+  ],
+  ['_g7', (control) => collectionOf(ofGeneration(control), 'qa').insertOne({ _id: 'qa_1' } as never)],
+])('a start without a registry is refused if there is %s', async (named, leave) => {
+  await withControl(async (control) => {
+    await leave(control);
+    await expect(ensureRegistry(control)).rejects.toThrow(named);
+    expect(await generationsOf(control).countDocuments()).toBe(0);
+  });
+});
+
+test('empty collections and their indexes are no read model', async () => {
+  await withControl(async (control) => {
+    await ensureControlIndexes(control);
+    for (const number of [1, 7])
+      await ensureIndexes(generationDatabase(control.client, control.databaseName, number));
+    expect(await ensureRegistry(control)).toMatchObject({ generation: 1 });
+  });
+});
