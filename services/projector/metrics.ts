@@ -78,7 +78,7 @@ const engineMetrics = (registers: Registry[]) => ({
   }),
   notRefreshed: new Counter({
     name: 'projector_not_refreshed_total',
-    help: 'Documents that could not be refreshed: MongoDB refuses them, or their envelope was edited and cannot be read. They stay out of date',
+    help: 'Documents that could not be refreshed: MongoDB refuses them, their envelope was edited and cannot be read, or the code threw an error. They stay out of date',
     labelNames: ['kind'],
     registers,
   }),

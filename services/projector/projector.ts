@@ -3,6 +3,7 @@ import type { Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
 import type { z } from 'zod';
 import type { Logger } from '../../shared/runtime/logger.ts';
+import { thrownPlaces } from '../../shared/store/code-errors.ts';
 import { createStoreClock, storeTime } from '../../shared/store/clock.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
@@ -139,13 +140,23 @@ function createEngine(
     tombstoneDays,
     isApplied: (kind, { partition, offset }) =>
       positions.isApplied(partitionKey({ topic: topicOf(kind, prefix), partition }), offset),
-    onNotRefreshed: (kind, id, reason) => {
+    onNotRefreshed: (kind, id, reason, error) => {
       metrics.notRefreshed.inc({ kind });
-      logger.error({ kind, id, reason }, 'a document is not refreshed');
+      if (error === undefined) logger.error({ kind, id, reason }, 'a document is not refreshed');
+      else
+        logger.error(
+          { kind, id, reason, thrown: thrownPlaces(error) },
+          'the code throws at the refresh of a document',
+        );
     },
     onUnreadable: (kind, id, field) =>
       logger.warn({ kind, id, field }, 'the envelope of a document cannot be read; it is written anew'),
     onStalled: (stall) => logger.warn(stall, 'documents are written again and again without progress'),
+    onProjectorError: ({ topic, partition, offset }, reason, error) =>
+      logger.error(
+        { topic, partition, offset, reason, thrown: thrownPlaces(error) },
+        'the code throws for a record, which becomes a dead letter',
+      ),
     onRepeated: (kind, cause, documents) => metrics.repeated.inc({ kind, cause }, documents),
   };
 }

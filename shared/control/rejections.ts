@@ -1,3 +1,5 @@
+import { errorClass } from '../store/code-errors.ts';
+
 /** Every reason for which a record is dead-lettered, explained to an operator. */
 export const rejectionReasons = {
   not_json: 'the value or the data is not JSON in UTF-8',
@@ -12,7 +14,21 @@ export const rejectionReasons = {
   headers_too_large: 'the record has more than 1,000 headers, or more than 256 KB of them',
   undecodable:
     'a batch of records cannot be decompressed or decoded; its dead letter stands for all its records',
+  projector_error: "the projector's own code throws an error for the record, which is a bug",
+  set_aside: 'an operator set the record aside by hand',
 } as const;
 
 /** Why a record is dead-lettered; `detail` names fields and rules, never values. */
 export type Rejection = { reason: keyof typeof rejectionReasons; detail: string };
+
+/** A step of the work on a record in which the projector's code may throw an error. */
+export type Step = 'parse' | 'join' | 'engine' | 'content' | 'identity' | 'subjects';
+
+/** Called with each step that the code throws in while it makes a dead letter. */
+export type OnStepFailed = (step: Step, error: unknown) => void;
+
+/** The rejection of a record for which the code throws. It names no message of the error, which may quote data. */
+export const projectorError = (step: Step, error: unknown): Rejection => ({
+  reason: 'projector_error',
+  detail: `${step}: the code throws ${errorClass(error)}; the projector's log says where`,
+});

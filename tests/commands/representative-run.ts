@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { generationsOf } from '../../shared/control/generations.ts';
 import { collectionOf, createMongo } from '../../shared/store/connection.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { readSetAside } from '../../shared/control/set-aside.ts';
+import { setAside } from '../../services/operations/dead-letters/set-aside.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { startApi } from '../api/test-api.ts';
 import { created } from '../support/entities.ts';
@@ -89,6 +91,11 @@ export async function project({
     now: () => new Date(),
   });
   await sweepStore.readConversations({ id: 'short', orgId: 'org_1' }, '', new Date());
+  // Only a partition that stands still has such a record.
+  const control = client.db(environment.control.databaseName);
+  const place = { topic: 'support.tags', partition: 0, offset: 1 };
+  await setAside(control, place, [1], { by: 'test', why: 'test', at: new Date() });
+  await readSetAside(control, 1, place);
   await client.close();
 }
 
@@ -153,6 +160,7 @@ export async function operate(projector: Projector, requestId: string): Promise<
   await run('dead-letters', 'purge', id, '--dry-run');
   await run('dead-letters', 'purge', '--topic', topic, '--yes');
   await run('dead-letters', 'show', id);
+  await run('dead-letters', 'set-aside', `${topic}/0/0`, '--why', 'test', '--yes');
   await run('verify');
 }
 

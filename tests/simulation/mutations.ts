@@ -50,8 +50,8 @@ export const mutations: Mutation[] = [
     name: 'a conflicted write is not tried again',
     file: reconcile,
     edits: {
-      'if (!write || (lost !== undefined && detail === undefined)) round.unfinished.push(item.id);':
-        'if (!write || lost !== undefined) continue;',
+      'if (lost !== undefined && detail === undefined) round.unfinished.push(item.id);':
+        'if (lost !== undefined) continue;',
     },
   },
   {

@@ -41,6 +41,7 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
       },
       positions,
       prerequisitesOf: () => [],
+      readSetAside: async () => new Map(),
       onApplied: () => undefined,
       logger,
     },

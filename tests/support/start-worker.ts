@@ -14,6 +14,7 @@ export const startWorker = (
     topic: 't',
     partition: 0,
     waitForTurn: async () => undefined,
+    readSetAside: async () => new Map(),
     queue: createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 }),
     logger: pino({ level: 'silent' }),
     retryDelayMs: 0,

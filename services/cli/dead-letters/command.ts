@@ -7,9 +7,11 @@ import {
 import { parseInstant } from '../../../shared/documents/instant.ts';
 import { rejectionReasons, type Rejection } from '../../../shared/control/rejections.ts';
 import { isFiltered, type DeadLetterFilter, type Selection } from '../../operations/dead-letters/select.ts';
+import type { RecordPlace } from '../../../shared/control/set-aside.ts';
 import type { Accept } from '../context.ts';
 import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
 import { onMongo } from '../operate.ts';
+import { setAsideVerb } from './set-aside.ts';
 import * as verbs from './verbs.ts';
 
 const reasons = Object.keys(rejectionReasons) as Rejection['reason'][];
@@ -41,7 +43,9 @@ export function addDeadLetters(program: Command, accept: Accept): void {
   const group = program
     .command('dead-letters')
     .helpCommand(false)
-    .description('list, inspect, re-drive or delete records that the projector could not apply')
+    .description(
+      'list, inspect, re-drive or delete records that the projector could not apply, or set one aside',
+    )
     .addHelpText('after', '\nAn id is <topic>/<partition>/<offset>@<timestamp>, as list prints it.\n');
   filtered(group, 'list')
     .description('list dead letters, the latest first, with counts by topic and reason')
@@ -86,6 +90,30 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .action((ids, { yes, dryRun, json, ...options }, verb) =>
       accept(onMongo(verbs.purge), { selection: selectionOf(verb, ids, options), yes, dryRun, json }),
     );
+  addSetAside(group, accept);
+}
+
+function addSetAside(group: Command, accept: Accept): void {
+  group
+    .command('set-aside')
+    .description(
+      'the last resort for a partition that stands still: store one record as a dead letter without applying it',
+    )
+    .argument('<record>', '<topic>/<partition>/<offset>', placeOf)
+    .addOption(new Option('--why <text>', 'the reason, which the dead letter shows').makeOptionMandatory())
+    .option('--yes', 'do not ask for confirmation')
+    .option('--dry-run', 'make the checks, but change nothing')
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      '\nHolds for every generation that has not applied the record. Its projector takes the record out when its batch has\n' +
+        'failed once more. "redrive" applies it later.',
+    )
+    .addHelpText(
+      'after',
+      example('dead-letters set-aside support.messages/1/8012 --why "stops release 1.4.0"'),
+    )
+    .action((place, options) => accept(onMongo(setAsideVerb), { place, ...options }));
 }
 
 /** Returns the selection, or reports a usage error. A missing argument never selects all: that takes `--all`. */
@@ -99,6 +127,17 @@ function selectionOf(
   if (ids.length === 0) return { filter, limit: limit ?? Infinity };
   if (limit !== undefined) verb.error('--limit goes with filters or --all, not with ids');
   return { ids: [...new Set(ids)] };
+}
+
+function placeOf(text: string): RecordPlace {
+  const [, topic = '', partition, offset] =
+    /^([A-Za-z0-9._-]{1,249})\/(\d{1,10})\/(\d{1,15})$/.exec(text) ?? [];
+  if (topic !== '') return { topic, partition: Number(partition), offset: Number(offset) };
+  throw new InvalidArgumentError(
+    text.includes('@')
+      ? 'A record that is no dead letter yet has no @<timestamp>: <topic>/<partition>/<offset>.'
+      : 'A record is <topic>/<partition>/<offset>, such as support.messages/1/8012.',
+  );
 }
 
 function idOf(text: string): string {

@@ -26,10 +26,14 @@ import { asJson, output, rows, type Json } from '../output.ts';
 import { topicsOf } from '../../../shared/kafka/topics.ts';
 
 /** Only the settings tell which topics exist. */
-function requireTopic({ topic }: DeadLetterFilter, { TOPIC_PREFIX }: ServedDeps['config']): void {
+export function requireKnownTopic(topic: string, { TOPIC_PREFIX }: ServedDeps['config'], option = ''): void {
   const topics = topicsOf(TOPIC_PREFIX);
-  if (topic !== undefined && !topics.includes(topic))
-    throw new UsageError(`--topic: unknown topic ${topic}; use one of ${topics.join(', ')}`);
+  if (!topics.includes(topic))
+    throw new UsageError(`${option}unknown topic ${topic}; use one of ${topics.join(', ')}`);
+}
+
+function requireTopic({ topic }: DeadLetterFilter, config: ServedDeps['config']): void {
+  if (topic !== undefined) requireKnownTopic(topic, config, '--topic: ');
 }
 
 export const list: MongoVerb<Json & { filter: DeadLetterFilter; limit: number }> = async (deps, options) => {

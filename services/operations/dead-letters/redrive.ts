@@ -3,9 +3,10 @@ import type { Kind } from '../../../shared/documents/resources.ts';
 import { generationOf, readRegistry } from '../../../shared/control/generations.ts';
 import { applyParsed } from '../../projector/pipeline/apply-records.ts';
 import type { Change } from '../../projector/events/change.ts';
-import type { Rejection } from '../../../shared/control/rejections.ts';
+import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
+import { isCodeError } from '../../../shared/store/code-errors.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { parse } from '../../projector/events/parse.ts';
+import { parseRecord } from '../../projector/pipeline/parse-record.ts';
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { evolve, type Entity } from '../../projector/materialize/evolve.ts';
 import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
@@ -123,15 +124,20 @@ async function apply(deps: RedriveDeps, kind: Kind, readable: Readable[], outcom
 
 /** The likely outcome of each dead letter, by the same rules on the stored entities, without a write. */
 async function previewRedrive({ store, now, tombstoneDays }: RedriveDeps, kind: Kind, readable: Readable[]) {
-  const parsed = readable.map((item) => ({ ...item, result: parse(kind, item.record) }));
+  const parsed = readable.map((item) => ({ ...item, result: parseRecord(kind, item.record) }));
   const ids = new Set(parsed.flatMap(({ result }) => ('change' in result ? [result.change.id] : [])));
   const stored = ids.size > 0 ? await store.readEnvelopes(kind, [...ids]) : [];
   const entities = new Map<string, Entity | null>(stored.map((document) => [document._id, document]));
   const rules = { deletionIsFinal: projections[kind].deletionIsFinal, now: now(), tombstoneDays };
   const evolveNext = (change: Change): { outcome: 'applied' | 'superseded' } | Rejection => {
-    const next = evolve(entities.get(change.id) ?? null, change, rules);
-    entities.set(change.id, next.entity);
-    return next.rejected ?? { outcome: next.changed ? 'applied' : 'superseded' };
+    try {
+      const next = evolve(entities.get(change.id) ?? null, change, rules);
+      entities.set(change.id, next.entity);
+      return next.rejected ?? { outcome: next.changed ? 'applied' : 'superseded' };
+    } catch (error) {
+      if (!isCodeError(error)) throw error;
+      return projectorError('engine', error);
+    }
   };
   return new Map(
     parsed.map(({ deadLetter, record, result }): [KafkaRecord, Redriven] => {

@@ -12,6 +12,7 @@ import {
 import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/control/progress.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
+import { setAsideOf } from '../../../shared/control/set-aside.ts';
 import { samplesOf } from '../../../shared/control/samples.ts';
 import { failuresOf } from '../../../shared/control/failures.ts';
 import { logGapsOf } from '../../../shared/control/log-gaps.ts';
@@ -128,6 +129,8 @@ async function removeEverything(drop: Drop): Promise<void> {
   await onStep?.('dead letters');
   await deadLettersOf(control).updateMany({ generations: number }, { $pull: { generations: number } });
   await deadLettersOf(control).deleteMany({ generations: { $size: 0 } });
+  await setAsideOf(control).updateMany({ generations: number }, { $pull: { generations: number } });
+  await setAsideOf(control).deleteMany({ generations: { $size: 0 } });
   await onStep?.('documents');
   await generationDatabase(mongo, config.DATABASE_NAME, number).dropDatabase();
 }

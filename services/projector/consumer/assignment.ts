@@ -13,7 +13,7 @@ const partitionShareMax = 1 / 8;
 
 export type Assignment = ReturnType<typeof createAssignment>;
 
-export type AssignmentDeps = Pick<PartitionWorkerDeps, 'apply' | 'onApplied' | 'logger'> & {
+export type AssignmentDeps = Pick<PartitionWorkerDeps, 'apply' | 'readSetAside' | 'onApplied' | 'logger'> & {
   /**
    * The fetched bytes that all partitions together may hold, compressed, and half as many decompressed. Each partition has an
    * equal share, so that no partition waits for another. One batch may exceed it, and one decompressed batch.

@@ -1,6 +1,7 @@
 import type { Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
-import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import { readSetAside, type SetAsideOffsets } from '../../../shared/control/set-aside.ts';
+import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { createAssigner } from './assigner.ts';
 import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
@@ -22,7 +23,7 @@ import { refuseStrangeLeader } from './strange-leader.ts';
  *   commit   the positions that were saved                        below
  */
 
-export type ConsumerDeps = Omit<AssignmentDeps, 'onApplied'> &
+export type ConsumerDeps = Omit<AssignmentDeps, 'onApplied' | 'readSetAside'> &
   HandleBatchDeps &
   ResumeDeps & {
     kafka: Kafka;
@@ -50,7 +51,10 @@ export async function startConsumer(deps: ConsumerDeps) {
   const onApplied: AssignmentDeps['onApplied'] = ({ topic }, applied) => {
     for (const listener of listeners) listener(topic, applied);
   };
-  const assignment = createAssignment({ ...deps, onApplied }, consumer);
+  const assignment = createAssignment(
+    { ...deps, onApplied, readSetAside: (place) => setAsideOf(deps, place) },
+    consumer,
+  );
   const stopping = new AbortController();
   const { signal } = stopping;
   watchGroup(deps, consumer, assignment, signal);
@@ -98,6 +102,13 @@ export async function startConsumer(deps: ConsumerDeps) {
     },
   };
 }
+
+/** A failure of this read must hold no partition: the attempt goes on without it, and the next one reads again. */
+const setAsideOf = ({ control, generation, logger }: ConsumerDeps, { topic, partition }: TopicPartition) =>
+  readSetAside(control, generation, { topic, partition }).catch((error: unknown): SetAsideOffsets => {
+    logger.warn({ error, topic, partition }, 'could not read which records are set aside');
+    return new Map();
+  });
 
 const createConsumer = ({ kafka, groupId, own, sessionTimeoutMs, queuedBytesMax }: ConsumerDeps): Consumer =>
   kafka.consumer({

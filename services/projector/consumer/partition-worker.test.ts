@@ -98,6 +98,26 @@ describe('the position of a worker', () => {
   });
 });
 
+it('a worker reads which records are set aside before each attempt but the first', async () => {
+  const reads: number[] = [];
+  const given: unknown[] = [];
+  const worker = startWorker(5, {
+    readSetAside: async () => new Map([[7, `read ${reads.push(given.length)}`]]),
+    apply: async (_topic, _records, { setAside }) => {
+      if (given.push(setAside?.get(7)) < 3) throw new Error('refused by MongoDB');
+      return nothingApplied;
+    },
+    onApplied: nothingIsDone,
+  });
+  worker.push([batch(8, 5, 7)], 9);
+  await until(() => worker.position === 9);
+  expect({ reads, given }).toEqual({ reads: [1, 2], given: [undefined, 'read 1', 'read 2'] });
+  // and not for the next batch
+  worker.push([batch(9, 9)], 10);
+  await until(() => worker.position === 10);
+  expect(reads).toHaveLength(2);
+});
+
 describe('the progress count of a worker', () => {
   it('grows while MongoDB is away, since a restart would not help, and not if it refuses the batch', async () => {
     const { worker, attempt } = given();

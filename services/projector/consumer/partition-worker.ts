@@ -4,6 +4,8 @@ import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
+import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
+import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { RecordQueue } from './record-queue.ts';
 import type { WaitForTurn } from './wait-for-turn.ts';
 
@@ -61,6 +63,8 @@ export type PartitionWorkerDeps = {
   queue: RecordQueue;
   apply: (topic: string, records: KafkaRecord[], context: ApplyContext) => Promise<Applied>;
   waitForTurn: WaitForTurn;
+  /** Reads which records of the partition an operator has set aside. Called before each attempt but the first. */
+  readSetAside: (place: TopicPartition) => Promise<SetAsideOffsets>;
   onApplied: (worker: PartitionWorker, applied: Applied) => void;
   logger: Logger;
   /** The pause before a failed batch is retried, in milliseconds. It grows with each attempt, up to ten seconds. */
@@ -191,7 +195,7 @@ async function retrying<T>(
         throw new Revoked(`${topic}/${partition} is given up`);
       if (isTransient(error)) self.progressCount += 1;
       logger.error(
-        { error, topic, partition, attempt },
+        { error, topic, partition, position: self.position, attempt },
         'could not apply the batch; retrying (no record is skipped)',
       );
       const pauseMs = Math.min(retryDelayMs * attempt, 10_000);
@@ -203,6 +207,7 @@ async function retrying<T>(
 function attempt(deps: PartitionWorkerDeps, self: PartitionWorker, signals: Signals, records: KafkaRecord[]) {
   const { stopping, revoked: signal } = signals;
   let furthest = 0;
+  let hasFailed = false;
   const onQueued = (isQueued: boolean) => void (self.delay = isQueued ? 'one_at_a_time' : 'backlog');
   const onFanOut = (documents: number) => void (self.fanOutWaiting = documents);
   const onConflicting = () => {
@@ -218,9 +223,11 @@ function attempt(deps: PartitionWorkerDeps, self: PartitionWorker, signals: Sign
       furthest = done;
       self.progressCount += 1;
     };
-    return records.length === 0
-      ? nothing
-      : deps.apply(deps.topic, records, { signal, stopping, onProgress, onQueued, onFanOut, onConflicting });
+    if (records.length === 0) return nothing;
+    const context: ApplyContext = { signal, stopping, onProgress, onQueued, onFanOut, onConflicting };
+    if (hasFailed) context.setAside = await deps.readSetAside(self);
+    hasFailed = true;
+    return deps.apply(deps.topic, records, context);
   };
 }
 
@@ -241,6 +248,8 @@ export type ApplyContext = {
   onFanOut?: (documents: number) => void;
   /** Called while the same documents are written again and again, until the next progress. */
   onConflicting?: () => void;
+  /** The records that an operator has set aside. They are read once an attempt has failed. */
+  setAside?: SetAsideOffsets;
 };
 
 /**

@@ -1,4 +1,5 @@
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { isOutOfMemory } from '../../../shared/runtime/out-of-memory.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { noHeaders } from '../events/headers.ts';
 import {
@@ -192,18 +193,6 @@ const fits = ({ bytes }: RawBatch, chunk: Filling, bytesMax: number): boolean =>
   bytes.length >= batchHeaderBytes &&
   chunk.records.length + batchHeader(bytes).recordCount <= chunkRecordsMax &&
   chunk.bytes + bytes.length <= bytesMax;
-
-/** The process is at its limits, whatever the batch: later there may be memory. */
-const isOutOfMemory = (error: unknown) =>
-  error instanceof Error &&
-  (/allocation failed/i.test(error.message) || ('code' in error && memoryErrors.has(error.code)));
-
-/** The codes of zlib and zstd, the last for a decompressor that cannot be created. */
-const memoryErrors = new Set<unknown>([
-  'Z_MEM_ERROR',
-  'ZSTD_error_memory_allocation',
-  'ERR_ZLIB_INITIALIZATION_FAILED',
-]);
 
 /** Stands for the records of a batch from an offset on. */
 function undecodable(partition: number, from: number, batch: RawBatch, error: unknown): KafkaRecord {

@@ -8,6 +8,7 @@ import {
   tagBytes,
   type Headers,
 } from '../../../tests/support/example-records.ts';
+import { entityVersion } from '../events/envelope.ts';
 import { parse } from '../events/parse.ts';
 import { buffer, recordFields, recordOf } from './dead-letter.ts';
 
@@ -104,4 +105,45 @@ test('the subjects of a dead letter come from its whole record, also from after 
   const head = recordFields('support.messages', prefix, { ...given, key: null });
   expect(text(head.value)).not.toContain('conv_1');
   expect(head.subjects).toEqual(['msg_1', 'conv_1']);
+});
+
+describe('a field of a dead letter for which the code throws is left out, and the bytes are kept', () => {
+  afterEach(() => jest.restoreAllMocks());
+  const fail = () => {
+    throw new TypeError('canary');
+  };
+  const failing = (given: KafkaRecord) => {
+    const steps: string[] = [];
+    const fields = recordFields('support.tags', prefix, given, (step) => steps.push(step));
+    return { steps, fields };
+  };
+
+  test('the organization and the version', () => {
+    jest.spyOn(entityVersion, 'safeParse').mockImplementation(fail);
+    const { steps, fields } = failing(structured());
+    expect(steps).toEqual(['identity']);
+    expect(fields).toMatchObject({ orgId: null, versioned: null, subjects: ['tag_1'], truncated: null });
+    expect(text(fields.value)).toBe(structured().value?.toString());
+  });
+
+  test('the subjects, which are then every id in its bytes', () => {
+    jest.spyOn(JSON, 'parse').mockImplementation(fail);
+    const event = structured({ type: 'support.message.updated.v1', data: { id: 'msg_1', content: 'msg_2' } });
+    const fields = recordFields('support.messages', prefix, event);
+    expect(fields.subjects).toEqual(['tag_1', 'msg_1', 'msg_2']);
+  });
+
+  test('headers that end too early', () => {
+    const { steps, fields } = failing({ ...structured(), headers: Buffer.from([4, 200]) });
+    expect(steps).toEqual(['content', 'identity', 'subjects']);
+    expect(fields).toMatchObject({ headers: [], orgId: null, subjects: ['tag_1'] });
+    expect(text(fields.value)).toBe(structured().value?.toString());
+  });
+
+  test('but not for a lack of memory, after which the batch is retried', () => {
+    jest.spyOn(entityVersion, 'safeParse').mockImplementation(() => {
+      throw new RangeError('Array buffer allocation failed');
+    });
+    expect(() => failing(structured())).toThrow('allocation failed');
+  });
 });

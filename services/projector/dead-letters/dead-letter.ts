@@ -4,25 +4,52 @@ import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { readContent } from '../events/content-mode.ts';
 import { entityVersion } from '../events/envelope.ts';
-import { encodeHeaders, decodeHeaders, measureHeaders } from '../events/headers.ts';
+import { encodeHeaders, decodeHeaders, measureHeaders, noHeaders } from '../events/headers.ts';
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { subjectsOf } from './subjects.ts';
 import type { DeadLetter, RecordFields, DeadLetterHeader } from '../../../shared/control/dead-letters.ts';
-import type { Rejection } from '../../../shared/control/rejections.ts';
+import type { OnStepFailed, Rejection, Step } from '../../../shared/control/rejections.ts';
+import { isCodeError } from '../../../shared/store/code-errors.ts';
 
-export type Rejected = { record: KafkaRecord; rejection: Rejection };
+/** A record that is not applied. `error` is set if the code has thrown it for the record. */
+export type Rejected = { record: KafkaRecord; rejection: Rejection; error?: unknown };
 
-/** The part of a dead letter that comes from its record. */
-export function recordFields(topic: string, prefix: string, record: KafkaRecord): RecordFields {
+/**
+ * The part of a dead letter that comes from its record. A field for which the code throws is left out: the record would
+ * hold its partition otherwise.
+ */
+export function recordFields(
+  topic: string,
+  prefix: string,
+  record: KafkaRecord,
+  onFailed: OnStepFailed = () => undefined,
+): RecordFields {
   const { partition, offset, timestampMs } = record.position;
+  const orElse = <T>(step: Step, read: () => T, otherwise: () => T): T => {
+    try {
+      return read();
+    } catch (error) {
+      if (!isCodeError(error)) throw error;
+      onFailed(step, error);
+      return otherwise();
+    }
+  };
   return {
     topic,
     partition,
     offset,
-    ...contentOf(record),
+    ...orElse(
+      'content',
+      () => contentOf(record),
+      () => contentOf({ ...record, headers: noHeaders, undecodable: 'headers' }),
+    ),
     timestampMs,
-    ...identityOf(record),
-    subjects: subjectsOf(kindOfTopic(topic, prefix), record),
+    ...orElse(
+      'identity',
+      () => identityOf(record),
+      () => ({ orgId: null, versioned: null }),
+    ),
+    subjects: subjectsOf(kindOfTopic(topic, prefix), record, onFailed),
   };
 }
 

@@ -1,10 +1,18 @@
 import type { Db } from 'mongodb';
-import type { Rejection } from '../../../shared/control/rejections.ts';
+import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
+import type { RecordPlace } from '../../../shared/control/set-aside.ts';
 import { bulkWrite } from '../../../shared/store/bulk-write.ts';
 import { deadLettersOf, removePurged } from '../../../shared/control/dead-letters.ts';
 import { deadLetterId, recordFields, type Rejected } from './dead-letter.ts';
 
-export type StoreDeadLettersDeps = { control: Db; prefix: string; generation: number; now: () => Date };
+export type StoreDeadLettersDeps = {
+  control: Db;
+  prefix: string;
+  generation: number;
+  now: () => Date;
+  /** Called for each record for which the projector's code throws `error`. `detail` names the step. */
+  onProjectorError?: (place: RecordPlace, detail: string, error: unknown) => void;
+};
 
 /**
  * Stores rejected records of one topic: Invariant 13 in docs/internals/retention.md. A record that is delivered again
@@ -14,7 +22,9 @@ export type StoreDeadLettersDeps = { control: Db; prefix: string; generation: nu
 export async function storeDeadLetters(deps: StoreDeadLettersDeps, topic: string, rejected: Rejected[]) {
   if (rejected.length === 0) return [];
   const operations = rejected.map(({ record, rejection }) => {
-    const fields = recordFields(topic, deps.prefix, record);
+    const fields = recordFields(topic, deps.prefix, record, (step, error) =>
+      deps.onProjectorError?.({ ...record.position, topic }, projectorError(step, error).detail, error),
+    );
     const filter = { _id: deadLetterId(topic, record.position) };
     const update = { ...countAgain(deps, rejection), $setOnInsert: { ...fields, firstAt: deps.now() } };
     return { updateOne: { filter, update, upsert: true } };

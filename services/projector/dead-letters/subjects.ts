@@ -1,5 +1,7 @@
 import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
+import type { OnStepFailed } from '../../../shared/control/rejections.ts';
+import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { decodeText } from '../events/bytes.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { readContent } from '../events/content-mode.ts';
@@ -9,25 +11,40 @@ const subjectsMax = 100;
 
 /**
  * The entities whose deletion leaves a record without effect: its own, and the conversation of a message. They are read
- * from the fields that name them, since a text may mention any entity. If a rejected record lacks such a field, every
- * id in its bytes counts.
+ * from the fields that name them, since a text may mention any entity. If a rejected record lacks such a field, or the code
+ * throws for it, every id in its bytes counts.
  */
-export function subjectsOf(kind: Kind | null, record: KafkaRecord): string[] {
+export function subjectsOf(
+  kind: Kind | null,
+  record: KafkaRecord,
+  onFailed: OnStepFailed = () => undefined,
+): string[] {
+  for (const textsOf of [fieldTexts, allTexts])
+    try {
+      const texts = textsOf(kind, record);
+      if (texts) return subjectsIn(texts, kind, record);
+    } catch (error) {
+      if (!isCodeError(error)) throw error;
+      onFailed('subjects', error);
+    }
+  return subjectsIn([], kind, record);
+}
+
+function subjectsIn(texts: string[], kind: Kind | null, { key }: KafkaRecord): string[] {
   const prefixes = [
     kind && resources[kind].idPrefix,
     kind === 'message' && resources.conversation.idPrefix,
   ].filter((prefix) => !!prefix);
-  const { key } = record;
   const keyText = key && key.length <= idLengthMax ? decodeText(key) : null;
   const subjects = new Set(keyText ? [keyText] : []);
   if (prefixes.length === 0) return [...subjects];
   const ids = new RegExp(`(?<![A-Za-z0-9_-])(?:${prefixes.join('|')})[A-Za-z0-9_-]{1,${idLengthMax}}`, 'g');
-  for (const text of fieldTexts(kind, record) ?? allTexts(record))
+  for (const text of texts)
     for (const [id] of text.matchAll(ids)) if (subjects.size < subjectsMax) subjects.add(id);
   return [...subjects];
 }
 
-const allTexts = ({ headers, value }: KafkaRecord): string[] => [
+const allTexts = (_: Kind | null, { headers, value }: KafkaRecord): string[] => [
   headers.toString('latin1'),
   value?.toString('latin1') ?? '',
 ];

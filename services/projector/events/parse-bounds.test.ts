@@ -1,57 +1,25 @@
 import { BSON } from 'mongodb';
 import { itemsMax } from '../../../shared/documents/fields.ts';
-import { type Kind, states } from '../../../shared/documents/resources.ts';
-import { statesOf } from '../../../tests/served-fields/states.ts';
-import { everyValue } from '../../../tests/support/every-value.ts';
+import {
+  boundedFields,
+  boundedLists,
+  boundedTexts,
+  lengthMax,
+} from '../../../tests/support/bounded-fields.ts';
 import { attributes, record } from '../../../tests/support/example-records.ts';
 import { examples, withData } from '../../../tests/support/example-states.ts';
 import { jsonBytesMax, jsonValuesMax } from './bytes.ts';
-import { describeIssues, describeOversize, parse } from './parse.ts';
-
-/** Valid states with a value in every text and list, and in each variant of a block. */
-const filled: { kind: Kind; state: object }[] = [
-  { kind: 'apiKey', state: examples.apiKey },
-  ...[0, 1, 2].flatMap((variant) => Object.values(statesOf(variant).states)),
-];
-
-const issueOf = (kind: Kind, state: unknown): string | null => {
-  const { error } = states[kind].safeParse(state);
-  return error ? describeIssues(error, 'data') : null;
-};
-
-const each = filled.flatMap(({ kind, state }) =>
-  [...everyValue(state, 'data')].map(({ path, value, replace }) => {
-    const issueWith = (other: unknown) => issueOf(kind, replace(other));
-    const issueAt = (length: number, filler = 'x') => issueWith(String(value).padEnd(length, filler));
-    return { kind, path, value, issueWith, issueAt };
-  }),
-);
-const all = [...new Map(each.map((field) => [`${field.kind} ${field.path}`, field])).values()];
-/** Free texts: no enumerated values, instants, colors or hashes. */
-const texts = all.filter(({ value, issueWith }) => typeof value === 'string' && !issueWith(`${value}x`));
-const lists = all.filter(({ value }) => Array.isArray(value));
-
-/** The field names by the maximum length of their text; texts in a list count by the name of the list. */
-const lengths: Record<number, string> = {
-  256: 'id requesterId ticketId channelId contactId assignedUserId agentId conversationId routesToChannelId tagIds topicIds',
-  1_024: 'name source medium campaign displayName aiDisplayName default enabled label filename',
-  4_096: 'email inbox replyTo description domain allowedDomains redirectUrl',
-  65_536: 'title human ai autoReply question questionVariations',
-};
-const lengthMax = (path: string) => {
-  const field = path.split('.').findLast((name) => !/^\d+$/.test(name)) ?? '';
-  return Number(Object.keys(lengths).find((length) => lengths[Number(length)]?.split(' ').includes(field)));
-};
+import { describeOversize, parse } from './parse.ts';
 
 test('only the content of a message and an answer have no length limit', () => {
-  const unbounded = texts.filter(({ issueAt }) => issueAt(1_000_000) === null);
+  const unbounded = boundedTexts.filter(({ issueAt }) => issueAt(1_000_000) === null);
   expect(unbounded.map(({ path }) => path).sort()).toEqual(['data.answer', 'data.content']);
 });
 
-test.each(texts.filter(({ path }) => !['data.content', 'data.answer'].includes(path)))(
+test.each(boundedTexts.filter(({ path }) => !['data.content', 'data.answer'].includes(path)))(
   '$kind, $path: a text is accepted up to its limit, and rejected beyond it with path, rule and limit',
   ({ path, issueAt }) => {
-    const bound = lengthMax(path);
+    const bound = lengthMax(path) ?? 0;
     expect(issueAt(bound)).toBeNull();
     const issue = `${path}: must have ${bound} characters or fewer`;
     expect(issueAt(bound + 1)).toBe(issue);
@@ -60,7 +28,7 @@ test.each(texts.filter(({ path }) => !['data.content', 'data.answer'].includes(p
   },
 );
 
-test.each(lists)(
+test.each(boundedLists)(
   '$kind, $path: a list is accepted up to its limit, and rejected beyond it without checking its elements',
   ({ path, value, issueWith }) => {
     const [element] = value as unknown[];
@@ -73,7 +41,7 @@ test.each(lists)(
   },
 );
 
-test.each(all)('$kind, $path: the rejection of another value never quotes it', ({ issueWith }) => {
+test.each(boundedFields)('$kind, $path: the rejection of another value never quotes it', ({ issueWith }) => {
   expect(issueWith('canary') ?? '').not.toContain('canary');
 });
 

@@ -1,4 +1,5 @@
 import { type Kind, states } from '../../../shared/documents/resources.ts';
+import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { decodeText } from './bytes.ts';
 import type { Change } from './change.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
@@ -12,11 +13,11 @@ import type { z } from 'zod';
 import { BSON } from 'mongodb';
 
 /** The change that a record makes, or the reason why the record is dead-lettered. */
-type Parsed = { change: Change } | { rejected: Rejection };
+export type Parsed = { change: Change } | { rejected: Rejection };
 
 /**
- * Parses a record of the topic of `kind`. It never throws, whatever the bytes: the worker would retry the batch
- * forever. Fields and headers outside the event contract are dropped, secrets included.
+ * Parses a record of the topic of `kind`. It should never throw, whatever the bytes: `parseRecord` dead-letters a record for
+ * which it does. Fields and headers outside the event contract are dropped, secrets included.
  */
 export function parse(kind: Kind, record: KafkaRecord, known: Upcasts = upcasts): Parsed {
   const tooLarge = describeLargeHeaders(record.headers);
@@ -59,7 +60,8 @@ function newestData(kind: Kind, schemaVersion: number, raw: RawEvent, known: Upc
   if ('rejected' in data) return data;
   try {
     return { value: upcast(known, kind, schemaVersion, data.value) };
-  } catch {
+  } catch (error) {
+    if (!isCodeError(error)) throw error;
     // The error's message may quote the data, and a detail never does.
     const into = `from schema version ${schemaVersion} into ${newestVersion(known, kind)}`;
     return rejected('bad_data', `data: cannot be turned ${into}`);

@@ -13,13 +13,17 @@ export type PlanDeps = WriteDeps & {
    * The partition's position is then after the record.
    */
   isApplied: (kind: Kind, position: NonNullable<Current['position']>) => boolean;
-  /** Called for each document that cannot be refreshed: the store refuses it, or its envelope cannot be read. */
-  onNotRefreshed: (kind: Kind, id: string, reason: string) => void;
+  /**
+   * Called for each document that cannot be refreshed: the store refuses it, its envelope cannot be read, or the code throws
+   * `error` for it.
+   */
+  onNotRefreshed: (kind: Kind, id: string, reason: string, error?: unknown) => void;
   /** Called for each document that is written anew, because a field of its envelope cannot be read. */
   onUnreadable?: (kind: Kind, id: string, field: string) => void;
 };
 
-export type Rejected<K extends Kind = Kind> = { change: Change<K>; rejection: Rejection };
+/** A change that is not applied. `error` is set if the code has thrown it for the change. */
+export type Rejected<K extends Kind = Kind> = { change: Change<K>; rejection: Rejection; error?: unknown };
 
 /** What one round of `reconcile` leaves to the next. */
 export type Work<K extends Kind> = {

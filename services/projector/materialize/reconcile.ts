@@ -1,12 +1,12 @@
 import type { Kind } from '../../../shared/documents/resources.ts';
 import type { Change } from '../events/change.ts';
-import type { Rejection } from '../../../shared/control/rejections.ts';
+import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { readReferences, recheckReferences, type Joining } from './join.ts';
 import { isPropagated, planRound, type PlanDeps, type Rejected, type Work } from './plan.ts';
 import { countLosses, watchRounds, type RepeatCause, type RoundDeps } from './rounds.ts';
 import type { Current, Guard, Store, StoredState, Write } from './store.ts';
-import { writeOf, type PendingWrite } from './writes.ts';
+import { prepareWrites, type PendingWrite } from './writes.ts';
 
 export type ReconcileDeps = PlanDeps &
   RoundDeps & {
@@ -89,23 +89,30 @@ async function writeBatch<K extends Kind>(
   const joinings = pendingWrites.flatMap(({ joining }) => joining ?? []);
   const { references, remaining } = await readReferences(store, kind, joinings);
   const ready = pendingWrites.filter(({ id }) => !remaining.has(id));
-  const writes = ready.map((item) => writeOf(deps, kind, item, references));
+  const { prepared, failed } = prepareWrites(deps, kind, ready, references);
+  const writes = prepared.map(({ write }) => write);
   const { conflicted, refused } = await store.write(kind, writes);
   const round = {
     entities: [] as Reconciled[],
-    /** Changes whose documents the store refuses. Later rounds leave them out. */
+    /** Changes whose documents the store refuses, or for which the code throws. Later rounds leave them out. */
     refused: [] as Rejected<K>[],
     /** Documents for another round. */
     unfinished: [...remaining],
     /** Documents among them that were written from references that have changed since: Invariant 3. */
     outdated: [] as string[],
   };
+  for (const { item, error } of failed) {
+    const rejection = projectorError('join', error);
+    if (item.upsert) {
+      round.refused.push({ change: item.upsert, rejection, error });
+      round.unfinished.push(item.id);
+    } else deps.onNotRefreshed(kind, item.id, rejection.detail, error);
+  }
   const toRecheck: Joining[] = [];
-  for (const [index, item] of ready.entries()) {
-    const write = writes[index];
+  for (const { item, write } of prepared) {
     const lost = conflicted.get(item.id);
     const detail = lost && isNoRace(item.id, item.guard) ? lost : refused.get(item.id);
-    if (!write || (lost !== undefined && detail === undefined)) round.unfinished.push(item.id);
+    if (lost !== undefined && detail === undefined) round.unfinished.push(item.id);
     else if (detail !== undefined && item.cause) {
       // The record is dead-lettered, and the other records of the entity are tried without it.
       const rejection: Rejection = { reason: 'refused_by_store', detail };

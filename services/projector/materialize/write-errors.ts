@@ -1,5 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { MongoInvalidArgumentError, MongoServerError } from 'mongodb';
+import { isOutOfMemory } from '../../../shared/runtime/out-of-memory.ts';
 import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
 
 /**
@@ -71,7 +72,7 @@ export function failureOf({ namespace, id }: WritePlace, code: number, message: 
 /** The refusal of a bulk of one document, by the store or by the driver before it sends anything; null for other errors. */
 export function refusalIn(place: WritePlace, error: unknown): string | null {
   // Compared by name: under jest, Node's own code throws another RangeError class.
-  const isTooLong = isNativeError(error) && error.name === 'RangeError';
+  const isTooLong = isNativeError(error) && error.name === 'RangeError' && !isOutOfMemory(error);
   if (isTooLong || error instanceof MongoInvalidArgumentError)
     return `${place.namespace}: document ${place.id}: ${error.message}`;
   if (!(error instanceof MongoServerError)) return null;

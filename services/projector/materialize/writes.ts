@@ -1,10 +1,11 @@
 import { type Kind, resources } from '../../../shared/documents/resources.ts';
+import { isCodeError } from '../../../shared/store/code-errors.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { incomingEdges } from './edges.ts';
 import { nextRevision } from './envelope.ts';
 import { toTombstone, type Entity } from './evolve.ts';
 import { join, type References, type Joining } from './join.ts';
-import type { Current, Guard, JoinedFields, StoredDocument } from './store.ts';
+import type { Current, Guard, JoinedFields, StoredDocument, Write } from './store.ts';
 
 export type WriteDeps = {
   now: () => Date;
@@ -28,19 +29,47 @@ export type PendingWrite<K extends Kind> = {
   joining: Joining | null;
 };
 
+/** The writes of documents, and the documents for which the code throws. */
+type Prepared<K extends Kind> = {
+  prepared: { item: PendingWrite<K>; write: Write }[];
+  failed: { item: PendingWrite<K>; error: unknown }[];
+};
+
+/**
+ * Joins documents. One for which the code throws fails alone if its own change can be rejected, or if it is only refreshed
+ * and can stay as it is. Otherwise the batch fails, and is halved.
+ */
+export function prepareWrites<K extends Kind>(
+  deps: WriteDeps,
+  kind: K,
+  items: PendingWrite<K>[],
+  read: References,
+): Prepared<K> {
+  const outcome: Prepared<K> = { prepared: [], failed: [] };
+  for (const item of items)
+    try {
+      outcome.prepared.push({ item, write: writeOf(deps, kind, item, read) });
+    } catch (error) {
+      const isRefresh = item.entity === item.current;
+      if (!isCodeError(error) || !(item.upsert || isRefresh)) throw error;
+      outcome.failed.push({ item, error });
+    }
+  return outcome;
+}
+
 /** A refresh bumps the revision even when nothing changed: Invariant 4 in docs/internals/joins.md. */
-export function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PendingWrite<K>, read: References) {
+function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PendingWrite<K>, read: References): Write {
   const { current, guard, joining, entity, upsert } = item;
   const revision = nextRevision(guard, deps.now());
   const joined = joining && join(kind, joining, read);
   // Invariant 10: a document whose owner is deleted is deleted too.
   if (!joined || joined.ownerDeleted)
-    return { op: 'put' as const, document: tombstoneOf(deps, kind, item, revision), guard };
+    return { op: 'put', document: tombstoneOf(deps, kind, item, revision), guard };
   const fields = joinedFields(deps, item, joined, revision);
-  if (!upsert && current) return { op: 'join' as const, document: fields, guard: current.revision };
+  if (!upsert && current) return { op: 'join', document: fields, guard: current.revision };
   const document: StoredDocument = { ...fields, orgId: entity.orgId, version: entity.version };
   if (upsert) Object.assign(document, { state: upsert.state }, resources[kind].sortKeys(upsert.state));
-  return { op: 'put' as const, document: Object.assign(document, fanOutStarted(deps, kind)), guard };
+  return { op: 'put', document: Object.assign(document, fanOutStarted(deps, kind)), guard };
 }
 
 type Joined = ReturnType<typeof join>;

@@ -1,15 +1,23 @@
 import type { Kind } from '../../../shared/documents/resources.ts';
+import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
 import type { ApplyContext } from '../consumer/partition-worker.ts';
 import type { Rejected } from '../dead-letters/dead-letter.ts';
 import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
 import { storeDeadLetters, type StoreDeadLettersDeps } from '../dead-letters/store-dead-letters.ts';
 import type { Change } from '../events/change.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { parse } from '../events/parse.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
-import { applyTogether, completeBatch } from '../materialize/fan-out.ts';
+import {
+  applyTogether,
+  completeBatch,
+  type Batch,
+  type Outcome,
+  type UpdateDeps,
+} from '../materialize/fan-out.ts';
 import type { ReconcileDeps } from '../materialize/reconcile.ts';
 import type { Stall } from '../materialize/rounds.ts';
+import { isolate } from './isolate.ts';
+import { parseRecord } from './parse-record.ts';
 
 export type ApplyDeps = ReconcileDeps & StoreDeadLettersDeps;
 
@@ -25,7 +33,10 @@ export async function applyRecords(deps: ApplyDeps, batches: RecordBatch[]) {
   const completing = await applyParsed(deps, batches);
   return completing.map((complete) => async () => {
     const { kind, changes, rejected } = await complete();
-    const stored = await storeDeadLetters(deps, topicOf(kind, deps.prefix), rejected);
+    const topic = topicOf(kind, deps.prefix);
+    const stored = await storeDeadLetters(deps, topic, rejected);
+    for (const { record, rejection, error } of rejected.filter(isProjectorError))
+      deps.onProjectorError?.({ ...record.position, topic }, rejection.detail, error);
     await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
     return {
       events: changes.length,
@@ -48,18 +59,43 @@ export async function applyParsed(deps: ReconcileDeps, batches: RecordBatch[]) {
   // A batch whose partition is revoked is applied with the others: its writes are guarded.
   const context = first && others.length === 0 ? first.context : { signal: never, onProgress };
   const onStalled = first && others.length === 0 ? reportTo(deps, first) : giveUp;
-  const outcome = await applyTogether({ ...deps, ...context, onStalled }, parsed);
-  const refused = new Set(outcome.rejections.map(({ change }) => change));
+  const outcome = await applyIsolated({ ...deps, ...context, onStalled }, parsed);
   return parsed.map((batch) => async () => {
     const { kind, records, rejected } = batch;
-    await completeBatch({ ...deps, ...batch.context, onStalled: reportTo(deps, batch) }, batch, outcome);
-    for (const { change, rejection } of outcome.rejections) {
+    const batchDeps = { ...deps, ...batch.context, onStalled: reportTo(deps, batch) };
+    const { failed } = await isolate(batch.changes, (changes) =>
+      completeBatch(batchDeps, { kind, changes }, outcome),
+    );
+    const rejections = [...outcome.rejections, ...failed.map(rejectionOf)];
+    for (const { change, ...why } of rejections) {
       const record = records.find(({ position }) => position === change.position);
-      if (record) rejected.push({ record, rejection });
+      if (record) rejected.push({ record, ...why });
     }
+    const refused = new Set(rejections.map(({ change }) => change));
     return { kind, changes: batch.changes.filter((change) => !refused.has(change)), rejected };
   });
 }
+
+/** Of one batch, finds the changes for which the engine's code throws. Several fail together: the applier repeats each alone. */
+async function applyIsolated(deps: UpdateDeps, batches: Batch[]): Promise<Outcome> {
+  const [only, ...others] = batches;
+  if (!only || others.length > 0) return applyTogether(deps, batches);
+  const { kind } = only;
+  const { done, failed } = await isolate(only.changes, (changes) => applyTogether(deps, [{ kind, changes }]));
+  return {
+    rejections: [...done.flatMap(({ rejections }) => rejections), ...failed.map(rejectionOf)],
+    large: new Map([[kind, done.flatMap(({ large }) => large.get(kind) ?? [])]]),
+  };
+}
+
+const rejectionOf = ({ change, error }: { change: Change; error: unknown }) => ({
+  change,
+  rejection: projectorError('engine', error),
+  error,
+});
+
+const isProjectorError = ({ rejection }: { rejection: Rejection }): boolean =>
+  rejection.reason === 'projector_error';
 
 const reportTo =
   (deps: ReconcileDeps, { context }: RecordBatch) =>
@@ -73,12 +109,12 @@ function giveUp({ kind, ids, cause, rounds }: Stall): never {
   throw new Error(`${kind} documents are unfinished after ${rounds} rounds (${cause}): ${ids.join(', ')}`);
 }
 
-function parseAll({ kind, records }: RecordBatch) {
+function parseAll({ kind, records, context }: RecordBatch) {
   const [changes, rejected]: [Change[], Rejected[]] = [[], []];
   for (const record of records) {
-    const result = parse(kind, record);
-    if ('rejected' in result) rejected.push({ record, rejection: result.rejected });
-    else changes.push(result.change);
+    const parsed = parseRecord(kind, record, context.setAside);
+    if ('change' in parsed) changes.push(parsed.change);
+    else rejected.push({ record, rejection: parsed.rejected, error: parsed.error });
   }
   return { changes, rejected };
 }

@@ -1,0 +1,194 @@
+import { BSON, MongoNetworkError } from 'mongodb';
+import { resources, states, type Kind } from '../../../shared/documents/resources.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
+import { emptyData, memoryStore, type Data } from '../../../tests/simulation/memory-store.ts';
+import { deletionOf, engineDeps, recordOf, storedDocument } from '../../../tests/support/engine.ts';
+import { created } from '../../../tests/support/entities.ts';
+import type { Event } from '../../../tests/support/events.ts';
+import type { ApplyContext } from '../consumer/partition-worker.ts';
+import { upcasts } from '../events/upcasts.ts';
+import type { Store } from '../materialize/store.ts';
+import { projections } from '../projections/projections.ts';
+import { applyParsed } from './apply-records.ts';
+
+type Options = { data?: Data; plant?: (store: Store) => Partial<Store>; setAside?: ApplyContext['setAside'] };
+
+/** Applies one batch. Returns the ids that are then stored, those of the applied changes, and the rejected records. */
+async function apply(kind: Kind, records: KafkaRecord[], options: Options = {}) {
+  const { data = emptyData(), plant = () => ({}), setAside = new Map() } = options;
+  const store = memoryStore(data);
+  const notRefreshed: string[] = [];
+  const deps = engineDeps(
+    { ...store, ...plant(store) },
+    { onNotRefreshed: (of, id, reason) => notRefreshed.push(`${of} ${id}: ${reason}`) },
+  );
+  const [complete] = await applyParsed(deps, [{ kind, records, context: { ...deps, setAside } }]);
+  const { changes = [], rejected = [] } = (await complete?.()) ?? {};
+  return {
+    stored: [...(data.get(kind)?.keys() ?? [])].sort(),
+    changes: changes.map(({ id }) => id).sort(),
+    rejected: rejected.map(({ record, rejection }) => ({ offset: record.position.offset, ...rejection })),
+    notRefreshed,
+  };
+}
+
+const names = ['1', '2', '3', 'bad', '5', '6', '7'];
+const badOffset = 4;
+/** A bad record among neighbours in its batch. */
+const among = (kind: Kind, prefix: string, fields: (id: string) => Event['data'] = () => ({ id: '' })) =>
+  names.map((name, index) => recordOf(created(kind, prefix + name, fields(prefix + name)), index + 1));
+const neighbours = (prefix: string) => names.filter((name) => name !== 'bad').map((name) => prefix + name);
+const tickets = () =>
+  among('ticket', 'ti_', (id) => ({ id, title: id, requesterId: id.replace('ti', 'con') }));
+const contacts = () => among('contact', 'con_', (id) => ({ id, name: id }));
+/** The contacts that the tickets name. */
+const givenContacts = (): Data => {
+  const data = emptyData();
+  for (const id of names.map((name) => `con_${name}`))
+    data.get('contact')?.set(id, storedDocument({ id, name: `before ${id}` }, { version: 0 }));
+  return data;
+};
+
+const isBad = (given: unknown) => JSON.stringify(given).includes('_bad');
+const failOn = <T extends unknown[], R>(original: (...given: T) => R) =>
+  function (this: unknown, ...given: T): R {
+    if (isBad(given)) throw new TypeError('canary');
+    return original.apply(this, given);
+  };
+/** Makes a function of the code throw for the bad record. */
+function plantIn(target: object, name: string): void {
+  const original = (target as Record<string, (...given: unknown[]) => unknown>)[name];
+  if (original) jest.spyOn(target as never, name as never).mockImplementation(failOn(original) as never);
+}
+const throwsFor =
+  (error: Error, when: (given: unknown) => boolean = isBad) =>
+  <T extends unknown[], R>(original: (...given: T) => Promise<R>) =>
+  async (...given: T): Promise<R> => {
+    if (when(given)) throw error;
+    return original(...given);
+  };
+
+afterEach(() => {
+  jest.restoreAllMocks();
+  delete (upcasts as { ticket?: unknown }).ticket;
+});
+
+const thrown = (step: string, name: string) => ({
+  offset: badOffset,
+  reason: 'projector_error',
+  detail: `${step}: the code throws ${name}; the projector's log says where`,
+});
+
+describe('a record for which the code throws becomes a dead letter, and its neighbours are applied', () => {
+  const requester = projections.ticket.edges[0] as object;
+  test.each<[string, () => void, object]>([
+    ['the schema', () => plantIn(states.ticket, 'safeParse'), thrown('parse', 'TypeError')],
+    ['a join', () => plantIn(projections.ticket, 'join'), thrown('join', 'TypeError')],
+    ['sort keys', () => plantIn(resources.ticket, 'sortKeys'), thrown('join', 'TypeError')],
+    ['the references of a state', () => plantIn(requester, 'ids'), thrown('engine', 'TypeError')],
+    [
+      'an upcast',
+      () => Object.assign(upcasts, { ticket: [failOn((data: unknown) => data)] }),
+      {
+        offset: badOffset,
+        reason: 'bad_data',
+        detail: 'data: cannot be turned from schema version 1 into 2',
+      },
+    ],
+  ])('in %s', async (_, plant, expected) => {
+    plant();
+    expect(await apply('ticket', tickets(), { data: givenContacts() })).toEqual({
+      stored: neighbours('ti_'),
+      changes: neighbours('ti_'),
+      rejected: [expected],
+      notRefreshed: [],
+    });
+  });
+
+  test('in the parser, at bytes of headers that end too early', async () => {
+    const records = tickets().with(badOffset - 1, {
+      ...(tickets()[3] as KafkaRecord),
+      headers: Buffer.from([4, 200]),
+    });
+    const { stored, rejected } = await apply('ticket', records);
+    expect({ stored, rejected }).toEqual({
+      stored: neighbours('ti_'),
+      rejected: [thrown('parse', 'RangeError')],
+    });
+  });
+
+  const bson = throwsFor(new BSON.BSONError('canary'));
+  test.each<[string, (store: Store) => Partial<Store>]>([
+    ['reading a stored document', ({ readCurrent }) => ({ readCurrent: bson(readCurrent) })],
+    ['writing a document', ({ write }) => ({ write: bson(write) })],
+    ['finding its dependents', ({ findDependents }) => ({ findDependents: bson(findDependents) })],
+    [
+      'refreshing its many dependents',
+      ({ pageOfDependents }) => ({
+        findDependents: async () => null,
+        pageOfDependents: bson(pageOfDependents),
+      }),
+    ],
+  ])('in %s', async (_, plant) => {
+    const { stored, changes, rejected } = await apply('contact', contacts(), { plant });
+    expect(stored).toEqual(expect.arrayContaining(neighbours('con_')));
+    expect({ changes, rejected }).toEqual({
+      changes: neighbours('con_'),
+      rejected: [thrown('engine', 'BSONError')],
+    });
+  });
+
+  test('and a deletion among them is not counted as applied: it erases no dead letters', async () => {
+    const data = emptyData();
+    await apply('contact', contacts(), { data });
+    const deletions = names.map((name, index) =>
+      recordOf(deletionOf(created('contact', `con_${name}`), 2), index + 1),
+    );
+    const { changes, rejected } = await apply('contact', deletions, {
+      data,
+      plant: ({ write }) => ({ write: bson(write) }),
+    });
+    expect({ changes, rejected }).toEqual({
+      changes: neighbours('con_'),
+      rejected: [thrown('engine', 'BSONError')],
+    });
+  });
+});
+
+test('a document that the code cannot join again keeps its references, and the change that it shows is applied', async () => {
+  const data = givenContacts();
+  await apply('ticket', tickets(), { data });
+  plantIn(projections.ticket, 'join');
+  const { changes, rejected, notRefreshed } = await apply('contact', contacts(), { data });
+  expect(rejected).toEqual([]);
+  expect(changes).toContain('con_bad');
+  expect(notRefreshed).toEqual([expect.stringContaining('ticket ti_bad: join: the code throws TypeError')]);
+  const requesterOf = (id: string) => data.get('ticket')?.get(id)?.joined as { requester: { name?: string } };
+  expect(requesterOf('ti_bad').requester.name).toBe('before con_bad');
+  expect(requesterOf('ti_1').requester.name).toBe('con_1');
+});
+
+test('an error of a server fails the batch, which is retried: no record becomes a dead letter', async () => {
+  const lost = throwsFor(new MongoNetworkError('connection closed'));
+  const applying = apply('contact', contacts(), { plant: ({ write }) => ({ write: lost(write) }) });
+  await expect(applying).rejects.toThrow('connection closed');
+});
+
+test('an error of code that does not come again makes no dead letter', async () => {
+  let calls = 0;
+  const once = throwsFor(new TypeError('of a driver'), () => (calls += 1) === 1);
+  const [first] = contacts();
+  const plant = ({ write }: Store) => ({ write: once(write) });
+  expect(await apply('contact', first ? [first] : [], { plant })).toMatchObject({
+    stored: ['con_1'],
+    rejected: [],
+  });
+});
+
+test('a record that is set aside is not parsed, and its neighbours are applied', async () => {
+  plantIn(states.ticket, 'safeParse');
+  const setAside = new Map([[badOffset, 'set aside by ada: broken']]);
+  const { stored, rejected } = await apply('ticket', tickets(), { setAside });
+  expect(stored).toEqual(neighbours('ti_'));
+  expect(rejected).toEqual([{ offset: badOffset, reason: 'set_aside', detail: 'set aside by ada: broken' }]);
+});

@@ -1,0 +1,38 @@
+import { isCodeError } from '../../../shared/store/code-errors.ts';
+import type { Change } from '../events/change.ts';
+
+/** The results of work on the parts of a batch, in log order, and the changes for which the code throws. */
+type Isolated<T> = { done: T[]; failed: { change: Change; error: unknown }[] };
+
+/**
+ * Gives the changes of a batch to the engine. While its code throws, halves them, until it has found each change that makes
+ * it throw: the others are applied. Any part may be applied more than once. Rejects with any other error: the batch is
+ * retried.
+ */
+export async function isolate<T>(
+  changes: Change[],
+  work: (part: Change[]) => Promise<T>,
+): Promise<Isolated<T>> {
+  try {
+    return { done: [await work(changes)], failed: [] };
+  } catch (error) {
+    if (!isCodeError(error)) throw error;
+    const [change, ...others] = changes;
+    if (!change) throw error;
+    if (others.length === 0) return isolateOne(change, work);
+    const half = Math.ceil(changes.length / 2);
+    const first = await isolate(changes.slice(0, half), work);
+    const second = await isolate(changes.slice(half), work);
+    return { done: [...first.done, ...second.done], failed: [...first.failed, ...second.failed] };
+  }
+}
+
+/** A driver may throw an error of code once, for a connection that it loses. So a change is rejected the second time. */
+async function isolateOne<T>(change: Change, work: (part: Change[]) => Promise<T>): Promise<Isolated<T>> {
+  try {
+    return { done: [await work([change])], failed: [] };
+  } catch (error) {
+    if (!isCodeError(error)) throw error;
+    return { done: [], failed: [{ change, error }] };
+  }
+}

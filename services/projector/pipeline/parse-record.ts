@@ -1,0 +1,25 @@
+import type { Kind } from '../../../shared/documents/resources.ts';
+import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
+import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
+import { isCodeError } from '../../../shared/store/code-errors.ts';
+import type { Change } from '../events/change.ts';
+import { parse } from '../events/parse.ts';
+
+/** The change of a record, or the reason of its dead letter. `error` is set if the parser has thrown it. */
+type ParsedRecord = { change: Change } | { rejected: Rejection; error?: unknown };
+
+/**
+ * Parses a record, unless an operator has set it aside. A record for which the parser throws is dead-lettered: retried, it
+ * would hold its partition for good.
+ */
+export function parseRecord(kind: Kind, record: KafkaRecord, setAside?: SetAsideOffsets): ParsedRecord {
+  const detail = setAside?.get(record.position.offset);
+  if (detail !== undefined) return { rejected: { reason: 'set_aside', detail } };
+  try {
+    return parse(kind, record);
+  } catch (error) {
+    if (!isCodeError(error)) throw error;
+    return { rejected: projectorError('parse', error), error };
+  }
+}

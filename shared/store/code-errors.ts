@@ -1,0 +1,53 @@
+import { isNativeError } from 'node:util/types';
+import { isOutOfMemory } from '../runtime/out-of-memory.ts';
+
+/** Errors of the language, of its assertions, of zod and BSON, and of the driver for a command that it does not send. */
+const codeErrors = new Set([
+  'Error',
+  'TypeError',
+  'RangeError',
+  'SyntaxError',
+  'ReferenceError',
+  'EvalError',
+  'URIError',
+  'AssertionError',
+  'ZodError',
+  'BSONError',
+  'BSONOffsetError',
+  'BSONRuntimeError',
+  'MongoInvalidArgumentError',
+]);
+
+const abortErrors = new Set<unknown>(['AbortError', 'TimeoutError']);
+
+/**
+ * Whether code threw this error because of the record that it worked on, so that the same record makes it throw again.
+ * Errors of MongoDB, Kafka and the system, a lost partition and a lack of memory are no such errors: they may pass. A
+ * name that is not known counts as one that may pass.
+ */
+export function isCodeError(error: unknown): boolean {
+  if (!isNativeError(error)) return !isAbort(error);
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  if (!codeErrors.has(error.name) || isOutOfMemory(error)) return false;
+  return !isOfSystem(error.name, code) && (cause === undefined || isCodeError(cause));
+}
+
+/** An aborted signal throws a `DOMException`, which is no native error everywhere. */
+const isAbort = (thrown: unknown): boolean =>
+  typeof thrown === 'object' && thrown !== null && 'name' in thrown && abortErrors.has(thrown.name);
+
+/** Node gives codes to its own type and range errors, too. Other errors with a code come from sockets, files and TLS. */
+const isOfSystem = (name: string, code: unknown): boolean =>
+  code !== undefined && !(name !== 'Error' && typeof code === 'string' && code.startsWith('ERR_'));
+
+/** The class of a thrown error. A dead letter names it alone, since a message may quote data. */
+export const errorClass = (error: unknown): string => (isNativeError(error) ? error.name : typeof error);
+
+/** The class of an error and its places in the code, without its message, which may quote data. */
+export function thrownPlaces(error: unknown): string {
+  if (!isNativeError(error)) return errorClass(error);
+  const { message, stack = '' } = error;
+  const start = stack.indexOf(message);
+  const places = start < 0 ? [] : stack.slice(start + message.length).split('\n');
+  return [errorClass(error), ...places.filter((line) => /^ +at /.test(line))].join('\n');
+}

@@ -1,0 +1,88 @@
+import { pino } from 'pino';
+import kafkajs from 'kafkajs';
+import { projections } from '../../services/projector/projections/projections.ts';
+import { created } from '../support/entities.ts';
+import { encode, type Event } from '../support/events.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+describe('no record stops its partition', () => {
+  const projector = useProjector({ projectors: 0 });
+  const { environment, topic, publish, applied, find, deadLetters, start } = projector;
+  const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
+  const logged: Record<string, unknown>[] = [];
+  const logger = pino({ level: 'error' }, { write: (line) => logged.push(JSON.parse(line) as never) });
+  beforeAll(() => start({ logger }));
+  afterEach(() => jest.restoreAllMocks());
+
+  /** An event in structured mode whose data is in base64. */
+  const inBase64 = (event: Event, type?: string) => {
+    const { key, value, headers } = encode(event, 'structured');
+    const { data, ...attributes } = JSON.parse(String(value)) as Record<string, unknown>;
+    const data_base64 = Buffer.from(JSON.stringify(data)).toString('base64');
+    const changed = { ...attributes, ...(type !== undefined && { type }), data_base64 };
+    return { key, headers, value: JSON.stringify(changed) };
+  };
+
+  test('seven million characters of base64 are applied, and named in the dead letter of a record that is rejected', async () => {
+    const content = 'x'.repeat(5_500_000);
+    const message = (id: string, fields = {}) =>
+      created('message', id, { conversationId: 'conv_1', ...fields });
+    const valid = inBase64(message('msg_1', { content }));
+    expect(valid.value.length).toBeGreaterThan(7_000_000);
+    const rejected = inBase64(message('msg_2', { content }), 'support.message.updated.v9');
+    for (const one of [valid, rejected, encode(message('msg_3'), 'structured')])
+      await environment.producer.send({
+        topic: topic('message'),
+        messages: [one],
+        compression: kafkajs.CompressionTypes.GZIP,
+      });
+    await applied();
+    expect(((await find('message', 'msg_1'))?.state as { content: string }).content).toBe(content);
+    expect(await find('message', 'msg_3')).not.toBeNull();
+    expect(await deadLetters()).toMatchObject([
+      { reason: 'unknown_type', offset: 1, orgId: 'org_1', subjects: ['msg_2', 'conv_1'], truncated: null },
+    ]);
+    expect(logged).toEqual([]);
+  });
+
+  test('a record for which a join throws is a dead letter, logged once with its place, and re-driven once that is mended', async () => {
+    await cli('purge', '--all', '--yes');
+    const { join } = projections.conversation;
+    const broken = jest.spyOn(projections.conversation, 'join').mockImplementation((resolved) => {
+      if (JSON.stringify(resolved).includes('canary')) throw new TypeError('cannot join canary');
+      return join(resolved);
+    });
+    const conversation = (id: string, contactId: string) => created('conversation', id, { contactId });
+    await publish(created('contact', 'con_bad', { name: 'canary' }), created('contact', 'con_1'));
+    await applied();
+    await publish(
+      conversation('conv_1', 'con_1'),
+      conversation('conv_bad', 'con_bad'),
+      conversation('conv_3', 'con_1'),
+    );
+    await applied();
+    for (const id of ['conv_1', 'conv_3']) expect(await find('conversation', id)).not.toBeNull();
+    const [letter] = await deadLetters();
+    expect(await deadLetters()).toMatchObject([
+      { reason: 'projector_error', offset: 1, versioned: { id: 'conv_bad', version: 1 } },
+    ]);
+    expect(letter?.detail).toBe("join: the code throws TypeError; the projector's log says where");
+    expect(logged).toMatchObject([
+      {
+        topic: topic('conversation'),
+        partition: 0,
+        offset: 1,
+        thrown: expect.stringMatching(/^TypeError\n +at .*projector-errors\.test/) as string,
+      },
+    ]);
+    expect(JSON.stringify(logged)).not.toContain('canary');
+    // while the bug is there, a redrive refuses it
+    expect((await cli('redrive', '--all')).text).toContain(
+      'projector_error: join: the code throws TypeError',
+    );
+    broken.mockRestore();
+    expect((await cli('redrive', '--all')).text).toContain('1 dead letter: 1 applied');
+    expect((await find('conversation', 'conv_bad'))?.joined).toMatchObject({ contact: { name: 'canary' } });
+    expect(await deadLetters()).toEqual([]);
+  });
+});
