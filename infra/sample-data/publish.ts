@@ -1,4 +1,11 @@
-import { CompressionTypes, type Admin, type Producer } from 'kafkajs';
+import {
+  CompressionTypes,
+  Partitioners,
+  type Admin,
+  type Producer,
+  type ProducerRecord,
+  type RecordMetadata,
+} from 'kafkajs';
 import { pino } from 'pino';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
@@ -44,28 +51,63 @@ export async function connectKafka(settings: Record<string, string | undefined>)
 
 /** The last stable offset of each partition of the topics, by `<topic>/<partition>`. */
 export async function endOffsets(admin: Pick<Admin, 'fetchTopicOffsets'>, topics: string[]) {
-  const ends = topics.map(async (topic) =>
-    (await admin.fetchTopicOffsets(topic)).map(
-      ({ partition, high }) => [partitionKey({ topic, partition }), Number(high)] as const,
-    ),
-  );
-  return new Map((await Promise.all(ends)).flat());
+  const ends = new Map<string, number>();
+  // One topic after the other, as in `untilLed`.
+  for (const topic of topics)
+    for (const { partition, high } of await admin.fetchTopicOffsets(topic))
+      ends.set(partitionKey({ topic, partition }), Number(high));
+  return ends;
+}
+
+/** A connected producer, or a transaction of one, and an admin client that knows the partitions. */
+export type Sender = { producer: Pick<Producer, 'send'>; admin: Pick<Admin, 'fetchTopicMetadata'> };
+
+const partitionOf = Partitioners.DefaultPartitioner();
+
+/**
+ * Sends the records of one topic, with a request for each partition. If the leader of a partition moves to a broker that has
+ * already answered its part of the same request, kafkajs never sends the records of that partition. Rejects unless each
+ * partition is confirmed.
+ */
+export async function sendByPartition(
+  { producer, admin }: Sender,
+  { topic, messages, compression }: ProducerRecord,
+): Promise<RecordMetadata[]> {
+  const metadata = await admin.fetchTopicMetadata({ topics: [topic] });
+  const partitionMetadata = metadata.topics[0]?.partitions ?? [];
+  const sent: RecordMetadata[] = [];
+  const byPartition = Map.groupBy(messages, (message) => partitionOf({ topic, partitionMetadata, message }));
+  for (const [partition, some] of byPartition) {
+    const ofPartition = some.map((message) => ({ ...message, partition }));
+    const confirmed = await producer.send({
+      topic,
+      messages: ofPartition,
+      ...(compression && { compression }),
+    });
+    // A producer that does not know the partition yet drops its records.
+    if (confirmed.length === 0) throw new Error(`${topic}/${partition} did not confirm its records`);
+    sent.push(...confirmed);
+  }
+  return sent;
 }
 
 /** Sends records; records with the same key keep their order. */
 export async function publishRecords(
-  { producer, prefix }: { producer: Producer; prefix: string },
+  { prefix, ...sender }: Sender & { prefix: string },
   records: SampleRecord[],
   compression: CompressionTypes = CompressionTypes.None,
 ): Promise<void> {
   const byKind = Map.groupBy(records, ({ kind }) => kind);
-  const topicMessages = [...byKind].map(([kind, messages]) => ({ topic: topicOf(kind, prefix), messages }));
-  if (topicMessages.length > 0) await producer.sendBatch({ topicMessages, compression });
+  await Promise.all(
+    [...byKind].map(([kind, messages]) =>
+      sendByPartition(sender, { topic: topicOf(kind, prefix), messages, compression }),
+    ),
+  );
 }
 
 /** Sends the batches, each with the next of Kafka's compression codecs. Returns the number of records. */
 export async function publishSampleData(
-  kafkaTopics: { producer: Producer; prefix: string },
+  kafkaTopics: Sender & { prefix: string },
   batches: Iterable<SampleBatch>,
   onBatch: (done: number) => void = () => undefined,
 ): Promise<number> {

@@ -73,7 +73,8 @@ export async function untilLed(admin: Admin, topics: string[]): Promise<void> {
     try {
       // While a broker does not know a topic, kafkajs's request for offsets reads the metadata of all topics.
       await admin.fetchTopicMetadata({ topics });
-      await Promise.all(topics.map((topic) => admin.fetchTopicOffsets(topic)));
+      // One after the other: if one broker does not know a topic yet, kafkajs forgets the topics of requests beside it.
+      for (const topic of topics) await admin.fetchTopicOffsets(topic);
       return null;
     } catch (error) {
       if (isTransient(error)) return { error };

@@ -35,6 +35,8 @@ export type ResumeDeps = StartOffsetDeps & {
 /** Where a worker starts to read. */
 export type StartOffset = {
   worker: PartitionWorker;
+  /** The recorded position; 0 without one. */
+  applied: number;
   offset: number;
   /** The leader epoch of the record batch before the offset; -1 if it is unknown. */
   leaderEpoch: number;
@@ -84,6 +86,7 @@ export async function findStartOffsets(
     // if another client has committed or reset it, or if MongoDB was restored.
     starts.push({
       worker,
+      applied: applied?.position ?? 0,
       offset: Math.max(read.offset, now.low),
       leaderEpoch: read.leaderEpoch,
       comparedEpoch: log.leaderEpochs.get(key) ?? -1,
@@ -164,6 +167,7 @@ export async function resumePartitions(
     try {
       const startOffsets = await findStartOffsets(deps, left);
       if (signal.aborted) return;
+      tellOlder(deps.logger, startOffsets);
       for (const start of startOffsets) startAt(deps, consumer, assignment, start);
       left = left.filter(({ position }) => position === null);
       if (left.length === 0) return;
@@ -174,6 +178,17 @@ export async function resumePartitions(
       await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
     }
   }
+}
+
+/** A commit that failed is no news, but an operator who resets the offsets expects the records to come again. */
+function tellOlder(logger: Logger, startOffsets: StartOffset[]): void {
+  const older = startOffsets.filter(({ committed, applied }) => committed < applied);
+  if (older.length === 0) return;
+  const absent = older.filter(({ committed }) => committed < 0);
+  logger.info(
+    { partitions: older.length, absent: absent.length },
+    'the group has no committed offset, or an older one; continuing from the recorded position',
+  );
 }
 
 function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, start: StartOffset): void {
