@@ -38,9 +38,9 @@ const slowly = () =>
 beforeAll(async () => {
   mkdirSync(pictures, { recursive: true });
   browser = await startChromium();
-  const { config, producer } = environment;
+  const { admin, config, producer } = environment;
   const batches = batchesOf(generateSampleData({ seed: 1, size: 'small' }));
-  await publishSampleData({ producer, prefix: config.TOPIC_PREFIX }, batches);
+  await publishSampleData({ producer, admin, prefix: config.TOPIC_PREFIX }, batches);
   api = startService('api', {
     MONGODB_URL: config.MONGODB_URL,
     DATABASE_NAME: environment.name,

@@ -1,6 +1,7 @@
 import { CompressionTypes, type Producer, type ProducerRecord, type RecordMetadata } from 'kafkajs';
 import { pino } from 'pino';
 import { registerCodecs } from '../../infra/sample-data/codecs.ts';
+import { sendByPartition } from '../../infra/sample-data/publish.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
@@ -58,7 +59,8 @@ export async function createPublisher(
         const compression = random.pick(codecs);
         if (transactional && random.chance(0.2)) await abort(transactions, testEnvironment, burst);
         if (transactional && random.chance(0.2)) await commit(transactions, testEnvironment, batches);
-        else for (const batch of batches) await sendUntilDone(plain, { ...batch, compression, acks: -1 });
+        else
+          for (const batch of batches) await sendUntilDone(testEnvironment, plain, { ...batch, compression });
         acknowledged.push(...burst);
       }
     },
@@ -89,7 +91,7 @@ function encodeBurst(testEnvironment: TestEnvironment, random: Random, burst: Ev
 async function commit(producer: Producer, { admin }: TestEnvironment, batches: Batch[]): Promise<void> {
   const transaction = await producer.transaction();
   const sent: RecordMetadata[] = [];
-  for (const batch of batches) sent.push(...(await transaction.send(batch)));
+  for (const batch of batches) sent.push(...(await sendByPartition({ producer: transaction, admin }, batch)));
   await transaction.commit();
   await untilStable(admin, sent);
 }
@@ -110,7 +112,11 @@ async function abort(producer: Producer, testEnvironment: TestEnvironment, burst
   await untilStable(testEnvironment.admin, sent);
 }
 
-async function sendUntilDone(producer: Producer, record: ProducerRecord): Promise<void> {
-  // While the broker is away. Records that it wrote nevertheless come twice, which the contract allows.
-  await eventually(() => producer.send(record).then(() => true, errorMessage));
+async function sendUntilDone(
+  { admin }: TestEnvironment,
+  producer: Producer,
+  record: ProducerRecord,
+): Promise<void> {
+  // While a broker is away. Records that it wrote nevertheless come twice, which the contract allows.
+  await eventually(() => sendByPartition({ producer, admin }, record).then(() => true, errorMessage));
 }

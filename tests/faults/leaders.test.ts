@@ -1,8 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { kafkaPart } from '../../infra/dev-servers/native/kafka.ts';
-import { serverProperties } from '../../infra/dev-servers/native/kafka-settings.ts';
-import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
+import type { KafkaNode } from '../../infra/dev-servers/native/kafka-settings.ts';
+import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
@@ -14,28 +14,15 @@ import { eventually } from '../support/eventually.ts';
 import { observed, stuckMs } from '../support/observed.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-/** Starts a broker as node 2 of the cluster whose controller listens on `controller`. */
-async function startSecondBroker(
-  dir: string,
-  ports: { broker: number; controller: number },
-): Promise<Server> {
-  const { command } = kafkaPart(dir, ports);
-  const data = join(dir, 'data');
-  const settings = serverProperties(data, ports)
-    .replace('process.roles=broker,controller', 'process.roles=broker')
-    .replace('node.id=1', 'node.id=2')
-    .replace(`,CONTROLLER://127.0.0.1:${ports.controller}`, '');
-  writeFileSync(join(dir, 'server.properties'), settings);
-  const identity = join(data, 'meta.properties');
-  const lines = readFileSync(identity, 'utf8').split('\n');
-  const own = lines.filter((line) => !line.startsWith('directory.id=')).join('\n');
-  writeFileSync(identity, own.replace('node.id=1', 'node.id=2'));
-  return startServer([{ command, ready: () => answers(ports.broker) }]);
-}
+/** Starts a broker as node 2 of the cluster whose only controller is that of `first`. */
+const startSecondBroker = (dir: string, first: KafkaNode, broker: number): Promise<Server> => {
+  const settings = { 'process.roles': 'broker', listeners: `PLAINTEXT://127.0.0.1:${broker}` };
+  return startServer([kafkaPart(dir, { ...first, id: 2, broker }, { nodes: [first], settings })]);
+};
 
 describe('a partition without a leader', () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-  let ports: { broker: number; controller: number };
+  let node: KafkaNode;
   let secondPort: number;
   let first: Server;
   let second: Server;
@@ -44,15 +31,15 @@ describe('a partition without a leader', () => {
     patchKafkajs();
     folder = await temporaryFolder('support-read-models-faults-');
     const [broker = 0, controller = 0, other = 0] = await freePorts(3);
-    ports = { broker, controller };
+    node = { id: 1, broker, controller };
     secondPort = other;
     for (const name of ['one', 'two']) mkdirSync(join(folder.path, name));
-    first = await startServer([kafkaPart(join(folder.path, 'one'), ports)]);
+    first = await startServer([kafkaPart(join(folder.path, 'one'), node)]);
   });
   const { environment, topic, applied, fatal, connectProducer, find, startProcess, start } = useProjector({
     projectors: 0,
     servers: () => ({
-      KAFKA_BROKERS: `127.0.0.1:${ports.broker}`,
+      KAFKA_BROKERS: `127.0.0.1:${node.broker}`,
       MONGODB_URL: process.env.MONGODB_URL ?? '',
     }),
   });
@@ -84,7 +71,7 @@ describe('a partition without a leader', () => {
     await publish('tag', 'tag_1', 0);
     await applied();
     expect(await projector.stop()).toBe(0);
-    second = await startSecondBroker(join(folder.path, 'two'), { ...ports, broker: secondPort });
+    second = await startSecondBroker(join(folder.path, 'two'), node, secondPort);
     const { admin } = environment;
     await eventually(async () => (await admin.describeCluster()).brokers.length === 2);
     await admin.createPartitions({

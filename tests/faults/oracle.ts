@@ -7,6 +7,9 @@ import type { Event } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { readLog, type Logged } from './read-log.ts';
 
+/** The numbers of a comparison with the log. */
+export type Compared = { records: number; deadLetters: number; documents: number };
+
 /**
  * Compares MongoDB with the log, which is applied. Each document equals the fold; exactly the refused records are dead
  * letters; the log holds every acknowledged event.
@@ -15,7 +18,7 @@ export async function expectConverged(
   environment: TestEnvironment,
   seed: number,
   acknowledged: Event[],
-): Promise<void> {
+): Promise<Compared> {
   const log = await readLog(environment);
   const events = log.map(({ event }) => event).filter((event) => event !== null);
   const present = new Set(events.map(name));
@@ -29,6 +32,7 @@ export async function expectConverged(
   expect({ seed, missing, lost, surplus }).toEqual({ seed, missing: [], lost: [], surplus: [] });
   const documents = await readDocuments(environment.database);
   expect({ seed, documents }).toEqual({ seed, documents: Object.fromEntries(fold(events)) });
+  return { records: log.length, deadLetters: stored.size, documents: Object.keys(documents).length };
 }
 
 async function deadLetterIds({ control }: TestEnvironment): Promise<Set<string>> {

@@ -34,8 +34,9 @@ export async function readLog(testEnvironment: TestEnvironment): Promise<Logged[
   const { admin, config, topics } = testEnvironment;
   const ends = await logEnds(admin, topics);
   const open = new Map([...ends].filter(([, end]) => end > 0));
-  const log: Logged[] = [];
-  if (open.size === 0) return log;
+  if (open.size === 0) return [];
+  /** By position: a consumer that starts again reads the log from its beginning. */
+  const log = new Map<string, Logged>();
   const groupId = `${testEnvironment.name}-oracle-${(readings += 1)}`;
   const consumer = createKafka(config, pino({ level: 'silent' })).consumer({ groupId, maxWaitTimeInMs: 100 });
   await consumer.connect();
@@ -47,17 +48,24 @@ export async function readLog(testEnvironment: TestEnvironment): Promise<Logged[
       if (Number(payload.lastOffset) + 1 >= (open.get(key) ?? 0)) open.delete(key);
       if (open.size === 0) resolve();
     });
-    consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      // It starts again by itself while the coordinator of its group is loading.
+      if (!payload.restart) reject(payload.error);
+    });
     const eachBatch = async ({ batch: { topic, partition, messages } }: EachBatchPayload) => {
       for (const { batch } of messages as unknown as BatchMessage[]) {
         const { records } = await decodeBatch(new Decoder(batch.bytes));
-        for (const message of records) log.push(logged(config.TOPIC_PREFIX, { topic, partition, message }));
+        for (const message of records)
+          log.set(
+            `${topic}/${partition}/${message.offset}`,
+            logged(config.TOPIC_PREFIX, { topic, partition, message }),
+          );
       }
     };
     consumer.run({ autoCommit: false, eachBatch }).catch(reject);
   });
   await consumer.disconnect();
-  return log.sort((a, b) => a.timestampMs - b.timestampMs || a.offset - b.offset);
+  return [...log.values()].sort((a, b) => a.timestampMs - b.timestampMs || a.offset - b.offset);
 }
 
 function logged(

@@ -46,7 +46,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
   const [plain = 0, controller = 0, secure = 0] = await freePorts(3);
-  const part = kafkaPart(join(folder, 'kafka'), { broker: plain, controller });
+  const part = kafkaPart(join(folder, 'kafka'), { id: 1, broker: plain, controller });
   // Of a property that is set twice, the later value holds.
   appendFileSync(
     join(folder, 'kafka', 'server.properties'),

@@ -59,17 +59,31 @@ export const brokerSettings = {
   'log.cleaner.dedupe.buffer.size': '33554432',
 };
 
-/** One node that is broker and controller. */
-export const serverProperties = (dataDir: string, ports: { broker: number; controller: number }): string => {
+/** A process that is broker and controller, and its loopback ports. */
+export type KafkaNode = { id: number; broker: number; controller: number };
+
+/** The nodes of a cluster, and settings of each of them that a node alone does not have. */
+export type KafkaCluster = { nodes: KafkaNode[]; settings: Record<string, string> };
+
+/** The settings of one node; of the only one, unless it is part of a cluster. */
+export const serverProperties = (
+  dataDir: string,
+  node: KafkaNode,
+  cluster: KafkaCluster = { nodes: [node], settings: {} },
+): string => {
   const settings = {
     ...brokerSettings,
-    'controller.quorum.voters': `1@127.0.0.1:${ports.controller}`,
+    'node.id': String(node.id),
+    'controller.quorum.voters': cluster.nodes
+      .map(({ id, controller }) => `${id}@127.0.0.1:${controller}`)
+      .join(),
     'controller.listener.names': 'CONTROLLER',
-    listeners: `PLAINTEXT://127.0.0.1:${ports.broker},CONTROLLER://127.0.0.1:${ports.controller}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${ports.broker}`,
+    listeners: `PLAINTEXT://127.0.0.1:${node.broker},CONTROLLER://127.0.0.1:${node.controller}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${node.broker}`,
     'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
     'inter.broker.listener.name': 'PLAINTEXT',
     'log.dirs': dataDir,
+    ...cluster.settings,
   };
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)

@@ -12,6 +12,6 @@ test('a broker that cannot start says why', async () => {
   // Servers in Docker need neither.
   await requireTools(() => undefined, 'Kafka', [java, maven]);
   await installKafka(() => undefined);
-  const started = startServer([kafkaPart(folder.path, { broker: port, controller: port })]);
+  const started = startServer([kafkaPart(folder.path, { id: 1, broker: port, controller: port })]);
   await expect(started).rejects.toThrow(/^Kafka exited during its start[^]*two listeners on the same port/);
 });

@@ -1,8 +1,15 @@
-import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { cacheDir, installedOnce } from './cache.ts';
-import { kafkaVersion, log4j, pom, serverProperties } from './kafka-settings.ts';
+import {
+  kafkaVersion,
+  log4j,
+  pom,
+  serverProperties,
+  type KafkaCluster,
+  type KafkaNode,
+} from './kafka-settings.ts';
 import { answers } from './ports.ts';
 import { step } from './progress.ts';
 import { mustRun } from './run.ts';
@@ -21,7 +28,7 @@ export const installKafka = (report: (line: string) => void): Promise<string> =>
       const settings = join(partial, 'format.properties');
       writeFileSync(
         settings,
-        serverProperties(join(partial, 'formatted'), { broker: 9092, controller: 9093 }),
+        serverProperties(join(partial, 'formatted'), { id: 1, broker: 9092, controller: 9093 }),
       );
       const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', settings];
       await mustRun('java', ['-cp', join(libs, '*'), ...format]);
@@ -41,18 +48,18 @@ export async function fetchJars(
   return libs;
 }
 
-/** A broker that is its own controller, with its data and `kafka.log` in `dir`. */
-export function kafkaPart(dir: string, ports: { broker: number; controller: number }): Part {
+/** A node that is broker and controller, with its data and `kafka.log` in `dir`. It is alone unless a cluster is given. */
+export function kafkaPart(dir: string, node: KafkaNode, cluster?: KafkaCluster): Part {
   const data = join(dir, 'data');
   const settings = join(dir, 'server.properties');
   const tmp = join(dir, 'tmp');
   mkdirSync(tmp, { recursive: true });
-  if (!existsSync(data)) cpSync(join(kafkaDir(), 'formatted'), data, { recursive: true });
-  writeFileSync(settings, serverProperties(data, ports));
+  if (!existsSync(data)) copyFormatted(data, node.id);
+  writeFileSync(settings, serverProperties(data, node, cluster));
   writeFileSync(join(dir, 'log4j2.properties'), log4j);
   const argv = [
     'java',
-    '-Xmx512m',
+    cluster ? '-Xmx256m' : '-Xmx512m',
     // Kafka unpacks its native codecs there. The system's /tmp may forbid executing files.
     `-Djava.io.tmpdir=${tmp}`,
     `-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`,
@@ -63,15 +70,24 @@ export function kafkaPart(dir: string, ports: { broker: number; controller: numb
   ];
   return {
     command: { name: 'Kafka', argv, cwd: dir, logFile: join(dir, 'kafka.log'), stopSignal: 'SIGTERM' },
-    ready: () => brokerServes(ports.broker),
+    ready: () => brokerServes(node),
   };
 }
 
-/** Whether the broker has joined its own cluster, so that a topic can be created on it. */
-async function brokerServes(port: number): Promise<boolean> {
-  if (!(await answers(port))) return false;
+/** Copies the formatted data folder for the node of this id. Two nodes of a cluster must not have one directory id. */
+function copyFormatted(data: string, id: number): void {
+  cpSync(join(kafkaDir(), 'formatted'), data, { recursive: true });
+  const identity = join(data, 'meta.properties');
+  const lines = readFileSync(identity, 'utf8').split('\n');
+  const own = lines.filter((line) => !line.startsWith('directory.id='));
+  writeFileSync(identity, own.join('\n').replace('node.id=1', `node.id=${id}`));
+}
+
+/** Whether the broker has joined its cluster, so that a topic can be created on it. */
+async function brokerServes({ id, broker }: KafkaNode): Promise<boolean> {
+  if (!(await answers(broker))) return false;
   const admin = new Kafka({
-    brokers: [`127.0.0.1:${port}`],
+    brokers: [`127.0.0.1:${broker}`],
     logLevel: logLevel.NOTHING,
     retry: { retries: 0 },
     connectionTimeout: 2_000,
@@ -79,7 +95,7 @@ async function brokerServes(port: number): Promise<boolean> {
   }).admin();
   try {
     await admin.connect();
-    return (await admin.describeCluster()).brokers.length === 1;
+    return (await admin.describeCluster()).brokers.some(({ nodeId }) => nodeId === id);
   } catch {
     return false;
   } finally {

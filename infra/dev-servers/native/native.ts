@@ -28,7 +28,7 @@ async function startKafka({ report, dataDir }: StackOptions): Promise<Started> {
   await installKafka(report);
   const dir = await folder(dataDir, 'kafka');
   const [broker = 0, controller = 0] = await freePorts(2);
-  const part = kafkaPart(dir, { broker, controller });
+  const part = kafkaPart(dir, { id: 1, broker, controller });
   const server = await step(report, 'Kafka: starting', () => startServer([part]));
   return { address: `127.0.0.1:${broker}`, ...server };
 }

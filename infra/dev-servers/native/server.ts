@@ -24,6 +24,9 @@ export type Server = {
   stop(): Promise<void>;
   /** Kills all its processes, the last one first. Resolves when they have ended. */
   kill(): Promise<void>;
+  /** Suspends its processes: their connections stay open, and nothing answers on them. */
+  pause(): void;
+  resume(): void;
   /** Kills the running processes and starts again on the same data and ports. */
   restart(): Promise<void>;
 };
@@ -44,6 +47,9 @@ export async function startServer(parts: Part[]): Promise<Server> {
     for (const { child, command } of running.splice(0).reverse())
       await ended(child, isOrderly || command.isCrashSafe === false ? command.stopSignal : 'SIGKILL');
   };
+  const signal = (name: NodeJS.Signals) => {
+    for (const { child } of running) child.kill(name);
+  };
   const start = async () => {
     for (const part of parts) {
       const child = launch(part.command);
@@ -60,6 +66,8 @@ export async function startServer(parts: Part[]): Promise<Server> {
   return {
     stop: () => end(true),
     kill: () => end(false),
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
     restart: async () => {
       await end(false);
       await start();

@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { publishRecords } from '../../infra/sample-data/publish.ts';
+import { createTopics } from '../../services/operations/topics/create-topics.ts';
+import { topicsOf } from '../../shared/kafka/topics.ts';
+import { randomHistory } from '../convergence/history.ts';
+import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
+import {
+  electPreferredLeaders,
+  kafkaTool,
+  reassign,
+  uncleanElection,
+  untilInSync,
+  untilOut,
+  untilPlaced,
+  type ClusterNode,
+} from '../support/kafka-cluster.ts';
+import { readLog } from './read-log.ts';
+import { useBrokerFaults } from './use-broker-faults.ts';
+import { seed } from './use-fault-servers.ts';
+
+const older = 'the group has no committed offset, or an older one; continuing from the recorded position';
+const ahead =
+  'the committed offset is ahead of the recorded position: another client commits in this group, or MongoDB was ' +
+  'restored; continuing from the position';
+
+describe('three brokers', () => {
+  const { cluster, environment, topic, start, publish, under, applied, ...rest } = useBrokerFaults();
+  const { expectConverged, send } = rest;
+  const consumerGroups = (...options: string[]) =>
+    kafkaTool(
+      cluster,
+      'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand',
+      ...['--group', environment.config.CONSUMER_GROUP, ...options],
+    );
+
+  const faults: Record<string, (node: ClusterNode) => Promise<unknown>> = {
+    killed: async (node) => {
+      await node.kill();
+      await untilOut(cluster, node.id);
+      await node.restart();
+    },
+    stopped: async (node) => {
+      await node.stop();
+      await untilOut(cluster, node.id);
+      await node.restart();
+    },
+    'paused for 10 s': async (node) => {
+      node.pause();
+      await delay(10_000);
+      node.resume();
+    },
+    'without its partitions': async (node) => {
+      const others = cluster.nodes.map(({ id }) => id).filter((id) => id !== node.id);
+      const turned = (partition: number) => (partition % 2 === 0 ? others : others.toReversed());
+      await reassign(cluster, ({ partition }) => turned(partition));
+      await reassign(cluster, ({ partition }) => [node.id, ...turned(partition)]);
+      // Each partition has moved back to this node, which leads it from here on.
+      await electPreferredLeaders(cluster);
+    },
+  };
+
+  test('take new topics, although one broker knows a topic before another does', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const prefix = `${environment.config.TOPIC_PREFIX}${round}.`;
+      const admin = environment.kafka.admin();
+      await admin.connect();
+      expect(await createTopics(admin, prefix, { partitions: 1 })).toMatch(/created, 1 partition/);
+      await admin.deleteTopics({ topics: topicsOf(prefix) });
+      await admin.disconnect();
+    }
+  });
+
+  test('are killed, stopped, paused and moved in turn, while projectors are killed: every document equals the fold of the log', async () => {
+    const history = randomHistory(seed, 8_000);
+    await publish(history.splice(0, 100));
+    start();
+    start();
+    await applied();
+    for (const [name, fault] of Object.entries(faults))
+      for (const node of cluster.nodes) await under(`node ${node.id} ${name}`, history, () => fault(node));
+    await expectConverged();
+  });
+
+  test.each([
+    ['expire', ['--delete-offsets'], older],
+    ['are deleted with the group', ['--delete'], older],
+    ['are reset to the beginning of the logs', ['--reset-offsets', '--execute', '--to-earliest'], older],
+    ['are reset to the ends of the logs', ['--reset-offsets', '--execute', '--to-latest'], ahead],
+  ])(
+    'every document equals the fold of the log although the offsets of the stopped projectors %s',
+    async (_, command, told) => {
+      const history = randomHistory(seed, 200);
+      await publish(history.slice(0, 100));
+      const first = start();
+      await applied();
+      expect(await first.stop()).toBe(0);
+      // given records that no projector has seen
+      await publish(history.slice(100));
+      const ofTopics = command.includes('--delete')
+        ? []
+        : environment.topics.flatMap((name) => ['--topic', name]);
+      await consumerGroups(...command, ...ofTopics);
+      // then the projector logs its finding, and goes on from its recorded positions
+      const second = start();
+      await second.logged(told);
+      await expectConverged();
+    },
+  );
+
+  test('the sample data keeps the records of a partition whose leader moves to a broker that has answered the others', async () => {
+    // given two partitions, and a leader of one of them that does not answer
+    const name = topic('tag');
+    await reassign(cluster, ({ partition }) => (partition === 0 ? [1, 3] : [2, 1]), [name]);
+    await electPreferredLeaders(cluster);
+    cluster.node(2).pause();
+    const events = Array.from({ length: 10 }, (_, index) => created('tag', `tag_${index}`));
+    const records = events.map((event) => ({ kind: event.kind, ...encode(event, 'binary') }));
+    const publishing = publishRecords({ ...environment, prefix: environment.config.TOPIC_PREFIX }, records);
+    // when the other broker leads its partition, too
+    await untilPlaced(cluster, ({ leader }) => leader === 1, [name]);
+    cluster.node(2).resume();
+    await publishing;
+    await untilInSync(cluster);
+    const log = await readLog(environment);
+    expect(new Set(log.map(({ partition }) => partition))).toEqual(new Set([0, 1]));
+    expect(log.map(({ event }) => event?.id)).toEqual(expect.arrayContaining(events.map(({ id }) => id)));
+  });
+
+  // The tests of gaps run projectors on such a log.
+  test('an unclean election cuts the end of a log, and raises the epoch of its leader', async () => {
+    const publishOne = (id: string) => send('tag', { ...encode(created('tag', id), 'binary'), partition: 0 });
+    await publishOne('tag_1');
+    const cut = await uncleanElection(cluster, {
+      topic: topic('tag'),
+      partition: 0,
+      publish: async () => {
+        await publishOne('tag_2');
+        await publishOne('tag_3');
+      },
+    });
+    expect(cut).toMatchObject({ endBefore: 3, cutAt: 1 });
+    expect(cut.epochAfter).toBeGreaterThan(cut.epochBefore);
+    // and the next record takes the offset of a lost one, also after the former leader is back
+    const [{ baseOffset } = {}] = await publishOne('tag_4');
+    expect(baseOffset).toBe('1');
+    await cut.former.restart();
+    await untilInSync(cluster);
+    const ends = await environment.admin.fetchTopicOffsets(topic('tag'));
+    expect(ends.find(({ partition }) => partition === 0)?.high).toBe('2');
+  });
+});

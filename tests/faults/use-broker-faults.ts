@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { Producer } from 'kafkajs';
+import type { Service } from '../../infra/service.ts';
+import { createKey } from '../../services/operations/keys/create-key.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
+import { createPublisher, type Publisher } from '../convergence/publisher.ts';
+import type { Event } from '../support/events.ts';
+import { untilInSync, useKafkaCluster } from '../support/kafka-cluster.ts';
+import { createRandom } from '../support/random.ts';
+import { useProjector } from '../support/use-projector.ts';
+import { expectConverged } from './oracle.ts';
+import { readLog } from './read-log.ts';
+import { seed, shortSession } from './use-fault-servers.ts';
+
+/** How often the traffic goes on while a fault lasts. */
+const turnMs = 150;
+const eventsPerTurn = 10;
+/** A projector is killed in one of this many turns. */
+const turnsPerKill = 25;
+
+/**
+ * Three brokers that the tests of a `describe` may kill, and topics, databases and a publisher for each test. Nothing here
+ * sends the records of two partitions in one request: see `sendByPartition`.
+ */
+export function useBrokerFaults() {
+  const cluster = useKafkaCluster();
+  const projector = useProjector({
+    partitions: 2,
+    each: true,
+    projectors: 0,
+    servers: () => ({ KAFKA_BROKERS: cluster.brokers, MONGODB_URL: process.env.MONGODB_URL ?? '' }),
+  });
+  const { environment, applied } = projector;
+  const members: Service[] = [];
+  const keys = { confirmed: [] as string[], unconfirmed: 0 };
+  let publisher: Publisher;
+  let keyProducer: Producer;
+  let kills = 0;
+  beforeEach(async () => {
+    publisher = await createPublisher(environment, seed);
+    // As the CLI connects one.
+    const kafka = createKafka(environment.config, pino({ level: 'silent' }));
+    keyProducer = kafka.producer({ allowAutoTopicCreation: false });
+    await keyProducer.connect();
+  });
+  afterEach(async () => {
+    members.splice(0);
+    await publisher[Symbol.asyncDispose]();
+    await keyProducer.disconnect();
+  });
+
+  const start = () => {
+    const member = projector.startProcess(shortSession);
+    members.push(member);
+    return member;
+  };
+  const publishKey = async () => {
+    const deps = { producer: keyProducer, topicPrefix: environment.config.TOPIC_PREFIX, keyPrefix: 'key' };
+    await createKey(deps, { orgId: `org_${seed}_0`, name: 'during a fault', mode: 'test' }).then(
+      ({ id }) => keys.confirmed.push(id),
+      () => (keys.unconfirmed += 1),
+    );
+  };
+  const random = createRandom(seed);
+  const killOne = async () => {
+    const [victim] = members.splice(random.int(members.length), 1);
+    await victim?.stop('SIGKILL');
+    kills += 1;
+    start();
+  };
+
+  return {
+    ...projector,
+    cluster,
+    start,
+    publish: (events: Event[]) => publisher.publish(events),
+    /** Publishes and kills projectors while the fault lasts. Resolves when all replicas are in sync after it. */
+    under: async (name: string, history: Event[], fault: () => Promise<unknown>): Promise<void> => {
+      const startMs = performance.now();
+      let isOver = false;
+      const over = fault()
+        .then(() => untilInSync(cluster))
+        .finally(() => (isOver = true));
+      // Awaited below: a rejection meanwhile is not unhandled.
+      over.catch(() => undefined);
+      while (!isOver) {
+        await publisher.publish(history.splice(0, eventsPerTurn));
+        await publishKey();
+        if (random.int(turnsPerKill) === 0) await killOne();
+        await delay(turnMs);
+      }
+      await over;
+      print(`${name}: ${((performance.now() - startMs) / 1_000).toFixed(1)} s`);
+    },
+    /** Compares MongoDB with the log, which has each record and each key that the brokers have confirmed. */
+    expectConverged: async () => {
+      await applied();
+      // No projector has ended by itself.
+      expect(projector.fatal()).toEqual([]);
+      const compared = await expectConverged(environment, seed, publisher.acknowledged);
+      const logged = new Set((await readLog(environment)).map(({ event }) => event?.id));
+      expect(keys.confirmed.filter((id) => !logged.has(id))).toEqual([]);
+      const { length: published } = publisher.acknowledged;
+      const keysConfirmed = keys.confirmed.length;
+      print(
+        JSON.stringify({ published, keysConfirmed, keysUnconfirmed: keys.unconfirmed, kills, ...compared }),
+      );
+    },
+  };
+}
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
