@@ -121,6 +121,12 @@ export const rows: Record<string, Panel[]> = {
       ],
     },
     {
+      title: 'Room for dead letters',
+      description: 'How much of their bound do dead letters take? From 100 % on, they are not stored whole.',
+      unit: 'percentunit',
+      queries: [['max by (generation) (projector_dead_letters_filled_ratio)', 'generation {{generation}}']],
+    },
+    {
       title: 'Requests that the API refused',
       description: 'Does the API lack MongoDB, memory or connections?',
       unit: 'reqps',

@@ -14,6 +14,8 @@ export type OperatorDeps = {
     DEPLOYMENT: Deployment;
     LATENESS_ALLOWANCE_SECONDS: number;
     REBUILD_DAYS_MAX: number;
+    DEAD_LETTER_MEGABYTES_MAX: number;
+    DEAD_LETTERS_MAX: number;
   };
   /** The entity topics. */
   topics: string[];

@@ -1,6 +1,5 @@
-import type { Filter } from 'mongodb';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
-import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
+import { deadLettersOf, measureDeadLetters, type DeadLetterSize } from '../../shared/control/dead-letters.ts';
 import { findBlocksMarker } from '../../shared/control/blocked-keys.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
@@ -11,7 +10,6 @@ import {
   type GenerationRegistry,
 } from '../../shared/control/generations.ts';
 import {
-  isFollowed,
   isSilent,
   lagSeconds,
   readProgress,
@@ -20,12 +18,15 @@ import {
 } from '../../shared/control/progress.ts';
 import { readRemains, type Remainder } from '../../shared/control/remains.ts';
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
+import { countAllCounted } from '../../shared/control/tallies.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { prefixesOf } from '../../shared/kafka/topics.ts';
 import { readControlId } from '../../shared/control/control-id.ts';
 import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
+import { roomLimits, type RoomLimits } from '../projector/dead-letters/room.ts';
+import { deadLettersMax, readOwnRejects } from './own-rejects.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts } from './partitions.ts';
 import type { OperatorDeps } from './deps.ts';
 import { within } from '../../shared/runtime/within.ts';
@@ -52,12 +53,13 @@ export type Facts = {
   generations: GenerationFacts[];
   kafka: KafkaFacts;
   replicas: Replica[];
-  /** Counted up to `deadLettersMax`. */
+  /** The stored ones up to `deadLettersMax`, and all that are counted. */
   deadLetters: number;
+  /** The size of the stored dead letters, and the limits above which further ones are stored in part, or counted. */
+  deadLetterSize: DeadLetterSize;
+  deadLetterLimits: RoomLimits;
 };
 
-/** Dead letters are counted up to this number, so that a count is short. */
-export const deadLettersMax = 10_000;
 /** Kafka has this long for its part where facts are shown, in milliseconds. Then everything that lies in MongoDB is. */
 const shownWithinMs = 3_000;
 /** The same where a verb acts on the facts, so that a slow answer refuses no step. */
@@ -90,15 +92,29 @@ export async function readFacts(
   const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
   const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
   const now = await deps.now();
-  const [generations, replicas, deadLetters, hasBlocksMarker] = await Promise.all([
+  const [generations, replicas, stored, counted, deadLetterSize, hasBlocksMarker] = await Promise.all([
     Promise.all(living.map((one) => readGeneration(deps, { registry, kafka, now, before }, one))),
     liveReplicas(control, now),
     deadLettersOf(control).countDocuments({}, { limit: deadLettersMax }),
+    countAllCounted(control),
+    measureDeadLetters(control),
     findBlocksMarker(control),
   ]);
   const { DEPLOYMENT: deployment, REBUILD_DAYS_MAX: rebuildDaysMax } = config;
-  const read = { registry, remains, hasBlocksMarker, generations, kafka, replicas, deadLetters };
-  return { now, deployment, rebuildDaysMax, ...read };
+  return {
+    now,
+    deployment,
+    rebuildDaysMax,
+    registry,
+    remains,
+    hasBlocksMarker,
+    generations,
+    kafka,
+    replicas,
+    deadLetters: stored + counted,
+    deadLetterSize,
+    deadLetterLimits: roomLimits(config),
+  };
 }
 
 async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[], withinMs: number) {
@@ -157,16 +173,11 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
   const { number } = generation;
   const active = registry?.generation ?? number;
   const completeTo = await watermark(control, number);
-  const rejected = await ownRejects(deps, { active, number, completeTo, now });
-  const [progress, gaps, failure, firstReject, rejectCount] = await Promise.all([
+  const [progress, gaps, failure, ownRejects] = await Promise.all([
     readProgress(control, number),
     readLogGaps(control, number),
     failuresOf(control).findOne({ _id: number }),
-    deadLettersOf(control).findOne<Pick<DeadLetter, '_id' | 'reason' | 'detail'>>(rejected, {
-      sort: { _id: 1 },
-      projection: { reason: 1, detail: 1 },
-    }),
-    deadLettersOf(control).countDocuments(rejected, { limit: deadLettersMax }),
+    readOwnRejects(control, { active, number, completeTo, now }),
   ]);
   const lagOf = (at: Date | null) =>
     // A watermark of 1970 means that a partition has applied nothing.
@@ -209,8 +220,8 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
     otherTopics: describeOtherTopics(progress, deps.topics),
     failure,
     /** The first dead letter that the active generation does not have, and the number of them. */
-    firstReject,
-    rejectCount,
+    firstReject: ownRejects.first,
+    rejectCount: ownRejects.count,
     /** Partitions below the active generation's position one reading ago. */
     laggingPartitions: reached.flatMap((one) => {
       const [key, active] = [partitionKey(one), one.applied];
@@ -235,20 +246,3 @@ function recreatedTopics(progress: Progress[], log: LogState | null): string[] {
 /** Whether a running projector of a generation follows the active one instead of its number. */
 export const isUnpinned = (progress: Progress[], now: Date): boolean =>
   progress.some((one) => one.isPinned === false && !isSilent(one.updatedAt, now));
-
-/**
- * Selects the dead letters of a generation that the active one does not have. A dead letter counts only if both are
- * complete up to it: the active generation may still reject the same record, or a deletion may still erase it. If no
- * projector follows the active generation, only this one has to be complete.
- */
-async function ownRejects(
-  { control }: FactDeps,
-  { active, number, completeTo, now }: { active: number; number: number; completeTo: Date | null; now: Date },
-): Promise<Filter<DeadLetter>> {
-  const activeTo = (await isFollowed(control, active, now)) ? await watermark(control, active) : completeTo;
-  const comparableUntil = Math.min(completeTo?.getTime() ?? 0, activeTo?.getTime() ?? 0);
-  return {
-    generations: number === active ? { $in: [] } : { $eq: number, $ne: active },
-    firstAt: { $lt: new Date(comparableUntil) },
-  };
-}

@@ -19,6 +19,8 @@ export const operatorSettings = {
   ...storeSettings,
   ...deploymentSetting,
   LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
+  DEAD_LETTER_MEGABYTES_MAX: projectorSettings.DEAD_LETTER_MEGABYTES_MAX,
+  DEAD_LETTERS_MAX: projectorSettings.DEAD_LETTERS_MAX,
   REBUILD_DAYS_MAX: z.coerce
     .number()
     .min(0)

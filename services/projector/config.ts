@@ -35,6 +35,14 @@ export const projectorSettings = {
     .describe(
       'Days (1 to 36,500) for which a deleted entity keeps its tombstone, which rejects late records (conversations, and channels with a retention: forever)',
     ),
+  DEAD_LETTER_MEGABYTES_MAX: integer(1, 1_000_000)
+    .default(256)
+    .describe(
+      'Megabytes of dead letters above which the projector stores only the head of a further one, and above twice as many counts it only; a redrive then reads its record from Kafka',
+    ),
+  DEAD_LETTERS_MAX: integer(1)
+    .default(100_000)
+    .describe('Dead letters that are stored each by itself; further ones are counted only'),
   LATENESS_ALLOWANCE_SECONDS: z.coerce
     .number()
     .min(0)

@@ -37,6 +37,11 @@ const recordMetrics = (registers: Registry[]) => ({
     labelNames: ['topic', 'reason'],
     registers,
   }),
+  deadLetterRoom: new Gauge({
+    name: 'projector_dead_letters_filled_ratio',
+    help: 'The part of `DEAD_LETTER_MEGABYTES_MAX` or of `DEAD_LETTERS_MAX` that the stored dead letters take, whichever is more: from 1 on, further ones are stored in part, or counted',
+    registers,
+  }),
   late: new Counter({
     name: 'projector_late_events_total',
     help: 'Events that were older than the watermark when they arrived: exports may miss them',

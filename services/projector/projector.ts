@@ -16,6 +16,10 @@ import { mongoStore } from './materialize/mongo-store.ts';
 import type { Applied } from './consumer/partition-worker.ts';
 import { createApplier, type Applier } from './pipeline/applier.ts';
 import { applyRecords, type ApplyDeps, type RecordBatch } from './pipeline/apply-records.ts';
+import { measureDeadLetters } from '../../shared/control/dead-letters.ts';
+import { expireMarks } from './dead-letters/expire-marks.ts';
+import { createDeadLetterRoom, roomLimits, type DeadLetterRoom } from './dead-letters/room.ts';
+import { repeat } from '../../shared/runtime/repeat.ts';
 import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
 import { ownsSweep, startSweeper } from './retention/sweeper.ts';
 import { connectBrokers } from './startup/connect-brokers.ts';
@@ -52,6 +56,9 @@ type EngineDeps = Pick<ApplyDeps, 'control' | 'generation' | 'now'> &
   Pick<ProjectorDeps, 'metrics' | 'logger'> & { database: Db; positions: Positions };
 
 type ByTopic = Pick<ConsumerDeps, 'prerequisitesOf' | 'apply' | 'onForeignCommit' | 'onFetched'>;
+
+/** How often the size of the dead letters is measured for the metrics, in milliseconds. */
+const measureRoomEveryMs = 15_000;
 
 /**
  * Starts a projector on a generation, as one of any number of members of its group. Waits for MongoDB, the
@@ -105,7 +112,9 @@ export async function startProjector(deps: ProjectorDeps) {
   const following = followRegistry({ ...followed, positions, applier, now, onFatal });
   const sweepStore = mongoSweepStore({ ...stores, prefix: config.TOPIC_PREFIX, now });
   const isOwner = () => ownsSweep(consumer.snapshot(), config.TOPIC_PREFIX);
-  const sweeper = startSweeper({ ...engine, sweepStore, isOwner, logger });
+  const expire = () => expireMarks(control, brokers.log, topics);
+  const sweeper = startSweeper({ ...engine, sweepStore, expireMarks: expire, isOwner, logger });
+  const measuring = measureRoom(engine.room, metrics, logger);
   const liveness = createLiveness(nowMs());
   // Without `GENERATION` a restart may follow another generation.
   const isPinned = config.GENERATION !== undefined;
@@ -119,19 +128,27 @@ export async function startProjector(deps: ProjectorDeps) {
     generation,
     live: () => liveness.failure(nowMs()),
     stop: async () => {
-      await Promise.all([commitLoop.stop(), sweeper.stop(), following.stop()]);
+      await Promise.all([commitLoop.stop(), sweeper.stop(), following.stop(), measuring.stop()]);
       await consumer.stop(() => commitLoop.flush());
       await Promise.all([brokers.admin.disconnect(), brokers.log.disconnect()]);
     },
   };
 }
 
+const measureRoom = (room: DeadLetterRoom, metrics: Metrics, logger: Logger) =>
+  repeat(async () => metrics.deadLetterRoom.set(await room.filled()), {
+    intervalMs: measureRoomEveryMs,
+    onError: (error) => logger.warn({ error }, 'the dead letters could not be measured'),
+  });
+
 /** The dependencies for applying records: the engine's store, and the dead letters. */
 function createEngine(
   { control, database, generation, now, positions, metrics, logger }: EngineDeps,
-  { TOPIC_PREFIX: prefix, TOMBSTONE_DAYS: tombstoneDays }: Config,
-): ApplyDeps {
+  config: Config,
+): ApplyDeps & { room: DeadLetterRoom } {
+  const { TOPIC_PREFIX: prefix, TOMBSTONE_DAYS: tombstoneDays } = config;
   return {
+    room: createDeadLetterRoom(() => measureDeadLetters(control), roomLimits(config)),
     control,
     generation,
     now,

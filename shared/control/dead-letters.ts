@@ -1,6 +1,7 @@
-import type { Binary, Collection, Db } from 'mongodb';
+import { MongoServerError, type Binary, type Collection, type Db } from 'mongodb';
 import { builtByMajority } from '../store/indexes.ts';
 import type { Rejection } from './rejections.ts';
+import type { TopicPartition } from './topic-partition.ts';
 
 /**
  * A record that could not be applied, stored for an operator. Key, headers and value are as Kafka delivered them, or
@@ -16,7 +17,7 @@ export type DeadLetter = {
   value: Binary | null;
   /** In the order of the record, with its repeated names. */
   headers: DeadLetterHeader[];
-  /** Set if only the head is stored, because the record is too large for a document; else null. */
+  /** Set if only the head is stored, because the record or the collection is too large; else null. */
   truncated: Truncated | null;
   /** Size of the record's key, headers and value together. */
   bytes: number;
@@ -64,9 +65,35 @@ export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
       { name: 'topicLastAt', key: { topic: 1, lastAt: -1, _id: -1 } },
       // Holds all that the counts by topic and reason read, because a dead letter may have 8 MB.
       { name: 'counts', key: { topic: 1, reason: 1, _id: 1, bytes: 1 } },
+      { name: 'alike', key: { topic: 1, partition: 1, reason: 1, detail: 1 } },
     ],
     builtByMajority,
   );
+}
+
+/** The size of the stored dead letters: the bytes of their documents, and their number. */
+export type DeadLetterSize = { bytes: number; count: number };
+
+/** Measures the stored dead letters by MongoDB's statistics of the collection, without reading one. */
+export async function measureDeadLetters(control: Db): Promise<DeadLetterSize> {
+  type Stats = { storageStats: { size: number; count: number } };
+  // One document for each shard.
+  const shards = await deadLettersOf(control)
+    .aggregate<Stats>([{ $collStats: { storageStats: {} } }])
+    .toArray()
+    .catch(noneIfAbsent);
+  return shards.reduce(
+    (sum, { storageStats: { size, count } }) => ({ bytes: sum.bytes + size, count: sum.count + count }),
+    { bytes: 0, count: 0 },
+  );
+}
+
+const namespaceNotFound = 26;
+
+/** Before a projector has first started, there is no collection. */
+function noneIfAbsent(error: unknown): [] {
+  if (error instanceof MongoServerError && error.code === namespaceNotFound) return [];
+  throw error;
 }
 
 /** The mark of a purged dead letter. It holds no bytes and no ids of the record. */
@@ -97,7 +124,7 @@ export async function purgeDeadLetters(control: Db, ids: string[], purge: { at: 
   return removeDeadLetters(control, ids);
 }
 
-async function removeDeadLetters(control: Db, ids: string[]): Promise<number> {
+export async function removeDeadLetters(control: Db, ids: string[]): Promise<number> {
   const { deletedCount } = await deadLettersOf(control).deleteMany({ _id: { $in: ids } });
   return deletedCount;
 }
@@ -110,6 +137,15 @@ export async function removePurged(control: Db, ids: string[]): Promise<string[]
   const purged = marks.map(({ _id }) => _id);
   if (purged.length > 0) await removeDeadLetters(control, purged);
   return purged;
+}
+
+/** Removes the marks of records that Kafka has deleted: no worker can reject them again. */
+export async function removeMarksBefore(
+  control: Db,
+  { topic, partition }: TopicPartition,
+  low: number,
+): Promise<void> {
+  await purgeMarksOf(control).deleteMany({ topic, partition, offset: { $lt: low } });
 }
 
 /** Closes dead letters for one generation, and removes those that no generation lacks any more. */

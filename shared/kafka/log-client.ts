@@ -9,7 +9,8 @@ import {
 } from './metadata.ts';
 import { createRequire } from 'node:module';
 import { readEpochEnds, type EpochEnd } from './epoch-ends.ts';
-import { parsePartitionKey, partitionKey } from '../control/topic-partition.ts';
+import { fetchBatches, type FetchedBatches, type FetchingCluster } from './fetch-batches.ts';
+import { parsePartitionKey, partitionKey, type TopicPartition } from '../control/topic-partition.ts';
 
 /**
  * The offsets of a log. `low` is the first one. `end` is the high watermark, after the last record. `stable` is the last
@@ -36,6 +37,8 @@ export type LogClient = {
   disconnect: () => Promise<void>;
   /** Reads the state of the topics' logs. Rejects if no broker answers, or if the brokers refuse this client. */
   read: (topics: string[]) => Promise<LogState>;
+  /** Fetches the batches of a partition from an offset on; null if the log does not have the offset. */
+  fetch: (from: TopicPartition, offset: number) => Promise<FetchedBatches | null>;
   /**
    * Asks the leaders that the last `read` has found where epochs end, by `<topic>/<partition>`. Leaves out each partition
    * whose leader does not answer, or has changed since. Rejects if the brokers refuse this client.
@@ -44,11 +47,9 @@ export type LogClient = {
 };
 
 /** The methods of the kafkajs 2.2.4 cluster that are used here; its types do not include the class. */
-type Cluster = {
+type Cluster = Omit<FetchingCluster, 'findBroker'> & {
   connect: () => Promise<void>;
   disconnect: () => Promise<void>;
-  addMultipleTargetTopics: (topics: string[]) => Promise<void>;
-  refreshMetadata: () => Promise<void>;
   getNodeIds: () => string[];
   findBroker: (named: { nodeId: string }) => Promise<Broker>;
 };
@@ -66,6 +67,7 @@ export function createLogClient(kafka: Kafka): LogClient {
   return {
     connect: () => cluster.connect(),
     disconnect: () => cluster.disconnect(),
+    fetch: (from, offset) => fetchBatches(cluster, from, offset),
     epochEnds: (epochs) => askForEpochEnds(cluster, found, epochs),
     read: async (topics) => {
       await cluster.addMultipleTargetTopics(topics);

@@ -4,6 +4,8 @@ import { collectionOf, createMongo } from '../../shared/store/connection.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
 import { readSetAside } from '../../shared/control/set-aside.ts';
 import { setAside } from '../../services/operations/dead-letters/set-aside.ts';
+import { readTallies } from '../../shared/control/tallies.ts';
+import { entryIdOf } from '../../shared/control/tally.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { startApi } from '../api/test-api.ts';
 import { created } from '../support/entities.ts';
@@ -75,7 +77,10 @@ export async function project({
     { _id: { $in: ['msg_orphan', 'msg_0000'] } },
     { $set: { orphanedAt: new Date(0) } },
   );
-  await start();
+  // One dead letter is stored, so that further ones are counted.
+  await start({ settings: { DEAD_LETTERS_MAX: 1 } });
+  await send('contact', { key: 'con_bad_too', value: '{' });
+  await applied();
   for (const [kind, id] of [
     ['conversation', 'conv_old'],
     ['message', 'msg_orphan'],
@@ -156,6 +161,10 @@ export async function operate(projector: Projector, requestId: string): Promise<
   await run('dead-letters', 'list');
   await run('dead-letters', 'list', '--topic', topic, '--org', 'org_1', '--reason', 'not_json');
   await run('dead-letters', 'show', id);
+  const [tally] = await readTallies(projector.environment.control, {});
+  const counted = tally?.entries[0] ? entryIdOf(tally, tally.entries[0]) : '';
+  await run('dead-letters', 'show', counted);
+  await run('dead-letters', 'redrive', counted);
   await run('dead-letters', 'redrive', '--topic', topic);
   await run('dead-letters', 'purge', id, '--dry-run');
   await run('dead-letters', 'purge', '--topic', topic, '--yes');

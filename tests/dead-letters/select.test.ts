@@ -1,5 +1,6 @@
 import { countsPipeline } from '../../services/operations/dead-letters/list.ts';
-import { selected, type DeadLetterFilter } from '../../services/operations/dead-letters/select.ts';
+import { selected } from '../../services/operations/dead-letters/select.ts';
+import type { DeadLetterFilter } from '../../services/operations/dead-letters/selection.ts';
 import {
   deadLettersOf,
   ensureDeadLetterIndexes,

@@ -52,6 +52,7 @@ describe('a run of the commit loop', () => {
       connect: async () => undefined,
       disconnect: async () => undefined,
       epochEnds: async () => new Map(),
+      fetch: async () => null,
       read: async () => {
         const read = new Map([...given.ends].map(([key, end]) => [key, { low: 0, end, stable: end }]));
         given.whileEndsAreRead();

@@ -1,8 +1,6 @@
 import kafkajs from 'kafkajs';
 import { batchBytesMax } from '../../shared/kafka/codecs.ts';
-import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
-import { redrive } from '../../services/operations/dead-letters/redrive.ts';
-import { engineDeps } from '../support/engine.ts';
+import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
 
@@ -28,9 +26,10 @@ test('a batch that is too large to be decompressed is one dead letter, which is 
       truncated: { keyBytes: 0, headersBytes: 0 },
     },
   ]);
-  const { control, database, config } = environment;
-  const deps = { ...engineDeps(mongoStore(database)), control, prefix: config.TOPIC_PREFIX, generation: 1 };
-  expect(await redrive(deps, stored, { dryRun: true })).toMatchObject([
+  const deps = { ...environment, now: async () => new Date() };
+  const options = { dryRun: true, onProgress: () => undefined };
+  const { refusals } = await redriveSelected(deps, { filter: {}, limit: 10 }, options);
+  expect(refusals).toMatchObject([
     {
       outcome: 'refused',
       reason: 'undecodable',

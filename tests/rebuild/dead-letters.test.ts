@@ -2,6 +2,7 @@ import { nextSteps, redriveSelected } from '../../services/operations/dead-lette
 import { redrive as redriveOn } from '../../services/operations/dead-letters/redrive.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import { recordOf } from '../../services/projector/dead-letters/dead-letter.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
@@ -65,7 +66,8 @@ describe('dead letters of several generations', () => {
       now: () => present,
     };
     const letters = await deadLettersOf(rebuild.control).find({ _id: id }).toArray();
-    await expect(redriveOn(target, letters, { dryRun: false })).rejects.toThrow(
+    const readable = letters.map((deadLetter) => ({ deadLetter, record: recordOf(deadLetter) }));
+    await expect(redriveOn(target, readable, { dryRun: false })).rejects.toThrow(
       'generation 2 is being dropped',
     );
     expect(await openFor(id)).toEqual([2]);
@@ -83,12 +85,12 @@ describe('dead letters of several generations', () => {
     const again = await redrive(both);
     expect(again).toMatchObject({ applied: 0, refused: 1 });
     expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
-    // That release can still apply the record, so a purge is not advised, unless only the head of it is stored.
+    // That release can still apply the record, so a purge is not advised, not even if only its head is stored.
     const letters = await deadLettersOf(rebuild.control).find().toArray();
     expect(await nextSteps(deps(), letters)).toEqual(new Map());
     const truncated = { keyBytes: 1, headersBytes: 0, valueBytes: 1, sha256: '' };
     await deadLettersOf(rebuild.control).updateOne({ _id: both }, { $set: { truncated } });
-    expect(await nextSteps(deps(), letters)).toEqual(new Map([[both, 'purge']]));
+    expect(await nextSteps(deps(), letters)).toEqual(new Map([[both, 'redrive']]));
     expect((await redrive(both)).refusals[0]?.detail).toContain('publish it again');
     expect(await openFor(both)).toEqual([1]);
   });

@@ -16,7 +16,8 @@ describe('the sweeper of a projector', () => {
     const { control } = model;
     const own = { control, prefix: 'support.', generation: 1, now: () => new Date() };
     const logger = pino({ level: 'silent' });
-    return startSweeper({ ...deps, ...own, logger, isOwner: () => true, ...changes }, options);
+    const expireMarks = async () => undefined;
+    return startSweeper({ ...deps, ...own, logger, expireMarks, isOwner: () => true, ...changes }, options);
   };
 
   test('erases, in each of its runs, dead letters of deleted entities whose `lastAt` is some minutes old', async () => {

@@ -1,10 +1,16 @@
 import type { Db } from 'mongodb';
 import { deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
-import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import {
+  storeDeadLetters,
+  type StoreDeadLettersDeps,
+} from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
 import { recordAt } from './engine.ts';
 import type { Event } from './events.ts';
+
+/** Room for every dead letter. */
+export const ampleRoom: StoreDeadLettersDeps['room'] = { left: async () => 'whole', add: () => undefined };
 
 type Options = {
   offset?: number;
@@ -33,6 +39,7 @@ export async function storeDeadLetter(
   const topic = topicOf(event.kind, prefix);
   const record = recordAt(event, { partition, offset, timestampMs });
   const rejection = { reason, detail: 'data: must be another' };
-  await storeDeadLetters({ control, prefix, generation, now: () => now }, topic, [{ record, rejection }]);
+  const deps = { control, prefix, generation, now: () => now, room: ampleRoom };
+  await storeDeadLetters(deps, topic, [{ record, rejection }]);
   return deadLetterId(topic, record.position);
 }

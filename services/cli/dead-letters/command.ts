@@ -6,7 +6,11 @@ import {
 } from '@commander-js/extra-typings';
 import { parseInstant } from '../../../shared/documents/instant.ts';
 import { rejectionReasons, type Rejection } from '../../../shared/control/rejections.ts';
-import { isFiltered, type DeadLetterFilter, type Selection } from '../../operations/dead-letters/select.ts';
+import {
+  isFiltered,
+  type DeadLetterFilter,
+  type Selection,
+} from '../../operations/dead-letters/selection.ts';
 import type { RecordPlace } from '../../../shared/control/set-aside.ts';
 import type { Accept } from '../context.ts';
 import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
@@ -46,7 +50,10 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .description(
       'list, inspect, re-drive or delete records that the projector could not apply, or set one aside',
     )
-    .addHelpText('after', '\nAn id is <topic>/<partition>/<offset>@<timestamp>, as list prints it.\n');
+    .addHelpText(
+      'after',
+      '\nAn id is <topic>/<partition>/<offset>@<timestamp>, or <topic>/<partition>/counted@<hash>, as list prints it.\n',
+    );
   filtered(group, 'list')
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
@@ -58,7 +65,10 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .argument('<id>', '<topic>/<partition>/<offset>@<timestamp>', idOf)
     .option('--raw', 'print the original bytes of the value; with --json, key, headers and value in base64')
     .addOption(jsonOption())
-    .addHelpText('after', '\nOf a record above 8 MB, only the head is stored.')
+    .addHelpText(
+      'after',
+      '\nOf a record above 8 MB, only the head is stored, and of counted ones the offsets.',
+    )
     .addHelpText('after', example('dead-letters show support.contacts/0/17@1795503600000'))
     .action((id, options) => accept(onMongo(verbs.show), { id, ...options }));
   selecting(group, 'redrive')
@@ -66,7 +76,10 @@ export function addDeadLetters(program: Command, accept: Accept): void {
       'apply dead letters again while projectors run; remove the applied ones, and keep the refused ones',
     )
     .option('--dry-run', 'print the outcome of each, but change nothing')
-    .addHelpText('after', '\nExit code 1 if any is refused or not found.')
+    .addHelpText(
+      'after',
+      '\nExit code 1 if any is refused or not found. Reads records of which only the head or the offset is stored from Kafka.',
+    )
     .addHelpText(
       'after',
       example(
@@ -142,7 +155,7 @@ function placeOf(text: string): RecordPlace {
 
 function idOf(text: string): string {
   // The timestamp is in milliseconds, up to 64 bits.
-  if (/^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,15}@-?\d{1,19}$/.test(text)) return text;
+  if (/^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/(\d{1,15}@-?\d{1,19}|counted@[0-9a-f]{12})$/.test(text)) return text;
   throw new InvalidArgumentError(
     'The id of a dead letter is <topic>/<partition>/<offset>@<timestamp>, as list prints it.',
   );

@@ -7,20 +7,23 @@ import {
   type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
 import {
+  needsLog,
   nextSteps,
   redriveSelected,
   type RedriveSummary,
 } from '../../operations/dead-letters/redrive-selected.ts';
+import { countedRows, isCountedId, readCounted } from '../../operations/dead-letters/counted.ts';
+import { recordReader, type ReadRecords } from '../../operations/dead-letters/read-records.ts';
+import { countFound, countSelected, purgeSelected } from '../../operations/dead-letters/select.ts';
 import {
-  countSelected,
   isFiltered,
-  purgeSelected,
   type DeadLetterFilter,
   type Selection,
-} from '../../operations/dead-letters/select.ts';
+} from '../../operations/dead-letters/selection.ts';
 import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
-import { UsageError, confirmed, type Output, type Terminal } from '../context.ts';
+import { configs } from '../config.ts';
+import { UsageError, confirmed, withKafka, type Output, type Terminal } from '../context.ts';
 import type { MongoVerb, ServedDeps } from '../operate.ts';
 import { asJson, output, rows, type Json } from '../output.ts';
 import { topicsOf } from '../../../shared/kafka/topics.ts';
@@ -50,7 +53,11 @@ const shortened = (text: string): string =>
   text.length <= detailLengthMax ? text : `${text.slice(0, detailLengthMax).replace(/\s+\S*$/, '')}…`;
 
 /** Lines for a terminal of 80 columns, except for long ids. */
-function renderList({ deadLetters, total, counts }: DeadLetterList, filter: DeadLetterFilter, cli: string) {
+function renderList(
+  { deadLetters, counted: some, total, counts }: DeadLetterList,
+  filter: DeadLetterFilter,
+  cli: string,
+) {
   if (total === 0) return isFiltered(filter) ? 'no dead letter matches\n' : 'no dead letters\n';
   const letters = deadLetters.map(({ lastAt, id, key, orgId, count, reason, detail, next }) =>
     [
@@ -60,17 +67,29 @@ function renderList({ deadLetters, total, counts }: DeadLetterList, filter: Dead
       `  ${shortened(detail)}`,
     ].join('\n'),
   );
+  const entries = some.map(({ id, count, reason, detail, firstOffset, lastOffset, lastAt, next }) =>
+    [
+      id,
+      `  ${lastAt}  ${counted(count, 'record')}  ${reason}  → ${next}`,
+      `  offsets ${firstOffset} to ${lastOffset}, without their bytes`,
+      `  ${shortened(detail)}`,
+    ].join('\n'),
+  );
   const refused = deadLetters.some(({ next }) => next === null);
   const advice = [
-    ...(deadLetters.some(({ next }) => next === 'purge') ? ['→ purge: no release can apply it'] : []),
+    ...([...deadLetters, ...some].some(({ next }) => next === 'purge')
+      ? ['→ purge: no release can apply it']
+      : []),
     ...(refused ? ['no →: this release refuses it. Re-drive it with one that accepts it'] : []),
   ];
   const sums = counts.map(({ topic, reason, count }) => `${digits(count).padStart(8)}  ${topic}  ${reason}`);
+  const shown = deadLetters.length + some.reduce((sum, { count }) => sum + count, 0);
   return [
     ...letters,
+    ...entries,
     '',
     ...(advice.length > 0 ? [...advice, ''] : []),
-    `${digits(deadLetters.length)} shown of ${digits(total)}:`,
+    `${digits(shown)} shown of ${digits(total)}:`,
     ...sums,
     'once their cause is mended:',
     `  ${cli} dead-letters redrive --topic <topic> --reason <reason>`,
@@ -84,6 +103,7 @@ export const show: MongoVerb<Json & { id: string; raw?: true | undefined }> = as
   { terminal },
 ) => {
   const { id, raw, json } = options;
+  if (isCountedId(id)) return showCounted(deps, options);
   const deadLetter = await readDeadLetter(deps.control, id);
   if (raw) return showRaw(terminal, deadLetter, json ?? false);
   const details = deadLetterDetails(deadLetter, deps.config.TOPIC_PREFIX);
@@ -97,6 +117,17 @@ export const show: MongoVerb<Json & { id: string; raw?: true | undefined }> = as
   const all = rows([...deadLetterRows(details), ['next', command], ['bytes', '--raw prints them']]);
   return output(options, { ...details, next }, all);
 };
+
+async function showCounted(
+  { control, cli }: ServedDeps,
+  options: Json & { id: string; raw?: true | undefined },
+): Promise<Output> {
+  const { id, raw } = options;
+  if (raw) throw new UsageError(`of counted dead letters only the offsets are stored, no bytes: ${id}`);
+  const found = await readCounted(control, id);
+  const next = `${cli} dead-letters ${found.next} ${id}`;
+  return output(options, found, rows([['id', id], ...countedRows(found), ['next', next]]));
+}
 
 /**
  * The original bytes of a record: of its value or, as JSON, of key, headers and value in base64. Warnings go to standard
@@ -122,12 +153,16 @@ function showRaw({ report }: Terminal, deadLetter: DeadLetter, json: boolean): O
 export const redrive: MongoVerb<Json & { selection: Selection; dryRun?: true | undefined }> = async (
   deps,
   options,
-  { terminal },
+  context,
 ) => {
   const { dryRun = false, selection } = options;
   const { cli, config } = deps;
   if ('filter' in selection) requireTopic(selection.filter, config);
-  const summary = await redriveSelected(deps, selection, { dryRun, onProgress: terminal.progress });
+  const run = (readRecords: ReadRecords | null) =>
+    redriveSelected({ ...deps, readRecords }, selection, { dryRun, onProgress: context.terminal.progress });
+  const summary = (await needsLog(deps.control, selection))
+    ? await withKafka(context, configs.kafka(context.environment), ({ log }) => run(recordReader(log)))
+    : await run(null);
   const exitCode = summary.refused > 0 || summary.notFound.length > 0 ? 1 : 0;
   return output(options, summary, renderSummary(summary, cli), exitCode);
 };
@@ -156,8 +191,9 @@ export const purge: MongoVerb<
   const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards.`;
   if (!yes && !dryRun && !(await confirmed(terminal, 'delete', question)))
     return { text: 'nothing was deleted\n', exitCode: 1 };
+  const found = 'ids' in selection ? await countFound(control, selection.ids) : 0;
   const purged = dryRun ? count : await purgeSelected(control, selection, { at: await now(), by });
-  const missing = 'ids' in selection ? selection.ids.length - purged : 0;
+  const missing = 'ids' in selection ? selection.ids.length - found : 0;
   const notFound = missing > 0 ? `; not found: ${counted(missing, 'id')}` : '';
   const outcome = dryRun ? 'would be deleted. Dry run: nothing was changed' : 'deleted';
   const text = `${counted(purged, 'dead letter')} ${outcome}${notFound}\n`;

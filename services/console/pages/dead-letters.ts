@@ -7,6 +7,7 @@ import {
   type DeadLetterDetails,
   type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
+import { countedRows, isCountedId, readCounted } from '../../operations/dead-letters/counted.ts';
 import { nextSteps } from '../../operations/dead-letters/redrive-selected.ts';
 import {
   breakable,
@@ -37,7 +38,8 @@ export const deadLettersPage = (sources: Sources): Page => ({
     const found = await sources.deadLetters(wanted);
     return {
       groups: found.value
-        ? html`${groups(sources.commands.cli, wanted, found.value)} ${letters(wanted, found.value)}`
+        ? html`${groups(sources.commands.cli, wanted, found.value)} ${countedOnly(found.value)}
+          ${letters(wanted, found.value)}`
         : html`<p>No dead letters are known yet.</p>`,
       fresh: freshness(found),
     };
@@ -74,9 +76,25 @@ function groups(cli: string, { topic, reason }: LetterQuery, { counts, total }: 
     )}`;
 }
 
+/** Those of which only the offsets are stored. */
+function countedOnly({ counted: entries }: DeadLetterList): Html {
+  if (entries.length === 0) return html``;
+  return html`${table(
+    'Alike ones that are counted: a redrive reads their records from Kafka',
+    ['Counted', 'Number', 'Offsets', 'Detail', 'Next'],
+    entries.map((one) => [
+      link({ id: one.id }, one.id),
+      number(one.count),
+      html`${one.firstOffset} to ${one.lastOffset}`,
+      html`${one.reason}: ${one.detail}`,
+      html`${one.next}`,
+    ]),
+  )}`;
+}
+
 /** One page of the dead letters, without secrets and personal data. */
-function letters(query: LetterQuery, { deadLetters, total }: DeadLetterList): Html {
-  if (total === 0) return html``;
+function letters(query: LetterQuery, { deadLetters }: DeadLetterList): Html {
+  if (deadLetters.length === 0) return html``;
   const shown = deadLetters.slice(0, lettersMax);
   const last = shown.at(-1);
   return html`${table(
@@ -100,7 +118,19 @@ function letters(query: LetterQuery, { deadLetters, total }: DeadLetterList): Ht
 const keyLink = ({ key }: DeadLetterDetails): Html =>
   /^(<|null$)/.test(key) ? html`${key}` : html`<a href="/explain?id=${key}">${key}</a>`;
 
-async function letterInFull({ deps, commands }: Sources, id: string): Promise<Html> {
+async function countedInFull({ deps, commands }: Sources, id: string): Promise<Html> {
+  const found = await readCounted(deps.control, id);
+  return html`<p>${link({}, 'All dead letters')}</p>
+    <h2>${breakable(id)}</h2>
+    ${definitions([
+      ...countedRows(found).map(([name, value]): [string, Html] => [name, withAges(value)]),
+      ['next', command(`${commands.cli} dead-letters ${found.next} ${id}`)],
+    ])}`;
+}
+
+async function letterInFull(sources: Sources, id: string): Promise<Html> {
+  if (isCountedId(id)) return countedInFull(sources, id);
+  const { deps, commands } = sources;
   const letter = await readDeadLetter(deps.control, id);
   const shown = deadLetterDetails(letter, deps.config.TOPIC_PREFIX);
   const next = (await nextSteps(deps, [letter])).get(id);

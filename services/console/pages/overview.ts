@@ -1,7 +1,8 @@
 import { isBuild } from '../../../shared/control/generations.ts';
 import { orMore } from '../../../shared/runtime/counted.ts';
 import { html, table, type Html } from '../../../shared/pages/html.ts';
-import { deadLettersMax, type Facts } from '../../operations/facts.ts';
+import type { Facts } from '../../operations/facts.ts';
+import { deadLettersMax } from '../../operations/own-rejects.ts';
 import { causes, verdict, type Finding } from '../../operations/findings.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import {

@@ -6,7 +6,9 @@ import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
 import { idSchema, kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { nextSteps, type RedriveSelectedDeps } from './redrive-selected.ts';
-import { storeFilter, type DeadLetterFilter } from './select.ts';
+import { listCounted, type CountedDeadLetters } from './counted.ts';
+import { storeFilter } from './select.ts';
+import type { DeadLetterFilter } from './selection.ts';
 
 export type DeadLetterDetails = ReturnType<typeof deadLetterDetails>;
 
@@ -25,7 +27,7 @@ export async function listDeadLetters(
 ) {
   const wanted = storeFilter(filter);
   const collection = deadLettersOf(deps.control);
-  const [letters, groups] = await Promise.all([
+  const [letters, groups, countedOnly] = await Promise.all([
     collection
       .find(after === undefined ? wanted : { $and: [wanted, { _id: { $gt: after } }] })
       .project<Omit<DeadLetter, 'headers' | 'value'>>({ headers: 0, value: 0 })
@@ -33,7 +35,9 @@ export async function listDeadLetters(
       .limit(limit)
       .toArray(),
     collection.aggregate<Group>(countsPipeline(filter)).toArray(),
+    listCounted(deps.control, { filter, limit }),
   ]);
+  const counts = sumCounts(groups, countedOnly);
   const next = await nextSteps(deps, letters);
   return {
     deadLetters: letters.map((one) => ({
@@ -41,11 +45,31 @@ export async function listDeadLetters(
       /** Null if this release would refuse it, and another may apply it. */
       next: next.get(one._id) ?? null,
     })),
-    total: groups.reduce((sum, { count }) => sum + count, 0),
+    /** Those that are counted, the most first. They have no key and no organization. */
+    counted: countedOnly.slice(0, countedMax),
+    total: counts.reduce((sum, { count }) => sum + count, 0),
     /** A group is never to be purged: a later release may apply some of it. */
-    counts: groups.map(({ _id, count }) => ({ ..._id, count, next: 'redrive' })),
+    counts,
   };
 }
+
+/** Entries of counted dead letters in a list, at most. */
+const countedMax = 50;
+
+/** All dead letters by topic and reason: those that are stored, and those that are counted. */
+function sumCounts(groups: Group[], countedOnly: CountedDeadLetters[]) {
+  const sums = new Map(
+    groups.map(({ _id, count }) => [`${_id.topic}/${_id.reason}`, { ..._id, count, next: 'redrive' }]),
+  );
+  for (const { topic, reason, count } of countedOnly) {
+    const key = `${topic}/${reason}`;
+    const before = sums.get(key)?.count ?? 0;
+    sums.set(key, { topic, reason, count: before + count, next: 'redrive' });
+  }
+  return [...sums.values()].toSorted((a, b) => compare(a.topic, b.topic) || compare(a.reason, b.reason));
+}
+
+const compare = (a: string, b: string): number => Number(a > b) - Number(a < b);
 
 /** It names every topic, and sorts, so that MongoDB reads the index `counts` alone, whatever topic and reason are wanted. */
 export const countsPipeline = (filter: DeadLetterFilter) => [
@@ -97,7 +121,7 @@ export const deadLetterRows = (details: DeadLetterDetails): [name: string, value
 const truncatedRows = ({ truncated }: DeadLetterDetails): [name: string, value: string][] =>
   truncated
     ? [
-        ['truncated', 'only the head of the record is kept, so it cannot be re-driven'],
+        ['truncated', 'only the head of the record is kept; a redrive reads it from Kafka'],
         ['whole key', counted(truncated.keyBytes, 'byte')],
         ['all headers', counted(truncated.headersBytes, 'byte')],
         ['whole value', `${counted(truncated.valueBytes, 'byte')}, SHA-256 ${truncated.sha256}`],

@@ -14,7 +14,6 @@ import { projections } from '../../projector/projections/projections.ts';
 import { closeDeadLetters, deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { eraseDeadLetters, erasuresAmong } from '../../projector/dead-letters/erase.ts';
 import { countAgain } from '../../projector/dead-letters/store-dead-letters.ts';
-import { recordOf } from '../../projector/dead-letters/dead-letter.ts';
 
 export type RedriveDeps = Pick<ReconcileDeps, 'store' | 'now' | 'tombstoneDays'> & {
   control: Db;
@@ -32,7 +31,21 @@ export type Redriven = { id: string } & (
 
 type Outcomes = Map<KafkaRecord, Redriven>;
 
-type Readable = { deadLetter: DeadLetter; record: KafkaRecord };
+/** A dead letter and its record: as stored, or as read from Kafka. */
+export type Readable = {
+  deadLetter: Pick<DeadLetter, '_id' | 'topic' | 'partition' | 'offset'>;
+  record: KafkaRecord;
+};
+
+/** Stores the outcomes on a generation: dead letters are closed for it, or stay, refused once more. */
+export type Settle = (
+  deps: Pick<RedriveDeps, 'control' | 'generation' | 'now'>,
+  closed: Readable[],
+  refused: { deadLetter: Readable['deadLetter']; rejection: Rejection }[],
+) => Promise<void>;
+
+/** A dry run changes nothing. Without `settle`, the dead letters are stored ones. */
+export type RedriveOptions = { dryRun: boolean; settle?: Settle };
 
 /**
  * Applies dead letters with the parser and the guards of the pipeline, on one generation. It commits no offset
@@ -40,32 +53,39 @@ type Readable = { deadLetter: DeadLetter; record: KafkaRecord };
  * is durable are closed for this generation; the others stay, with a higher count. A dry run changes nothing and returns the likely
  * outcomes.
  */
-export async function redrive(deps: RedriveDeps, deadLetters: DeadLetter[], { dryRun }: { dryRun: boolean }) {
+export async function redrive(
+  deps: RedriveDeps,
+  readable: Readable[],
+  { dryRun, settle = settleStored }: RedriveOptions,
+) {
   const results: Redriven[] = [];
-  for (const [topic, ofTopic] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
+  for (const [topic, ofTopic] of Map.groupBy(readable, ({ deadLetter }) => deadLetter.topic)) {
     const kind = kindOfTopic(topic, deps.prefix);
-    if (kind) results.push(...(await redriveKind(deps, kind, ofTopic, dryRun)));
-    else results.push(...ofTopic.map((deadLetter) => unknownTopic(deadLetter, deps.prefix)));
+    if (kind) results.push(...(await redriveKind(deps, kind, ofTopic, { dryRun, settle })));
+    else results.push(...ofTopic.map(({ deadLetter }) => unknownTopic(deadLetter, deps.prefix)));
   }
   return results;
 }
 
-const unknownTopic = ({ _id, topic }: DeadLetter, prefix: string): Redriven => ({
+const unknownTopic = ({ _id, topic }: Readable['deadLetter'], prefix: string): Redriven => ({
   id: _id,
   outcome: 'refused',
   reason: 'unknown_topic',
   detail: `${topic} is not one of the topics with the prefix ${prefix}`,
 });
 
-async function redriveKind(deps: RedriveDeps, kind: Kind, deadLetters: DeadLetter[], dryRun: boolean) {
-  const inLogOrder = deadLetters.toSorted((a, b) => a.partition - b.partition || a.offset - b.offset);
-  const readable = inLogOrder
-    .filter(({ truncated }) => !truncated)
-    .map((deadLetter) => ({ deadLetter, record: recordOf(deadLetter) }));
-  const outcomes = await previewRedrive(deps, kind, readable);
-  if (!dryRun) await apply(deps, kind, readable, outcomes);
-  const truncated = inLogOrder.filter((deadLetter) => deadLetter.truncated);
-  return [...truncated.map(refuseTruncated), ...outcomes.values()];
+async function redriveKind(
+  deps: RedriveDeps,
+  kind: Kind,
+  readable: Readable[],
+  { dryRun, settle }: { dryRun: boolean; settle: Settle },
+) {
+  const inLogOrder = readable.toSorted(
+    ({ deadLetter: a }, { deadLetter: b }) => a.partition - b.partition || a.offset - b.offset,
+  );
+  const outcomes = await previewRedrive(deps, kind, inLogOrder);
+  if (!dryRun) await apply(deps, kind, inLogOrder, outcomes, settle);
+  return [...outcomes.values()];
 }
 
 export const refuseTruncated = ({ _id, topic, partition, offset, reason, detail }: DeadLetter): Redriven => ({
@@ -75,12 +95,18 @@ export const refuseTruncated = ({ _id, topic, partition, offset, reason, detail 
   detail:
     (reason === 'undecodable'
       ? `${detail}; only the head of the batch is stored; it was in partition ${partition} of ${topic}: `
-      : `the record is larger than 8 MB, and only its head is stored; it was at offset ${offset} of partition ${partition} of ${topic}: `) +
-    'publish it again from there or from its source, then purge this dead letter',
+      : `only the head of the record is stored, and it is not in the log any more; it was at offset ${offset} of partition ${partition} of ${topic}: `) +
+    'publish it again from its source, then purge this dead letter',
 });
 
 /** Applies the dead letters, and corrects the expected outcomes. */
-async function apply(deps: RedriveDeps, kind: Kind, readable: Readable[], outcomes: Outcomes) {
+async function apply(
+  deps: RedriveDeps,
+  kind: Kind,
+  readable: Readable[],
+  outcomes: Outcomes,
+  settle: Settle,
+) {
   const records = readable.map(({ record }) => record);
   const context = { signal: new AbortController().signal, onProgress: () => undefined };
   const [complete] = await applyParsed(
@@ -102,16 +128,14 @@ async function apply(deps: RedriveDeps, kind: Kind, readable: Readable[], outcom
   const registry = await readRegistry(deps.control);
   if (registry) generationOf(registry, deps.generation);
   const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
-  const updates = readable.flatMap(({ deadLetter, record }) => {
+  const refused = readable.flatMap(({ deadLetter, record }) => {
     const rejection = rejections.get(record);
-    if (!rejection) return [];
-    return [{ updateOne: { filter: { _id: deadLetter._id }, update: countAgain(deps, rejection) } }];
+    return rejection ? [{ deadLetter, rejection }] : [];
   });
-  if (updates.length > 0) await deadLettersOf(deps.control).bulkWrite(updates, { ordered: false });
-  await closeDeadLetters(
-    deps.control,
-    readable.filter(({ record }) => !rejections.has(record)).map(({ deadLetter }) => deadLetter._id),
-    deps.generation,
+  await settle(
+    deps,
+    readable.filter(({ record }) => !rejections.has(record)),
+    refused,
   );
   await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
   for (const { deadLetter, record } of readable) {
@@ -121,6 +145,16 @@ async function apply(deps: RedriveDeps, kind: Kind, readable: Readable[], outcom
       outcomes.set(record, { id: deadLetter._id, outcome: 'applied' });
   }
 }
+
+/** Closes stored dead letters, and counts the refused ones again. */
+const settleStored: Settle = async (deps, closed, refused) => {
+  const updates = refused.map(({ deadLetter, rejection }) => ({
+    updateOne: { filter: { _id: deadLetter._id }, update: countAgain(deps, rejection) },
+  }));
+  if (updates.length > 0) await deadLettersOf(deps.control).bulkWrite(updates, { ordered: false });
+  const ids = closed.map(({ deadLetter }) => deadLetter._id);
+  await closeDeadLetters(deps.control, ids, deps.generation);
+};
 
 /** The likely outcome of each dead letter, by the same rules on the stored entities, without a write. */
 async function previewRedrive({ store, now, tombstoneDays }: RedriveDeps, kind: Kind, readable: Readable[]) {

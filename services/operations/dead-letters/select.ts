@@ -1,22 +1,8 @@
 import { Binary, type Db, type Filter } from 'mongodb';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { deadLettersOf, purgeDeadLetters, type DeadLetter } from '../../../shared/control/dead-letters.ts';
-
-/** Selects dead letters; an absent field matches all. `since` is inclusive, `until` is exclusive. */
-export type DeadLetterFilter = {
-  topic?: string | undefined;
-  reason?: string | undefined;
-  key?: string | undefined;
-  org?: string | undefined;
-  since?: Date | undefined;
-  until?: Date | undefined;
-};
-
-/** Dead letters by id, or at most `limit` by filter; an empty filter matches all. */
-export type Selection = { ids: string[] } | { filter: DeadLetterFilter; limit: number };
-
-export const isFiltered = (filter: DeadLetterFilter): boolean =>
-  Object.values(filter).some((value) => value !== undefined);
+import { countCounted, purgeCounted } from './counted.ts';
+import type { DeadLetterFilter, Selection } from './selection.ts';
 
 export function storeFilter({ topic, reason, key, org, since, until }: DeadLetterFilter): Filter<DeadLetter> {
   const lastAt = { ...(since && { $gte: since }), ...(until && { $lt: until }) };
@@ -29,7 +15,7 @@ export function storeFilter({ topic, reason, key, org, since, until }: DeadLette
   } as Filter<DeadLetter>;
 }
 
-const selectionFilter = (selection: Selection): Filter<DeadLetter> =>
+export const selectionFilter = (selection: Selection): Filter<DeadLetter> =>
   'ids' in selection ? { _id: { $in: selection.ids } } : storeFilter(selection.filter);
 
 /** Limits of one chunk. A single larger dead letter is a chunk of its own. */
@@ -61,13 +47,21 @@ export async function* selected(control: Db, selection: Selection): AsyncGenerat
 }
 
 export async function countSelected(control: Db, selection: Selection): Promise<number> {
-  const count = await deadLettersOf(control).countDocuments(selectionFilter(selection));
+  const stored = await deadLettersOf(control).countDocuments(selectionFilter(selection));
+  const count = stored + (await countCounted(control, selection)).count;
   return 'ids' in selection ? count : Math.min(count, selection.limit);
 }
 
-/** Purges the selected dead letters; each leaves a mark. Returns their number. */
+/** The number of ids that name dead letters, or counted ones. */
+export async function countFound(control: Db, ids: string[]): Promise<number> {
+  const stored = await deadLettersOf(control).countDocuments({ _id: { $in: ids } });
+  return stored + (await countCounted(control, { ids })).ids.size;
+}
+
+/** Purges the selected dead letters; each leaves a mark, or its offset in its tally. Returns their number. */
 export async function purgeSelected(control: Db, selection: Selection, purge: { at: Date; by: string }) {
   let purged = 0;
   for await (const ids of selected(control, selection)) purged += await purgeDeadLetters(control, ids, purge);
-  return purged;
+  const limit = 'ids' in selection ? Infinity : selection.limit - purged;
+  return purged + (await purgeCounted(control, selection, limit, purge));
 }

@@ -13,6 +13,7 @@ import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/control/pr
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { setAsideOf } from '../../../shared/control/set-aside.ts';
+import { closeGeneration } from '../../../shared/control/tallies.ts';
 import { samplesOf } from '../../../shared/control/samples.ts';
 import { failuresOf } from '../../../shared/control/failures.ts';
 import { logGapsOf } from '../../../shared/control/log-gaps.ts';
@@ -131,6 +132,7 @@ async function removeEverything(drop: Drop): Promise<void> {
   await deadLettersOf(control).deleteMany({ generations: { $size: 0 } });
   await setAsideOf(control).updateMany({ generations: number }, { $pull: { generations: number } });
   await setAsideOf(control).deleteMany({ generations: { $size: 0 } });
+  await closeGeneration(control, number);
   await onStep?.('documents');
   await generationDatabase(mongo, config.DATABASE_NAME, number).dropDatabase();
 }

@@ -2,7 +2,12 @@ import { generationOf, replaceRegistry } from '../../../shared/control/generatio
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
-import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
+import { carryOverTallies } from '../../../shared/control/tallies.ts';
+import {
+  parsePartitionKey,
+  partitionKey,
+  type TopicPartition,
+} from '../../../shared/control/topic-partition.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import { factsNow } from '../facts.ts';
 import { against, blocking, findings, type Finding } from '../findings.ts';
@@ -104,12 +109,13 @@ const withAccepted = (why: string, found: Finding[]): string =>
  * their partition does not answer: Invariant 17.
  */
 async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<void> {
-  const inLog = [...(await deps.log.read(deps.topics)).ends].map(([key, { low }]) => ({
-    ...parsePartitionKey(key),
-    offset: { $gte: low },
-  }));
+  const { ends } = await deps.log.read(deps.topics);
+  const inLog = [...ends].map(([key, { low }]) => ({ ...parsePartitionKey(key), offset: { $gte: low } }));
   const lost = { generations: from, ...(inLog.length > 0 && { $nor: inLog }) };
   await deadLettersOf(deps.control).updateMany(lost, { $addToSet: { generations: to } });
+  const isLost = (tally: TopicPartition, offset: number) =>
+    offset < (ends.get(partitionKey(tally))?.low ?? Infinity);
+  await carryOverTallies(deps.control, { from, to }, isLost);
 }
 
 /** Waits until every live replica serves the generation. Returns the replicas that do not when the time is up. */

@@ -1,10 +1,12 @@
-import { digits, orMore } from '../../../shared/runtime/counted.ts';
+import { counted, digits, orMore } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { lostRegistryText } from '../../../shared/control/generations.ts';
 import type { Commands } from '../deployment.ts';
-import { deadLettersMax, type Facts } from '../facts.ts';
+import { roomLeft } from '../../projector/dead-letters/room.ts';
+import type { Facts } from '../facts.ts';
+import { deadLettersMax } from '../own-rejects.ts';
 import { everyStep, switches, type Judged, type Rule } from './rule.ts';
 
 export const systemRules = {
@@ -88,7 +90,22 @@ export const systemRules = {
             remedy: `${cli} dead-letters list`,
           },
   },
+  'dead-letter-room': { severity: 'attention', blocks: [], judge: lackOfRoom },
 } satisfies Record<string, Rule<null>>;
+
+/** Says that further dead letters lack room, and which part of them is kept. */
+function lackOfRoom({ deadLetterSize: size, deadLetterLimits: limits }: Facts, _: null, { cli }: Commands) {
+  const room = roomLeft(size, limits);
+  if (room === 'whole') return null;
+  const kept = room === 'head' ? 'only the head of a further one is stored' : 'further ones are only counted';
+  const taken = `${counted(size.count, 'dead letter')} of ${digits(size.bytes / 1024 / 1024)} MB`;
+  return {
+    text:
+      `${taken} take their bound (DEAD_LETTER_MEGABYTES_MAX, DEAD_LETTERS_MAX), so ${kept}, and a redrive needs Kafka ` +
+      'to have its record still: fix the cause, then re-drive or purge them',
+    remedy: `${cli} dead-letters list`,
+  };
+}
 
 /** Null if each partition has a leader that answers. */
 export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | 'ends'>): string | null {

@@ -114,7 +114,7 @@ describe('a field of a dead letter for which the code throws is left out, and th
   };
   const failing = (given: KafkaRecord) => {
     const steps: string[] = [];
-    const fields = recordFields('support.tags', prefix, given, (step) => steps.push(step));
+    const fields = recordFields('support.tags', prefix, given, { onFailed: (step) => steps.push(step) });
     return { steps, fields };
   };
 

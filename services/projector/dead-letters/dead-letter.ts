@@ -14,6 +14,13 @@ import { isCodeError } from '../../../shared/store/code-errors.ts';
 /** A record that is not applied. `error` is set if the code has thrown it for the record. */
 export type Rejected = { record: KafkaRecord; rejection: Rejection; error?: unknown };
 
+type FieldOptions = {
+  /** How much of the record is stored; by default all of it, up to 8 MB. */
+  limits?: ContentLimits | undefined;
+  /** Called for each field for which the code throws. */
+  onFailed?: OnStepFailed;
+};
+
 /**
  * The part of a dead letter that comes from its record. A field for which the code throws is left out: the record would
  * hold its partition otherwise.
@@ -22,7 +29,7 @@ export function recordFields(
   topic: string,
   prefix: string,
   record: KafkaRecord,
-  onFailed: OnStepFailed = () => undefined,
+  { limits = wholeRecords, onFailed = () => undefined }: FieldOptions = {},
 ): RecordFields {
   const { partition, offset, timestampMs } = record.position;
   const orElse = <T>(step: Step, read: () => T, otherwise: () => T): T => {
@@ -40,8 +47,8 @@ export function recordFields(
     offset,
     ...orElse(
       'content',
-      () => contentOf(record),
-      () => contentOf({ ...record, headers: noHeaders, undecodable: 'headers' }),
+      () => contentOf(record, limits),
+      () => contentOf({ ...record, headers: noHeaders, undecodable: 'headers' }, limits),
     ),
     timestampMs,
     ...orElse(
@@ -85,9 +92,19 @@ function identityOf(record: KafkaRecord): Pick<DeadLetter, 'orgId' | 'versioned'
   };
 }
 
-/** A document in the store holds 16 MB. Of a record larger than this limit, only the head is stored. */
-const wholeBytesMax = 8 * 1024 * 1024;
-const headBytes = { key: 1024, headers: 64 * 1024, value: 64 * 1024 };
+/** A record of up to `whole` bytes is stored whole. Of a larger one, only the head is stored: these parts. */
+type ContentLimits = { whole: number; key: number; headers: number; value: number };
+
+/** A document in the store holds 16 MB. */
+const wholeRecords: ContentLimits = {
+  whole: 8 * 1024 * 1024,
+  key: 1024,
+  headers: 64 * 1024,
+  value: 64 * 1024,
+};
+
+/** The limits while the dead letters take more than their bound. */
+export const shortHeads: ContentLimits = { whole: 2048, key: 1024, headers: 0, value: 1024 };
 
 /** Overhead of a header in a document besides its name and value, at most. It matters for many small headers. */
 const headerOverheadBytes = 64;
@@ -97,22 +114,22 @@ const headerOverheadBytes = 64;
  * the headers only if they are small. Sizes and hash then tell whether a record that is published again is the same. Of a
  * batch that cannot be decoded, the head is stored.
  */
-function contentOf({ key, value, headers, undecodable }: KafkaRecord) {
+function contentOf({ key, value, headers, undecodable }: KafkaRecord, limits: ContentLimits) {
   const keyBytes = key?.length ?? 0;
   const valueBytes = value?.length ?? 0;
   const { count, bytes: headersBytes } = measureHeaders(headers);
   const bytes = keyBytes + headersBytes + valueBytes;
   const overheadBytes = count * headerOverheadBytes;
-  if (bytes + overheadBytes <= wholeBytesMax && undecodable === undefined) {
+  if (bytes + overheadBytes <= limits.whole && undecodable === undefined) {
     return { key: binary(key), headers: stored(headers), value: binary(value), bytes, truncated: null };
   }
   const sha256 = createHash('sha256')
     .update(value ?? '')
     .digest('hex');
   return {
-    key: binary(key?.subarray(0, headBytes.key)),
-    headers: headersBytes + overheadBytes <= headBytes.headers ? stored(headers) : [],
-    value: binary(value?.subarray(0, headBytes.value)),
+    key: binary(key?.subarray(0, limits.key)),
+    headers: headersBytes + overheadBytes <= limits.headers ? stored(headers) : [],
+    value: binary(value?.subarray(0, limits.value)),
     bytes,
     truncated: { keyBytes, headersBytes, valueBytes, sha256 },
   };

@@ -22,7 +22,7 @@ function outcomes(kind: Kind, data: object, given: Given = {}): Outcome[] {
   const parsed = records.map((record) => parse(kind, record));
   const failed: string[] = [];
   for (const record of records)
-    recordFields(topicOf(kind, 'support.'), 'support.', record, (step) => failed.push(step));
+    recordFields(topicOf(kind, 'support.'), 'support.', record, { onFailed: (step) => failed.push(step) });
   expect(failed).toEqual([]);
   return parsed.map((one) => ('change' in one ? 'applied' : 'rejected'));
 }

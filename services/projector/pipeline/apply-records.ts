@@ -34,13 +34,14 @@ export async function applyRecords(deps: ApplyDeps, batches: RecordBatch[]) {
   return completing.map((complete) => async () => {
     const { kind, changes, rejected } = await complete();
     const topic = topicOf(kind, deps.prefix);
-    const stored = await storeDeadLetters(deps, topic, rejected);
+    const { stored, counted } = await storeDeadLetters(deps, topic, rejected);
     for (const { record, rejection, error } of rejected.filter(isProjectorError))
       deps.onProjectorError?.({ ...record.position, topic }, rejection.detail, error);
-    await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
+    // A counted one has nothing to erase.
+    await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected: stored }));
     return {
       events: changes.length,
-      rejected: stored.map(({ rejection }) => rejection.reason),
+      rejected: [...stored, ...counted].map(({ rejection }) => rejection.reason),
       times: changes.map(({ time }) => time.getTime()),
     };
   });

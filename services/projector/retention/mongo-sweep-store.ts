@@ -2,6 +2,8 @@ import type { Db } from 'mongodb';
 import { keyAbove } from '../../../shared/documents/instant.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
+import { talliesOf } from '../../../shared/control/tallies.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 import { eraseDeadLetters, type Erasure } from '../dead-letters/erase.ts';
 import { idIn, refOf } from '../materialize/edges.ts';
 import { guardOf, unreadableField } from '../materialize/envelope.ts';
@@ -155,6 +157,11 @@ function expiringMessages(database: Db) {
 }
 
 const deadLetters = (deps: DeadLetterDeps) => ({
+  /** Whether records of conversations are counted dead letters, which name no conversation. */
+  hasCountedConversations: async (): Promise<boolean> => {
+    const counted = { topic: topicOf('conversation', deps.prefix), 'entries.0': { $exists: true } };
+    return (await talliesOf(deps.control).findOne(counted, { projection: { _id: 1 } })) !== null;
+  },
   /** Which of these conversations dead letters name. */
   readInDeadLetters: async (conversationIds: string[]) => {
     const subjects = { $match: { subjects: { $in: conversationIds } } };

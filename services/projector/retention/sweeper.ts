@@ -12,6 +12,8 @@ type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgres
   control: Db;
   prefix: string;
   generation: number;
+  /** Removes the marks of purged records that no log has any more. */
+  expireMarks: () => Promise<void>;
   /** Whether this projector sweeps: it owns partition 0 of the channels. */
   isOwner: () => boolean;
   logger: Logger;
@@ -76,6 +78,8 @@ export function startSweeper(
     nextCompleteMs = isComplete ? after(startMs, dayMs) : dueMs;
     if (!isComplete) nextMs = after(startMs, intervalMs);
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
+    // Last: data past its retention is purged without Kafka, too.
+    if (isComplete) await deps.expireMarks();
   };
   const sweeping = repeat(sweepIfOwner, {
     intervalMs: pollMs,

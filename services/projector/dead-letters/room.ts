@@ -1,0 +1,62 @@
+import type { DeadLetterSize } from '../../../shared/control/dead-letters.ts';
+
+/**
+ * How the next dead letters are stored: `whole`; as their `head`, once all of them take `bytesMax`; or `counted`, once
+ * they take twice as much, or are `countMax`.
+ */
+export type Room = 'whole' | 'head' | 'counted';
+
+export type DeadLetterRoom = ReturnType<typeof createDeadLetterRoom>;
+
+export type RoomLimits = { bytesMax: number; countMax: number };
+
+type RoomSettings = { DEAD_LETTER_MEGABYTES_MAX: number; DEAD_LETTERS_MAX: number };
+
+export const roomLimits = (config: RoomSettings): RoomLimits => ({
+  bytesMax: config.DEAD_LETTER_MEGABYTES_MAX * 1024 * 1024,
+  countMax: config.DEAD_LETTERS_MAX,
+});
+
+/** A measurement counts for this long, in milliseconds, and until this process has added 8 MB. */
+const measuredForMs = 5_000;
+const measureAfterBytes = 8 * 1024 * 1024;
+
+/** The room that the limits leave. Pure. */
+export function roomLeft({ bytes, count }: DeadLetterSize, { bytesMax, countMax }: RoomLimits): Room {
+  if (count >= countMax || bytes >= 2 * bytesMax) return 'counted';
+  return bytes >= bytesMax ? 'head' : 'whole';
+}
+
+/** The part of the limits that the dead letters take, of the one of which they take more. */
+export const filledRatio = ({ bytes, count }: DeadLetterSize, { bytesMax, countMax }: RoomLimits): number =>
+  Math.max(bytes / bytesMax, count / countMax);
+
+/**
+ * Bounds the dead letters, so that they do not fill the store of the read model. Several projectors may exceed the bound
+ * by the dead letters that each adds between two measurements.
+ */
+export function createDeadLetterRoom(
+  measure: () => Promise<DeadLetterSize>,
+  limits: RoomLimits,
+  nowMs: () => number = () => performance.now(),
+) {
+  let size: DeadLetterSize = { bytes: 0, count: 0 };
+  let measuredMs = -Infinity;
+  let addedBytes = 0;
+  const measured = async (): Promise<DeadLetterSize> => {
+    if (nowMs() - measuredMs < measuredForMs && addedBytes < measureAfterBytes) return size;
+    size = await measure();
+    measuredMs = nowMs();
+    addedBytes = 0;
+    return size;
+  };
+  return {
+    left: async (): Promise<Room> => roomLeft(await measured(), limits),
+    filled: async (): Promise<number> => filledRatio(await measured(), limits),
+    /** Adds the dead letters that this process has stored. */
+    add: (added: DeadLetterSize): void => {
+      addedBytes += added.bytes;
+      size = { bytes: size.bytes + added.bytes, count: size.count + added.count };
+    },
+  };
+}

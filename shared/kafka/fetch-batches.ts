@@ -1,0 +1,58 @@
+import type { TopicPartition } from '../control/topic-partition.ts';
+import type { BatchMessage, ErrorMessage } from './fetch-decoder.ts';
+import type { RawBatch } from './record-batch.ts';
+
+/** The parts of a kafkajs 2.2.4 cluster and broker that fetch; the types of the package do not include them. */
+export type FetchingCluster = {
+  addMultipleTargetTopics: (topics: string[]) => Promise<void>;
+  refreshMetadata: () => Promise<void>;
+  findLeaderForPartitions: (topic: string, partitions: number[]) => Record<string, number[]>;
+  findBroker: (named: { nodeId: string }) => Promise<object>;
+};
+type Fetch = (options: {
+  maxWaitTime: number;
+  minBytes: number;
+  maxBytes: number;
+  topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
+}) => Promise<{ responses: { partitions: { messages: Message[] }[] }[] }>;
+type Message = Partial<BatchMessage> & Partial<ErrorMessage> & { offset: string };
+
+/** The batches from an offset on; `nextOffset` is where the next fetch begins. */
+export type FetchedBatches = { batches: RawBatch[]; nextOffset: number };
+
+/** Bytes of one fetch, and how long it waits for the first of them, in milliseconds. A larger batch comes whole. */
+const fetchBytes = 4 * 1024 * 1024;
+const fetchWaitMs = 1_000;
+
+/**
+ * Fetches the committed batches of a partition from an offset on, without a consumer group. Null if the offset is before
+ * the beginning of the log or after its end. Rejects if the leader does not answer.
+ */
+export async function fetchBatches(
+  cluster: FetchingCluster,
+  { topic, partition }: TopicPartition,
+  offset: number,
+): Promise<FetchedBatches | null> {
+  await cluster.addMultipleTargetTopics([topic]);
+  await cluster.refreshMetadata();
+  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+  if (nodeId === undefined) return null;
+  const broker = (await cluster.findBroker({ nodeId })) as { fetch: Fetch };
+  const wanted = { partition, fetchOffset: String(offset), maxBytes: fetchBytes };
+  const limits = { maxWaitTime: fetchWaitMs, minBytes: 1, maxBytes: fetchBytes };
+  const fetched = await broker
+    .fetch({ ...limits, topics: [{ topic, partitions: [wanted] }] })
+    .catch((error: Error & { type?: string }) => {
+      if (error.type === 'OFFSET_OUT_OF_RANGE') return null;
+      throw error;
+    });
+  const messages = fetched?.responses.flatMap(({ partitions }) => partitions.flatMap((one) => one.messages));
+  const last = messages?.at(-1);
+  if (!messages || !last) return null;
+  const failed = messages.find(({ error }) => error !== undefined);
+  if (failed) throw new Error(`${topic}/${partition} cannot be read at offset ${offset}: ${failed.error}`);
+  return {
+    batches: messages.flatMap(({ batch }) => batch ?? []),
+    nextOffset: Number(last.offset) + 1,
+  };
+}
