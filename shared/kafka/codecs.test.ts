@@ -1,6 +1,7 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import snappy from 'snappy';
 import { compressors } from '../../infra/sample-data/codecs.ts';
+import { createRandom } from '../../tests/support/random.ts';
 import { batchBytesMax, decompressors, type Decompress } from './codecs.ts';
 
 const names = Object.keys(decompressors) as (keyof typeof decompressors)[];
@@ -52,8 +53,64 @@ test('streams of several frames are read whole', async () => {
     expect((await decompress[name](inFrames[name], batchBytesMax)).toString() === both).toBe(true);
 });
 
+/** Contents of many shapes: long and short matches, near and far ones, literals alone, and nothing. */
+const shapes = (() => {
+  const { int } = createRandom(7);
+  const bytes = (count: number, values: number) =>
+    Buffer.from(Array.from({ length: count }, () => int(values)));
+  const sizes = [0, 1, 5, 15, 16, 17, 31, 32, 33, 60, 61, 300, 5_000, 70_000, 200_000];
+  const periods = [1, 2, 3, 7, 8, 9, 40].map((period) => Buffer.alloc(100_003, bytes(period, 256)));
+  return [...sizes.flatMap((size) => [bytes(size, 256), bytes(size, 2), bytes(size, 12)]), ...periods, long];
+})();
+
+test.each([
+  ['lz4', 'lz4', compress.lz4],
+  ['framed snappy', 'snappy', compress.snappy],
+  ['bare snappy', 'snappy', (content: Buffer) => snappy.compress(content)],
+] as const)('%s of any shape is read as a library has written it', async (_, name, write) => {
+  for (const shape of shapes)
+    expect((await decompress[name](await write(shape), batchBytesMax)).equals(shape)).toBe(true);
+});
+
+test.each(['lz4', 'snappy'] as const)(
+  '%s with a changed byte is read or rejected, and never runs on',
+  async (name) => {
+    const { int } = createRandom(11);
+    const whole = await compress[name](long.subarray(0, 3_000));
+    for (let round = 0; round < 5_000; round += 1) {
+      const content = Buffer.from(whole);
+      content[int(content.length)] = int(256);
+      const outcome = await decompress[name](content, 10_000).catch((error: unknown) => error);
+      if (Buffer.isBuffer(outcome)) expect(outcome.length).toBeLessThanOrEqual(10_000);
+      else expect(outcome).toMatchObject({ name: 'RangeError' });
+    }
+  },
+);
+
+test('lz4 reads stored blocks, and blocks that refer to the block before', async () => {
+  const content =
+    '04224d184040c0' + '05000080' + '68656c6c6f' + '0a000000' + '10200600' + '5068656c6c6f' + '00000000';
+  const read = await decompress.lz4(Buffer.from(content, 'hex'), batchBytesMax);
+  expect(read.toString()).toBe('hello hellhello');
+});
+
+test.each([
+  ['a frame of the legacy format', '02214c18'],
+  ['a frame to be skipped', '502a4d1800000000'],
+  ['a frame that needs a dictionary', '04224d1861400000000000'],
+  ['a block larger than its frame allows', `04224d18604082${'ffff0180'}${'00'.repeat(0x1ffff)}00000000`],
+  ['a size that its blocks do not have', '04224d186840050000000000000000' + '01000080' + '41' + '00000000'],
+  [
+    'a distance before the output',
+    '04224d18604082' + '0a000000' + '10410200' + '5041414141' + '41' + '00000000',
+  ],
+])('lz4 with %s is rejected, as Java clients reject it', async (_, hex) => {
+  const content = Buffer.concat([Buffer.from(hex, 'hex'), Buffer.alloc(8)]);
+  await expect(decompress.lz4(content, batchBytesMax)).rejects.toThrow('its lz4 content is damaged');
+});
+
 test('a bare snappy block is read, and a block that claims four gigabytes is rejected before memory is reserved', async () => {
   expect((await decompress.snappy(await snappy.compress(long), batchBytesMax)).equals(long)).toBe(true);
   const claim = Buffer.from([0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0x41]);
-  await expect(decompress.snappy(claim, batchBytesMax)).rejects.toThrow('larger than');
+  await expect(decompress.snappy(claim, batchBytesMax)).rejects.toThrow('snappy content takes more than');
 });

@@ -1,63 +1,87 @@
-import { promisify } from 'node:util';
-import { gunzip, zstdDecompress } from 'node:zlib';
-import lz4 from 'lz4-napi';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { tooLarge } from './lz77.ts';
+import { lz4Decompress } from './lz4.ts';
 import { snappyDecompress } from './snappy.ts';
 
 /**
  * The largest decompressed size of one batch, in bytes. It is far above the default limit of brokers (1 MiB compressed),
- * and stops a hostile batch before it takes the memory: some codecs hold the output twice for a moment.
+ * and stops a hostile batch before it takes the memory.
  */
 export const batchBytesMax = 64 * 1024 * 1024;
 
-/** Rejects bytes of another codec, truncated bytes, and output beyond `bytesMax`. */
+/** Rejects bytes of another codec, truncated bytes, and output beyond `bytesMax`, which is never allocated. */
 export type Decompress = (content: Buffer, bytesMax: number) => Promise<Buffer>;
 
-/** Reads all codecs of Kafka, by Kafka's names. */
+/** Reads all codecs of Kafka, by Kafka's names. Node decompresses gzip and zstd in other threads. */
 export const decompressors = {
-  gzip: (content, bytesMax) =>
-    promisify(gunzip)(content, { maxOutputLength: bytesMax, chunkSize: gzipChunkSize(content) }),
-  snappy: snappyDecompress,
-  lz4: lz4Frame,
+  gzip: gzipMembers,
+  snappy: async (content, bytesMax) => snappyDecompress(content, bytesMax),
+  lz4: async (content, bytesMax) => lz4Decompress(content, bytesMax),
   zstd: zstdFrames,
 } satisfies Record<string, Decompress>;
 
-/** LZ4 expands a byte to at most 255: the broker's limit for a batch bounds the output before `bytesMax` is checked. */
-async function lz4Frame(content: Buffer, bytesMax: number): Promise<Buffer> {
-  const output = await lz4.decompressFrame(content);
-  if (output.length > bytesMax) throw new RangeError(`larger than ${bytesMax} bytes`);
-  return output;
+/**
+ * An engine writes its output in pieces of about the expected size. The memory of smaller pieces would come from Node's pool,
+ * or stay with malloc once it is given back.
+ */
+const pieceBytesMin = 256 * 1024;
+const pieceBytesMax = 1024 * 1024;
+const pieceBytes = (expected: number) => Math.min(Math.max(expected, pieceBytesMin), pieceBytesMax);
+
+type Engine = ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress>;
+
+/** The output of one or several engines. `limit` is the most bytes that it may take. */
+type Output = { codec: string; pieces: Buffer<ArrayBuffer>[]; bytes: number; limit: number };
+
+/** gzip stores the size of the last member at its end: if it is the only one, the output is one piece, without a copy. */
+async function gzipMembers(content: Buffer, bytesMax: number): Promise<Buffer> {
+  const size = content.length < 4 ? 0 : content.readUInt32LE(content.length - 4);
+  const output: Output = { codec: 'gzip', pieces: [], bytes: 0, limit: bytesMax };
+  await run(createGunzip({ chunkSize: pieceBytes(size) }), content, output);
+  return joined(output.pieces, output.bytes);
 }
 
-const gzipChunkSizeMax = 1024 * 1024;
-
-/**
- * Returns the size of the decompressed content, which gzip stores at its end, so that Node writes the output in one piece
- * without copies. A wrong size costs only time. Node requires at least 64 bytes.
- */
-const gzipChunkSize = (content: Buffer): number => {
-  const size = content.length < 4 ? 0 : content.readUInt32LE(content.length - 4);
-  return Math.min(Math.max(size, 64), gzipChunkSizeMax);
-};
+/** A producer writes one frame, or a few. An engine for each of a hundred thousand empty ones would take seconds. */
+const zstdFramesMax = 1_000;
 
 /** Node stops after the first frame of a zstd stream, but a producer may have written several. */
 async function zstdFrames(content: Buffer, bytesMax: number): Promise<Buffer> {
-  const outputs: Buffer[] = [];
+  const output: Output = { codec: 'zstd', pieces: [], bytes: 0, limit: bytesMax };
   let remaining = content;
-  let bytesLeft = bytesMax;
-  do {
-    const frame = await zstdFrame(remaining, bytesLeft);
-    outputs.push(frame.buffer);
-    bytesLeft -= frame.buffer.length;
-    remaining = remaining.subarray(frame.engine.bytesWritten);
-  } while (remaining.length > 0);
-  return outputs.length === 1 && outputs[0] ? outputs[0] : Buffer.concat(outputs);
+  for (let frames = 1; frames === 1 || remaining.length > 0; frames += 1) {
+    if (frames > zstdFramesMax)
+      throw new RangeError(`its zstd content has more than ${zstdFramesMax} frames`);
+    const engine = createZstdDecompress({ chunkSize: pieceBytes(8 * remaining.length) });
+    await run(engine, remaining, output);
+    remaining = remaining.subarray(engine.bytesWritten);
+  }
+  return joined(output.pieces, output.bytes);
 }
 
-/** `info` makes Node return the engine too, which knows how much of the input it has consumed. */
-const zstdFrame = promisify(
-  (content: Buffer, bytesMax: number, done: (error: Error | null, frame: ZstdFrame) => void) =>
-    zstdDecompress(content, { maxOutputLength: bytesMax, info: true }, (error, frame) =>
-      done(error, frame as unknown as ZstdFrame),
-    ),
-);
-type ZstdFrame = { buffer: Buffer; engine: { bytesWritten: number } };
+/** Adds the output of an engine for the content. The engine ends at the first piece beyond the limit. */
+async function run(engine: Engine, content: Buffer, output: Output): Promise<void> {
+  engine.end(content);
+  for await (const piece of engine as AsyncIterable<Buffer<ArrayBuffer>>) {
+    output.bytes += piece.length;
+    if (output.bytes > output.limit) throw tooLarge(output.codec, output.limit);
+    output.pieces.push(piece);
+  }
+}
+
+/**
+ * Joins the pieces of engines that have ended. Gives the memory of each back once it is copied: otherwise the output would
+ * take twice its size until the next garbage collection.
+ */
+function joined(pieces: Buffer<ArrayBuffer>[], bytes: number): Buffer {
+  const [first] = pieces;
+  if (first && pieces.length === 1 && first.length === first.buffer.byteLength) return first;
+  const output = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  for (const [index, piece] of pieces.entries()) {
+    output.set(piece, at);
+    at += piece.length;
+    // Two pieces may share their memory.
+    if (pieces[index + 1]?.buffer !== piece.buffer) piece.buffer.transfer(0);
+  }
+  return output;
+}

@@ -25,12 +25,18 @@ export type BatchContext = {
 
 /** Reads a variable-length integer with a sign (zigzag). Throws a RangeError if the bytes end before it does. */
 export function readVarint(cursor: Cursor): number {
+  const value = readUnsignedVarint(cursor);
+  return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+}
+
+/** Reads a variable-length integer. Throws a RangeError if the bytes end before it does. */
+export function readUnsignedVarint(cursor: Cursor): number {
   let value = 0;
   for (let factor = 1; factor < 2 ** 70; factor *= 128) {
     const byte = cursor.bytes[cursor.at++];
     if (byte === undefined) break;
     value += (byte & 0x7f) * factor;
-    if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    if (byte < 0x80) return value;
   }
   throw new RangeError('a number of the record format does not end');
 }

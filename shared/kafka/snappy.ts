@@ -1,42 +1,109 @@
-import snappy from 'snappy';
-import { readVarint } from './record-format.ts';
+import { copyLiterals, copyMatch, createOutput, damaged, memoryOf, tooLarge, type Memory } from './lz77.ts';
+import { readUnsignedVarint } from './record-format.ts';
 
 /** The header of the framing that Java clients use for snappy: magic, version 1, compatible with version 1. */
 export const header = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
 const magic = header.subarray(0, 8);
 
+/** A block starts with its decompressed size. `start` is the place after that. */
+type OnBlock = (bytes: number, start: number, end: number) => void;
+
 /** Decompresses the framed blocks of Java clients, or the single bare block of other clients. */
-export async function snappyDecompress(content: Buffer, bytesMax: number): Promise<Buffer> {
-  const blocks = startsFrame(content, 0) ? framedBlocks(content) : [content];
-  const bytes = blocks.reduce((sum, block) => sum + uncompressedLength(block), 0);
-  if (bytes > bytesMax) throw new RangeError(`larger than ${bytesMax} bytes`);
-  const output = await Promise.all(blocks.map((block) => snappy.uncompress(block, { asBuffer: true })));
-  return Buffer.concat(output as Buffer[]);
+export function snappyDecompress(content: Buffer, bytesMax: number): Buffer {
+  let bytes = 0;
+  forEachBlock(content, (blockBytes) => {
+    bytes += blockBytes;
+    if (bytes > bytesMax) throw tooLarge('snappy', bytesMax);
+  });
+  const input = memoryOf(content);
+  const output = createOutput(bytes);
+  let at = 0;
+  forEachBlock(content, (blockBytes, start, end) => {
+    decode(input, start, end, output, at, at + blockBytes);
+    at += blockBytes;
+  });
+  return output.bytes;
+}
+
+function forEachBlock(content: Buffer, onBlock: OnBlock): void {
+  if (!startsFrame(content, 0)) return readBlock(content, 0, content.length, onBlock);
+  let at = 0;
+  while (at < content.length) {
+    // A stream of several writes has a header before each write. A block length never equals the magic.
+    if (startsFrame(content, at)) {
+      at += header.length;
+      continue;
+    }
+    if (at + 4 > content.length) throw damaged('snappy');
+    const end = at + 4 + content.readUInt32BE(at);
+    if (end > content.length) throw damaged('snappy');
+    readBlock(content, at + 4, end, onBlock);
+    at = end;
+  }
 }
 
 const startsFrame = (content: Buffer, start: number) =>
-  magic.equals(content.subarray(start, start + magic.length));
+  content.length - start >= magic.length &&
+  content.compare(magic, 0, magic.length, start, start + magic.length) === 0;
 
-/** A stream of several writes has a header before each write. A block length never equals the magic. */
-function framedBlocks(content: Buffer): Buffer[] {
-  const blocks: Buffer[] = [];
-  let start = 0;
-  while (start < content.length) {
-    if (startsFrame(content, start)) {
-      start += header.length;
-      continue;
-    }
-    if (start + 4 > content.length) throw new Error('unexpected end of file');
-    const end = start + 4 + content.readUInt32BE(start);
-    if (end > content.length) throw new Error('unexpected end of file');
-    blocks.push(content.subarray(start + 4, end));
-    start = end;
-  }
-  return blocks;
+function readBlock(content: Buffer, start: number, end: number, onBlock: OnBlock): void {
+  const cursor = { bytes: content, at: start };
+  const bytes = readUnsignedVarint(cursor);
+  onBlock(bytes, cursor.at, end);
 }
 
-/** A block starts with its decompressed length, an unsigned varint. `readVarint` takes the lowest bit for the sign. */
-function uncompressedLength(block: Buffer): number {
-  const half = readVarint({ bytes: block, at: 0 });
-  return half < 0 ? -2 * half - 1 : 2 * half;
+/** Decodes a block to `from` of the output. Throws if the block does not end at `toEnd`, the size that it claims. */
+function decode(
+  input: Memory,
+  start: number,
+  end: number,
+  output: Memory,
+  from: number,
+  toEnd: number,
+): void {
+  const { view } = input;
+  let at = start;
+  let to = from;
+  while (at < end) {
+    const tag = view.getUint8(at);
+    const kind = tag & 3;
+    at += 1;
+    if (kind === 0) {
+      let length = (tag >> 2) + 1;
+      if (length > 60) {
+        const lengthBytes = length - 60;
+        length = readLittleEndian(view, at, lengthBytes) + 1;
+        at += lengthBytes;
+      }
+      if (at + length > end || to + length > toEnd) throw damaged('snappy');
+      copyLiterals(input, at, output, to, length);
+      at += length;
+      to += length;
+      continue;
+    }
+    let length = (tag >> 2) + 1;
+    let distance = 0;
+    if (kind === 1) {
+      length = ((tag >> 2) & 7) + 4;
+      distance = ((tag >> 5) << 8) | view.getUint8(at);
+      at += 1;
+    } else if (kind === 2) {
+      distance = view.getUint16(at, true);
+      at += 2;
+    } else {
+      distance = view.getUint32(at, true);
+      at += 4;
+    }
+    if (distance === 0 || distance > to - from || to + length > toEnd) throw damaged('snappy');
+    copyMatch(output, to, distance, length);
+    to += length;
+  }
+  if (at !== end || to !== toEnd) throw damaged('snappy');
+}
+
+/** An unsigned integer of one to four bytes. */
+function readLittleEndian(view: DataView, at: number, bytes: number): number {
+  let value = 0;
+  for (let index = 0; index < bytes; index += 1) value += view.getUint8(at + index) * 2 ** (8 * index);
+  return value;
 }

@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 /**
  * Makes V8 collect the old generation when it has grown by this percentage over the live objects. By default V8 sizes the
@@ -16,4 +17,20 @@ export function boundHeapGrowth(percent: number): void {
 export function boundYoungGeneration(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--no-parallel-scavenge');
+}
+
+let collect: (() => void) | null = null;
+
+/**
+ * Collects all garbage at once, in some tens of milliseconds. V8 does so by itself, but lets buffers outside its heap add up
+ * to several hundred megabytes before: call this after buffers of many megabytes.
+ */
+export function collectGarbage(): void {
+  collect ??= exposeCollector();
+  collect();
+}
+
+function exposeCollector(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
 }

@@ -1,5 +1,10 @@
-import { gzipSync } from 'node:zlib';
-import kafkajs from 'kafkajs';
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { constants, createZstdCompress, gzip, gzipSync } from 'node:zlib';
+import kafkajs, { type CompressionTypes } from 'kafkajs';
+import lz4 from 'lz4-napi';
+import snappy from 'snappy';
+import { header as snappyHeader } from '../../shared/kafka/snappy.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { batchBytesMax } from '../../shared/kafka/codecs.ts';
 import { jsonBytesMax } from '../../services/projector/events/bytes.ts';
@@ -17,6 +22,38 @@ function hostile(bytes: number, open: string, unit: string, close: string): Buff
   const [before = '', after = ''] = String(value).split('null');
   const units = Buffer.alloc(bytes - (bytes % Buffer.byteLength(unit)), unit);
   return Buffer.concat([Buffer.from(before + open), units, Buffer.from(close + after)]);
+}
+
+/** Compresses as a hostile producer may: each batch takes at most a megabyte on the wire, which brokers accept. */
+const compress = {
+  GZIP: (content: Buffer) => promisify(gzip)(content),
+  LZ4: (content: Buffer) => lz4.compressFrame(content),
+  ZSTD: (content: Buffer) => {
+    const engine = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 27 } });
+    engine.end(content);
+    return buffer(engine);
+  },
+  Snappy: async (content: Buffer) => {
+    const blocks: Buffer[] = [snappyHeader];
+    for (let start = 0; start < content.length; start += 5) {
+      const block = snappy.compressSync(content.subarray(start, start + 5));
+      blocks.push(Buffer.from([0, 0, 0, block.length]), block);
+    }
+    return Buffer.concat(blocks);
+  },
+};
+
+/** Gives kafkajs another codec while `send` runs. */
+async function withCodec(name: keyof typeof compress, send: (type: CompressionTypes) => Promise<void>) {
+  const { CompressionCodecs, CompressionTypes } = kafkajs;
+  const type = CompressionTypes[name];
+  const before = CompressionCodecs[type];
+  CompressionCodecs[type] = () => ({
+    compress: async (encoder: { buffer: Buffer }) => compress[name](encoder.buffer),
+    decompress: (content: Buffer) => Promise.resolve(content),
+  });
+  await send(type);
+  CompressionCodecs[type] = before;
 }
 
 describe('a projector with the heap that Node takes in a container of 512 MiB', () => {
@@ -44,6 +81,36 @@ describe('a projector with the heap that Node takes in a container of 512 MiB', 
     expect(await at.find('tag', 'tag_2')).not.toBeNull();
     expect(peakMegabytes(projector.child)).toBeLessThan(320);
   });
+
+  const zeros = (megabytes: number) => Buffer.alloc(megabytes * megabyte);
+  const almostAll = batchBytesMax / megabyte - 1;
+  test.each<[string, keyof typeof compress, Buffer, string]>([
+    ['254 MB of zeros in lz4', 'LZ4', zeros(254), 'undecodable'],
+    ['63 MB of zeros in lz4', 'LZ4', zeros(almostAll), 'too_large'],
+    ['63 MB of zeros in gzip', 'GZIP', zeros(almostAll), 'too_large'],
+    ['63 MB of zeros in zstd with a window as large', 'ZSTD', zeros(almostAll), 'too_large'],
+    ['254 MB of zeros in zstd', 'ZSTD', zeros(254), 'undecodable'],
+    ['blocks of five bytes in snappy', 'Snappy', Buffer.alloc(400_000), 'not_json'],
+  ])(
+    'stays below 320 MB with three batches of %s in a row, and applies the next',
+    async (_, codec, value, reason) => {
+      const topics = ['tag', 'contact', 'user'] as const;
+      await withCodec(codec, async (compression) => {
+        for (const kind of [...topics, 'tag', 'tag'] as const)
+          await at.environment.producer.send({
+            topic: at.topic(kind),
+            compression,
+            messages: [{ key: 'tag_1', value }],
+          });
+      });
+      await at.publish(created('tag', 'tag_2'));
+      const projector = at.startProcess({ NODE_OPTIONS: '--max-old-space-size=256', LOG_LEVEL: 'warn' });
+      await at.applied();
+      expect((await at.deadLetters()).map((letter) => letter.reason)).toEqual(Array(5).fill(reason));
+      expect(await at.find('tag', 'tag_2')).not.toBeNull();
+      expect(peakMegabytes(projector.child)).toBeLessThan(320);
+    },
+  );
 
   test('with half of that heap takes bounded memory for 200 records of 900 KB while MongoDB is slow', async () => {
     const { trouble, listen, cut } = createStoreProxy(at.environment.config.MONGODB_URL);

@@ -15,7 +15,11 @@ export const startWorker = (
     partition: 0,
     waitForTurn: async () => undefined,
     readSetAside: async () => new Map(),
-    queue: createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 }),
+    queue: createRecordQueue({
+      partition: 0,
+      budget: createBudget(1, () => undefined),
+      chunkBytesMax: () => 1_000,
+    }),
     logger: pino({ level: 'silent' }),
     retryDelayMs: 0,
     ...deps,

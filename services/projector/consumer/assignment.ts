@@ -1,4 +1,5 @@
 import type { Consumer } from 'kafkajs';
+import { collectGarbage } from '../../../shared/runtime/heap.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import { createPartitionWorker, type PartitionWorker, type PartitionWorkerDeps } from './partition-worker.ts';
 import { createBudget, createRecordQueue } from './record-queue.ts';
@@ -58,7 +59,7 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
     ignoreRestart(() => consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]));
   };
   positions.onLoadChange(() => [...assigned.values()].forEach(updateFetching));
-  const queue = { budget: createBudget(halfBytes), chunkBytesMax: shareBytes };
+  const queue = { budget: createBudget(halfBytes, collectGarbage), chunkBytesMax: shareBytes };
   const create = (place: TopicPartition) => createWorker(deps, place, queue, updateFetching);
   return {
     workers: (): PartitionWorker[] => [...assigned.values()],

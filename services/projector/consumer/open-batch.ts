@@ -26,11 +26,14 @@ export async function openBatch(partition: number, bytes: Buffer) {
       const left = header.recordCount - place.count;
       const probed = probe({ bytes: records, at: place.at }, Math.min(left, recordsMax), bytesMax);
       const isEnd = probed.count === left;
-      // Records that are read in parts are copied, so that they do not keep the whole batch in memory.
-      const isPart = isCopy && (place.at > 0 || !isEnd);
-      const cursor = isPart
-        ? { bytes: Buffer.from(records.subarray(place.at, probed.end)), at: 0 }
-        : { bytes: records, at: place.at };
+      // Records that are read in parts are copied, so that they do not keep the whole batch in memory. The caller keeps
+      // the batch while it uses a record that is larger than the limit: a copy would take that memory twice.
+      const isPart = place.at > 0 || !isEnd;
+      const isWithinLimit = probed.end - place.at <= bytesMax;
+      const cursor =
+        isCopy && isPart && isWithinLimit
+          ? { bytes: Buffer.from(records.subarray(place.at, probed.end)), at: 0 }
+          : { bytes: records, at: place.at };
       const decoded = decode(cursor, { ...header, partition }, probed.count);
       const count = place.count + decoded.records.length;
       return {

@@ -16,7 +16,11 @@ const until = async (isDone: () => boolean) => {
 
 /** A queue, and how often it was told to give the memory of its batch back. */
 function watchedQueue() {
-  const queue = createRecordQueue({ partition: 0, budget: createBudget(1), chunkBytesMax: () => 1_000 });
+  const queue = createRecordQueue({
+    partition: 0,
+    budget: createBudget(1, () => undefined),
+    chunkBytesMax: () => 1_000,
+  });
   const calls = { park: 0, close: 0 };
   const count = (name: keyof typeof calls) => () => {
     calls[name] += 1;

@@ -101,21 +101,23 @@ export function createPartitionWorker(deps: PartitionWorkerDeps): PartitionWorke
 
   const retry = <T>(attemptOnce: () => Promise<T>) => retrying(deps, self, signals.stopping, attemptOnce);
   const applyQueue = async () => {
-    while (!signals.stopping.aborted && !queue.isEmpty()) {
-      await waitForTurn(deps, self, signals);
-      if (signals.stopping.aborted) return;
-      const { records, nextOffset, leaderEpoch } = await retry(() => queue.take(self.position ?? 0));
-      if (signals.stopping.aborted) return;
-      const parkTimer = setTimeout(queue.park, parkAfterMs);
-      const apply = attempt(deps, self, signals, records);
-      const applied = await retry(apply).finally(() => {
-        clearTimeout(parkTimer);
-        queue.release();
-      });
-      self.position = nextOffset;
-      self.leaderEpoch = Math.max(self.leaderEpoch, leaderEpoch);
-      deps.onApplied(self, applied);
-    }
+    while (!signals.stopping.aborted && !queue.isEmpty()) await applyNext();
+  };
+  // Not in the loop above, whose variables would keep the records in memory while the next ones are taken.
+  const applyNext = async () => {
+    await waitForTurn(deps, self, signals);
+    if (signals.stopping.aborted) return;
+    const { records, nextOffset, leaderEpoch } = await retry(() => queue.take(self.position ?? 0));
+    if (signals.stopping.aborted) return;
+    const parkTimer = setTimeout(queue.park, parkAfterMs);
+    const apply = attempt(deps, self, signals, records);
+    const applied = await retry(apply).finally(() => {
+      clearTimeout(parkTimer);
+      queue.release();
+    });
+    self.position = nextOffset;
+    self.leaderEpoch = Math.max(self.leaderEpoch, leaderEpoch);
+    deps.onApplied(self, applied);
   };
   const wake = () => {
     if (signals.stopping.aborted || running || queue.isEmpty()) return;

@@ -16,7 +16,10 @@ const batch = (from: number, to: number, changes: Partial<ExampleBatch> = {}) =>
     ...changes,
   });
 
-const given = (chunkBytesMax = 1_000_000, budget = createBudget(1_000_000)) =>
+/** A budget without a collection of garbage. */
+const budgetOf = (bytesMax: number) => createBudget(bytesMax, () => undefined);
+
+const given = (chunkBytesMax = 1_000_000, budget = budgetOf(1_000_000)) =>
   createRecordQueue({ partition: 3, budget, chunkBytesMax: () => chunkBytesMax });
 
 /** The offsets of each chunk until the queue is empty, and the position after each. */
@@ -160,7 +163,7 @@ describe('the memory of decompressed batches', () => {
     'may be lacking (%s): the records before such a batch are taken, and the batch once there is memory',
     async (error) => {
       let isLacking = true;
-      const budget = createBudget(1_000_000);
+      const budget = budgetOf(1_000_000);
       const queue = given(1_000_000, (load) => {
         if (isLacking) throw error;
         return budget(load);
@@ -174,7 +177,7 @@ describe('the memory of decompressed batches', () => {
   );
 
   it('is shared by all partitions, and given back by one that ends, pauses its batch or stops', async () => {
-    const budget = createBudget(1_000);
+    const budget = budgetOf(1_000);
     const [one, two, three] = [given(250, budget), given(250, budget), given(250, budget)];
     for (const queue of [one, two, three]) queue.push([batch(0, 9, { compressed: gzip })], 9);
     // given a partition that holds all of it
@@ -198,7 +201,7 @@ describe('the memory of decompressed batches', () => {
     ['a whole batch', 1],
     ['a part of a batch', 2],
   ])('that %s takes beyond its share is given back once the records are applied', async (_, records) => {
-    const budget = createBudget(150);
+    const budget = budgetOf(150);
     const [one, two] = [given(50, budget), given(50, budget)];
     for (const queue of [one, two]) queue.push([batch(0, records, { compressed: gzip })], records);
     await one.take(0);
@@ -214,8 +217,43 @@ describe('the memory of decompressed batches', () => {
     for (const queue of [one, two]) queue.close();
   });
 
+  it('is not taken by a load while a value larger than all of it is used', async () => {
+    const budget = budgetOf(100);
+    const load = jest.fn((bytes: number) => Promise.resolve({ bytes }));
+    const large = await budget(() => load(500));
+    const next = budget(() => load(10));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(load).toHaveBeenCalledTimes(1);
+    large.release();
+    await next;
+  });
+
+  it('holds as much garbage of large values as live ones, and none after a load that failed', async () => {
+    const collectGarbage = jest.fn();
+    const budget = createBudget(100, collectGarbage);
+    const use = async (bytes: number) => (await budget(() => Promise.resolve({ bytes }))).release();
+    for (const bytes of [10, 10, 10, 60, 40, 40]) await use(bytes);
+    expect(collectGarbage).toHaveBeenCalledTimes(0);
+    await use(10);
+    expect(collectGarbage).toHaveBeenCalledTimes(1);
+    await use(500);
+    await use(10);
+    expect(collectGarbage).toHaveBeenCalledTimes(2);
+    await expect(budget(() => Promise.reject(new Error('a bomb')))).rejects.toThrow('a bomb');
+    await use(10);
+    await use(10);
+    expect(collectGarbage).toHaveBeenCalledTimes(3);
+  });
+
+  it('is not taken twice by a record beyond the share of its partition', async () => {
+    const queue = given(50);
+    queue.push([batch(0, 3, { compressed: gzip })], 3);
+    const { records } = await queue.take(0);
+    expect(records[0]?.value?.buffer).toBe((await queue.take(1)).records[0]?.value?.buffer);
+  });
+
   it('is not waited for by a partition whose records are not compressed', async () => {
-    const budget = createBudget(1_000);
+    const budget = budgetOf(1_000);
     const [one, two] = [given(250, budget), given(250, budget)];
     one.push([batch(0, 9, { compressed: gzip })], 9);
     two.push([batch(0, 9)], 9);

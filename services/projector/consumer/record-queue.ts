@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { isOutOfMemory } from '../../../shared/runtime/out-of-memory.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
@@ -210,31 +211,53 @@ function undecodable(partition: number, from: number, batch: RawBatch, error: un
 const timestampMs = (bytes: Buffer): number =>
   bytes.length >= batchHeaderBytes ? Math.max(0, batchHeader(bytes).maxTimestampMs) : 0;
 
-type Budget = ReturnType<typeof createBudget>;
+/** Loads a value within a budget. The caller releases each value once, when it is no longer used. */
+export type Budget = <T extends { bytes: number }>(
+  load: () => Promise<T>,
+) => Promise<{ value: T; release: () => void }>;
+
+const ignore = () => undefined;
+
+/** A released value of at least this part of the budget counts as garbage. V8 collects smaller ones in time. */
+const garbagePartMin = 1 / 4;
 
 /**
  * A budget of bytes, in which values of unknown size are loaded one after another, in the order of the calls. A value
- * that does not fit waits until enough others are released; a value larger than the budget waits until it is alone. So
- * the budget and one value more bound the memory. The caller releases each value once, when it is no longer used.
+ * that does not fit waits until enough others are released; a value larger than the budget waits until it is alone, and
+ * none is loaded while it is used. So the budget and one value more bound the memory. Released values wait for V8: before
+ * they take more than the budget again, or after a load that failed, `collectGarbage` is called.
  */
-export function createBudget(bytesMax: number) {
+export function createBudget(bytesMax: number, collectGarbage: () => void): Budget {
   let usedBytes = 0;
+  let garbageBytes = 0;
   let released = () => {};
   let previous: Promise<unknown> = Promise.resolve();
+  const oneIsReleased = () => new Promise<void>((resolve) => (released = resolve));
   const loadAndWait = async <T extends { bytes: number }>(load: () => Promise<T>) => {
-    const value = await load();
-    while (usedBytes > 0 && usedBytes + value.bytes > bytesMax)
-      await new Promise<void>((resolve) => (released = resolve));
+    while (usedBytes > bytesMax) await oneIsReleased();
+    if (garbageBytes > bytesMax) {
+      // The worker that has released a value still refers to it in this turn of the event loop.
+      await nextTurn();
+      collectGarbage();
+      garbageBytes = 0;
+    }
+    const value = await load().catch((error: unknown) => {
+      garbageBytes = Infinity;
+      throw error;
+    });
+    while (usedBytes > 0 && usedBytes + value.bytes > bytesMax) await oneIsReleased();
     usedBytes += value.bytes;
     const release = () => {
       usedBytes -= value.bytes;
+      if (value.bytes >= bytesMax * garbagePartMin) garbageBytes += value.bytes;
       released();
     };
     return { value, release };
   };
-  return <T extends { bytes: number }>(load: () => Promise<T>) => {
+  return (load) => {
     const loaded = previous.then(() => loadAndWait(load));
-    previous = loaded.catch(() => undefined);
+    // Without the value, which this promise would keep in memory.
+    previous = loaded.then(ignore, ignore);
     return loaded;
   };
 }
