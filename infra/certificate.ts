@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
@@ -15,4 +16,19 @@ export async function writeCertificate(folder: string) {
   await writeFile(settings.API_TLS_CERT, cert);
   await writeFile(settings.API_TLS_KEY, key, { mode: 0o600 });
   return { cert, settings };
+}
+
+/** A new authority: its certificate, and a function that issues certificates for `localhost`, with their keys, as PEM. */
+export async function createAuthority() {
+  const name = [{ name: 'commonName', value: `authority ${randomUUID()}` }];
+  const isAuthority = [{ name: 'basicConstraints' as const, cA: true }];
+  const authority = await generate(name, { keySize: 2048, extensions: isAuthority });
+  return {
+    cert: authority.cert,
+    issue: async () => {
+      const ca = { key: authority.private, cert: authority.cert };
+      const pair = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048, ca });
+      return { cert: pair.cert, key: pair.private };
+    },
+  };
 }

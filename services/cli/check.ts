@@ -12,12 +12,12 @@ import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts
 import { describeStrangers, readMembers } from '../../shared/kafka/group-members.ts';
 import type { OwnMembership } from '../../shared/kafka/member-metadata.ts';
 import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
+import { explained } from '../../shared/kafka/remedies.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { projectorConfig } from '../projector/config.ts';
 import { configs } from './config.ts';
 import {
   connectKafka,
-  explained,
   withMongo,
   type Accept,
   type Output,

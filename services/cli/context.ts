@@ -1,11 +1,10 @@
 import type { Admin, Kafka } from 'kafkajs';
 import type { Environment } from '../../shared/runtime/config.ts';
-import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
-import { remedyFor } from '../../shared/kafka/remedies.ts';
+import { explained, remedyFor } from '../../shared/kafka/remedies.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import { within } from '../../shared/runtime/within.ts';
 import type { OperatorDeps } from '../operations/deps.ts';
@@ -134,11 +133,4 @@ async function explainFailure(server: string, connecting: Promise<unknown>): Pro
     const problem = remedyFor(error) === null ? 'cannot be reached' : 'refuses this client';
     throw new Error(`${server} ${problem}: ${explained(error)}`, { cause: error });
   }
-}
-
-/** The message of an error, with the setting or the right that mends it if that is known. */
-export function explained(error: unknown): string {
-  const message = errorMessage(error);
-  const remedy = remedyFor(error);
-  return remedy === null || message.endsWith(remedy) ? message : `${message}. ${remedy}`;
 }

@@ -1,8 +1,9 @@
+import { explained } from '../../shared/kafka/remedies.ts';
 import { configOrExit, readConfig, type Environment } from '../../shared/runtime/config.ts';
 import { commandsIn } from '../operations/deployment.ts';
 import { deploymentSetting } from '../operations/settings.ts';
 import { parseArguments } from './command.ts';
-import { explained, UsageError, type Terminal } from './context.ts';
+import { UsageError, type Terminal } from './context.ts';
 
 /** Runs the verb that the arguments select; returns the exit code of the process. */
 export async function runCommandLine(args: string[], environment: Environment, terminal: Terminal) {

@@ -80,6 +80,7 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
   replicas: [
     { _id: 'a', host: 'h', pid: 1, release: '1', generation: 1, versions: [1], inProgress: [], at: now },
   ],
+  waiting: [],
   deadLetters: 0,
   deadLetterSize: { bytes: 0, count: 0 },
   deadLetterLimits: { bytesMax: 256 * 1024 * 1024, countMax: 100_000 },

@@ -19,6 +19,7 @@ import {
 import { readRemains, type Remainder } from '../../shared/control/remains.ts';
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
 import { countAllCounted } from '../../shared/control/tallies.ts';
+import { waitingProjectors, type WaitingProjector } from '../../shared/control/waiting-projectors.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { prefixesOf } from '../../shared/kafka/topics.ts';
 import { readControlId } from '../../shared/control/control-id.ts';
@@ -53,6 +54,8 @@ export type Facts = {
   generations: GenerationFacts[];
   kafka: KafkaFacts;
   replicas: Replica[];
+  /** The projectors that apply nothing, but say why; the latest first. */
+  waiting: WaitingProjector[];
   /** The stored ones up to `deadLettersMax`, and all that are counted. */
   deadLetters: number;
   /** The size of the stored dead letters, and the limits above which further ones are stored in part, or counted. */
@@ -92,14 +95,16 @@ export async function readFacts(
   const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
   const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
   const now = await deps.now();
-  const [generations, replicas, stored, counted, deadLetterSize, hasBlocksMarker] = await Promise.all([
-    Promise.all(living.map((one) => readGeneration(deps, { registry, kafka, now, before }, one))),
-    liveReplicas(control, now),
-    deadLettersOf(control).countDocuments({}, { limit: deadLettersMax }),
-    countAllCounted(control),
-    measureDeadLetters(control),
-    findBlocksMarker(control),
-  ]);
+  const [generations, replicas, waiting, stored, counted, deadLetterSize, hasBlocksMarker] =
+    await Promise.all([
+      Promise.all(living.map((one) => readGeneration(deps, { registry, kafka, now, before }, one))),
+      liveReplicas(control, now),
+      waitingProjectors(control, now),
+      deadLettersOf(control).countDocuments({}, { limit: deadLettersMax }),
+      countAllCounted(control),
+      measureDeadLetters(control),
+      findBlocksMarker(control),
+    ]);
   const { DEPLOYMENT: deployment, REBUILD_DAYS_MAX: rebuildDaysMax } = config;
   return {
     now,
@@ -111,6 +116,7 @@ export async function readFacts(
     generations,
     kafka,
     replicas,
+    waiting,
     deadLetters: stored + counted,
     deadLetterSize,
     deadLetterLimits: roomLimits(config),

@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { thrownPlaces } from '../../shared/store/code-errors.ts';
 import { createStoreClock, storeTime } from '../../shared/store/clock.ts';
+import { controlDatabase } from '../../shared/store/connection.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
@@ -25,14 +26,17 @@ import { ownsSweep, startSweeper } from './retention/sweeper.ts';
 import { connectBrokers } from './startup/connect-brokers.ts';
 import { groupIdOf } from '../../shared/control/generations.ts';
 import { beginningOf } from '../../shared/control/registry.ts';
+import { createKafkaWatch } from './kafka-watch.ts';
 import { createLiveness } from './liveness.ts';
 import { initializeMetrics, type Metrics } from './metrics.ts';
 import { refuseGaps, storeEnd } from './generations/ending.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
 import { checkProgress } from './startup/check-progress.ts';
 import { openStore, waitingForStore } from './startup/open-store.ts';
+import { createRefusalLimit } from './refusal-limit.ts';
 import { refuseStrangers, requireMembership } from './startup/refuse.ts';
-import { waitUntil, type OnWait } from './startup/wait-until.ts';
+import { StartRefused, waitUntil, type OnWait } from './startup/wait-until.ts';
+import { createWaitingReport, type WaitingReport } from './waiting-report.ts';
 
 type Config = z.output<z.ZodObject<typeof projectorSettings>>;
 
@@ -50,6 +54,8 @@ type ProjectorDeps = {
   onWait: OnWait;
   /** The interval of the commit loop, in milliseconds; a second by default. */
   commitIntervalMs?: number;
+  /** A process that the servers refuse for this long ends, in milliseconds; a minute by default. */
+  refusalLimitMs?: number;
 };
 
 type EngineDeps = Pick<ApplyDeps, 'control' | 'generation' | 'now'> &
@@ -66,10 +72,23 @@ const measureRoomEveryMs = 15_000;
  * other topics, or if another client is in the group.
  */
 export async function startProjector(deps: ProjectorDeps) {
+  const { DATABASE_NAME: name, GENERATION: generation = null } = deps.config;
+  const report = createWaitingReport(controlDatabase(deps.mongo, name), generation);
+  try {
+    return await start(deps, report);
+  } catch (error) {
+    if (error instanceof StartRefused) await report.store('refused', error.message);
+    throw error;
+  }
+}
+
+async function start(deps: ProjectorDeps, report: WaitingReport) {
   const { config, kafka, mongo, metrics, logger, topics } = deps;
-  const { onFatal, onWait, nowMs = () => performance.now(), commitIntervalMs } = deps;
-  const { registered, ...stores } = await openStore(mongo, config, onWait);
+  const { nowMs = () => performance.now(), commitIntervalMs, refusalLimitMs } = deps;
+  const { registered, ...stores } = await openStore(mongo, config, deps.onWait);
   const { control } = stores;
+  // Only now: before the driver has connected, a command would close its topology for good.
+  const onWait = reportingWaits(deps.onWait, report);
   const generation = registered.number;
   await waitUntil(onWait, waitingForStore, () => checkProgress({ control, topics, logger }, registered));
   initializeMetrics(metrics, generation, topics);
@@ -93,6 +112,9 @@ export async function startProjector(deps: ProjectorDeps) {
   const absence = { ...followed, admin: brokers.admin, topics, now };
   const startedAt = await waitUntil(onWait, waitingForStore, () => recordAbsence(absence));
   let ending: Promise<void> | null = null;
+  const onFatal = (error: Error): void => {
+    ending ??= storeEnd({ ...followed, now }, error).then(() => deps.onFatal(error));
+  };
   const consumer = await startConsumer({
     ...brokers,
     ...byTopic(engine, applier, metrics),
@@ -104,12 +126,10 @@ export async function startProjector(deps: ProjectorDeps) {
     queuedBytesMax: config.QUEUED_MEGABYTES_MAX * 1024 * 1024,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     beginningOf: (key) => beginningOf(registered, key),
-    onFatal: (error) => {
-      ending ??= storeEnd({ ...followed, now }, error).then(() => onFatal(error));
-    },
+    onFatal,
   });
   // A dropped generation is a normal end: it is not stored as a failure.
-  const following = followRegistry({ ...followed, positions, applier, now, onFatal });
+  const following = followRegistry({ ...followed, positions, applier, now, onFatal: deps.onFatal });
   const sweepStore = mongoSweepStore({ ...stores, prefix: config.TOPIC_PREFIX, now });
   const isOwner = () => ownsSweep(consumer.snapshot(), config.TOPIC_PREFIX);
   const expire = () => expireMarks(control, brokers.log, topics);
@@ -118,8 +138,11 @@ export async function startProjector(deps: ProjectorDeps) {
   const liveness = createLiveness(nowMs());
   // Without `GENERATION` a restart may follow another generation.
   const isPinned = config.GENERATION !== undefined;
+  const kafkaWatch = createKafkaWatch(report, now);
+  const refusalLimit = createRefusalLimit(nowMs, refusalLimitMs);
+  const observers = { liveness, kafkaWatch, refusalLimit, onFatal };
   const commitLoop = startCommitLoop(
-    { ...followed, log: brokers.log, topics, isPinned, startedAt, positions, liveness, clock, nowMs },
+    { ...followed, ...observers, log: brokers.log, topics, isPinned, startedAt, positions, clock, nowMs },
     consumer,
     commitIntervalMs,
   );
@@ -130,7 +153,7 @@ export async function startProjector(deps: ProjectorDeps) {
     stop: async () => {
       await Promise.all([commitLoop.stop(), sweeper.stop(), following.stop(), measuring.stop()]);
       await consumer.stop(() => commitLoop.flush());
-      await Promise.all([brokers.admin.disconnect(), brokers.log.disconnect()]);
+      await Promise.all([brokers.admin.disconnect(), brokers.log.disconnect(), report.clear(now())]);
     },
   };
 }
@@ -140,6 +163,14 @@ const measureRoom = (room: DeadLetterRoom, metrics: Metrics, logger: Logger) =>
     intervalMs: measureRoomEveryMs,
     onError: (error) => logger.warn({ error }, 'the dead letters could not be measured'),
   });
+
+/** Also stores each condition that the start waits for, for operators. */
+const reportingWaits =
+  (onWait: OnWait, report: WaitingReport): OnWait =>
+  (condition, reason) => {
+    onWait(condition, reason);
+    void report.store('starting', `${condition}: ${reason}`);
+  };
 
 /** The dependencies for applying records: the engine's store, and the dead letters. */
 function createEngine(

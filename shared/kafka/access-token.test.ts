@@ -1,8 +1,15 @@
+import {
+  KafkaJSConnectionError,
+  KafkaJSProtocolError,
+  type AuthenticationProviderArgs,
+  type SaslAuthenticateArgs,
+} from 'kafkajs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { listen } from '../runtime/listen.ts';
+import { isRefusal } from './refusals.ts';
 import { isKafkaAuthorizationError, isTransient } from './transient-errors.ts';
-import { createAccessTokens } from './access-token.ts';
+import { createAccessTokens, tokenMechanism } from './access-token.ts';
 
 let issuer: Server;
 let url: string;
@@ -39,19 +46,19 @@ it.each([
 ])('connections share a token for %s, from when it was requested', async (_, lifetime, sharedMs) => {
   const token = tokens();
   issue('one', lifetime);
-  expect(await Promise.all([token(), token()])).toEqual([{ value: 'one' }, { value: 'one' }]);
+  expect(await Promise.all([token.get(), token.get()])).toEqual(['one', 'one']);
   issue('two', lifetime);
   nowMs = sharedMs - 1;
-  expect(await token()).toEqual({ value: 'one' });
+  expect(await token.get()).toBe('one');
   nowMs = sharedMs;
-  expect(await Promise.all([token(), token()])).toEqual([{ value: 'two' }, { value: 'two' }]);
+  expect(await Promise.all([token.get(), token.get()])).toEqual(['two', 'two']);
   expect(requests).toHaveLength(2);
 });
 
 it('a token is asked for with the encoded credentials, and with the scope if there is one', async () => {
   issue('one');
-  await tokens()();
-  await tokens('kafka topics')();
+  await tokens().get();
+  await tokens('kafka topics').get();
   const authorization = `Basic ${Buffer.from('reader:secret%3A%C3%BC').toString('base64')}`;
   expect(requests).toEqual([
     { authorization, body: 'grant_type=client_credentials' },
@@ -69,10 +76,60 @@ it.each([
 ])('an issuer that %s is told apart, and asked again for the next connection', async (_, bad, expected) => {
   const token = tokens();
   answer = bad;
-  const error = await token().catch((reason: unknown) => reason);
+  const error = await token.get().catch((reason: unknown) => reason);
   expect({ refused: isKafkaAuthorizationError(error), transient: isTransient(error) }).toEqual(expected);
   expect(String(error)).toMatch(/KAFKA_SASL_TOKEN_URL/);
   expect(String(error)).not.toContain('secret');
   issue('three');
-  expect(await token()).toEqual({ value: 'three' });
+  expect(await token.get()).toBe('three');
+});
+
+describe('a token that a broker', () => {
+  /** Authenticates with the bytes of a broker's answer, or with its error. */
+  const authenticate = (token: ReturnType<typeof tokens>, answer: string | Error) => {
+    const sent: string[] = [];
+    const saslAuthenticate = async ({ request, response }: SaslAuthenticateArgs<unknown>) => {
+      sent.push((await request.encode()).toString());
+      if (answer instanceof Error) throw answer;
+      return response?.parse(
+        await response.decode(Buffer.from(`\0\0\0${String.fromCharCode(answer.length)}${answer}`)),
+      );
+    };
+    const args = { host: 'a', port: 1, saslAuthenticate } as unknown as AuthenticationProviderArgs;
+    return tokenMechanism(token)
+      .authenticationProvider(args)
+      .authenticate()
+      .then(() => sent[0]);
+  };
+  const failed = { type: 'SASL_AUTHENTICATION_FAILED', code: 58, retriable: false };
+
+  it('accepts is sent as RFC 7628 says, and kept', async () => {
+    const token = tokens();
+    issue('one');
+    expect(await authenticate(token, '')).toBe('\0\0\0\x15n,,\x01auth=Bearer one\x01\x01');
+    issue('two');
+    expect(await token.get()).toBe('one');
+  });
+
+  it.each([
+    ['describes as refused', '{"status":"invalid_token"}'],
+    ['refuses', new KafkaJSProtocolError(Object.assign(new Error('expired'), failed))],
+  ])('%s is replaced, and kafkajs tries again', async (_, answer) => {
+    const token = tokens();
+    issue('one');
+    const error = await authenticate(token, answer).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ name: 'KafkaJSConnectionError', retriable: true });
+    expect(isRefusal(error)).toBe(true);
+    issue('two');
+    expect(await token.get()).toBe('two');
+  });
+
+  it('does not answer about is kept', async () => {
+    const token = tokens();
+    issue('one');
+    const lost = new KafkaJSConnectionError('Closed connection');
+    await expect(authenticate(token, lost)).rejects.toBe(lost);
+    issue('two');
+    expect(await token.get()).toBe('one');
+  });
 });

@@ -1,10 +1,14 @@
-import kafkajs, { type OauthbearerProviderResponse } from 'kafkajs';
+import kafkajs, { type Mechanism } from 'kafkajs';
 import { z } from 'zod';
 import { errorMessage } from '../runtime/error-message.ts';
+import { errorChain } from './transient-errors.ts';
 
 type TokenSettings = { url: string; clientId: string; clientSecret: string; scope: string | undefined };
 
-/** A token is used for this part of its lifetime, so that it is still valid when a broker reads it. */
+/**
+ * A token is used for this part of its lifetime, so that it is still valid when a broker reads it, and so that a
+ * connection whose session is renewed in its last fifth gets another one.
+ */
 const usedPart = 0.8;
 
 /** The lifetime of a token whose issuer does not say it, in seconds. */
@@ -17,13 +21,23 @@ const tokenResponse = z.object({
   expires_in: z.coerce.number().positive().default(lifetimeDefaultSeconds),
 });
 
+export type AccessTokens = {
+  /** The token that all connections share, or a new one. */
+  get: () => Promise<string>;
+  /** The brokers refuse this token: it is not used again. */
+  discard: (value: string) => void;
+};
+
 /**
- * Returns a function that kafkajs calls before it authenticates a connection. It gets an access token by the client
- * credentials grant (RFC 6749, 4.4), which all connections share until most of its lifetime is over. kafkajs retries if
- * the issuer is unavailable, but not if it refuses the client.
+ * Gets access tokens by the client credentials grant (RFC 6749, 4.4). All connections share one until most of its
+ * lifetime is over. kafkajs retries if the issuer is unavailable, but not if it refuses the client.
  */
-export function createAccessTokens(settings: TokenSettings, nowMs: () => number = () => performance.now()) {
-  let token: Promise<OauthbearerProviderResponse> | null = null;
+export function createAccessTokens(
+  settings: TokenSettings,
+  nowMs: () => number = () => performance.now(),
+): AccessTokens {
+  let token: Promise<string> | null = null;
+  let current: string | null = null;
   let usedUntilMs = 0;
   const renew = async () => {
     const requestedMs = nowMs();
@@ -31,14 +45,67 @@ export function createAccessTokens(settings: TokenSettings, nowMs: () => number 
     try {
       const { access_token: value, expires_in: lifetimeSeconds } = await requestToken(settings);
       usedUntilMs = requestedMs + lifetimeSeconds * 1_000 * usedPart;
-      return { value };
+      current = value;
+      return value;
     } catch (error) {
       token = null;
       throw error;
     }
   };
-  return () => (token = token && nowMs() < usedUntilMs ? token : renew());
+  return {
+    get: () => {
+      if (token === null || nowMs() >= usedUntilMs) token = renew();
+      return token;
+    },
+    discard: (value) => {
+      if (value === current) token = null;
+    },
+  };
 }
+
+/**
+ * Authenticates connections with access tokens. If a broker refuses a token, kafkajs tries again with a new one on a
+ * new connection: a gateway may hand out a token again until it ends. kafkajs's own mechanism takes the broker's
+ * description of such a refusal for success.
+ */
+export const tokenMechanism = (tokens: AccessTokens): Mechanism => ({
+  mechanism: 'oauthbearer',
+  authenticationProvider: ({ saslAuthenticate }) => ({
+    authenticate: async () => {
+      const token = await tokens.get();
+      const request = { encode: () => withLength(`n,,\u0001auth=Bearer ${token}\u0001\u0001`) };
+      const reason = await refusalOf(saslAuthenticate({ request, response: withoutLength }));
+      if (reason === '') return;
+      tokens.discard(token);
+      throw Object.assign(new kafkajs.KafkaJSConnectionError(`access token refused: ${reason}`), refusal);
+    },
+  }),
+});
+
+/** Why a broker refuses a token; empty if it accepts it. Rejects if there is no answer. */
+async function refusalOf(answer: Promise<string | void>): Promise<string> {
+  try {
+    return (await answer) ?? '';
+  } catch (error) {
+    const isRefused = errorChain(error).some((cause) => (cause as { type?: string }).type === refusal.type);
+    if (!isRefused) throw error;
+    return errorMessage(error);
+  }
+}
+
+/** As kafkajs wants them: bytes after their number. */
+function withLength(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}
+
+/** The answer of a broker: empty if it accepts the token, or else a description in JSON (RFC 7628, 3.2.2). */
+const withoutLength = {
+  decode: async (raw: Buffer) => raw.subarray(4),
+  parse: (bytes: Buffer) => bytes.toString(),
+};
 
 async function requestToken({ url, clientId, clientSecret, scope }: TokenSettings) {
   const credentials = [clientId, clientSecret].map(encodeURIComponent).join(':');
@@ -49,7 +116,8 @@ async function requestToken({ url, clientId, clientSecret, scope }: TokenSetting
     signal: AbortSignal.timeout(timeoutMs),
   };
   const response = await fetch(url, options).catch((error: Error) => {
-    throw unavailable(errorMessage(error.cause ?? error));
+    const cause = (error.cause ?? error) as Error & { code?: string };
+    throw unavailable(errorMessage(cause), cause.code);
   });
   if ([400, 401, 403].includes(response.status))
     throw Object.assign(new kafkajs.KafkaJSNonRetriableError(failed(`status ${response.status}`)), refusal);
@@ -61,8 +129,12 @@ async function requestToken({ url, clientId, clientSecret, scope }: TokenSetting
 
 const failed = (reason: string) => `no access token from KAFKA_SASL_TOKEN_URL: ${reason}`;
 
-/** After any other error kafkajs tries again on the same connection, which the broker then refuses for good. */
-const unavailable = (reason: string) => new kafkajs.KafkaJSConnectionError(failed(reason));
+/**
+ * After any other error kafkajs tries again on the same connection, which the broker then refuses for good. `code` is
+ * that of Node.js, for an issuer whose certificate this process does not accept.
+ */
+const unavailable = (reason: string, code?: string) =>
+  new kafkajs.KafkaJSConnectionError(failed(reason), code === undefined ? {} : { code });
 
 /** The error type of a broker that refuses the credentials: the projector treats both alike. */
 const refusal = { type: 'SASL_AUTHENTICATION_FAILED' };

@@ -1,11 +1,13 @@
-import { Kafka, logLevel, type KafkaConfig, type LogEntry, type SASLOptions } from 'kafkajs';
+import { Kafka, logLevel, type KafkaConfig, type LogEntry, type Mechanism, type SASLOptions } from 'kafkajs';
 import type { z } from 'zod';
+import type { SettingFiles } from '../runtime/config.ts';
 import type { kafkaSettings } from '../runtime/settings.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { createAccessTokens } from './access-token.ts';
+import { createAccessTokens, tokenMechanism } from './access-token.ts';
 import { patchKafkajs } from './kafkajs-patch.ts';
+import { createCertificateReader, createSocketFactory } from './socket-factory.ts';
 
-export type KafkaSettings = z.output<z.ZodObject<typeof kafkaSettings>>;
+export type KafkaSettings = z.output<z.ZodObject<typeof kafkaSettings>> & { files?: SettingFiles };
 
 type ClientOptions = { retries?: number; onError?: (message: string) => void };
 
@@ -22,11 +24,14 @@ export function createKafka(settings: KafkaSettings, logger: Logger, options: Cl
   // kafkajs would print a notice about a change in version 2.0 for every producer.
   process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
   const sasl = saslOptions(settings);
-  const { KAFKA_SSL, KAFKA_TLS_CA: ca, KAFKA_TLS_CERT: cert, KAFKA_TLS_KEY: key } = settings;
+  const { KAFKA_SSL, KAFKA_TLS_CA, KAFKA_TLS_CERT, KAFKA_TLS_KEY, files = {} } = settings;
+  const certificates = { KAFKA_TLS_CA, KAFKA_TLS_CERT, KAFKA_TLS_KEY };
+  const readCertificates = createCertificateReader(certificates, files, logger);
   const config: KafkaConfig = {
     clientId: settings.KAFKA_CLIENT_ID,
     brokers: settings.KAFKA_BROKERS,
-    ssl: KAFKA_SSL && { ca, cert, key },
+    ssl: KAFKA_SSL,
+    ...(KAFKA_SSL ? { socketFactory: createSocketFactory(readCertificates) } : {}),
     ...(sasl ? { sasl } : {}),
     connectionTimeout: 5_000,
     requestTimeout: 30_000,
@@ -57,10 +62,11 @@ export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' |
   return level === logLevel.ERROR ? 'error' : level === logLevel.WARN ? 'warn' : 'debug';
 }
 
-function saslOptions(settings: KafkaSettings): SASLOptions | null {
+function saslOptions(settings: KafkaSettings): SASLOptions | Mechanism | null {
   const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: username = '' } = settings;
   const { KAFKA_SASL_PASSWORD: password = '', KAFKA_SASL_TOKEN_URL: url = '' } = settings;
-  if (mechanism !== 'oauthbearer') return mechanism ? { mechanism, username, password } : null;
+  if (mechanism === undefined) return null;
+  if (mechanism !== 'oauthbearer') return { mechanism, username, password } as SASLOptions;
   const client = { clientId: username, clientSecret: password, scope: settings.KAFKA_SASL_TOKEN_SCOPE };
-  return { mechanism, oauthBearerProvider: createAccessTokens({ url, ...client }) };
+  return tokenMechanism(createAccessTokens({ url, ...client }));
 }

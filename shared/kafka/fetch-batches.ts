@@ -51,8 +51,5 @@ export async function fetchBatches(
   if (!messages || !last) return null;
   const failed = messages.find(({ error }) => error !== undefined);
   if (failed) throw new Error(`${topic}/${partition} cannot be read at offset ${offset}: ${failed.error}`);
-  return {
-    batches: messages.flatMap(({ batch }) => batch ?? []),
-    nextOffset: Number(last.offset) + 1,
-  };
+  return { batches: messages.flatMap(({ batch }) => batch ?? []), nextOffset: Number(last.offset) + 1 };
 }

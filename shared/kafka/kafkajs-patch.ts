@@ -3,13 +3,15 @@ import type { Batch } from 'kafkajs';
 import { patchFetch, type FetchParts, type Message } from './fetch-decoder.ts';
 import { leaderEpochOf } from './record-batch.ts';
 import { tolerateMissingLeaders, type LeaderParts } from './missing-leaders.ts';
+import { closeUnauthenticated, renewShortSessions, type AuthenticationParts } from './reauthentication.ts';
 
 /** The version that is patched. Before an upgrade, compare its sources with this file and the files that it imports. */
 const patchedVersion = '2.2.4';
 
 /** The internal parts of kafkajs that the patch needs; they have no public types. */
 type KafkajsParts = FetchParts &
-  LeaderParts & {
+  LeaderParts &
+  AuthenticationParts & {
     version: string;
     batch: { prototype: { isEmpty: unknown; isEmptyDueToFiltering: unknown } };
     consumerGroup: { prototype: ConsumerGroup };
@@ -51,6 +53,8 @@ export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
   stopIdleTimers(parts);
   tolerateMissingLeaders(parts);
   keepCoordinatorErrors(parts);
+  renewShortSessions(parts);
+  closeUnauthenticated(parts);
   patched.add(parts.fetch);
 }
 
@@ -66,6 +70,8 @@ export function installedKafkajs(): KafkajsParts {
     metadata: require('kafkajs/src/protocol/requests/metadata') as KafkajsParts['metadata'],
     offsetManager: require('kafkajs/src/consumer/offsetManager') as KafkajsParts['offsetManager'],
     cluster: require('kafkajs/src/cluster') as KafkajsParts['cluster'],
+    connection: require('kafkajs/src/network/connection') as KafkajsParts['connection'],
+    saslAuthenticator: require('kafkajs/src/broker/saslAuthenticator') as KafkajsParts['saslAuthenticator'],
     Decoder: require('kafkajs/src/protocol/decoder') as KafkajsParts['Decoder'],
   };
 }

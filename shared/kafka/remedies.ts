@@ -1,4 +1,6 @@
-import { authenticationErrors, errorChain, permissionErrors } from './transient-errors.ts';
+import { errorMessage } from '../runtime/error-message.ts';
+import { isCertificateError } from './refusals.ts';
+import { authenticationErrors, errorChain, isKafkaError, permissionErrors } from './transient-errors.ts';
 
 const remedies: { codes: (string | number)[]; remedy: string }[] = [
   {
@@ -28,7 +30,12 @@ const remedies: { codes: (string | number)[]; remedy: string }[] = [
       'rebuild the read model into a new one (support-cli rebuild start); otherwise drop ' +
       'the index, and the next start creates it again',
   },
-  { codes: [18], remedy: 'Check the user and the password in MONGODB_URL' },
+  {
+    codes: [18, 8000],
+    remedy:
+      'Check the user, the password and the authSource in MONGODB_URL: without authSource, MongoDB looks for the user ' +
+      'in the database that the URL names, or else in admin',
+  },
   {
     codes: [13],
     remedy:
@@ -46,11 +53,27 @@ const remedies: { codes: (string | number)[]; remedy: string }[] = [
   },
 ];
 
+const kafkaCertificates =
+  'Check KAFKA_TLS_CA (or NODE_EXTRA_CA_CERTS), KAFKA_TLS_CERT and KAFKA_TLS_KEY against the certificates of the brokers ' +
+  'and of the token issuer, which may have been renewed';
+
+const storeCertificates =
+  "Check tlsCAFile (or NODE_EXTRA_CA_CERTS) and tlsCertificateKeyFile in MONGODB_URL against MongoDB's certificates, which " +
+  'may have been renewed';
+
 /** The remedy for an error of MongoDB or the brokers; null if none is known. */
 export function remedyFor(error: unknown): string | null {
+  if (isCertificateError(error)) return isKafkaError(error) ? kafkaCertificates : storeCertificates;
   const codes = errorChain(error).flatMap((cause) => {
     const { name, code, type } = cause as { name: string; code?: unknown; type?: unknown };
     return [name, code, type];
   });
   return remedies.find((item) => item.codes.some((code) => codes.includes(code)))?.remedy ?? null;
+}
+
+/** The message of an error, with the setting or the right that mends it if that is known. */
+export function explained(error: unknown): string {
+  const message = errorMessage(error);
+  const remedy = remedyFor(error);
+  return remedy === null || message.endsWith(remedy) ? message : `${message}. ${remedy}`;
 }

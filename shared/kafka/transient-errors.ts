@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { isTransientStoreError } from '../store/transient-errors.ts';
 
 /** The errors of a client that a broker does not authenticate, by name or type. */
@@ -20,7 +21,7 @@ export const permissionErrors = [
 
 /** The error and its causes, outermost first. kafkajs wraps an error when it gives up its retries. */
 export const errorChain = (error: unknown): Error[] =>
-  error instanceof Error ? [error, ...errorChain(error.cause)] : [];
+  isNativeError(error) ? [error, ...errorChain(error.cause)] : [];
 
 /** Whether the error is of the Kafka client, and not of MongoDB. */
 export const isKafkaError = (error: unknown): boolean =>

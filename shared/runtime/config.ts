@@ -4,8 +4,12 @@ import { z } from 'zod';
 
 export type Environment = Record<string, string | undefined>;
 
+/** The paths of the files that settings were read from (`<NAME>_FILE`), by the name of the setting. */
+export type SettingFiles = Readonly<Record<string, string>>;
+
 /** A configuration with warnings about misspelt variables, or all errors. Each line names its variable. */
-export type ConfigResult<T> = { config: T; warnings?: string[] } | { errors: string[] };
+export type ConfigResult<T> =
+  { config: T & { files: SettingFiles }; warnings?: string[] } | { errors: string[] };
 
 /**
  * Reads the variables of `settings` from `environment`. `check` returns the errors of rules that concern several
@@ -16,7 +20,7 @@ export function readConfig<S extends z.ZodRawShape>(
   environment: Environment,
   check: (given: Environment) => string[] = () => [],
 ): ConfigResult<z.output<z.ZodObject<S>>> {
-  const { given, fileErrors } = givenValues(settings, environment);
+  const { given, files, fileErrors } = givenValues(settings, environment);
   const parsed = z.object(settings).safeParse(given, { error: messageOf });
   const found = parsed.success
     ? []
@@ -31,7 +35,7 @@ export function readConfig<S extends z.ZodRawShape>(
   ];
   const warnings = misspeltIn(environment, variableNames(settings));
   return parsed.success && errors.length === 0
-    ? { config: parsed.data, warnings }
+    ? { config: { ...parsed.data, files }, warnings }
     : { errors: [...errors, ...warnings] };
 }
 
@@ -45,9 +49,10 @@ export const variablesOf = (name: string, setting: z.core.$ZodType): string[] =>
 export const variableNames = (settings: z.ZodRawShape): string[] =>
   Object.entries(settings).flatMap(([name, setting]) => variablesOf(name, setting));
 
-/** The values that are set, also by files, and by name the errors of files. An empty variable counts as absent. */
+/** The values that are set, also by files, and by name these files and their errors. An empty variable counts as absent. */
 function givenValues(settings: z.ZodRawShape, environment: Environment) {
   const given: Environment = {};
+  const files: Record<string, string> = {};
   const fileErrors = new Map<string, string>();
   for (const [name, setting] of Object.entries(settings)) {
     const [value, file] = variablesOf(name, setting).map((variable) => environment[variable]);
@@ -55,15 +60,16 @@ function givenValues(settings: z.ZodRawShape, environment: Environment) {
     if (!file) continue;
     if (value) fileErrors.set(name, `${name} and ${name}_FILE are both set`);
     else {
-      given[name] = readSecret(file);
+      files[name] = file;
+      given[name] = readSettingFile(file);
       if (!given[name]) fileErrors.set(name, `${name}_FILE: the file cannot be read, or is empty`);
     }
   }
-  return { given, fileErrors };
+  return { given, files, fileErrors };
 }
 
-/** The text of a file without its last line break, which most editors add. */
-function readSecret(path: string): string | undefined {
+/** The text of a file without its last line break, which most editors add; undefined if it cannot be read. */
+export function readSettingFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
   } catch {
@@ -94,7 +100,7 @@ function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 /** For a `main`: returns the configuration and prints its warnings, or prints the errors and exits with code 2. */
-export function configOrExit<T>(result: ConfigResult<T>): T {
+export function configOrExit<T>(result: ConfigResult<T>): T & { files: SettingFiles } {
   if ('config' in result) {
     for (const warning of result.warnings ?? []) process.stderr.write(`Warning: ${warning}\n`);
     return result.config;

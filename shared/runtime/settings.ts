@@ -115,7 +115,7 @@ export const kafkaRule = (given: Environment): string[] => [
     : orphans(given, tlsNames, 'KAFKA_SSL is not true')),
 ];
 
-const tlsNames = ['KAFKA_TLS_CA', 'KAFKA_TLS_CERT', 'KAFKA_TLS_KEY'];
+export const tlsNames = ['KAFKA_TLS_CA', 'KAFKA_TLS_CERT', 'KAFKA_TLS_KEY'];
 const tokenNames = ['KAFKA_SASL_TOKEN_URL', 'KAFKA_SASL_TOKEN_SCOPE'];
 
 const orphans = (given: Environment, names: string[], because: string): string[] =>
@@ -137,7 +137,8 @@ function saslErrors(given: Environment): string[] {
   ];
 }
 
-function certificateErrors(given: Environment): string[] {
+/** The errors of the certificates and of the key, without the values. */
+export function certificateErrors(given: Environment): string[] {
   const { KAFKA_TLS_CA: ca, KAFKA_TLS_CERT: cert, KAFKA_TLS_KEY: key } = given;
   const errors: string[] = [];
   const check = (names: string, read: () => unknown) => {

@@ -180,6 +180,7 @@ const notSettings = [
   'DEV_STORE', // read by infra/dev-servers
   'UPDATE_GOLDEN', // read by services/projector/projections/golden.test.ts
   'TEST_SEED', // read by tests/run.ts
+  'NODE_EXTRA_CA_CERTS', // read by Node.js
 ];
 
 it('environment variables, in backticks or set in a command, are settings', () => {

@@ -6,6 +6,7 @@ import { startCommitLoop, type CommitLoop } from '../../services/projector/consu
 import type { Snapshot } from '../../services/projector/consumer/progress.ts';
 import type { LogClient } from '../../shared/kafka/log-client.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
+import { createRefusalLimit } from '../../services/projector/refusal-limit.ts';
 import { createLiveness } from '../../services/projector/liveness.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { eventually } from '../support/eventually.ts';
@@ -83,6 +84,9 @@ describe('a run of the commit loop', () => {
         positions,
         nowMs: () => performance.now(),
         liveness: { ...createLiveness(0), observe: onObserved },
+        kafkaWatch: { watch: <T>(reading: Promise<T>) => reading },
+        refusalLimit: createRefusalLimit(() => 0),
+        onFatal: () => undefined,
         logger: pino({ level: 'silent' }),
       };
       return startCommitLoop({ ...deps, ...observers }, consuming, intervalMs);

@@ -1,20 +1,23 @@
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installKafka, kafkaPart } from '../../infra/dev-servers/native/kafka.ts';
-import { freePorts } from '../../infra/dev-servers/native/ports.ts';
-import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
+import { setTimeout } from 'node:timers/promises';
 import { selfSigned } from '../../infra/certificate.ts';
 import { startService } from '../../infra/service.ts';
+import { created } from '../support/entities.ts';
+import { startSecureKafka, type SecureKafka } from '../support/secure-kafka.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 /** A broker whose second listener takes TLS with client certificates and OAUTHBEARER alone. */
-let broker: Server;
+let broker: SecureKafka;
 let issuer: HttpServer;
 let folder = '';
 let settings: Record<string, string> = {};
 const requests: { authorization: string | undefined; body: string }[] = [];
+/** The lifetime of the next token, and the one that the issuer says. */
+let issued = () => ({ lifetimeSeconds: 300, saidSeconds: 300 });
 const file = (name: string) => join(folder, name);
 
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -26,7 +29,6 @@ const token = (lifetimeSeconds: number) => {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kafka-security-'));
-  await installKafka(() => undefined);
   for (const name of ['server', 'client', 'other']) {
     const { cert, key } = await selfSigned();
     writeFileSync(file(`${name}.crt`), cert);
@@ -41,34 +43,26 @@ beforeAll(async () => {
       requests.push({ authorization, body });
       const isKnown = authorization === `Basic ${Buffer.from('reader:p%40ss').toString('base64')}`;
       response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ access_token: token(300), expires_in: 300, token_type: 'Bearer' }));
+      const { lifetimeSeconds, saidSeconds } = issued();
+      const access = { access_token: token(lifetimeSeconds), expires_in: saidSeconds, token_type: 'Bearer' };
+      response.end(JSON.stringify(access));
     });
   });
   await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
-  const [plain = 0, controller = 0, secure = 0] = await freePorts(3);
-  const part = kafkaPart(join(folder, 'kafka'), { id: 1, broker: plain, controller });
-  // Of a property that is set twice, the later value holds.
-  appendFileSync(
-    join(folder, 'kafka', 'server.properties'),
-    [
-      `listeners=PLAINTEXT://127.0.0.1:${plain},CONTROLLER://127.0.0.1:${controller},SECURE://127.0.0.1:${secure}`,
-      `advertised.listeners=PLAINTEXT://127.0.0.1:${plain},SECURE://localhost:${secure}`,
-      'listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL',
-      'listener.name.secure.ssl.keystore.type=PEM',
-      `listener.name.secure.ssl.keystore.location=${file('server.pem')}`,
-      'listener.name.secure.ssl.truststore.type=PEM',
-      `listener.name.secure.ssl.truststore.location=${file('client.crt')}`,
-      'listener.name.secure.ssl.client.auth=required',
-      'listener.name.secure.sasl.enabled.mechanisms=OAUTHBEARER',
-      'listener.name.secure.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";',
-      '',
-    ].join('\n'),
-  );
-  broker = await startServer([part]);
+  broker = await startSecureKafka(folder, file('server.pem'), 'SASL_SSL', {
+    'ssl.truststore.type': 'PEM',
+    'ssl.truststore.location': file('client.crt'),
+    'ssl.client.auth': 'required',
+    'sasl.enabled.mechanisms': 'OAUTHBEARER',
+    'oauthbearer.sasl.jaas.config':
+      'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";',
+    // Sessions then end with their tokens.
+    'oauthbearer.connections.max.reauth.ms': '3600000',
+  });
   writeFileSync(file('secret'), 'p@ss\n');
   settings = {
     MONGODB_URL: 'mongodb://localhost:1',
-    KAFKA_BROKERS: `localhost:${secure}`,
+    KAFKA_BROKERS: broker.secure,
     KAFKA_SSL: 'true',
     KAFKA_TLS_CA_FILE: file('server.crt'),
     KAFKA_TLS_CERT_FILE: file('client.crt'),
@@ -102,7 +96,11 @@ it('a client with its certificate and a token is admitted; all its connections s
 });
 
 it.each([
-  ['its certificate', { KAFKA_TLS_CERT_FILE: '', KAFKA_TLS_KEY_FILE: '' }, /certificate|handshake/i],
+  [
+    'its certificate',
+    { KAFKA_TLS_CERT_FILE: '', KAFKA_TLS_KEY_FILE: '' },
+    /refuses this client: .*certificate.*\. Check KAFKA_TLS_CA/i,
+  ],
   [
     'the right secret',
     { KAFKA_SASL_PASSWORD_FILE: '', KAFKA_SASL_PASSWORD: 'wrong' },
@@ -113,4 +111,31 @@ it.each([
   const { code, stderr } = await createTopics(changes);
   expect(code).toBe(1);
   expect(stderr).toMatch(reason);
+});
+
+describe('a projector goes on for many times the life of its access tokens', () => {
+  const projector = useProjector({
+    projectors: 0,
+    servers: () => ({ ...process.env, KAFKA_BROKERS: broker.plain }),
+  });
+
+  it.each([
+    ['of 12 s', { lifetimeSeconds: 12, saidSeconds: 12 }],
+    ['near their end, as a cache hands them out', { lifetimeSeconds: 3, saidSeconds: 3 }],
+    ['that end sooner than their issuer says', { lifetimeSeconds: 5, saidSeconds: 300 }],
+  ])('%s', async (_, lifetime) => {
+    issued = () => lifetime;
+    const { MONGODB_URL: _unused, ...security } = settings;
+    const process = projector.startProcess(security);
+    await process.logged('projecting');
+    const requested = requests.length;
+    for (let second = 0; second < 40; second += 1) {
+      await projector.publish(created('tag', `tag_${lifetime.lifetimeSeconds}_${second}`));
+      await setTimeout(1_000);
+    }
+    await projector.applied();
+    expect(process.failures()).toEqual([]);
+    expect(requests.length - requested).toBeGreaterThan(2);
+    await process.stop();
+  });
 });

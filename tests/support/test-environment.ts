@@ -80,6 +80,7 @@ export async function runProjector(
     nowMs?: () => number;
     through?: (kafka: Kafka) => Kafka;
     commitIntervalMs?: number;
+    refusalLimitMs?: number;
   } = {},
 ) {
   const mongo = createMongo(config.MONGODB_URL, 'test');

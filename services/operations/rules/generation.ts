@@ -197,6 +197,8 @@ function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Jud
       isFinal: true,
     };
   const isStopped = savedAt !== null && isSilent(savedAt, facts.now);
+  const waiting = isStopped || savedAt === null ? whyWaiting(facts, own, restart) : null;
+  if (waiting) return waiting;
   if (failure && isStopped && isLastFailure(failure, savedAt))
     return {
       text: `its projectors ended at ${failure.at.toISOString()}: ${failure.reason}`,
@@ -210,6 +212,35 @@ function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Jud
       isFinal: true,
     };
   return savedAt ? null : { text: 'no projector has run on it yet', remedy: restart };
+}
+
+/** Why the projectors of a generation apply nothing, as the one says that was heard of last; null if none says so. */
+function whyWaiting(
+  { registry, kafka, waiting }: Facts,
+  own: GenerationFacts,
+  restart: string,
+): Judged | null {
+  const { generation, failure, savedAt } = own;
+  const ofOwn = waiting.filter((one) => (one.generation ?? registry?.generation) === generation.number);
+  const [last, ...others] = ofOwn;
+  if (!last) return null;
+  // A projector that has ended since may have said why before.
+  const isOlder = failure !== null && failure.at > last.at;
+  // Without a topic Kafka cannot be read, and the topics are said to be missing.
+  const isTopicMissing = last.state === 'cut_off' && kafka.missing.length > 0;
+  if (isOlder || isTopicMissing) return null;
+  const { host, pid, state, reason } = last;
+  const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'other')})`;
+  const since = savedAt ? ` since ${savedAt.toISOString()}` : '';
+  if (state === 'cut_off')
+    return {
+      text: `its projectors run, but are cut off from Kafka${since}: process ${pid} on ${host}${more}: ${reason}`,
+    };
+  return {
+    text: `a projector cannot start: process ${pid} on ${host}${more}: ${reason}`,
+    // A refused one has ended.
+    remedy: state === 'refused' ? restart : null,
+  };
 }
 
 /** Projectors that save nothing still run if their group has members. If its coordinator does not answer, that is unknown. */

@@ -1,6 +1,7 @@
 import { MongoNetworkError } from 'mongodb';
 import { pino } from 'pino';
 import { createLiveness } from '../liveness.ts';
+import { createRefusalLimit } from '../refusal-limit.ts';
 import { createMetrics } from '../metrics.ts';
 import { observedPartitions, startCommitLoop } from './commit-loop.ts';
 import type { RunningConsumer } from './consumer.ts';
@@ -64,6 +65,7 @@ it.each([
     logger: pino({}, { write: () => failed.resolve() }),
     metrics: createMetrics(),
     liveness,
+    refusalLimit: createRefusalLimit(() => 0),
   };
   const consumer = { onApplied: () => undefined } as unknown as RunningConsumer;
   const loop = startCommitLoop(deps as unknown as Parameters<typeof startCommitLoop>[0], consumer);

@@ -5,7 +5,10 @@ import { raiseWatermark } from '../../../shared/control/progress.ts';
 import { createSampler } from '../../../shared/control/samples.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogClient, LogOffsets, LogState } from '../../../shared/kafka/log-client.ts';
+import { explained } from '../../../shared/kafka/remedies.ts';
+import type { KafkaWatch } from '../kafka-watch.ts';
 import type { Liveness, ObservedPartition } from '../liveness.ts';
+import type { RefusalLimit } from '../refusal-limit.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 import type { RunningConsumer } from './consumer.ts';
 import { createFreshnessGauges } from './freshness.ts';
@@ -24,6 +27,11 @@ type CommitLoopDeps = Parameters<typeof createProgressRecorder>[0] &
     log: LogClient;
     topics: string[];
     liveness: Liveness;
+    /** Tells operators if Kafka does not answer. */
+    kafkaWatch: Pick<KafkaWatch, 'watch'>;
+    refusalLimit: RefusalLimit;
+    /** The servers refuse this process: it must exit with an error. */
+    onFatal: (error: Error) => void;
     positions: Positions;
     /** MongoDB's clock. No other clock decides the instant up to which the documents are complete. */
     clock: Pick<StoreClock, 'read'>;
@@ -31,6 +39,11 @@ type CommitLoopDeps = Parameters<typeof createProgressRecorder>[0] &
   };
 
 export type CommitLoop = ReturnType<typeof startCommitLoop>;
+
+/** MongoDB or the brokers have refused this process for long. A process that reads its settings again may be needed. */
+class Refused extends Error {
+  override name = 'Refused';
+}
 
 /** Fewer records since the last run do not justify an extra run. */
 const extraRunMin = 1_000;
@@ -59,7 +72,7 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
     // Before the ends are read: every record that was published until this instant lies before them.
     const asOf = await deps.clock.read();
     appliedSince = 0;
-    const log = await deps.log.read(deps.topics);
+    const log = await deps.kafkaWatch.watch(deps.log.read(deps.topics));
     await consumer.detectGaps(log);
     await registerNew(log.partitions, asOf);
     warnOfUnread(deps.logger, log, [...registered]);
@@ -73,6 +86,7 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
     await sample(asOf, raised.watermark);
     gauges.observe(nowMs(), { asOf, log, snapshot, completeToMs, ...raised });
     liveness.observe(nowMs(), observedPartitions(deps.positions, log, snapshot));
+    deps.refusalLimit.clear();
     return snapshot;
   };
   const run = async () => {
@@ -86,6 +100,7 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
       if (isTransient(error)) liveness.observeUnavailable(nowMs());
       gauges.observeFailure(nowMs(), error);
       deps.logger.warn({ error }, 'could not save progress; trying again');
+      if (deps.refusalLimit.isReached(error)) deps.onFatal(new Refused(explained(error), { cause: error }));
     },
   });
   // If a backlog ends, the next run starts at once.

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { remedyFor } from '../../../shared/kafka/remedies.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
+import { createRefusalLimit } from '../refusal-limit.ts';
 
 /** A requirement of the projector is not met yet, but may be while it waits. */
 export class NotReady extends Error {
@@ -24,16 +25,24 @@ export type OnWait = (condition: string, reason: string) => void;
 
 /**
  * Retries `attempt` until it succeeds, and reports the missing condition at each failure. Rejects with `StartRefused`
- * if the error is permanent, such as wrong credentials or an index conflict.
+ * if the error is permanent, such as wrong credentials or an index conflict, or if a certificate is refused for a
+ * minute of the monotonic clock `nowMs`.
  */
-export async function waitUntil<T>(onWait: OnWait, condition: string, attempt: () => Promise<T>): Promise<T> {
+export async function waitUntil<T>(
+  onWait: OnWait,
+  condition: string,
+  attempt: () => Promise<T>,
+  nowMs: () => number = () => performance.now(),
+): Promise<T> {
+  const refusalLimit = createRefusalLimit(nowMs);
   for (let permanentErrors = 0; ;) {
     try {
       return await attempt();
     } catch (error) {
       const reason = errorMessage(error);
       const isTemporary = isTransient(error) || error instanceof NotReady;
-      if (!isTemporary && (permanentErrors += 1) >= permanentErrorsMax) {
+      if (!isTemporary) permanentErrors += 1;
+      if (permanentErrors >= permanentErrorsMax || (isTemporary && refusalLimit.isReached(error))) {
         const remedy = remedyFor(error) ?? 'Waiting does not help: see the error and its cause';
         throw new StartRefused(`${reason}. ${remedy}`, { cause: error });
       }

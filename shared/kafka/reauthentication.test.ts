@@ -1,0 +1,57 @@
+import { KafkaJSConnectionError, KafkaJSProtocolError } from 'kafkajs';
+import { closeUnauthenticated, renewShortSessions } from './reauthentication.ts';
+
+type Parts = Parameters<typeof renewShortSessions>[0];
+
+/** Whether a session of this life counts as authenticated at an age, both in milliseconds. */
+function isAuthenticated(lifetimeMs: number, ageMs: number): boolean {
+  const connection = {
+    prototype: {
+      authenticatedAt: process.hrtime(),
+      sessionLifetime: { toNumber: () => lifetimeMs },
+      isAuthenticated: () => false,
+    },
+  };
+  renewShortSessions({ connection } as unknown as Parts);
+  const [seconds, nanoseconds] = connection.prototype.authenticatedAt;
+  const atNanoseconds = BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds) - BigInt(ageMs * 1_000_000);
+  connection.prototype.authenticatedAt = [
+    Number(atNanoseconds / 1_000_000_000n),
+    Number(atNanoseconds % 1_000_000_000n),
+  ];
+  return connection.prototype.isAuthenticated();
+}
+
+it.each([
+  [3_600_000, 3_589_000, 3_591_000],
+  [60_000, 49_000, 51_000],
+  [20_000, 15_000, 17_000],
+  [2_000, 1_000, 1_700],
+])('a session of %d ms is renewed after %d ms and before %d ms', (lifetimeMs, beforeMs, afterMs) => {
+  expect([isAuthenticated(lifetimeMs, beforeMs), isAuthenticated(lifetimeMs, afterMs)]).toEqual([
+    true,
+    false,
+  ]);
+});
+
+it('a session without an end is never renewed', () => expect(isAuthenticated(0, 86_400_000)).toBe(true));
+
+it.each([
+  ['34 when a session is renewed is tried again on a new connection', 'ILLEGAL_SASL_STATE', true, true],
+  ['34 on a new connection is a refusal: its listener has no SASL', 'ILLEGAL_SASL_STATE', false, false],
+  ['a refusal stays one', 'SASL_AUTHENTICATION_FAILED', true, false],
+])('%s; the connection is closed', async (_, type, isRenewal, isTriedAgain) => {
+  const error = new KafkaJSProtocolError(Object.assign(new Error('no'), { type, code: 1, retriable: false }));
+  const saslAuthenticator = { prototype: { authenticate: () => Promise.reject(error), connection: {} } };
+  closeUnauthenticated({ saslAuthenticator } as unknown as Parts);
+  let closed = 0;
+  const connection = {
+    broker: 'a:1',
+    authenticatedAt: isRenewal ? [0, 0] : null,
+    disconnect: async () => void (closed += 1),
+  };
+  const { authenticate } = saslAuthenticator.prototype;
+  const thrown = await authenticate.call({ connection } as never).catch((reason: unknown) => reason);
+  expect(thrown instanceof KafkaJSConnectionError).toBe(isTriedAgain);
+  expect(closed).toBe(1);
+});

@@ -1,0 +1,62 @@
+import kafkajs from 'kafkajs';
+
+/** The internal parts of kafkajs that authenticate a connection; they have no public types. */
+export type AuthenticationParts = {
+  connection: { prototype: Connection };
+  saslAuthenticator: { prototype: SaslAuthenticator };
+};
+
+type Connection = {
+  broker: string;
+  /** The reading of `process.hrtime` at the last authentication of the open connection; null before that. */
+  authenticatedAt: [seconds: number, nanoseconds: number] | null;
+  /** In milliseconds, a `Long`: how long the broker accepts this authentication; 0 = without an end. */
+  sessionLifetime: { toNumber: () => number };
+  isAuthenticated: () => boolean;
+  disconnect: () => Promise<unknown>;
+};
+type SaslAuthenticator = { connection: Connection; authenticate: () => Promise<void> };
+
+/** A session is renewed this long before its end, in milliseconds, but not before the last part of it. */
+const renewedBeforeMs = 10_000;
+const renewedPart = 0.2;
+
+/**
+ * kafkajs renews every session ten seconds before its end. A session that is shorter, because its token is near its
+ * end, would be renewed at each request, and brokers refuse to do so twice within a second. The patch renews a short
+ * session in the last fifth of it. Then a token that is used for four fifths of its life has been replaced.
+ */
+export function renewShortSessions({ connection: { prototype } }: AuthenticationParts): void {
+  prototype.isAuthenticated = function (this: Connection) {
+    if (this.authenticatedAt === null) return false;
+    const lifetimeMs = this.sessionLifetime.toNumber();
+    if (lifetimeMs === 0) return true;
+    const [seconds, nanoseconds] = process.hrtime(this.authenticatedAt);
+    const ageMs = seconds * 1_000 + nanoseconds / 1_000_000;
+    return ageMs + Math.min(renewedBeforeMs, lifetimeMs * renewedPart) < lifetimeMs;
+  };
+}
+
+/**
+ * A broker answers nothing more on a connection after a failed authentication, but kafkajs would keep it. The patch
+ * closes it. If the broker only refuses to renew its session now, the request is tried again on a new connection.
+ */
+export function closeUnauthenticated({ saslAuthenticator: { prototype } }: AuthenticationParts): void {
+  const { authenticate } = prototype;
+  prototype.authenticate = async function (this: SaslAuthenticator) {
+    const { connection } = this;
+    const isRenewal = connection.authenticatedAt !== null;
+    try {
+      await authenticate.call(this);
+    } catch (error) {
+      await connection.disconnect();
+      // On a new connection it means that the listener has no SASL.
+      const isState = (error as { type?: string }).type === 'ILLEGAL_SASL_STATE';
+      if (isState && isRenewal)
+        throw new kafkajs.KafkaJSConnectionError('the broker does not renew the session now', {
+          broker: connection.broker,
+        });
+      throw error;
+    }
+  };
+}

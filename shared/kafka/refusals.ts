@@ -1,0 +1,59 @@
+import { MongoServerError, MongoServerSelectionError } from 'mongodb';
+import { errorChain, isKafkaAuthorizationError } from './transient-errors.ts';
+
+/** The codes of Node.js for a server's certificate that this process does not accept. */
+const verificationCodes = new Set([
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'CRL_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'HOSTNAME_MISMATCH',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_CRL',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/**
+ * The codes of OpenSSL for a server that does not accept this process's certificate. The part before ALERT differs
+ * between versions of TLS and of OpenSSL.
+ */
+const alertPattern =
+  /^ERR_SSL_.*_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)$/;
+
+/** Codes of MongoDB for a user that it does not admit or permit: Unauthorized, AuthenticationFailed, Atlas's own. */
+export const storeUserCodes = [13, 18, 8000];
+
+/** The error with its causes. If no server of MongoDB could be used, also the error of each server. */
+const errorsIn = (error: unknown): Error[] =>
+  errorChain(error).flatMap((cause) => {
+    const servers = cause instanceof MongoServerSelectionError ? cause.reason?.servers : undefined;
+    return [cause, ...[...(servers?.values() ?? [])].flatMap((server) => errorChain(server.error))];
+  });
+
+/** Whether a certificate is at fault: this process does not accept the server's, or the server this process's. */
+export const isCertificateError = (error: unknown): boolean =>
+  errorsIn(error).some((cause) => {
+    const code = String((cause as { code?: unknown }).code);
+    return verificationCodes.has(code) || alertPattern.test(code);
+  });
+
+/**
+ * Whether the brokers or MongoDB answer, but this process and they do not accept each other: certificates, credentials
+ * or permissions. It may pass, but a process that reads its settings and files again may be needed.
+ */
+export const isRefusal = (error: unknown): boolean =>
+  isCertificateError(error) ||
+  isKafkaAuthorizationError(error) ||
+  errorsIn(error).some(
+    (cause) => cause instanceof MongoServerError && storeUserCodes.includes(Number(cause.code)),
+  );

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAuthority } from '../../infra/certificate.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { startSecureKafka, type SecureKafka } from '../support/secure-kafka.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+let folder = '';
+let broker: SecureKafka;
+const file = (name: string) => join(folder, name);
+
+/** Gives the broker a certificate of a new authority, from its next start on. Returns the authority. */
+async function renew(): Promise<string> {
+  const authority = await createAuthority();
+  const { cert, key } = await authority.issue();
+  writeFileSync(file('broker.pem'), `${key}\n${cert}\n`);
+  return authority.cert;
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'kafka-certificates-'));
+  writeFileSync(file('ca.crt'), await renew());
+  broker = await startSecureKafka(folder, file('broker.pem'), 'SSL');
+});
+afterAll(async () => {
+  await broker.stop();
+  rmSync(folder, { recursive: true });
+});
+
+describe('the broker gets a certificate of another authority', () => {
+  const projector = useProjector({
+    projectors: 0,
+    servers: () => ({ ...process.env, KAFKA_BROKERS: broker.plain }),
+  });
+  const secure = () => ({ KAFKA_BROKERS: broker.secure, KAFKA_SSL: 'true' });
+  const status = async () => (await projector.cli('status')).text.replaceAll(/\s+/g, ' ');
+  const untilStatus = (pattern: RegExp) =>
+    eventually(async () => pattern.test(await status()) || (await status()), undefined, { pollMs: 1_000 });
+
+  test('a projector whose file of authorities was renewed before goes on by itself', async () => {
+    const first = await renew();
+    writeFileSync(file('ca.crt'), first);
+    await broker.restart();
+    const service = projector.startProcess({ ...secure(), KAFKA_TLS_CA_FILE: file('ca.crt') });
+    await projector.publish(created('tag', 'tag_1'));
+    await projector.applied();
+    // Both authorities, as Strimzi and cert-manager write them.
+    writeFileSync(file('ca.crt'), `${first}\n${await renew()}`);
+    await broker.restart();
+    await projector.publish(created('tag', 'tag_2'));
+    await projector.applied();
+    expect(service.failures()).toEqual([]);
+    await service.stop();
+  });
+
+  test('a projector with the old authority in its environment says so, then ends; the next one cannot start', async () => {
+    const KAFKA_TLS_CA = await renew();
+    await broker.restart();
+    const settings = { KAFKA_BROKERS: [broker.secure], KAFKA_SSL: true, KAFKA_TLS_CA };
+    const running = await projector.start({ settings, refusalLimitMs: 40_000 });
+    await projector.publish(created('tag', 'tag_3'));
+    await projector.applied();
+    await renew();
+    await broker.restart();
+    await untilStatus(
+      /its projectors run, but are cut off from Kafka since \S+: process \d+ on \S+: .*certificate.* Check KAFKA_TLS_CA/,
+    );
+    await eventually(() => running.fatal.length > 0);
+    expect(running.fatal[0]).toMatchObject({
+      name: 'Refused',
+      message: expect.stringMatching(/certificate.*\. Check KAFKA_TLS_CA/) as string,
+    });
+    await running.stop();
+    await untilStatus(/its projectors ended at \S+: .*certificate.* Check KAFKA_TLS_CA/);
+    const next = projector.startProcess({ ...secure(), KAFKA_TLS_CA });
+    await untilStatus(
+      /a projector cannot start: process \d+ on \S+: the brokers are unavailable: .*certificate/,
+    );
+    await next.stop('SIGKILL');
+  });
+});

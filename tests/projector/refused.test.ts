@@ -1,0 +1,59 @@
+import { connect, type Socket } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createServer, type Server } from 'node:tls';
+import { selfSigned } from '../../infra/certificate.ts';
+import { listen } from '../../shared/runtime/listen.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { useFolder } from '../support/use-opened.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+const folder = useFolder();
+const { environment, start, publish, applied } = useProjector({ projectors: 0 });
+const sockets = new Set<Socket>();
+let proxy: Server;
+
+/** A MongoDB over TLS: it decrypts, and passes everything on. */
+beforeAll(async () => {
+  const { cert, key } = await selfSigned();
+  writeFileSync(join(folder.path, 'authority.pem'), cert);
+  const target = new URL(environment.config.MONGODB_URL.replace('mongodb:', 'http:'));
+  proxy = createServer({ cert, key }, (client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => [client, upstream].forEach((one) => one.destroy()));
+    }
+    client.pipe(upstream).pipe(client);
+  });
+  // A handshake that the client breaks off.
+  proxy.on('tlsClientError', () => undefined);
+});
+afterAll(() => {
+  for (const socket of sockets) socket.destroy();
+  proxy.close();
+});
+
+test('a projector ends if MongoDB has a certificate of another authority, and says what to do', async () => {
+  const { port } = await listen(proxy, '127.0.0.1', 0);
+  const url = new URL(environment.config.MONGODB_URL);
+  url.hostname = 'localhost';
+  url.port = String(port);
+  url.searchParams.set('directConnection', 'true');
+  url.searchParams.set('tls', 'true');
+  url.searchParams.set('tlsCAFile', join(folder.path, 'authority.pem'));
+  url.searchParams.set('serverSelectionTimeoutMS', '500');
+  const projector = await start({ settings: { MONGODB_URL: url.href }, refusalLimitMs: 1_000 });
+  await publish(created('tag', 'tag_1'));
+  await applied();
+  // when the certificate is renewed, and the connections end
+  proxy.setSecureContext(await selfSigned());
+  for (const socket of sockets) socket.destroy();
+  await eventually(() => projector.fatal.length > 0);
+  expect(projector.fatal[0]).toMatchObject({
+    name: 'Refused',
+    message: expect.stringMatching(/tlsCAFile/) as string,
+  });
+});
