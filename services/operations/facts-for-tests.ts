@@ -1,4 +1,5 @@
 import type { Generation } from '../../shared/control/generations.ts';
+import type { LogGap } from '../../shared/control/log-gaps.ts';
 import type { Facts, GenerationFacts } from './facts.ts';
 
 /** Facts of which nothing needs to be said, for tests that change one of them. */
@@ -86,3 +87,9 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
   deadLetterLimits: { bytesMax: 256 * 1024 * 1024, countMax: 100_000 },
   ...changes,
 });
+
+/** A gap in the log of generation 1. */
+export const gap: LogGap = {
+  ...{ _id: '1/t/0', generation: 1, topic: 't', partition: 0, topicId: null, by: 'p', at: before(1) },
+  ...{ kind: 'deleted', from: 3, to: 7 },
+};

@@ -29,12 +29,12 @@ import { beginningOf } from '../../shared/control/registry.ts';
 import { createKafkaWatch } from './kafka-watch.ts';
 import { createLiveness } from './liveness.ts';
 import { initializeMetrics, type Metrics } from './metrics.ts';
-import { refuseGaps, storeEnd } from './generations/ending.ts';
+import { refuseGaps, storeEnd, type EndingDeps } from './generations/ending.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
 import { checkProgress } from './startup/check-progress.ts';
 import { openStore, waitingForStore } from './startup/open-store.ts';
 import { createRefusalLimit } from './refusal-limit.ts';
-import { refuseStrangers, requireMembership } from './startup/refuse.ts';
+import { refuseOtherCluster, refuseStrangers, requireMembership } from './startup/refuse.ts';
 import { StartRefused, waitUntil, type OnWait } from './startup/wait-until.ts';
 import { createWaitingReport, type WaitingReport } from './waiting-report.ts';
 
@@ -83,19 +83,11 @@ export async function startProjector(deps: ProjectorDeps) {
 }
 
 async function start(deps: ProjectorDeps, report: WaitingReport) {
-  const { config, kafka, mongo, metrics, logger, topics } = deps;
+  const { config, metrics, logger, topics } = deps;
   const { nowMs = () => performance.now(), commitIntervalMs, refusalLimitMs } = deps;
-  const { registered, ...stores } = await openStore(mongo, config, deps.onWait);
+  const { registered, own, brokers, onWait, ...stores } = await connect(deps, report);
   const { control } = stores;
-  // Only now: before the driver has connected, a command would close its topology for good.
-  const onWait = reportingWaits(deps.onWait, report);
   const generation = registered.number;
-  await waitUntil(onWait, waitingForStore, () => checkProgress({ control, topics, logger }, registered));
-  initializeMetrics(metrics, generation, topics);
-  await waitUntil(onWait, waitingForStore, () => refuseGaps({ control, generation }));
-  const own = await requireMembership({ control, config, generation, topics, onWait });
-  const brokers = await connectBrokers(kafka, topics, groupIdOf(config, generation), onWait);
-  await refuseStrangers(brokers.admin, brokers.groupId, own, onWait);
   const clock = createStoreClock(() => storeTime(control), nowMs);
   const { now } = clock;
   await waitUntil(onWait, waitingForStore, clock.read);
@@ -111,10 +103,7 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
   // Run before the first commit: the old watermark shows how long no projector ran.
   const absence = { ...followed, admin: brokers.admin, topics, now };
   const startedAt = await waitUntil(onWait, waitingForStore, () => recordAbsence(absence));
-  let ending: Promise<void> | null = null;
-  const onFatal = (error: Error): void => {
-    ending ??= storeEnd({ ...followed, now }, error).then(() => deps.onFatal(error));
-  };
+  const onFatal = storingEnd({ ...followed, now }, deps.onFatal);
   const consumer = await startConsumer({
     ...brokers,
     ...byTopic(engine, applier, metrics),
@@ -158,11 +147,38 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
   };
 }
 
+/** Connects to the servers, and makes every check that may refuse the start. */
+async function connect(deps: ProjectorDeps, report: WaitingReport) {
+  const { config, kafka, mongo, metrics, logger, topics } = deps;
+  const { registered, ...stores } = await openStore(mongo, config, deps.onWait);
+  const { control } = stores;
+  // Only now: before the driver has connected, a command would close its topology for good.
+  const onWait = reportingWaits(deps.onWait, report);
+  const generation = registered.number;
+  await waitUntil(onWait, waitingForStore, () => checkProgress({ control, topics, logger }, registered));
+  initializeMetrics(metrics, generation, topics);
+  await waitUntil(onWait, waitingForStore, () => refuseGaps({ control, generation }));
+  const following = { control, config, generation, topics, onWait };
+  const own = await requireMembership(following);
+  const brokers = await connectBrokers(kafka, topics, groupIdOf(config, generation), onWait);
+  await refuseOtherCluster(following, brokers.log);
+  await refuseStrangers(brokers.admin, brokers.groupId, own, onWait);
+  return { ...stores, registered, own, brokers, onWait };
+}
+
 const measureRoom = (room: DeadLetterRoom, metrics: Metrics, logger: Logger) =>
   repeat(async () => metrics.deadLetterRoom.set(await room.filled()), {
     intervalMs: measureRoomEveryMs,
     onError: (error) => logger.warn({ error }, 'the dead letters could not be measured'),
   });
+
+/** Stores why the projector ends, before it does. Of several errors, the first one counts. */
+function storingEnd(ending: EndingDeps, onFatal: (error: Error) => void): (error: Error) => void {
+  let stored: Promise<void> | null = null;
+  return (error) => {
+    stored ??= storeEnd(ending, error).then(() => onFatal(error));
+  };
+}
 
 /** Also stores each condition that the start waits for, for operators. */
 const reportingWaits =
@@ -198,7 +214,7 @@ function createEngine(
         );
     },
     onUnreadable: (kind, id, field) =>
-      logger.warn({ kind, id, field }, 'the envelope of a document cannot be read; it is written anew'),
+      logger.warn({ kind, id, field }, 'the envelope of a document cannot be read; it is replaced'),
     onStalled: (stall) => logger.warn(stall, 'documents are written again and again without progress'),
     onProjectorError: ({ topic, partition, offset }, reason, error) =>
       logger.error(

@@ -41,6 +41,14 @@ export type TopicIdentity = {
   topicId: string;
 };
 
+/** The ids of the topics whose records were applied, by topic. A partition without an applied record does not tell. */
+export const appliedTopicIds = (progress: Progress[]): Map<string, string> =>
+  new Map(
+    progress.flatMap(({ topic, topicId, position }) =>
+      position > 0 && topicId !== undefined ? [[topic, topicId] as const] : [],
+    ),
+  );
+
 /** A generation's watermark, by its number. */
 type Watermark = { _id: number; completeTo: Date };
 

@@ -63,7 +63,7 @@ export async function project({
     created('conversation', 'conv_0001', { channelId: 'channel', ticketId: 'ti_2' }, 2),
     { ...created('user', 'user_1'), op: 'tombstone' },
   );
-  // An operator's edit: the next event writes the document anew.
+  // An operator's edit: the next event replaces the document.
   await collectionOf(environment.database, 'qa').updateOne({ _id: 'qa' }, { $unset: { revision: '' } });
   await publish(created('qa', 'qa', {}, 2));
   await send('contact', { key: 'con_gone', value: '{' }, { key: 'con_bad', value: '{' });

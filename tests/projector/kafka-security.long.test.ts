@@ -96,11 +96,7 @@ it('a client with its certificate and a token is admitted; all its connections s
 });
 
 it.each([
-  [
-    'its certificate',
-    { KAFKA_TLS_CERT_FILE: '', KAFKA_TLS_KEY_FILE: '' },
-    /refuses this client: .*certificate.*\. Check KAFKA_TLS_CA/i,
-  ],
+  ['its certificate', { KAFKA_TLS_CERT_FILE: '', KAFKA_TLS_KEY_FILE: '' }, /certificate|handshake/i],
   [
     'the right secret',
     { KAFKA_SASL_PASSWORD_FILE: '', KAFKA_SASL_PASSWORD: 'wrong' },

@@ -75,6 +75,15 @@ describe('a gap in the log', () => {
     expect((await accept()).text).toContain('refused: no projector has found a gap in generation 1');
   });
 
+  test('is not stored by a projector of another Kafka cluster, which is refused', async () => {
+    await applyAndStop(...tags(0, 2), created('contact', 'con_1'));
+    await progressOf(environment.control).updateMany({}, { $set: { topicId: '1'.repeat(32) } });
+    await expect(start()).rejects.toThrow(
+      'has applied topics of these names on another Kafka cluster (2 topics',
+    );
+    expect(await gaps()).toEqual([]);
+  });
+
   test('is found if the log loses its beginning before the first start, and continues after it once accepted', async () => {
     await publish(...tags(0, 5));
     await deleteRecords('tag', 2);

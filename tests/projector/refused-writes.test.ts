@@ -20,7 +20,7 @@ describe('a projector beside an operator who works on its collections', () => {
     await publish(...twins.map((id) => contact(id, 'ada@example.com')));
     await publish(...twins.map((id) => contact(`${id}_other`, `${id}@example.com`)));
     await applied();
-    // then the records after them are applied, and each dead letter names what an operator needs, and no address
+    // then the records after them are applied, and each dead letter names the index and the document, and no address
     for (const id of twins) expect((await find('contact', `${id}_other`))?.version).toBe(1);
     const found = await deadLetters();
     expect(new Set(found.map(({ partition }) => partition)).size).toBe(2);

@@ -22,7 +22,7 @@ const dayMs = 86_400_000;
 const now = new Date(100 * dayMs);
 const longAgo = { createdAt: new Date(0).toISOString(), updatedAt: new Date(0).toISOString() };
 
-/** Each case has a document of its own, and all of them are in one batch, with one that nobody has edited. */
+/** Each case has a document of its own, and all of them are in one batch, with one that is as it was. */
 describe('a document whose envelope an operator has edited', () => {
   const opened = useEngineStore({ each: true });
   const told: { notRefreshed: string[]; rewritten: string[] } = { notRefreshed: [], rewritten: [] };
@@ -59,7 +59,7 @@ describe('a document whose envelope an operator has edited', () => {
     told.rewritten.length = 0;
   });
 
-  it('is written anew by the next event of its entity', async () => {
+  it('is replaced by the next event of its entity', async () => {
     await given();
     await applyEach((name) => created('qa', qaOf(name), { question: 'New?' }, 4));
     for (const document of await stored('qa', qaOf))

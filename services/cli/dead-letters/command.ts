@@ -71,6 +71,12 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     )
     .addHelpText('after', example('dead-letters show support.contacts/0/17@1795503600000'))
     .action((id, options) => accept(onMongo(verbs.show), { id, ...options }));
+  addRedrive(group, accept);
+  addPurge(group, accept);
+  addSetAside(group, accept);
+}
+
+function addRedrive(group: Command, accept: Accept): void {
   selecting(group, 'redrive')
     .description(
       'apply dead letters again while projectors run; remove the applied ones, and keep the refused ones',
@@ -90,6 +96,9 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .action((ids, { dryRun, json, ...options }, verb) =>
       accept(onMongo(verbs.redrive), { selection: selectionOf(verb, ids, options), dryRun, json }),
     );
+}
+
+function addPurge(group: Command, accept: Accept): void {
   selecting(group, 'purge')
     .description('delete dead letters; asks for confirmation on a terminal')
     .option('--yes', 'do not ask for confirmation')
@@ -103,7 +112,6 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .action((ids, { yes, dryRun, json, ...options }, verb) =>
       accept(onMongo(verbs.purge), { selection: selectionOf(verb, ids, options), yes, dryRun, json }),
     );
-  addSetAside(group, accept);
 }
 
 function addSetAside(group: Command, accept: Accept): void {

@@ -185,7 +185,7 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
   };
 }
 
-/** A living document, and what its state says for a fresh join. */
+/** A living document, and the ids and sort keys of its state, for a fresh join. */
 type Joinable = {
   actual: ComparedDocument;
   joining: Joining;

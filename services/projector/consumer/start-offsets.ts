@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer } from 'kafkajs';
 import type { Db } from 'mongodb';
 import type { Gap } from '../../../shared/control/log-gaps.ts';
-import { readProgress, type Progress } from '../../../shared/control/progress.ts';
+import { appliedTopicIds, readProgress, type Progress } from '../../../shared/control/progress.ts';
 import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
@@ -125,14 +125,6 @@ function readEpochEnds(
   });
   return log.epochEnds(new Map(epochs.filter(([, epoch]) => epoch >= 0)));
 }
-
-/** The ids of the topics whose records were applied. A partition without an applied record does not tell. */
-const appliedTopicIds = (progress: Progress[]): Map<string, string> =>
-  new Map(
-    progress.flatMap(({ topic, topicId, position }) =>
-      position > 0 && topicId !== undefined ? [[topic, topicId] as const] : [],
-    ),
-  );
 
 /** The committed offsets of the group, by `<topic>/<partition>`. */
 async function committedOffsets({ admin, groupId }: StartOffsetDeps, topics: string[]) {

@@ -5,7 +5,7 @@ import { readLogGaps, storeLogGaps } from '../../../shared/control/log-gaps.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { GapFound } from '../consumer/gap-detector.ts';
 
-type EndingDeps = {
+export type EndingDeps = {
   control: Db;
   generation: number;
   /** Host and process. */

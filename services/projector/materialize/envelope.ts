@@ -4,7 +4,7 @@ import type { Guard, ReferencedEntity, Unreadable } from './store.ts';
 const count = z.int().min(0);
 const position = z.object({ partition: count, offset: count, timestampMs: z.int() });
 
-/** What the engine relies on in a document. Only an operator's edit breaks it: the engine itself writes nothing else. */
+/** The fields that the engine relies on. Only an operator's edit breaks it: the engine itself writes nothing else. */
 const readable = z
   .object({
     orgId: z.string().nullable(),

@@ -18,14 +18,14 @@ export type PlanDeps = WriteDeps & {
    * `error` for it.
    */
   onNotRefreshed: (kind: Kind, id: string, reason: string, error?: unknown) => void;
-  /** Called for each document that is written anew, because a field of its envelope cannot be read. */
+  /** Called for each document that is replaced, because a field of its envelope cannot be read. */
   onUnreadable?: (kind: Kind, id: string, field: string) => void;
 };
 
 /** A change that is not applied. `error` is set if the code has thrown it for the change. */
 export type Rejected<K extends Kind = Kind> = { change: Change<K>; rejection: Rejection; error?: unknown };
 
-/** What one round of `reconcile` leaves to the next. */
+/** The work of `reconcile`, as one round leaves it to the next. */
 export type Work<K extends Kind> = {
   changes: Map<string, Change<K>[]>;
   /** Changes that break the rules, by entity: each round judges the changes of its documents again. */
@@ -73,7 +73,7 @@ export function planRound<K extends Kind>(
   return planned;
 }
 
-/** A document to write, and what is stored; a document that cannot be read counts as absent. */
+/** A document to write, and the stored one; a document that cannot be read counts as absent. */
 type Target = Pick<PendingWrite<Kind>, 'id' | 'current' | 'guard'>;
 
 /** Applies an entity's changes to its stored document. No write if the outcome is stored and has reached every dependent. */

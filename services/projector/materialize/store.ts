@@ -38,8 +38,8 @@ export type JoinedFields = Pick<
 >;
 
 /**
- * What a write requires: the revision that it was built on; null, that nothing is stored; or what is stored in place of a
- * revision that cannot be read.
+ * The condition of a write: the revision that it was built on is stored; null, nothing is stored; or the value that stands in
+ * place of a revision is still there, which cannot be read.
  */
 export type Guard = number | null | { unreadable: unknown };
 

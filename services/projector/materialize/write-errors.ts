@@ -58,7 +58,7 @@ export function failureOf({ namespace, id }: WritePlace, code: number, message: 
     const index = indexIn(message);
     if (index !== null && index !== '_id_')
       return failure('refused', `another document has the same key in the unique index ${index}`);
-    return failure('taken', `its key is taken in the index ${index ?? 'that the store does not name'}`);
+    return failure('taken', `its key is taken in the index ${index ?? 'that MongoDB does not name'}`);
   }
   const refusal = refusals.get(code);
   if (refusal !== undefined) return failure('refused', refusal);
@@ -66,7 +66,7 @@ export function failureOf({ namespace, id }: WritePlace, code: number, message: 
   if (cause === null) return null;
   return cause === 'conflict'
     ? failure('rolled_back', 'other writes are in the way')
-    : failure('refused', 'a value is refused, or it is beyond a limit of the store');
+    : failure('refused', 'a value is refused, or it is beyond a limit of MongoDB');
 }
 
 /** The refusal of a bulk of one document, by the store or by the driver before it sends anything; null for other errors. */

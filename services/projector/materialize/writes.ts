@@ -18,7 +18,7 @@ export type WriteDeps = {
 export type PendingWrite<K extends Kind> = {
   id: string;
   current: Current | undefined;
-  /** What the write requires of the stored document, also of one that cannot be read. */
+  /** The guard of the write, also of a document that cannot be read. */
   guard: Guard;
   entity: Entity;
   /** The change that gave the entity a new state; absent if the stored state stays. */

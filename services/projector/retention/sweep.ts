@@ -115,7 +115,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
   const { store, sweepStore } = deps;
   const upTo = new Date(deps.asOf.getTime() - deps.tombstoneDays * dayMs);
   let purged = 0;
-  // One that this sweep cannot change comes again with each read, and waits for the next sweep.
+  // A message that this sweep cannot change comes again with each read, and waits for the next sweep.
   const seen = new Set<string>();
   for (;;) {
     deps.signal.throwIfAborted();

@@ -1,8 +1,9 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { ensureControlId } from '../../../shared/control/control-id.ts';
-import { progressOf } from '../../../shared/control/progress.ts';
+import { appliedTopicIds, progressOf, readProgress } from '../../../shared/control/progress.ts';
 import { describeStrangers, readMembers } from '../../../shared/kafka/group-members.ts';
+import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { describeOtherTopics } from '../../../shared/kafka/other-topics.ts';
 import { waitingForStore } from './open-store.ts';
@@ -42,3 +43,26 @@ export async function refuseStrangers(admin: Admin, groupId: string, own: OwnMem
   const strangers = describeStrangers(members);
   if (strangers !== null) throw new StartRefused(`${groupId} (CONSUMER_GROUP): ${strangers}`);
 }
+
+/**
+ * Refuses a start on another Kafka cluster than the generation has followed: none of its topics has the id of the topic that
+ * was applied. Nothing is stored, because the projectors of the right cluster go on.
+ */
+export async function refuseOtherCluster(
+  { control, generation, topics, onWait }: Omit<Following, 'config'>,
+  log: Pick<LogClient, 'read'>,
+): Promise<void> {
+  const { topicIds } = await waitUntil(onWait, 'the brokers are unavailable', () => log.read(topics));
+  const progress = await waitUntil(onWait, waitingForStore, () => readProgress(control, generation));
+  const applied = [...appliedTopicIds(progress)].filter(([topic]) => topicIds.has(topic));
+  const isOther = applied.every(([topic, topicId]) => topicIds.get(topic) !== topicId);
+  if (applied.length < topicsMin || !isOther) return;
+  throw new StartRefused(
+    `generation ${generation} has applied topics of these names on another Kafka cluster (${applied.length} topics have other ` +
+      'ids): check KAFKA_BROKERS and DATABASE_NAME. If all topics were created again, rebuild the read model into a new ' +
+      'database (docs/rebuilding.md, Into a new database)',
+  );
+}
+
+/** A single topic was rather created again. */
+const topicsMin = 2;

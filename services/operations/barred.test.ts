@@ -1,0 +1,25 @@
+import { facts, gap, own, type Changes } from './facts-for-tests.ts';
+import type { Facts } from './facts.ts';
+import { findings, verdict } from './findings.ts';
+
+const active = (changes: Changes) => facts([own(1, 'active', changes)]);
+const stranger = { memberId: 'm', clientId: 'c', host: 'h', partitions: [], stranger: 'follows another' };
+const given = active({});
+const shared = { ...given, kafka: { ...given.kafka, members: new Map([[1, [stranger]]]) } };
+
+/** A fact that bars every projector of the served generation, the finding, and the verdict. */
+test.each<[string, Facts, object, string]>([
+  [
+    'a gap in the log',
+    active({ gaps: [gap] }),
+    { name: 'projectors', isFinal: true, remedy: 'npx support-cli rebuild start' },
+    'Not well: no projector can continue since 2026-11-24T11:59:59.000Z, because its log has a gap: t/0: the records ' +
+      'from offset 3 to 7 are gone from the log',
+  ],
+  ['a stranger in its group', shared, { name: 'group' }, 'Not well: another client is in'],
+  ['topics of another prefix', active({ otherTopics: 'no' }), { name: 'other-topics' }, 'Not well: no'],
+])('%s is the verdict', (_, barred, finding, sentence) => {
+  const all = findings(barred);
+  expect(all).toMatchObject([{ severity: 'bad', generation: 1, ...finding }]);
+  expect(verdict(barred, all).sentence.startsWith(sentence)).toBe(true);
+});
