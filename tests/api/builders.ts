@@ -131,8 +131,8 @@ export const apiKey = (token: string, fields: Fields, options: Options<'apiKey'>
 };
 
 /** Sets the watermark of generation 1, which the API returns as `Data-As-Of`. */
-export async function dataAsOf(control: Db, completeTo: Date): Promise<void> {
-  await watermarksOf(control).updateOne({ _id: 1 }, { $set: { completeTo } }, { upsert: true });
+export async function dataAsOf(control: Db, completeTo: Date, generation = 1): Promise<void> {
+  await watermarksOf(control).updateOne({ _id: generation }, { $set: { completeTo } }, { upsert: true });
 }
 
 type Stored = { _id: string };

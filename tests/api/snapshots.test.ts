@@ -76,6 +76,7 @@ describe('a generation that is dropped while it is read', () => {
       { _id: 'active' },
       { $set: { generation: active + 1, generations, acceptOlder: true } },
     );
+    await build.dataAsOf(control, at, active + 1);
     await generationDatabase(control.client, name, active).dropDatabase();
     active += 1;
   }

@@ -20,6 +20,8 @@ const reads = [
   'ping',
   'hello',
   'endSessions',
+  // While there is no registry: whether a read model was left.
+  'listDatabases',
   // of Kafka
   'ApiVersions',
   'Metadata',

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { publishRecords } from '../../infra/sample-data/publish.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
+import { readLogGaps } from '../../shared/control/log-gaps.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { randomHistory } from '../convergence/history.ts';
 import { created } from '../support/entities.ts';
@@ -15,6 +17,7 @@ import {
   untilPlaced,
   type ClusterNode,
 } from '../support/kafka-cluster.ts';
+import { logEnds, reached } from '../support/progress.ts';
 import { readLog } from './read-log.ts';
 import { useBrokerFaults } from './use-broker-faults.ts';
 import { seed } from './use-fault-servers.ts';
@@ -26,7 +29,7 @@ const ahead =
 
 describe('three brokers', () => {
   const { cluster, environment, topic, start, publish, under, applied, ...rest } = useBrokerFaults();
-  const { expectConverged, send } = rest;
+  const { expectConverged, send, find, cli } = rest;
   const consumerGroups = (...options: string[]) =>
     kafkaTool(
       cluster,
@@ -127,26 +130,39 @@ describe('three brokers', () => {
     expect(log.map(({ event }) => event?.id)).toEqual(expect.arrayContaining(events.map(({ id }) => id)));
   });
 
-  // The tests of gaps run projectors on such a log.
-  test('an unclean election cuts the end of a log, and raises the epoch of its leader', async () => {
+  test('an unclean election that cuts a log ends the projectors for good, although the log is longer again', async () => {
     const publishOne = (id: string) => send('tag', { ...encode(created('tag', id), 'binary'), partition: 0 });
     await publishOne('tag_1');
+    const first = start();
+    await applied();
     const cut = await uncleanElection(cluster, {
       topic: topic('tag'),
       partition: 0,
       publish: async () => {
         await publishOne('tag_2');
         await publishOne('tag_3');
+        await applied();
       },
     });
     expect(cut).toMatchObject({ endBefore: 3, cutAt: 1 });
     expect(cut.epochAfter).toBeGreaterThan(cut.epochBefore);
-    // and the next record takes the offset of a lost one, also after the former leader is back
-    const [{ baseOffset } = {}] = await publishOne('tag_4');
-    expect(baseOffset).toBe('1');
+    // given later records at the offsets of the lost ones, and after them
+    for (const id of ['tag_4', 'tag_5', 'tag_6']) await publishOne(id);
+    // then the projector ends, and none starts, also once the former leader is back
+    expect(await first.exited).toBe(1);
+    const lost = { topic: topic('tag'), partition: 0, kind: 'cut', from: 1, to: 2 };
+    expect(await readLogGaps(environment.control, 1)).toMatchObject([lost]);
     await cut.former.restart();
     await untilInSync(cluster);
-    const ends = await environment.admin.fetchTopicOffsets(topic('tag'));
-    expect(ends.find(({ partition }) => partition === 0)?.high).toBe('2');
+    expect(await start().exited).toBe(1);
+    expect(await find('tag', 'tag_6')).toBeNull();
+    // until an operator accepts the loss
+    const longAgo = { updatedAt: new Date(Date.now() - 60_000) };
+    await progressOf(environment.control).updateMany({}, { $set: longAgo });
+    expect(await cli('rebuild', 'accept-gap', '1', '--why', 'they were tests')).toMatchObject({ code: 0 });
+    start();
+    await reached(environment.control, await logEnds(environment.admin, environment.topics), () => []);
+    expect(await find('tag', 'tag_4')).not.toBeNull();
+    expect(await find('tag', 'tag_6')).not.toBeNull();
   });
 });

@@ -45,7 +45,7 @@ describe('a gap in the log', () => {
     const status = JSON.parse((await cli('status', '--json')).text) as unknown;
     const finding = { name: 'projectors', severity: 'bad', text: expect.stringContaining(lost) as string };
     expect(status).toMatchObject({ generations: [{ findings: [finding] }] });
-    // and a build would lack what the read model still has
+    // and a build would lack records that the read model still has
     expect((await cli('rebuild', 'start')).text).toContain('the build will lack records that the read model');
   });
 

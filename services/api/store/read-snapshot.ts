@@ -133,15 +133,14 @@ async function readSnapshot(
     const latest = dataAsOf > previous.dataAsOf ? dataAsOf : previous.dataAsOf;
     return { ...previous, readAfter, hasBlocksMarker, dataAsOf: latest };
   }
-  // Its documents may be of any age, or absent.
-  if (completeTo === null && !previous)
-    throw new StoreUnavailable(`generation ${generation} has no watermark`);
+  // Its documents may be of any age, or absent. The generation before may be dropped by now.
+  if (completeTo === null) throw new StoreUnavailable(`generation ${generation} has no watermark`);
   const databases = sources.databasesOf(generation);
   const missing = await sources.missingIndexes(databases.authDatabase);
   if (missing.length > 0 && !previous) {
     throw new StoreUnavailable(`generation ${generation} lacks indexes: ${missing.join(', ')}`);
   }
-  const isBehind = previous && (completeTo === null || (dataAsOf < previous.dataAsOf && !acceptOlder));
+  const isBehind = previous && dataAsOf < previous.dataAsOf && !acceptOlder;
   if (previous && (isBehind || missing.length > 0)) {
     if (cache.awaited !== generation)
       sources.logger.info(

@@ -126,7 +126,7 @@ function addSwitching(group: Command, accept: Accept): void {
     .option('--dry-run', 'print the gaps, but change nothing')
     .addOption(new Option('--why <text>', 'the reason, for the history').makeOptionMandatory())
     .addOption(jsonOption())
-    .addHelpText('after', '\nThe lost records stay lost. See docs/rebuilding.md, After a gap.')
+    .addHelpText('after', '\nThe lost records stay lost. See docs/gaps.md.')
     .addHelpText('after', example('rebuild accept-gap 1 --why "the lost tags were test data"'))
     .action((generation, options) => accept(withServers(verbs.acceptGap), { generation, ...options }));
   group

@@ -29,7 +29,7 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Command
     return {
       text:
         `no projector can continue since ${firstGap.at.toISOString()}, because its log has a gap: ${describeGaps(gaps)}; rebuild ` +
-        `the read model, or accept the gap: ${commands.cli} rebuild accept-gap ${generation.number} (docs/rebuilding.md, After a gap)`,
+        `the read model, or accept the gap: ${commands.cli} rebuild accept-gap ${generation.number} (docs/gaps.md)`,
       remedy: replace,
       isFinal: true,
     };
@@ -37,7 +37,7 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Command
     return {
       text:
         `${recreated.join(', ')}: deleted and created again since its records were applied, so no projector can continue: ` +
-        'restore its records, or rebuild the read model (docs/rebuilding.md, After a gap)',
+        'restore its records, or rebuild the read model (docs/gaps.md)',
       remedy: replace,
       isFinal: true,
     };

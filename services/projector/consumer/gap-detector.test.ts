@@ -28,7 +28,7 @@ function given(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
   return {
     worker,
     asked,
-    /** What the last of several calls has found. */
+    /** The gaps that the last of several calls has found. */
     detect: async ({ low = 0, end = 9, topicId, leaderEpoch = 2 }: Log, times = 1) => {
       const topicIds = new Map(topicId === undefined ? [] : [['t', topicId]]);
       const ends = new Map([
@@ -65,7 +65,7 @@ describe('the gap detector', () => {
     expect(await detect({ low: 5, end: 5 }, gapConfirmationsMin * 2)).toBeNull();
   });
 
-  it('reports a topic with another id at once, although its log is long enough', async () => {
+  it('reports a topic with another id at once, even if its log is long enough', async () => {
     const { worker, detect } = given();
     worker.topicId = 'first';
     expect(await detect({ topicId: 'first' })).toBeNull();
@@ -98,7 +98,7 @@ describe('the gap detector', () => {
 
   it.each([
     ['holds all that was read', { leaderEpoch: 2, endOffset: 5 }, null],
-    ['lost records, although it is longer again', { leaderEpoch: 2, endOffset: 3 }, /from 3 on/],
+    ['lost records, even if it is longer again', { leaderEpoch: 2, endOffset: 3 }, /from 3 on/],
     ['does not know the epoch that was read', { leaderEpoch: -1, endOffset: -1 }, /from 0 on/],
   ])('compares the log of each new leader: one that %s', async (_, epochEnd, message) => {
     const { worker, asked, detect } = given(async () => epochEnd);

@@ -10,7 +10,7 @@ export class GapFound extends Error {
   constructor(gaps: Gap[]) {
     super(
       `${describeGaps(gaps)}. Documents may be out of date: restore the records, rebuild the read model, or accept the gap ` +
-        '(docs/rebuilding.md, After a gap)',
+        '(docs/gaps.md)',
     );
     this.gaps = gaps;
   }
@@ -39,7 +39,7 @@ export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
 };
 
 /**
- * The gap between what was read of a partition and its log; null if there is none. A log of the same topic holds all that
+ * The gap between the records that were read of a partition and its log; null if there is none. A log of the same topic holds all that
  * was read of it if the epoch that was read last ends at the offset or after it (KIP-320): else a new leader has lost
  * records, although the log may be longer again.
  */
@@ -56,7 +56,7 @@ export function findGap({ topic, partition, ...read }: ReadTo, log: LogNow): Gap
 /** The offset up to which a log certainly holds the records that were read. */
 function heldTo({ offset }: Pick<ReadTo, 'offset'>, { low, end, epochEnd }: LogNow): number {
   if (epochEnd === undefined) return Math.min(end, offset);
-  // The log has no epoch that late: what it shares with the log that was read is unknown.
+  // The log has no epoch that late: how much it shares with the log that was read is unknown.
   if (epochEnd.leaderEpoch < 0 || epochEnd.endOffset < 0) return Math.min(low, offset);
   return Math.max(low, Math.min(end, epochEnd.endOffset, offset));
 }
@@ -67,7 +67,7 @@ export type Fetching = TopicPartition & {
   nextFetchOffset: number | null;
   /** The leader epoch of the last fetched record batch; -1 before the first. */
   fetchedEpoch: number;
-  /** The epoch of the leader whose log was last compared with what was fetched. */
+  /** The epoch of the leader whose log was last compared with the fetched records. */
   comparedEpoch: number;
   topicId: string | null;
 };

@@ -40,7 +40,7 @@ export type StartOffset = {
   offset: number;
   /** The leader epoch of the record batch before the offset; -1 if it is unknown. */
   leaderEpoch: number;
-  /** The epoch of the leader whose log was compared with what was applied. */
+  /** The epoch of the leader whose log was compared with the applied records. */
   comparedEpoch: number;
   /** The offset that the group has committed; -1 if it has committed none. */
   committed: number;
