@@ -50,7 +50,7 @@ export type Generation = {
 export type LoadRange = {
   topic: string;
   partition: number;
-  /** The first offset of the log; absent if a release before 1.1 registered the build. */
+  /** The first offset of the log; absent if an earlier release registered the build. */
   low?: number;
   /** The last stable offset. */
   end: number;

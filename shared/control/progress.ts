@@ -12,7 +12,7 @@ export type Progress = {
   position: number;
   /** The end offset of the log, as last seen: the high watermark. */
   end: number;
-  /** The leader epoch of the record batch before the position; absent before the first, and if a release before 1.1 saved it. */
+  /** The leader epoch of the record batch before the position; absent before the first, and if an earlier release saved it. */
   leaderEpoch?: number;
   /** The id of the topic whose records were applied; absent if the brokers have none. See `topicIdsOf`. */
   topicId?: string;
@@ -30,7 +30,7 @@ export type Progress = {
 };
 
 /**
- * The id of the topic that a generation has applied, as releases before 1.1 stored it, apart from its progress. Brokers
+ * The id of the topic that a generation has applied, as earlier releases stored it, apart from its progress. Brokers
  * assign it at creation: a topic that is deleted and created again under the same name has another id.
  */
 export type TopicIdentity = {
@@ -55,7 +55,7 @@ type Watermark = { _id: number; completeTo: Date };
 export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');
 export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.collection('topic_ids');
 
-/** The progress of a generation, with the topic ids that a release before 1.1 stored apart from it. */
+/** The progress of a generation, with the topic ids that an earlier release stored apart from it. */
 export async function readProgress(control: Db, generation: number): Promise<Progress[]> {
   const progress = await progressOf(control).find({ generation }).toArray();
   if (progress.every(({ topicId }) => topicId !== undefined)) return progress;

@@ -56,6 +56,8 @@ describe('the work of the store for a status', () => {
     const aggregates = commands.filter(({ aggregate }) => aggregate !== undefined);
     expect(aggregates.length).toBeGreaterThan(2);
     for (const { pipeline, maxTimeMS } of aggregates as { pipeline: Document[]; maxTimeMS?: number }[]) {
+      // Statistics of a collection cost the same for any size.
+      if (pipeline.some((stage) => '$collStats' in stage)) continue;
       const limit = pipeline.find((stage) => '$limit' in stage)?.$limit as number | undefined;
       expect((limit ?? Infinity) <= 10_000 || (maxTimeMS ?? Infinity) <= 500).toBe(true);
     }

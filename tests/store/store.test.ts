@@ -1,5 +1,6 @@
 import type { Kind } from '../../shared/documents/resources.ts';
 import type {
+  Written,
   Current,
   ReferencedEntity,
   Store,
@@ -179,6 +180,12 @@ const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => P
   },
 };
 
+/** The details of lost writes name collections. */
+const comparable = (answer: unknown): unknown =>
+  typeof answer === 'object' && answer !== null && 'conflicted' in answer
+    ? { ...answer, conflicted: [...(answer as Written).conflicted.keys()] }
+    : answer;
+
 /** The simulation proves the engine on stores in memory. */
 describe('the stores of the engine and of the sweep', () => {
   const opened = useEngineStore();
@@ -195,7 +202,11 @@ describe('the stores of the engine and of the sweep', () => {
       ];
       const inMongo = await calls[name]?.({ store, sweepStore }, createRandom(seed), data);
       const inMemory = await calls[name]?.(memory, createRandom(seed), data);
-      expect({ step, name, answer: inMongo }).toEqual({ step, name, answer: inMemory });
+      expect({ step, name, answer: comparable(inMongo) }).toEqual({
+        step,
+        name,
+        answer: comparable(inMemory),
+      });
     }
     for (const kind of used)
       expect(byId(await collectionOf<StoredDocument>(database, kind).find().toArray())).toEqual(
