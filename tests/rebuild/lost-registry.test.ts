@@ -34,8 +34,11 @@ describe('a read model that loses a part of its control database', () => {
         async (one) => [one.collectionName, await one.find().sort({ _id: 1 }).toArray()] as const,
       ),
     );
-    // Replicas announce themselves whether or not there is a registry.
-    return Object.fromEntries(contents.filter(([name, all]) => name !== 'replicas' && all.length > 0));
+    // Replicas announce themselves, and projectors say why they do not start, whether or not there is a registry.
+    const announcements = ['replicas', 'waiting_projectors'];
+    return Object.fromEntries(
+      contents.filter(([name, all]) => !announcements.includes(name) && all.length > 0),
+    );
   };
   /** The refusal of a projector without GENERATION, as a process; it changes nothing. */
   const refusal = async () => {
