@@ -28,7 +28,7 @@ describe('a projector that says why it applies nothing', () => {
     ],
     [
       'that waits at its first start',
-      { savedAt: null },
+      { savedAt: null, watermark: null, lagSeconds: null },
       [entry('starting', 9, 1)],
       'a projector cannot start: process 9 on h: certificate has expired; null',
     ],

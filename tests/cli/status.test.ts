@@ -4,7 +4,7 @@ import { dayMs } from '../../shared/documents/instant.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { readCounts } from '../../services/operations/counts.ts';
 import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';
-import { useRebuild } from '../rebuild/fixture.ts';
+import { generation, useRebuild } from '../rebuild/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -42,6 +42,7 @@ describe('the work of the store for a status', () => {
 
   test('does not grow with its collections: it estimates, or it counts within a bound', async () => {
     const { config, database, name } = rebuild;
+    await rebuild.given([generation(1, 'active')]);
     await using mongo = new MongoClient(config.MONGODB_URL, { monitorCommands: true });
     const commands: Document[] = [];
     mongo.on('commandStarted', ({ command }) => commands.push(command));

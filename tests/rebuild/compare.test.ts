@@ -76,7 +76,8 @@ describe('two generations of one log', () => {
   });
 
   test('differ by a document that only the build has', async () => {
-    await collection('tag').insertOne({ _id: 'tag_2', orgId: 'org_1', state: { name: 'x' }, joined: {} });
+    const envelope = { orgId: 'org_1', version: 1, revision: 1, position: null };
+    await collection('tag').insertOne({ _id: 'tag_2', ...envelope, state: { name: 'x' }, joined: {} });
     expect((await builds.compare()).samples).toEqual([
       { kind: 'tag', id: 'tag_2', class: 'extra', field: 'extra' },
     ]);

@@ -183,7 +183,7 @@ const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => P
 /** The details of lost writes name collections. */
 const comparable = (answer: unknown): unknown =>
   typeof answer === 'object' && answer !== null && 'conflicted' in answer
-    ? { ...answer, conflicted: [...(answer as Written).conflicted.keys()] }
+    ? { ...answer, conflicted: [...(answer as Written).conflicted.keys()].toSorted() }
     : answer;
 
 /** The simulation proves the engine on stores in memory. */

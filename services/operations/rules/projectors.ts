@@ -41,6 +41,12 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Command
       remedy: replace,
       isFinal: true,
     };
+  if (savedAt === null && (own.watermark?.getTime() ?? 0) > 0)
+    return {
+      text: 'its progress is lost, so no projector continues: restore the collection progress from a backup, or rebuild',
+      remedy: replace,
+      isFinal: true,
+    };
   const isStopped = savedAt !== null && isSilent(savedAt, facts.now);
   const waiting = isStopped || savedAt === null ? whyWaiting(facts, own, restart) : null;
   if (waiting) return waiting;
@@ -50,12 +56,6 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Command
       remedy: restart,
     };
   if (isStopped) return whySilent(facts, own, savedAt, restart);
-  if (savedAt === null && (own.watermark?.getTime() ?? 0) > 0)
-    return {
-      text: 'its progress is lost, so no projector continues: restore the collection progress from a backup, or rebuild',
-      remedy: replace,
-      isFinal: true,
-    };
   return savedAt ? null : { text: 'no projector has run on it yet', remedy: restart };
 }
 
