@@ -104,7 +104,8 @@ describe('two generations of one log', () => {
   });
 
   test('are equal despite a missing tombstone document, but not despite one that rejects later events', async () => {
-    const tombstone = { _id: 'tag_gone', orgId: 'org_1', version: 3, revision: 1, position: null };
+    const deleted = { position: null, deletedAt: present };
+    const tombstone = { _id: 'tag_gone', orgId: 'org_1', version: 3, revision: 1, ...deleted };
     await collection('tag', 1).insertOne(tombstone);
     expect(await builds.compare()).toMatchObject({ differences: 0, compared: history.length });
     await collection('tag').insertOne({ ...tombstone, version: 99 });
