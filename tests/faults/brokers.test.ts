@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { publishRecords } from '../../infra/sample-data/publish.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
@@ -14,11 +13,9 @@ import {
   uncleanElection,
   untilInSync,
   untilOut,
-  untilPlaced,
   type ClusterNode,
 } from '../support/kafka-cluster.ts';
 import { logEnds, reached } from '../support/progress.ts';
-import { readLog } from './read-log.ts';
 import { useBrokerFaults } from './use-broker-faults.ts';
 import { seed } from './use-fault-servers.ts';
 
@@ -110,25 +107,6 @@ describe('three brokers', () => {
       await expectConverged();
     },
   );
-
-  test('the sample data keeps the records of a partition whose leader moves to a broker that has answered the others', async () => {
-    // given two partitions, and a leader of one of them that does not answer
-    const name = topic('tag');
-    await reassign(cluster, ({ partition }) => (partition === 0 ? [1, 3] : [2, 1]), [name]);
-    await electPreferredLeaders(cluster);
-    cluster.node(2).pause();
-    const events = Array.from({ length: 10 }, (_, index) => created('tag', `tag_${index}`));
-    const records = events.map((event) => ({ kind: event.kind, ...encode(event, 'binary') }));
-    const publishing = publishRecords({ ...environment, prefix: environment.config.TOPIC_PREFIX }, records);
-    // when the other broker leads its partition, too
-    await untilPlaced(cluster, ({ leader }) => leader === 1, [name]);
-    cluster.node(2).resume();
-    await publishing;
-    await untilInSync(cluster);
-    const log = await readLog(environment);
-    expect(new Set(log.map(({ partition }) => partition))).toEqual(new Set([0, 1]));
-    expect(log.map(({ event }) => event?.id)).toEqual(expect.arrayContaining(events.map(({ id }) => id)));
-  });
 
   test('an unclean election that cuts a log ends the projectors for good, although the log is longer again', async () => {
     const publishOne = (id: string) => send('tag', { ...encode(created('tag', id), 'binary'), partition: 0 });

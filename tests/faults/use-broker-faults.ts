@@ -38,6 +38,9 @@ export function useBrokerFaults() {
   let keyProducer: Producer;
   let kills = 0;
   beforeEach(async () => {
+    keys.confirmed.splice(0);
+    keys.unconfirmed = 0;
+    kills = 0;
     publisher = await createPublisher(environment, seed);
     // As the CLI connects one.
     const kafka = createKafka(environment.config, pino({ level: 'silent' }));
