@@ -16,7 +16,12 @@ describe('a gap in the log', () => {
   const tags = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => created('tag', `tag_${from + index}`));
   const gaps = (generation = 1) => readLogGaps(environment.control, generation);
-  const found = (projector: { fatal: Error[] }) => eventually(() => projector.fatal.length > 0);
+  /** Starts a projector, which ends by itself because it finds a gap. */
+  const findGap = async (options: Parameters<typeof start>[0] = {}) => {
+    const projector = await start(options);
+    await eventually(() => projector.fatal.length > 0);
+    await projector.stop();
+  };
   /** By then the projectors that have ended count as ended. */
   const letTimePass = () =>
     progressOf(environment.control).updateMany({}, { $set: { updatedAt: new Date(Date.now() - 60_000) } });
@@ -34,9 +39,7 @@ describe('a gap in the log', () => {
     // given 5 applied records that the log no longer has, and a projector that has found that
     await applyAndStop(...tags(0, 5));
     await loseRecords(6);
-    const projector = await start();
-    await found(projector);
-    await projector.stop();
+    await findGap();
     // when the log has grown past the position
     await publish(...tags(5, 10));
     // then no projector starts, and the status says why
@@ -52,9 +55,7 @@ describe('a gap in the log', () => {
   test('ends when an operator accepts it, whose name and reason are kept', async () => {
     await applyAndStop(...tags(0, 5));
     await loseRecords(6);
-    const projector = await start();
-    await found(projector);
-    await projector.stop();
+    await findGap();
     await publish(...tags(5, 10));
     const accept = () => cli('rebuild', 'accept-gap', '1', '--why', 'they were tests');
     expect((await accept()).text).toContain('refused: projectors of generation 1 have saved progress');
@@ -87,9 +88,7 @@ describe('a gap in the log', () => {
   test('is found if the log loses its beginning before the first start, and continues after it once accepted', async () => {
     await publish(...tags(0, 5));
     await deleteRecords('tag', 2);
-    const projector = await start();
-    await found(projector);
-    await projector.stop();
+    await findGap();
     expect(await gaps()).toMatchObject([{ kind: 'deleted', from: 0, to: 1 }]);
     await letTimePass();
     await cli('rebuild', 'accept-gap', '1', '--why', 'as expected');
@@ -103,9 +102,7 @@ describe('a gap in the log', () => {
     await applyAndStop(...tags(0, 5));
     expect(await cli('rebuild', 'start')).toMatchObject({ code: 0 });
     await deleteRecords('tag', 3);
-    const projector = await start({ settings: { GENERATION: 2 } });
-    await found(projector);
-    await projector.stop();
+    await findGap({ settings: { GENERATION: 2 } });
     expect(await gaps(2)).toMatchObject([{ kind: 'deleted', from: 0, to: 2 }]);
     // and the generation that is served goes on
     await start();

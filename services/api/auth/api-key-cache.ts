@@ -72,9 +72,10 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps) {
 export const isToken = (shape: RegExp, token: string) => token.length <= tokenLengthMax && shape.test(token);
 
 /**
- * The API's only query without an organization, because the key determines it. If several keys have the same token, the first
- * active one by id is used. Throws `StoreUnavailable` if the blocks were lost. The filter omits the archived state, and the function reads blocks even if it found no key.
- * Otherwise the response time would reveal whether a key exists.
+ * The API's only query without an organization, because the key determines it. If several keys have the same
+ * token, the first active one by id is used. Throws `StoreUnavailable` if the blocks were lost. The filter omits the
+ * archived state, and the function reads blocks even if it found no key. Otherwise the response time would reveal
+ * whether a key exists.
  */
 export async function findCallers(
   control: Db,

@@ -39,9 +39,9 @@ export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
 };
 
 /**
- * The gap between the records that were read of a partition and its log; null if there is none. A log of the same topic holds all that
- * was read of it if the epoch that was read last ends at the offset or after it (KIP-320): else a new leader has lost
- * records, although the log may be longer again.
+ * The gap between the records that were read of a partition and its log; null if there is none. A log of the same topic
+ * holds every record that was read of it if the epoch that was read last ends at the offset or after it (KIP-320). If it
+ * ends before, a new leader has lost records, and the log may be longer again.
  */
 export function findGap({ topic, partition, ...read }: ReadTo, log: LogNow): Gap | null {
   const { offset, topicId } = read;
