@@ -42,7 +42,7 @@ async function gzipMembers(content: Buffer, bytesMax: number): Promise<Buffer> {
 }
 
 /** A producer writes one frame, or a few. An engine for each of a hundred thousand empty ones would take seconds. */
-const zstdFramesMax = 1_000;
+const zstdFramesMax = 100;
 
 /** Node stops after the first frame of a zstd stream, but a producer may have written several. */
 async function zstdFrames(content: Buffer, bytesMax: number): Promise<Buffer> {
