@@ -73,8 +73,9 @@ export async function sendByPartition(
   { producer, admin }: Sender,
   { topic, messages, compression }: ProducerRecord,
 ): Promise<RecordMetadata[]> {
-  const metadata = await admin.fetchTopicMetadata({ topics: [topic] });
-  const partitionMetadata = metadata.topics[0]?.partitions ?? [];
+  // Asked for some topics, kafkajs would forget the others, whose ends the same client may be reading.
+  const metadata = await admin.fetchTopicMetadata();
+  const partitionMetadata = metadata.topics.find(({ name }) => name === topic)?.partitions ?? [];
   const sent: RecordMetadata[] = [];
   const byPartition = Map.groupBy(messages, (message) => partitionOf({ topic, partitionMetadata, message }));
   for (const [partition, some] of byPartition) {
