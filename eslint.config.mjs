@@ -20,6 +20,15 @@ export default tseslint.config(
       'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
       'prefer-const': 'error',
       eqeqeq: 'error',
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'MemberExpression[property.name="pathname"][object.callee.name="URL"][object.arguments.1.object.type="MetaProperty"]',
+          message:
+            'This path is percent-encoded: a folder with a space would not be found. Use import.meta.dirname.',
+        },
+      ],
     },
   },
   { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },

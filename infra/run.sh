@@ -6,7 +6,12 @@ cd "$(dirname "$0")/.."
 stamp=node_modules/.package-lock.json
 if [ ! -x node_modules/.bin/node ] || [ ! -f "$stamp" ] || [ package-lock.json -nt "$stamp" ]; then
   echo "Installing dependencies (npm ci) ..." >&2
-  npm ci --no-audit --no-fund --loglevel=error >&2
+  npm ci --include=dev --no-audit --no-fund --loglevel=error >&2 &
+  installing=$!
+  # A shell would end alone, and leave npm to work.
+  trap 'kill "$installing"; exit 143' INT TERM
+  wait "$installing"
+  trap - INT TERM
   touch "$stamp"
 fi
 # Halves the processor time of each start. Lies beside the packages, so that `npm ci` removes it.

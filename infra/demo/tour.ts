@@ -64,11 +64,12 @@ export async function showCommand(
   const line = shellLine(words);
   always(`\n${commandsIn.source.cli} ${line}`);
   let printed = '';
-  const print = (text: string | Buffer) => {
-    printed = text.toString().trimEnd().replace(/^/gm, '  ');
+  const report = (text: string) => {
+    printed = text.trimEnd().replace(/^/gm, '  ');
     say(printed);
   };
-  const terminal = { print, report: print, progress: () => undefined, confirm: null };
+  const print = async (text: string | Buffer) => report(text.toString());
+  const terminal = { print, report, progress: () => undefined, confirm: null };
   if ((await runCommandLine(words, environment, terminal)) !== 0)
     throw new Error(`${line} failed:\n${printed}`);
 }

@@ -16,7 +16,7 @@ import { storeServes } from './store.ts';
 type LastingStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'store' | 'how'>;
 
 /** The folder of this clone's stack: another clone has servers and data of its own. */
-const clone = new URL('../..', import.meta.url).pathname;
+const clone = join(import.meta.dirname, '../..');
 const dir = join(cacheDir(), 'stack', createHash('sha256').update(clone).digest('hex').slice(0, 12));
 export const dataDir = join(dir, 'data');
 /** The holder listens on it. */

@@ -96,7 +96,11 @@ export const apiSettings = {
     ),
   RATE_LIMIT_STORE_URL: z
     .string()
-    .regex(/^rediss?:\/\/./, 'must start with redis:// or rediss://')
+    .regex(/^rediss?:\/\/./, { error: 'must start with redis:// or rediss://', abort: true })
+    .refine(
+      (url) => URL.canParse(url),
+      'is not an address: special characters of a password are percent-encoded',
+    )
     .optional()
     .describe(
       'Redis or Valkey in which all replicas share their counts; if it is unset or unavailable, each replica counts for itself',

@@ -14,8 +14,8 @@ import { operatorName } from './operator.ts';
 export type Output = { text: string | Buffer; exitCode: 0 | 1 | 3 };
 
 export type Terminal = {
-  /** Prints to standard output before the verb ends. */
-  print: (text: string | Buffer) => void;
+  /** Prints to standard output before the verb ends. Rejects if the text cannot be written. */
+  print: (text: string | Buffer) => Promise<void>;
   /** Prints a line to standard error. */
   report: (line: string) => void;
   /** Prints a line to standard error that the next one overwrites. Prints nothing if that is not a terminal. */
@@ -23,6 +23,9 @@ export type Terminal = {
   /** Asks the operator; null without a terminal. */
   confirm: ((question: string) => Promise<boolean>) | null;
 };
+
+/** The reader of standard output has ended, as `head` does once it has seen enough. */
+export const isClosedPipe = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EPIPE';
 
 /** The environment of one run of a verb. `cli` is how an operator starts the program. */
 export type Context = { verb: string; cli: string; environment: Environment; terminal: Terminal };
@@ -59,7 +62,7 @@ export function connectKafka({ environment }: Context, config: KafkaConfig, retr
   const level = environment.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
   let lastError: string | null = null;
   const onError = (message: string) => void (lastError = message);
-  const kafka = createKafka(config, createLogger('cli', level), {
+  const kafka = createKafka(config, createLogger('cli', level, process.stderr), {
     ...(retries !== undefined && { retries }),
     onError,
   });

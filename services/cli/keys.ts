@@ -15,7 +15,7 @@ import {
 } from './context.ts';
 import { onMongo, type MongoVerb } from './operate.ts';
 import { example, jsonOption, nameOf, orgIdOf } from './options.ts';
-import { output, type Json } from './output.ts';
+import { onOneLine, output, type Json } from './output.ts';
 
 export function addKeys(program: Command, accept: Accept): void {
   const group = program
@@ -38,7 +38,8 @@ export function addKeys(program: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      '\nIt works once a projector has applied its event. Needs KAFKA_BROKERS, and Write on the topic of the keys.',
+      '\nIts token is printed first, and works once the verb has ended with exit code 0 and a projector has applied the event.\n' +
+        'Needs KAFKA_BROKERS, and Write on the topic of the keys.',
     )
     .addHelpText('after', example('keys create --org org_1 --name Export'))
     .action(({ org, ...options }) => accept(create, { orgId: org, ...options }));
@@ -95,8 +96,11 @@ const orgOption = (description: string) => new Option('--org <id>', description)
 function create(context: Context, { json, ...key }: NewKey & Json): Promise<Output> {
   const config = configs.kafka(context.environment);
   return withProducer(context, config, async (deps) => {
-    const created = await createKey({ ...deps, keyPrefix: config.KEY_PREFIX }, key);
-    return output({ json }, created, `${created.id} of ${created.orgId}: ${created.token}\n`);
+    await createKey({ ...deps, keyPrefix: config.KEY_PREFIX }, key, async (created) => {
+      const { text } = output({ json }, created, `${created.id} of ${created.orgId}: ${created.token}\n`);
+      await context.terminal.print(text);
+    });
+    return { text: '', exitCode: 0 };
   });
 }
 
@@ -174,5 +178,6 @@ function render(key: ListedKey): string {
     ...(key.archivedAt ? [`archived since ${key.archivedAt}`] : []),
     ...(key.blocked ? [blocked(key.blocked)] : []),
   ];
-  return `${key.id}  ${key.orgId}  ${key.mode ?? '-'}  ${states.join(', ') || 'active'}  ${key.name ?? ''}\n`;
+  const columns = [key.id, key.orgId, key.mode ?? '-', states.join(', ') || 'active', key.name ?? ''];
+  return `${columns.map(onOneLine).join('  ')}\n`;
 }

@@ -14,7 +14,13 @@ async function confirm(question: string): Promise<boolean> {
 }
 
 const terminal: Terminal = {
-  print: (text) => process.stdout.write(text),
+  print: (text) =>
+    new Promise((resolve, reject) => {
+      process.stdout.write(text, (error) => {
+        if (error) reject(error);
+        else resolve();
+      });
+    }),
   report: (line) => process.stderr.write(`${line}\n`),
   progress: (done, total) => {
     if (process.stderr.isTTY) process.stderr.write(progressLine(done, total));
@@ -25,8 +31,7 @@ const terminal: Terminal = {
 // As in infra/run.sh. Has no effect where the folder is read-only, and holds for the modules that are loaded after it.
 enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/node'));
 const { runCommandLine } = await import('./run.ts');
-// The reader has closed the pipe, as `head` does.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(0));
-const exitCode = await runCommandLine(process.argv.slice(2), process.env, terminal);
-// kafkajs can keep a socket for minutes after `disconnect`. The callback waits for all output before it.
-process.stdout.write('', () => process.exit(exitCode));
+// Without a listener an error would end the process. One of stdout rejects `print`; without stderr the work goes on.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+// kafkajs can keep a socket for minutes after `disconnect`.
+process.exit(await runCommandLine(process.argv.slice(2), process.env, terminal));

@@ -4,6 +4,19 @@ import type { Output } from './context.ts';
 
 export type Json = { json?: true | undefined };
 
+/** Control characters, and those that turn the direction of a text, but for the line end. */
+const controls = /(?!\n)[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+const escapedUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/**
+ * The text for a terminal. A name from the bus could otherwise hide rows or set the title of the window. JSON stays the
+ * same value.
+ */
+export const printable = (text: string): string => text.replace(controls, escapedUnit);
+
+/** A value from the bus for one line of text: a line end in it would look like the end of a row. */
+export const onOneLine = (value: string): string => value.replaceAll('\n', escapedUnit);
+
 /** JSON for people and programs: one value, on several lines. */
 export const asJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
@@ -21,10 +34,15 @@ export const progressLine = (done: number, total: number): string =>
 
 /** One line for each known value, aligned, after `indent`. */
 export const rows = (all: Row[], indent = ''): string =>
-  all.flatMap(([name, value]) => (value === null ? [] : [`${indent}${name.padEnd(12)} ${value}\n`])).join('');
+  all
+    .flatMap(([name, value]) =>
+      value === null ? [] : [`${indent}${onOneLine(name).padEnd(12)} ${onOneLine(value)}\n`],
+    )
+    .join('');
 
 /** Pads columns to their widest cell. The first column is text, and with `isLastText` the last; the others are numbers. */
-export function table(head: string[], rows: string[][], { isLastText = false } = {}): string {
+export function table(head: string[], values: string[][], { isLastText = false } = {}): string {
+  const rows = values.map((cells) => cells.map(onOneLine));
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
   );

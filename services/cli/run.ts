@@ -3,16 +3,21 @@ import { configOrExit, readConfig, type Environment } from '../../shared/runtime
 import { commandsIn } from '../operations/deployment.ts';
 import { deploymentSetting } from '../operations/settings.ts';
 import { parseArguments } from './command.ts';
-import { UsageError, type Terminal } from './context.ts';
+import { isClosedPipe, UsageError, type Terminal } from './context.ts';
+import { printable } from './output.ts';
 
 /** Runs the verb that the arguments select; returns the exit code of the process. */
-export async function runCommandLine(args: string[], environment: Environment, terminal: Terminal) {
+export async function runCommandLine(args: string[], environment: Environment, raw: Terminal) {
+  const terminal: Terminal = {
+    ...raw,
+    print: (text) => raw.print(typeof text === 'string' ? printable(text) : text),
+    report: (line) => raw.report(printable(line)),
+  };
   const { DEPLOYMENT } = configOrExit(readConfig(deploymentSetting, environment));
   const { cli } = commandsIn[DEPLOYMENT];
   const parsed = parseArguments(args, cli);
   if ('help' in parsed) {
-    terminal.print(parsed.help);
-    return 0;
+    return printLast(terminal, parsed.help, 0);
   }
   if ('usageError' in parsed) {
     terminal.report(parsed.usageError.trimEnd());
@@ -21,10 +26,19 @@ export async function runCommandLine(args: string[], environment: Environment, t
   const { verb, run } = parsed.command;
   try {
     const { text, exitCode } = await run({ verb, cli, environment, terminal });
-    terminal.print(text);
-    return exitCode;
+    return await printLast(terminal, text, exitCode);
   } catch (error) {
     terminal.report(`${verb} failed: ${explained(error)}`);
     return error instanceof UsageError ? 2 : 1;
   }
+}
+
+/** Prints the output of a verb. Its exit code stays if the reader has ended, as `head` does, not if output is lost. */
+async function printLast(terminal: Terminal, text: string | Buffer, exitCode: number): Promise<number> {
+  try {
+    await terminal.print(text);
+  } catch (error) {
+    if (!isClosedPipe(error)) throw error;
+  }
+  return exitCode;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
+import { decimal, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
 import { projectorSettings } from '../projector/config.ts';
 import { deployments } from './deployment.ts';
 
@@ -21,9 +21,7 @@ export const operatorSettings = {
   LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
   DEAD_LETTER_MEGABYTES_MAX: projectorSettings.DEAD_LETTER_MEGABYTES_MAX,
   DEAD_LETTERS_MAX: projectorSettings.DEAD_LETTERS_MAX,
-  REBUILD_DAYS_MAX: z.coerce
-    .number()
-    .min(0)
+  REBUILD_DAYS_MAX: decimal(0)
     .default(3)
     .describe(
       'Maximum days for a rebuild of the read model; `rebuild start` refuses topics that drop tombstones (`delete.retention.ms`) sooner, and `support-cli status` warns of them',

@@ -1,7 +1,7 @@
-import { z } from 'zod';
 import { readConfig, type Environment } from '../../shared/runtime/config.ts';
 import {
   commonSettings,
+  decimal,
   integer,
   kafkaRule,
   kafkaSettings,
@@ -21,10 +21,7 @@ export const projectorSettings = {
     .describe(
       'After this long without a heartbeat, in milliseconds, the group assigns the partitions of a projector to others',
     ),
-  QUEUED_MEGABYTES_MAX: z.coerce
-    .number()
-    .min(8)
-    .max(1_024)
+  QUEUED_MEGABYTES_MAX: decimal(8, 1_024)
     .default(32)
     .describe(
       'Megabytes (8 to 1,024) of fetched batches that wait, as they were sent; their decompressed records may take as much again. A partition pauses above its equal share',
@@ -43,9 +40,7 @@ export const projectorSettings = {
   DEAD_LETTERS_MAX: integer(1)
     .default(100_000)
     .describe('Dead letters that are stored each by itself; further ones are counted only'),
-  LATENESS_ALLOWANCE_SECONDS: z.coerce
-    .number()
-    .min(0)
+  LATENESS_ALLOWANCE_SECONDS: decimal(0)
     .default(5)
     .describe(
       'Seconds after its `time` within which the source system publishes an event and commits its transaction; `Data-As-Of` lags by as much',

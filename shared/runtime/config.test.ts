@@ -2,9 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { useFolder } from '../../tests/support/use-opened.ts';
+import { decimal, integer } from './settings.ts';
 import { orFile, readConfig, type Environment } from './config.ts';
 
-const settings = { KAFKA_BROKERS: z.string(), LATENESS_ALLOWANCE_SECONDS: z.coerce.number().default(5) };
+const settings = { KAFKA_BROKERS: z.string(), LATENESS_ALLOWANCE_SECONDS: decimal(0).default(5) };
 const complete = { KAFKA_BROKERS: 'kafka:9092' };
 
 describe('a variable that is not a setting', () => {
@@ -31,6 +32,35 @@ describe('a variable that is not a setting', () => {
   });
 });
 
+describe('a value', () => {
+  const numbers = { ...settings, LIMIT: integer(0, 100).default(7) };
+  const read = (environment: Environment) => readConfig(numbers, { ...complete, ...environment });
+
+  it.each(['', ' ', '\r', '\t\n'])('of blanks, %j, counts as absent: no limit becomes 0', (blank) => {
+    expect(read({ LIMIT: blank, LATENESS_ALLOWANCE_SECONDS: blank })).toMatchObject({
+      config: { LIMIT: 7, LATENESS_ALLOWANCE_SECONDS: 5 },
+    });
+    expect(read({ KAFKA_BROKERS: blank })).toEqual({ errors: ['KAFKA_BROKERS is not set'] });
+  });
+
+  it('counts without the blanks around it, such as the carriage return of a file from Windows', () => {
+    expect(
+      read({ KAFKA_BROKERS: 'kafka:1\r', LIMIT: ' 30 ', LATENESS_ALLOWANCE_SECONDS: '0.5\r' }),
+    ).toMatchObject({ config: { KAFKA_BROKERS: 'kafka:1', LIMIT: 30, LATENESS_ALLOWANCE_SECONDS: 0.5 } });
+  });
+
+  it.each([
+    ['0x10', 'LIMIT: must be a whole number'],
+    ['1e1', 'LIMIT: must be a whole number'],
+    ['1.5', 'LIMIT: must be a whole number'],
+    ['"30"', 'LIMIT: must be a whole number'],
+    ['-1', 'LIMIT: must be 0 or more'],
+    ['101', 'LIMIT: must be 100 or less'],
+  ])('of a number is digits: %s is an error', (value, error) => {
+    expect(read({ LIMIT: value })).toEqual({ errors: [error] });
+  });
+});
+
 describe('a setting that a file may hold', () => {
   const folder = useFolder();
   const file = (name: string, text: string) => {
@@ -46,6 +76,7 @@ describe('a setting that a file may hold', () => {
     ['without a line break', 'hunter2'],
     ['with the line break of an editor', 'hunter2\n'],
     ['with the line break of Windows', 'hunter2\r\n'],
+    ['with blanks around it', ' hunter2 \n\n'],
   ])('is read %s', (_, text) => {
     expect(read({ PASSWORD_FILE: file('password', text) })).toMatchObject({
       config: { PASSWORD: 'hunter2' },

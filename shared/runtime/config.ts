@@ -49,13 +49,13 @@ export const variablesOf = (name: string, setting: z.core.$ZodType): string[] =>
 export const variableNames = (settings: z.ZodRawShape): string[] =>
   Object.entries(settings).flatMap(([name, setting]) => variablesOf(name, setting));
 
-/** The values that are set, also by files, and by name these files and their errors. An empty variable counts as absent. */
+/** The values that are set, also by files, and by name these files and their errors. An empty or blank variable counts as absent. */
 function givenValues(settings: z.ZodRawShape, environment: Environment) {
   const given: Environment = {};
   const files: Record<string, string> = {};
   const fileErrors = new Map<string, string>();
   for (const [name, setting] of Object.entries(settings)) {
-    const [value, file] = variablesOf(name, setting).map((variable) => environment[variable]);
+    const [value, file] = variablesOf(name, setting).map((variable) => environment[variable]?.trim());
     if (value) given[name] = value;
     if (!file) continue;
     if (value) fileErrors.set(name, `${name} and ${name}_FILE are both set`);
@@ -68,10 +68,10 @@ function givenValues(settings: z.ZodRawShape, environment: Environment) {
   return { given, files, fileErrors };
 }
 
-/** The text of a file without its last line break, which most editors add; undefined if it cannot be read. */
+/** The text of a file without the blanks and line breaks around it, which editors add; undefined if it cannot be read. */
 export function readSettingFile(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    return readFileSync(path, 'utf8').trim();
   } catch {
     return undefined;
   }
@@ -85,7 +85,7 @@ const misspeltLengthMin = 8;
 /** Warns of variables whose names nearly match a setting: a misspelt setting would silently keep its default. */
 const misspeltIn = (environment: Environment, names: string[]): string[] =>
   Object.keys(environment).flatMap((name) => {
-    if (names.includes(name) || name.length < misspeltLengthMin || !environment[name]) return [];
+    if (names.includes(name) || name.length < misspeltLengthMin || !environment[name]?.trim()) return [];
     const near = closest(name, names);
     return distance(name, near) <= misspellingMax ? `${name} is not a setting; did you mean ${near}?` : [];
   });

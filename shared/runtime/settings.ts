@@ -6,13 +6,20 @@ import { orFile, type Environment } from './config.ts';
 import { errorMessage } from './error-message.ts';
 
 /*
- * The environment variables that more than one service reads. An absent or empty variable takes its default; a variable
- * without a default must be set. The table in docs/configuration.md is generated from them.
+ * The environment variables that more than one service reads. A variable that is absent, empty or blank takes its
+ * default; a variable without a default must be set. The table in docs/configuration.md is generated from them.
  */
+
+/** Digits: `Number` would take a blank for 0, and `0x10` and `1e3` for numbers. */
+const numeric = (pattern: RegExp, error: string) => z.string().regex(pattern, error).transform(Number);
 
 /** A whole number from `min` to `max`. */
 export const integer = (min: number, max = Number.MAX_SAFE_INTEGER) =>
-  z.coerce.number().int().min(min).max(max);
+  numeric(/^-?\d+$/, 'must be a whole number').pipe(z.number().int().min(min).max(max));
+
+/** A number from `min` to `max`, also with decimals. */
+export const decimal = (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  numeric(/^-?\d+(\.\d+)?$/, 'must be a number').pipe(z.number().min(min).max(max));
 
 export const port = integer(0, 65_535);
 
@@ -61,8 +68,9 @@ export const kafkaSettings = {
   KAFKA_BROKERS: z
     .string()
     .transform((value) => value.split(',').map((broker) => broker.trim()))
-    .refine((brokers) => brokers.every((broker) => /^[^\s:]+:\d+$|^\[[^\]]+\]:\d+$/.test(broker)), {
-      message: 'must be host:port, or several separated by commas',
+    .refine((brokers) => brokers.every((broker) => /^[^\s:]+:\d+$/.test(broker)), {
+      // kafkajs splits at the first colon.
+      message: 'must be host:port, or several separated by commas; for an IPv6 address give a host name',
     })
     .describe('Bootstrap servers, `host:port,host:port`'),
   KAFKA_CLIENT_ID: z.string().default('support-read-models').describe('Client id that the brokers see'),

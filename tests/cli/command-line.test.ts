@@ -7,6 +7,8 @@ import { ensureRegistry } from '../../shared/control/generations.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startService } from '../../infra/service.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
+import { logEnds } from '../support/progress.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { useFolder, useOpened } from '../support/use-opened.ts';
 
 const testEnvironment = useOpened(() => createTestEnvironment(1));
@@ -38,9 +40,41 @@ test('rebuild status --watch --json prints one JSON value on each line, and ends
   for (const line of lines) expect(JSON.parse(line)).toMatchObject({ active: 1 });
 });
 
-test('a verb ends without an error if the reader of its progress has ended', async () => {
+test('a verb does its work although the reader of its progress has ended', async () => {
   await pipe('verify 2>&1 >/dev/null', 'true');
 });
+
+test('a verb has its own exit code although its reader, or the room for its messages, has ended', async () => {
+  const unwell = await exitCodeOf('status --check >/dev/null');
+  expect(unwell).toBe(1);
+  expect(await exitCodeOf('status --check | true')).toBe(unwell);
+  expect(await exitCodeOf('trace req_01HNZX8JGFACFA36RBXDHEQN6E 2>/dev/full')).toBe(1);
+});
+
+test('a verb whose output is lost fails, and a key without its token is not created', async () => {
+  const { admin, environment } = testEnvironment;
+  const keys = [topicOf('apiKey', environment.TOPIC_PREFIX)];
+  const before = await logEnds(admin, keys);
+  expect(await exitCodeOf('status --json >/dev/full')).toBe(1);
+  expect(await exitCodeOf('keys create --org org_1 >/dev/full')).toBe(1);
+  expect(await logEnds(admin, keys)).toEqual(before);
+});
+
+test('the log of a client of Kafka goes to standard error: --json prints JSON alone', async () => {
+  const { KAFKA_BROKERS } = testEnvironment.environment;
+  const settings = { LOG_LEVEL: 'error', KAFKA_BROKERS: `127.0.0.1:9,${KAFKA_BROKERS}` };
+  const cli = startService('cli', { ...testEnvironment.environment, ...settings }, ['status', '--json']);
+  expect(await cli.exited).toBe(0);
+  expect(JSON.parse(cli.stdout())).toMatchObject({ active: 1 });
+});
+
+/** The exit code of a verb that runs in a pipe, or with its output elsewhere. */
+async function exitCodeOf(verb: string): Promise<number> {
+  const line = `${process.execPath} services/cli/main.ts ${verb}; echo "$PIPESTATUS" >&3`;
+  const env = { PATH: process.env.PATH, ...testEnvironment.environment };
+  const shell = ['--norc', '-c', `exec 3>&1; ${line}`];
+  return Number((await promisify(execFile)('bash', shell, { env })).stdout.trim().split('\n').at(-1));
+}
 
 /** Runs a verb with these changes of the environment; undefined unsets a variable. */
 const run = (changes: Record<string, string | undefined>, ...args: string[]) =>

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Producer } from 'kafkajs';
 import type { Service } from '../../infra/service.ts';
-import { createKey } from '../../services/operations/keys/create-key.ts';
+import { createKey, type CreatedKey } from '../../services/operations/keys/create-key.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createPublisher, type Publisher } from '../convergence/publisher.ts';
 import type { Event } from '../support/events.ts';
@@ -60,10 +60,16 @@ export function useBrokerFaults() {
   };
   const publishKey = async () => {
     const deps = { producer: keyProducer, topicPrefix: environment.config.TOPIC_PREFIX, keyPrefix: 'key' };
-    await createKey(deps, { orgId: `org_${seed}_0`, name: 'during a fault', mode: 'test' }).then(
-      ({ id }) => keys.confirmed.push(id),
-      () => (keys.unconfirmed += 1),
-    );
+    let id = '';
+    const hand = async (created: CreatedKey) => {
+      id = created.id;
+    };
+    try {
+      await createKey(deps, { orgId: `org_${seed}_0`, name: 'during a fault', mode: 'test' }, hand);
+      keys.confirmed.push(id);
+    } catch {
+      keys.unconfirmed += 1;
+    }
   };
   const random = createRandom(seed);
   const killOne = async () => {

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fixedContent } from '../http/responses.ts';
 
 const { resolve } = createRequire(import.meta.url);
-const ownFile = (name: string) => new URL(`browser/${name}`, import.meta.url).pathname;
-const sharedFile = (name: string) => new URL(`../../../shared/pages/${name}`, import.meta.url).pathname;
+const ownFile = (name: string) => join(import.meta.dirname, 'browser', name);
+const sharedFile = (name: string) => join(import.meta.dirname, '../../../shared/pages', name);
 
 /** Every file that pages load. No other file can be served. */
 const files = [

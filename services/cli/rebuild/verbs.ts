@@ -11,7 +11,7 @@ import { startRebuild } from '../../operations/rebuild/start.ts';
 import { watchReports } from '../../operations/report.ts';
 import { switchTo, type SwitchOptions } from '../../operations/rebuild/switch.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
-import type { Output, Context } from '../context.ts';
+import { isClosedPipe, type Output, type Context } from '../context.ts';
 import { outputOfRefusal, withFacts, type OperatorVerb } from '../operate.ts';
 import { output, type Json } from '../output.ts';
 import { renderAccepted, renderComparison, renderHistory, renderStarted, renderSwitched } from './render.ts';
@@ -31,9 +31,13 @@ export const status = (context: Context, options: Json & { watch?: Flag }): Prom
       const text = renderReport(found);
       if (!options.watch) return output(options, found, text);
       // One JSON value on each line.
-      context.terminal.print(
-        options.json ? `${JSON.stringify(found)}\n` : `${(await now()).toISOString()}\n${text}\n`,
-      );
+      const shown = options.json ? `${JSON.stringify(found)}\n` : `${(await now()).toISOString()}\n${text}\n`;
+      try {
+        await context.terminal.print(shown);
+      } catch (error) {
+        if (isClosedPipe(error)) return { text: '', exitCode: 0 };
+        throw error;
+      }
     }
     throw new Error('the status has ended');
   });

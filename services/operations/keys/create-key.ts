@@ -17,19 +17,21 @@ const tokenBytes = 24;
 export type PublishDeps = { producer: Producer; topicPrefix: string };
 
 /**
- * Publishes a new key, as the source system would. The key works once a projector has applied the event, and a rebuild keeps
- * it. Rejects with the topic and the id if the brokers do not confirm the event; it may be stored all the same.
+ * Publishes a new key, as the source system would, after `hand` has handed its token over: otherwise a key could exist whose
+ * token is lost. The key works once a projector has applied the event, and a rebuild keeps it. Rejects with the topic and
+ * the id if the brokers do not confirm the event; it may be stored all the same.
  */
 export async function createKey(
   { keyPrefix, ...deps }: PublishDeps & { keyPrefix: string },
   { orgId, name, mode }: NewKey,
-): Promise<CreatedKey> {
+  hand: (created: CreatedKey) => Promise<void>,
+): Promise<void> {
   const id = `key_${ulid()}`;
   const token = `${keyPrefix}_${mode}_${randomBytes(tokenBytes).toString('hex')}`;
   const createdAt = new Date().toISOString();
   const tokenSha256 = hash('sha256', token);
+  await hand({ id, orgId, token });
   await publishKey(deps, orgId, { id, name, mode, access: 'read', createdAt, tokenSha256 });
-  return { id, orgId, token };
 }
 
 /** Publishes the state of a key: its first version or, once it is archived, its second and last one. */
