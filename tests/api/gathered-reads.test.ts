@@ -137,7 +137,7 @@ it('the start of a thread is at most 100 messages, and of several threads 500 in
 });
 
 it('the start of a thread ends before its messages are larger than 2 MB', async () => {
-  const { messages, isComplete } = await open('org_a').findThread('conv_large');
+  const { documents: messages, isComplete } = await open('org_a').findThread('conv_large');
   expect({ messages: messages.length, isComplete }).toEqual({ messages: 1, isComplete: false });
   // and the rest is read in replies of that size: one message, and one more to know whether others follow
   api.commands.splice(0);

@@ -87,11 +87,22 @@ it('counts a key for each database, so that two deployments may share the store'
       () => undefined,
     );
   const [support, staging] = [await connect('support'), await connect('staging')];
+  const keys = [
+    'key_a',
+    'key_a:',
+    'staging:key_a',
+    'key a',
+    'key_/@',
+    '__proto__',
+    'caf\u00e9',
+    'cafe\u0301',
+  ];
   for (const { consume } of [support, staging])
-    expect([await consume('key_a'), await consume('key_a')]).toMatchObject([
-      { admitted: true },
-      { admitted: false },
-    ]);
+    for (const key of keys)
+      expect([await consume(key), await consume(key)]).toMatchObject([
+        { admitted: true },
+        { admitted: false },
+      ]);
   for (const { close } of [support, staging]) close();
 });
 

@@ -7,7 +7,7 @@ import { blockedKeys, blocksMarkerId } from '../../../shared/control/blocked-key
 import { collectionOf } from '../../../shared/store/connection.ts';
 import type { Caller } from './caller.ts';
 import { readRepeatedly, type ReadOptions } from '../store/deadline.ts';
-import { createGather } from '../store/gather.ts';
+import { createSharedQueries } from '../store/gather.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 
@@ -42,7 +42,7 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps) {
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
   const known = new LRUCache<string, Caller>(options);
   const unknown = new LRUCache<string, true>(options);
-  const gather = createGather<string, Found>({ queriesMax, readersPerQuery, ...(pause && { pause }) });
+  const share = createSharedQueries<string, Found>({ queriesMax, readersPerQuery, ...(pause && { pause }) });
   const query = (snapshot: ReadSnapshot) => (hashes: string[]) =>
     readRepeatedly(async (limits) => {
       const queriedMs = nowMs();
@@ -59,7 +59,7 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps) {
     const cached = known.get(entry);
     if (cached) return cached;
     if (unknown.has(entry)) return null;
-    const { caller, queriedMs } = await gather({ snapshot, name: 'apiKey' }, hash, query(snapshot));
+    const { caller, queriedMs } = await share({ snapshot, name: 'apiKey' }, hash, query(snapshot));
     // The key may have been blocked since.
     if (nowMs() - queriedMs >= lifetimeMs) throw new StoreUnavailable('the look-up of a key took too long');
     if (caller) known.set(entry, caller, { start: queriedMs });

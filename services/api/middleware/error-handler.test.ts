@@ -1,6 +1,7 @@
 import { OtherProjectionVersion } from '../../../shared/control/generations.ts';
 import type { Context } from '../http/context.ts';
 import { createMetrics } from '../metrics.ts';
+import { ForeignDocument } from '../store/gather.ts';
 import { Overloaded, StoreUnavailable } from '../store/store-errors.ts';
 import { errorHandler } from './error-handler.ts';
 
@@ -36,6 +37,15 @@ it.each([
 ])('%s: %i, Retry-After %s, refused as %j', async (error, status, retryAfter, refused, storeErrors) => {
   const hasFailure = status === 503;
   expect(await handle(error)).toEqual({ status, retryAfter, refused, store: [storeErrors], hasFailure });
+});
+
+it('a document of another organization is an internal error, which is logged and not repeated', async () => {
+  const { status, retryAfter, hasFailure } = await handle(new ForeignDocument('of org_b for org_a'));
+  expect({ status, retryAfter, hasFailure }).toEqual({
+    status: 500,
+    retryAfter: undefined,
+    hasFailure: true,
+  });
 });
 
 it.each([new Overloaded('memory', 'full'), new StoreUnavailable('away')])(

@@ -6,7 +6,7 @@ export type RateLimitStore = {
   url: string;
   /** How long a request waits for the store before it falls back to memory, in milliseconds. */
   timeoutMs: number;
-  /** `DATABASE_NAME`: a key that two deployments know is counted for each of them. */
+  /** `DATABASE_NAME`, without a colon: a key that two deployments know is counted for each of them. */
   database: string;
 };
 

@@ -14,7 +14,10 @@ const estimateMin = 256 * 1_024;
 const margin = 2;
 /** After this time the size of the largest recent document counts half. */
 const halfLifeMs = 30_000;
-const entriesMax = 20_000;
+/** The organizations that are remembered, with one size for each kind that they read. */
+const organizationsMax = 5_000;
+
+type Largest = { bytes: number; atMs: number };
 
 /**
  * Estimates the size of a read from the largest document of its kind that the organization read recently. Nearly all
@@ -23,24 +26,25 @@ const entriesMax = 20_000;
  * total, at 16 MB each.
  */
 export function createExpectedBytes(nowMs: () => number) {
-  const largest = new LRUCache<string, { bytes: number; atMs: number }>({ max: entriesMax });
-  const recentBytes = (key: string) => {
-    const known = largest.get(key);
+  const largest = new LRUCache<string, Map<Kind, Largest>>({ max: organizationsMax });
+  const recentBytes = (orgId: string, kind: Kind) => {
+    const known = largest.get(orgId)?.get(kind);
     return known && known.bytes * 0.5 ** ((nowMs() - known.atMs) / halfLifeMs);
   };
   return {
     estimate: (orgId: string, { kind, items }: Reading): number => {
       const max = items > 1 ? replyBytesMax : documentBytes;
-      const each = recentBytes(`${kind} ${orgId}`);
+      const each = recentBytes(orgId, kind);
       return each === undefined
         ? max
         : Math.ceil(Math.min(max, Math.max(estimateMin, margin * items * each)));
     },
     record: (orgId: string, kind: Kind, { replyItems, replyBytes }: Reply): void => {
       if (replyItems === 0) return;
-      const key = `${kind} ${orgId}`;
-      const bytes = Math.max(replyBytes / replyItems, recentBytes(key) ?? 0);
-      largest.set(key, { bytes, atMs: nowMs() });
+      const bytes = Math.max(replyBytes / replyItems, recentBytes(orgId, kind) ?? 0);
+      const own = largest.get(orgId) ?? new Map<Kind, Largest>();
+      own.set(kind, { bytes, atMs: nowMs() });
+      largest.set(orgId, own);
     },
   };
 }

@@ -7,12 +7,14 @@ import { readReply } from './read-reply.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
 
 type Wanted = { orgId: string; id: string };
-type Found = Reply & { found: Document | null };
+type OwnedDocument = Document & { orgId: string };
+/** At most one document. */
+type Found = Reply & { documents: OwnedDocument[] };
 
 /** The kind of a document, and its fields to read. */
 export type Shape = { kind: Kind; projection: Document };
 
-const notFound: Found = { found: null, replyItems: 0, replyBytes: 0 };
+const notFound: Found = { documents: [], replyItems: 0, replyBytes: 0 };
 
 /**
  * Creates the function that finds a document of an organization by its id. Requests of any organization share a query if
@@ -22,15 +24,16 @@ export function createDocumentFinder() {
   const gather = createGather<Wanted, Found>();
   return (snapshot: DataSnapshot, shape: Shape, wanted: Wanted): Promise<Found> =>
     gather(
+      // Kinds and fields are of the code, and contain neither spaces nor commas.
       { snapshot, name: `${shape.kind} ${Object.keys(shape.projection).join()}` },
       wanted,
       async (all) => {
-        const documents = await readDocuments(snapshot, shape, all);
+        const found = await readDocuments(snapshot, shape, all);
         return {
           find: ({ orgId, id }) => {
             // The query's filter allows the organizations of all its requests: the key names that of this request.
-            const reply = documents.get(id);
-            return reply?.found?.orgId === orgId ? reply : notFound;
+            const reply = found.get(id);
+            return reply?.documents[0]?.orgId === orgId ? reply : notFound;
           },
         };
       },
@@ -54,13 +57,13 @@ async function readDocuments(
   const { raws, mayBeCut } = await readData(snapshot, (options) =>
     readReply(snapshot.database, command, options),
   );
-  const documents = new Map(
+  const found = new Map(
     raws.map((raw) => {
-      const found = BSON.deserialize(raw);
-      return [found._id as string, { found, replyItems: 1, replyBytes: raw.length }];
+      const document = BSON.deserialize(raw) as OwnedDocument;
+      return [document._id as string, { documents: [document], replyItems: 1, replyBytes: raw.length }];
     }),
   );
-  const others = mayBeCut ? wanted.filter(({ id }) => !documents.has(id)) : [];
-  if (others.length === 0) return documents;
-  return new Map([...documents, ...(await readDocuments(snapshot, { kind, projection }, others))]);
+  const others = mayBeCut ? wanted.filter(({ id }) => !found.has(id)) : [];
+  if (others.length === 0) return found;
+  return new Map([...found, ...(await readDocuments(snapshot, { kind, projection }, others))]);
 }

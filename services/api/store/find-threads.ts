@@ -32,11 +32,10 @@ export type ThreadMessage = { state: Pick<Message, Shown>; byCreated: string };
 type StoredMessage = Pick<MessageDocument, 'orgId'> & ThreadMessage & { state: { conversationId: string } };
 
 /** The first messages of a thread, oldest first; not all of them unless `isComplete`. */
-export type ThreadStart = Reply & { messages: ThreadMessage[]; isComplete: boolean };
+export type ThreadStart = Reply & { documents: StoredMessage[]; isComplete: boolean };
 type Wanted = { orgId: string; conversationId: string };
 
 const limitOf = (wanted: Wanted[]) => Math.min(threadBatchSize * wanted.length, sharedReplyMax);
-const keyOf = ({ orgId, conversationId }: Wanted) => `${orgId} ${conversationId}`;
 
 /**
  * The `find` command for the start of several threads: each is one range of the index, and the reply has them one after
@@ -73,7 +72,8 @@ async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
     readReply(snapshot.database, findThreads(wanted), options),
   );
   let isCut = mayBeCut || raws.length === limitOf(wanted);
-  const starts = new Map<string, ThreadStart>();
+  /** By organization, then by conversation: a text of both could stand for two threads. */
+  const starts = new Map<string, Map<string, ThreadStart>>();
   let last: ThreadStart | undefined;
   let bytes = 0;
   for (const raw of raws) {
@@ -84,14 +84,21 @@ async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
     }
     bytes += raw.length;
     const message = BSON.deserialize(raw) as StoredMessage;
-    const key = keyOf({ orgId: message.orgId, conversationId: message.state.conversationId });
-    last = starts.get(key) ?? { messages: [], isComplete: true, replyItems: 0, replyBytes: 0 };
-    starts.set(key, last);
-    last.messages.push(message);
+    const { orgId, state } = message;
+    const ofOwner = starts.get(orgId) ?? new Map<string, ThreadStart>();
+    starts.set(orgId, ofOwner);
+    last = ofOwner.get(state.conversationId) ?? {
+      documents: [],
+      isComplete: true,
+      replyItems: 0,
+      replyBytes: 0,
+    };
+    ofOwner.set(state.conversationId, last);
+    last.documents.push(message);
     last.replyItems += 1;
     last.replyBytes += raw.length;
   }
   if (isCut && last) last.isComplete = false;
-  const none = { messages: [], isComplete: !isCut, replyItems: 0, replyBytes: 0 };
-  return { find: (one: Wanted) => starts.get(keyOf(one)) ?? none };
+  const none = { documents: [], isComplete: !isCut, replyItems: 0, replyBytes: 0 };
+  return { find: ({ orgId, conversationId }: Wanted) => starts.get(orgId)?.get(conversationId) ?? none };
 }

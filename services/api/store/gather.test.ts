@@ -1,5 +1,5 @@
 import { readTimeoutMs } from './deadline.ts';
-import { createGather, readersMax, type Answer } from './gather.ts';
+import { createGather, createSharedQueries, ForeignDocument, readersMax, type Answer } from './gather.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 type Started = {
@@ -14,7 +14,7 @@ type Started = {
 function createReaders(queriesMax?: number) {
   const queries: Started[] = [];
   const pauses: { ms: number; end: () => void }[] = [];
-  const gather = createGather<string, string>({
+  const gather = createSharedQueries<string, string>({
     ...(queriesMax !== undefined && { queriesMax }),
     pause: (ms) => new Promise<void>((end) => pauses.push({ ms, end })),
   });
@@ -132,4 +132,17 @@ it('only the readers of a query that fails receive its error', async () => {
   await settled();
   queries[1]?.answer();
   expect(await next).toBe('1 ticket b');
+});
+
+it('a document of another organization is never handed out, whatever a query finds for a reader', async () => {
+  const gather = createGather<{ orgId: string }, { documents: { orgId: string }[] }>();
+  const documents = [{ orgId: 'org_a' }, { orgId: 'org_b' }];
+  const read = (orgId: string, found: typeof documents) =>
+    gather({ snapshot: documents, name: orgId }, { orgId }, async () => ({
+      find: () => ({ documents: found }),
+    }));
+  await expect(read('org_a', documents)).rejects.toThrow(ForeignDocument);
+  await expect(read('org_a', documents)).rejects.toThrow('a document of org_b for org_a');
+  expect(await read('org_a', documents.slice(0, 1))).toEqual({ documents: [{ orgId: 'org_a' }] });
+  expect(await read('org_a', [])).toEqual({ documents: [] });
 });

@@ -27,12 +27,37 @@ export const readersMax = 64;
 /** After this time a query no longer delays the next one. */
 const overdueMs = 20;
 
+/** What readers of data get. Each document names its organization. */
+type Owned = { documents: readonly { orgId: string }[] };
+
+/** A query that several requests share returned a document for a request of another organization: a bug. */
+export class ForeignDocument extends Error {
+  override readonly name = 'ForeignDocument';
+}
+
+/**
+ * Shares queries for data among the requests of all organizations, as `createSharedQueries`. Rejects with
+ * `ForeignDocument` instead of handing out a document of another organization, whatever the query has found.
+ */
+export function createGather<Wanted extends { orgId: string }, Found extends Owned>() {
+  const share = createSharedQueries<Wanted, Found>();
+  return async (group: Group, wanted: Wanted, query: Query<Wanted, Found>): Promise<Found> => {
+    const found = await share(group, wanted, query);
+    const foreign = found.documents.find(({ orgId }) => orgId !== wanted.orgId);
+    if (foreign)
+      throw new ForeignDocument(
+        `a shared query of ${group.name} has found a document of ${foreign.orgId} for ${wanted.orgId}`,
+      );
+    return found;
+  };
+}
+
 /**
  * Reads of the same kind share queries. The first reader of a group starts a query at once; readers that come while it
  * is in progress share the next query. That one starts when the query before it has ended or is overdue, and fewer than
  * `queriesMax` are in progress. Only the readers of a query receive its error.
  */
-export function createGather<Wanted, Found>({
+export function createSharedQueries<Wanted, Found>({
   queriesMax = Infinity,
   readersPerQuery = readersMax,
   pause = sleep,

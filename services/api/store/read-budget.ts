@@ -1,5 +1,5 @@
 import type { Caller } from '../auth/caller.ts';
-import { createCounts } from '../counts.ts';
+import { createCounts, type Counts } from '../counts.ts';
 import { readTimeoutMs } from './deadline.ts';
 import { Overloaded, StoreUnavailable } from './store-errors.ts';
 
@@ -57,20 +57,24 @@ type Use = { all: number; org: number; key: number };
 
 /** Counts the use of a limit: by all callers together, each organization and each key. */
 export function createUse() {
-  const counts = createCounts<string>();
+  const organizations = createCounts<string>();
+  /** By organization. An organization without any use takes no memory. */
+  const keys = new Map<string, Counts<string>>();
   let all = 0;
-  const keyName = ({ orgId, keyId }: Caller) => `${orgId} ${keyId}`;
   return {
     all: () => all,
-    of: (caller: Caller): Use => ({
+    of: ({ orgId, keyId }: Caller): Use => ({
       all,
-      org: counts.count(caller.orgId),
-      key: counts.count(keyName(caller)),
+      org: organizations.count(orgId),
+      key: keys.get(orgId)?.count(keyId) ?? 0,
     }),
-    add: (caller: Caller, more: number) => {
+    add: ({ orgId, keyId }: Caller, more: number) => {
       all += more;
-      counts.add(caller.orgId, more);
-      counts.add(keyName(caller), more);
+      organizations.add(orgId, more);
+      const own = keys.get(orgId) ?? createCounts<string>();
+      own.add(keyId, more);
+      if (organizations.count(orgId) === 0) keys.delete(orgId);
+      else keys.set(orgId, own);
     },
   };
 }

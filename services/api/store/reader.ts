@@ -70,15 +70,16 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
       /** Finds a document of the organization by its id; null if there is none, and its generation exists. Requests share queries. */
       find: async (shape: Shape, id: string): Promise<Document | null> => {
         const reading = { kind: shape.kind, items: 1 };
-        const { found } = await admit(reading, () => findDocument(snapshot, shape, { orgId, id }));
+        const { documents } = await admit(reading, () => findDocument(snapshot, shape, { orgId, id }));
+        const [found] = documents;
         if (!found) await requireGeneration(snapshot.generation);
-        return found;
+        return found ?? null;
       },
       /** Finds the first messages of a conversation of the organization. Requests share queries. */
       findThread: async (conversationId: string): Promise<ThreadStart> => {
         const reading = { kind: 'message', items: threadBatchSize } as const;
         const start = await admit(reading, () => findThread(snapshot, { orgId, conversationId }));
-        if (start.messages.length === 0) await requireGeneration(snapshot.generation);
+        if (start.documents.length === 0) await requireGeneration(snapshot.generation);
         return start;
       },
     };

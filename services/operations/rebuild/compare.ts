@@ -119,7 +119,11 @@ export async function differences(source: PairSource, kind: Kind, pairs: Pair[],
   return presented.map(compare).filter((found) => found.length > 0);
 }
 
-const documentsIn = (some: Difference[]) => new Set(some.map(({ kind, id }) => `${kind} ${id}`)).size;
+const documentsIn = (some: Difference[]): number =>
+  [...Map.groupBy(some, ({ kind }) => kind).values()].reduce(
+    (sum, ofKind) => sum + new Set(ofKind.map(({ id }) => id)).size,
+    0,
+  );
 
 async function reread(source: PairSource, kind: Kind, ids: string[], now: Date): Promise<Difference[]> {
   const found: Difference[][] = [];

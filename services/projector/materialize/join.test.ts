@@ -1,19 +1,39 @@
 import type { ChildrenEdge } from '../projections/define-projection.ts';
 import { edgesOf } from './edges.ts';
-import { recheckReferences } from './join.ts';
+import { recheckReferences, type References } from './join.ts';
 import type { Store } from './store.ts';
 
+const edge = edgesOf('ticket').find((one) => one.type === 'children') as ChildrenEdge;
+const ticketOf = (id: string) => ({ id, orgId: 'org_1', ids: edgesOf('ticket').map(() => []) });
+const referencesTo = (children: Map<string, object[]>) =>
+  ({ byKind: new Map(), byParent: new Map([[edge, children]]) }) as unknown as References;
+
 it('a document whose children do not fit into the recheck is joined again', async () => {
-  const edge = edgesOf('ticket').find((one) => one.type === 'children') as ChildrenEdge;
   const store = {
     readRevisions: async () => new Map(),
     readFirstChildren: async () => ({ children: new Map(), remaining: ['ti_2'] }),
   } as unknown as Store;
-  const joinings = ['ti_1', 'ti_2'].map((id) => ({
-    id,
-    orgId: 'org_1',
-    ids: edgesOf('ticket').map(() => []),
-  }));
-  const references = { byKind: new Map(), byParent: new Map([[edge, new Map()]]) };
-  expect(await recheckReferences(store, 'ticket', joinings, references)).toEqual(['ti_2']);
+  const joinings = ['ti_1', 'ti_2'].map(ticketOf);
+  expect(await recheckReferences(store, 'ticket', joinings, referencesTo(new Map()))).toEqual(['ti_2']);
 });
+
+/** The ids may contain whatever separates them in a text. */
+it.each<[string, object[], object[], boolean]>([
+  ['one child for two', [{ _id: 'a@1 b', revision: 2 }], [child('a', 1), child('b', 2)], true],
+  ['a new revision', [child('a', 1)], [child('a', 2)], true],
+  ['another child', [child('a', 1)], [child('b', 1)], true],
+  ['one more child', [child('a', 1)], [child('a', 1), child('b', 1)], true],
+  ['the same children', [child('a', 1), child('b@2', 1)], [child('a', 1), child('b@2', 1)], false],
+])('a document is joined again after %s', async (_, before, now, isJoinedAgain) => {
+  const store = {
+    readRevisions: async () => new Map(),
+    readFirstChildren: async () => ({ children: new Map([['ti_1', now]]), remaining: [] }),
+  } as unknown as Store;
+  const references = referencesTo(new Map([['ti_1', before]]));
+  const outdated = await recheckReferences(store, 'ticket', [ticketOf('ti_1')], references);
+  expect(outdated).toEqual(isJoinedAgain ? ['ti_1'] : []);
+});
+
+function child(_id: string, revision: number) {
+  return { _id, revision, state: { channelId: '' } };
+}

@@ -143,11 +143,13 @@ export async function recheckReferences(store: Store, kind: Kind, joinings: Join
       families.some(
         ([edge, { children: now, remaining }]) =>
           remaining.includes(joining.id) ||
-          revisionsOf(now.get(joining.id)) !== revisionsOf(childrenOf(read, edge, joining)),
+          !areSame(now.get(joining.id) ?? [], childrenOf(read, edge, joining)),
       ),
   );
   return outdated.map(({ id }) => id);
 }
 
-const revisionsOf = (children: Child[] = []): string =>
-  children.map(({ _id, revision }) => `${_id}@${revision}`).join(' ');
+/** Whether two reads found the same children, in the same order and revisions. */
+const areSame = (some: Child[], others: Child[]): boolean =>
+  some.length === others.length &&
+  some.every(({ _id, revision }, index) => _id === others[index]?._id && revision === others[index].revision);

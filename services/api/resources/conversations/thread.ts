@@ -21,7 +21,7 @@ async function* readStart(
   store: StoreReader,
   { from, conversationId }: Thread,
 ): AsyncGenerator<ThreadMessage[], StartEnd> {
-  const { messages, replyBytes, isComplete } = await store.findThread(conversationId);
+  const { documents: messages, replyBytes, isComplete } = await store.findThread(conversationId);
   const release = store.hold(replyBytes);
   yield from === null ? messages : messages.filter(({ byCreated }) => byCreated >= from);
   release();

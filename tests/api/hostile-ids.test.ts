@@ -1,0 +1,222 @@
+import { createMemoryRateLimiter } from '../../services/api/rate-limit/memory-rate-limiter.ts';
+import { createExpectedBytes } from '../../services/api/store/expected-bytes.ts';
+import { createUse, replyBytesMax } from '../../services/api/store/read-budget.ts';
+import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { generationDatabase } from '../../shared/store/connection.ts';
+import * as build from './builders.ts';
+import { listOf, useApi, type Answer } from './test-api.ts';
+
+/** Two organizations, whose ids give the same text once they are joined by a separator. */
+const joinedAlike = [' ', '/', ':', '@', '.', '|', ',', '\n', '\u{10ffff}', '\u0301'].map(
+  (separator, index): [Owner, Owner] => [
+    {
+      orgId: `org_${index}`,
+      rest: `${index}1${separator}conv_${index}2`,
+      mark: `<${index}a>`,
+      token: `svc_live_${index}a`,
+    },
+    {
+      orgId: `org_${index}${separator}conv_${index}1`,
+      rest: `${index}2`,
+      mark: `<${index}b>`,
+      token: `svc_live_${index}b`,
+    },
+  ],
+);
+
+/** Pairs of texts that some code takes for the same, or for something else than a text. */
+const alike = [
+  ['__proto__', 'constructor'],
+  ['caf\u00e9', 'cafe\u0301'],
+  ['\u{1f600}', '\u{1f601}'],
+  ['$where', 'a.b.$c'],
+  ['Case', 'case'],
+].map(([first = '', second = ''], index): [Owner, Owner] => [
+  { orgId: `org_${first}`, rest: first, mark: `<${index}c>`, token: `svc_live_${index}c` },
+  { orgId: `org_${second}`, rest: second, mark: `<${index}d>`, token: `svc_live_${index}d` },
+]);
+
+/** An organization. All its ids have the same rest after their prefix, and all its texts its mark. */
+type Owner = { orgId: string; rest: string; mark: string; token: string };
+
+const pairs = [...joinedAlike, ...alike];
+const owners = pairs.flat();
+
+/** What an organization owns in a generation. */
+function ownedBy({ orgId, rest, mark, token }: Owner, generation: number) {
+  const of = { orgId };
+  const text = `${mark} of generation ${generation}`;
+  const conversationId = `conv_${rest}`;
+  const summary = { ...build.ticketJoined().conversations[0], id: conversationId } as never;
+  const joined = build.ticketJoined({ conversations: [summary] });
+  return {
+    apiKey: build.apiKey(token, { id: `key_${rest}`, name: text }, of),
+    ticket: build.ticket({ id: `ti_${rest}`, title: text }, { ...of, joined }),
+    conversation: build.conversation({ id: conversationId, title: text }, of),
+    channel: build.channel({ id: rest, name: text }, of),
+    qa: build.qa({ id: rest, question: text }, of),
+    messages: [1, 2, 3].map((number) =>
+      build.message({ id: `msg_${number}${rest}`, conversationId, content: `${text} ${number}` }, of),
+    ),
+  };
+}
+
+function documentsOf(generation: number) {
+  const all = owners.map((owner) => ownedBy(owner, generation));
+  return {
+    apiKey: all.map(({ apiKey }) => apiKey),
+    ticket: all.map(({ ticket }) => ticket),
+    conversation: all.map(({ conversation }) => conversation),
+    channel: all.map(({ channel }) => channel),
+    qa: all.map(({ qa }) => qa),
+    message: all.flatMap(({ messages }) => messages),
+  };
+}
+
+const limit = 1_000_000;
+// Before `useApi`, whose own hook closes the client.
+afterAll(() => generationDatabase(api.store.control.client, api.store.name, 2).dropDatabase());
+const api = useApi(documentsOf(1), {
+  settings: { RATE_LIMIT_REQUESTS: limit, RATE_LIMIT_WINDOW_SECONDS: 86_400 },
+});
+
+/** The paths that an organization asks for: every shared read, every list, and a page after a cursor. */
+const pathsOf = ({ rest }: Owner) => {
+  const id = encodeURIComponent(rest);
+  return [
+    '/v1/tickets',
+    `/v1/tickets/ti_${id}`,
+    `/v1/conversations/conv_${id}`,
+    `/v1/conversations/conv_${id}/messages?limit=2`,
+    '/v1/channels',
+    `/v1/channels/${id}`,
+    '/v1/knowledge/qa',
+  ];
+};
+
+/** How often each organization has asked. */
+const asked = new Map<string, number>();
+
+const ask = (owner: Owner, path: string): Promise<Answer> => {
+  asked.set(owner.token, (asked.get(owner.token) ?? 0) + 1);
+  return api.get(path, { token: owner.token });
+};
+
+const bodyOf = async (owner: Owner, path: string): Promise<string> => {
+  const { status, text } = await ask(owner, path);
+  return `${status} ${text}`;
+};
+
+/** The answers to each path of an organization, one request at a time. */
+async function askAlone(owner: Owner): Promise<string[]> {
+  const bodies: string[] = [];
+  for (const path of pathsOf(owner)) bodies.push(await bodyOf(owner, path));
+  return bodies;
+}
+
+const askAtOnce = (owner: Owner): Promise<string[]> =>
+  Promise.all(pathsOf(owner).map((path) => bodyOf(owner, path)));
+
+let alone: string[][];
+
+beforeAll(async () => {
+  alone = [];
+  for (const owner of owners) alone.push(await askAlone(owner));
+});
+
+it('every organization gets its own documents alone', () => {
+  const marks = owners.map(({ mark }) => mark);
+  for (const [index, bodies] of alone.entries())
+    for (const body of bodies) {
+      expect(body).toMatch(/^200 /);
+      expect(marks.filter((mark) => body.includes(mark))).toEqual([marks[index]]);
+    }
+});
+
+it('all at once they get the same answers, whatever shares a query', async () => {
+  for (let round = 0; round < 5; round += 1) expect(await Promise.all(owners.map(askAtOnce))).toEqual(alone);
+});
+
+it('no organization finds the documents or uses the cursors of another one', async () => {
+  for (const pair of pairs)
+    for (const [own, other] of [pair, pair.toReversed()] as [Owner, Owner][]) {
+      const thread = (owner: Owner) => `/v1/conversations/conv_${encodeURIComponent(owner.rest)}/messages`;
+      const { nextCursor } = listOf(await ask(other, `${thread(other)}?limit=2`));
+      const after = `limit=2&startingAfter=${nextCursor}`;
+      const paths = [
+        thread(other),
+        `/v1/tickets/ti_${encodeURIComponent(other.rest)}`,
+        `/v1/channels/${encodeURIComponent(other.rest)}`,
+        `${thread(own)}?${after}`,
+        `/v1/tickets?${after}`,
+      ];
+      const answers = await Promise.all(paths.map((path) => ask(own, path)));
+      expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 422, 422]);
+      const last = await bodyOf(other, `${thread(other)}?${after}`);
+      expect(last).toContain(`${other.mark} of generation 1 3`);
+    }
+});
+
+it('during a promotion each answer is one of the organization, of the one generation or of the other', async () => {
+  const { control, name } = api.store;
+  const next = generationDatabase(control.client, name, 2);
+  await ensureIndexes(next);
+  await build.fill(next, documentsOf(2));
+  const seen: string[][][] = [];
+  const isServed = () =>
+    seen.at(-1)?.every((bodies) => bodies.every((body) => body.includes(' of generation 2')));
+  await build.dataAsOf(control, new Date(), 2);
+  const at = new Date();
+  const generations = [1, 2].map((number) => ({
+    ...{ number, projectionVersion, since: at, registeredAt: at },
+    state: number === 2 ? ('active' as const) : ('standby' as const),
+  }));
+  seen.push(await Promise.all(owners.map(askAtOnce)));
+  await generationsOf(control).updateOne({ _id: 'active' }, { $set: { generation: 2, generations } });
+  while (!isServed()) seen.push(await Promise.all(owners.map(askAtOnce)));
+  for (const answers of seen)
+    for (const [index, bodies] of answers.entries())
+      for (const [of, body] of bodies.entries()) {
+        const before = alone[index]?.[of] ?? '';
+        expect([before, before.replaceAll(' of generation 1', ' of generation 2')]).toContain(body);
+      }
+});
+
+it('each key has a window of its own', async () => {
+  for (const owner of owners) {
+    const { headers } = await ask(owner, '/v1/knowledge/qa');
+    expect(Number(headers.get('ratelimit-remaining'))).toBe(limit - (asked.get(owner.token) ?? 0));
+  }
+});
+
+describe('the counters of a process', () => {
+  /** As above, but the part that is joined to the organization is the key. */
+  const callers = joinedAlike.map(([{ orgId }], index) => {
+    const separator = pairs[index]?.[1].orgId.slice(orgId.length, -`conv_${index}1`.length) ?? '';
+    return [
+      { orgId, keyId: `key_1${separator}key_2` },
+      { orgId: `${orgId}${separator}key_1`, keyId: 'key_2' },
+      { orgId, keyId: 'key_1' },
+    ];
+  });
+
+  it.each(callers)('do not mix %j, %j and %j', (...some) => {
+    const use = createUse();
+    const bytes = createExpectedBytes(() => 0);
+    const limiter = createMemoryRateLimiter({ limit: { requests: 2, windowSeconds: 60 }, nowMs: () => 0 });
+    const [first] = some;
+    if (!first) throw new Error('no caller');
+    use.add(first, 5);
+    bytes.record(first.orgId, 'ticket', { replyItems: 1, replyBytes: 1_000 });
+    limiter.consume(first.keyId);
+    for (const other of some.slice(1)) {
+      expect(use.of(other)).toEqual({ all: 5, org: other.orgId === first.orgId ? 5 : 0, key: 0 });
+      if (other.orgId !== first.orgId)
+        expect(bytes.estimate(other.orgId, { kind: 'ticket', items: 21 })).toBe(replyBytesMax);
+      expect(limiter.consume(other.keyId).remaining).toBe(1);
+    }
+    use.add(first, -5);
+    expect(use.of(first)).toEqual({ all: 0, org: 0, key: 0 });
+  });
+});
