@@ -16,7 +16,8 @@ export function createMetrics() {
   const metrics = { registry, ...requestMetrics(registers), ...dataMetrics(registers) };
   // Prometheus does not see the increase of a series that begins at 1.
   for (const reason of ['requests', 'share', 'memory']) metrics.requestsRefused.inc({ reason }, 0);
-  for (const reason of ['missing', 'malformed', 'unknown']) metrics.authFailuresCounted.inc({ reason }, 0);
+  for (const reason of ['missing', 'malformed', 'unknown', 'shared_token'])
+    metrics.authFailuresCounted.inc({ reason }, 0);
   for (const reason of ['keyless_budget', 'queue_full', 'shutdown']) metrics.tracesLost.inc({ reason }, 0);
   return metrics;
 }
@@ -47,7 +48,7 @@ const requestMetrics = (registers: Registry[]) => ({
   }),
   authFailuresCounted: new Counter({
     name: 'api_auth_failures_total',
-    help: 'Requests without a valid key, by reason: missing, malformed, unknown (also archived or blocked): many unknown ones mean that a client guesses keys',
+    help: 'Requests without a valid key, by reason: missing, malformed, unknown (also archived or blocked), shared_token (an active key has the token, but so has an archived or blocked one, or one of another organization: see `support-cli status`); many unknown ones mean that a client guesses keys',
     labelNames: ['reason'] as const,
     registers,
   }),

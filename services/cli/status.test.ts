@@ -34,6 +34,13 @@ it('begins with the verdict, and has a remedy below each finding', () => {
   );
 });
 
+it('says that the tokens of several keys were not counted, which changes no verdict', () => {
+  const given = report(facts([own(1, 'active')], { sharedTokens: null }));
+  expect(given.sentence).toBe('All is well.');
+  expect(renderStatus(given, counts)).toContain('\ntokens   those of several keys were not counted:');
+  expect(renderStatus(status(), counts)).not.toContain('tokens ');
+});
+
 it('has exit code 1 with --check if anything needs attention', () => {
   const codes = (['well', 'attention', 'bad'] as const).map((verdict) => checkExitCode({ verdict }));
   expect(codes).toEqual([0, 1, 1]);

@@ -33,10 +33,13 @@ const printStatus = (context: Context, options: StatusOptions): Promise<Output> 
 
 export const checkExitCode = ({ verdict }: Pick<Report, 'verdict'>) => (verdict === 'well' ? 0 : 1);
 
+const tokensNotCounted =
+  'tokens   those of several keys were not counted: MongoDB refused it, or took too long\n';
+
 export const renderStatus = (report: Report, counts: Counts, partitions = false): string =>
   [
     renderReport(report, partitions),
-    `pending  ${pendingText(counts.pending)}\n`,
+    `pending  ${pendingText(counts.pending)}\n${report.sharedTokens === null ? tokensNotCounted : ''}`,
     table(
       ['documents', 'estimate'],
       Object.entries(counts.documents).map(([kind, count]) => [kind, String(count)]),

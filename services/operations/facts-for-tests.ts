@@ -68,6 +68,7 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
   },
   remains: [],
   hasBlocksMarker: true,
+  sharedTokens: [],
   generations,
   kafka: {
     problem: null,

@@ -18,6 +18,7 @@ import {
 } from '../../shared/control/progress.ts';
 import { readRemains, type Remainder } from '../../shared/control/remains.ts';
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
+import type { TokenKeys } from '../../shared/control/token-keys.ts';
 import { countAllCounted } from '../../shared/control/tallies.ts';
 import { waitingProjectors, type WaitingProjector } from '../../shared/control/waiting-projectors.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
@@ -30,6 +31,7 @@ import { roomLimits, type RoomLimits } from '../projector/dead-letters/room.ts';
 import { deadLettersMax, readOwnRejects } from './own-rejects.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts } from './partitions.ts';
 import type { OperatorDeps } from './deps.ts';
+import { readSharedTokens } from './keys/shared-tokens.ts';
 import { within } from '../../shared/runtime/within.ts';
 import { readMembers, type Member } from '../../shared/kafka/group-members.ts';
 
@@ -50,6 +52,8 @@ export type Facts = {
   remains: Remainder[];
   /** Whether the collection of blocked keys has its marker. */
   hasBlocksMarker: boolean;
+  /** The tokens of the active generation that are refused although an active key has them; null: not counted. */
+  sharedTokens: TokenKeys[] | null;
   /** The generations that are not dropped. */
   generations: GenerationFacts[];
   kafka: KafkaFacts;
@@ -95,7 +99,7 @@ export async function readFacts(
   const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
   const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
   const now = await deps.now();
-  const [generations, replicas, waiting, stored, counted, deadLetterSize, hasBlocksMarker] =
+  const [generations, replicas, waiting, stored, counted, deadLetterSize, hasBlocksMarker, sharedTokens] =
     await Promise.all([
       Promise.all(living.map((one) => readGeneration(deps, { registry, kafka, now, before }, one))),
       liveReplicas(control, now),
@@ -104,6 +108,7 @@ export async function readFacts(
       countAllCounted(control),
       measureDeadLetters(control),
       findBlocksMarker(control),
+      readSharedTokens(control, config.DATABASE_NAME, registry),
     ]);
   const { DEPLOYMENT: deployment, REBUILD_DAYS_MAX: rebuildDaysMax } = config;
   return {
@@ -113,6 +118,7 @@ export async function readFacts(
     registry,
     remains,
     hasBlocksMarker,
+    sharedTokens,
     generations,
     kafka,
     replicas,

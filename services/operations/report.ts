@@ -38,6 +38,8 @@ export function report(facts: Facts, all = findings(facts)) {
       .toSorted((a, b) => Number(b.generation.number === active) - Number(a.generation.number === active))
       .map((one) => reportGeneration(all, shown, one)),
     deadLetters: facts.deadLetters,
+    /** The number of tokens that are refused because several keys have them; null if it was not counted. */
+    sharedTokens: facts.sharedTokens?.length ?? null,
   };
 }
 

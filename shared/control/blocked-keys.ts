@@ -2,11 +2,13 @@ import type { Collection, Db, FindOptions } from 'mongodb';
 
 /**
  * A key that an operator has blocked, in the control database. The block outlives switches of the generation, and takes
- * effect without a projector.
+ * effect without a projector. A second block, of the key's token, outlives the key: another key may have the same token.
  */
 export type BlockedKey = {
-  /** The key's id. */
+  /** The key's id or, of the token's block, the hash of the token. */
   _id: string;
+  /** Of a token's block: the id of the blocked key. */
+  keyId?: string;
   orgId: string;
   /** By the store's clock. */
   at: Date;

@@ -2,35 +2,101 @@ import { createHash } from 'node:crypto';
 import { findCallers } from '../../services/api/auth/api-key-cache.ts';
 import { readOptions } from '../../services/api/store/deadline.ts';
 import type { ReadSnapshot } from '../../services/api/store/read-snapshot.ts';
+import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import * as build from './builders.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
-import { listOf, mongoUrl, startApi, useApi } from './test-api.ts';
+import { errorOf, listOf, mongoUrl, startApi, useApi } from './test-api.ts';
 
-const twice = 'svc_live_twice';
 const sha256 = (token: string) => createHash('sha256').update(token).digest('hex');
 const tokens = Array.from({ length: 20 }, (_, index) => `svc_live_many${index}`);
+const archived = { archivedAt: build.at };
+const ofB = { orgId: 'org_b' };
+/** As many keys with one token as an operator would never make by hand. */
+const many = (token: string, length: number, fields: object) =>
+  Array.from({ length }, (_, index) =>
+    build.apiKey(token, { id: `key_${token}${String(index).padStart(3, '0')}`, ...fields }),
+  );
 
 const api = useApi({
-  ticket: [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_b' }, { orgId: 'org_b' })],
+  ticket: [build.ticket({ id: 'ti_1' }), build.ticket({ id: 'ti_b' }, ofB)],
   apiKey: [
-    build.apiKey(twice, { id: 'key_1', archivedAt: build.at }),
-    build.apiKey(twice, { id: 'key_2' }, { orgId: 'org_b' }),
-    build.apiKey(twice, { id: 'key_3' }),
+    build.apiKey('svc_live_revoked', { id: 'key_r1' }),
+    build.apiKey('svc_live_revoked', { id: 'key_r2', ...archived }),
+    build.apiKey('svc_live_taken', { id: 'key_t1' }, ofB),
+    build.apiKey('svc_live_taken', { id: 'key_t2' }),
+    build.apiKey('svc_live_foreign', { id: 'key_f1', ...archived }, ofB),
+    build.apiKey('svc_live_foreign', { id: 'key_f2' }),
+    build.apiKey('svc_live_twice', { id: 'key_w2' }),
+    build.apiKey('svc_live_twice', { id: 'key_w1' }),
+    build.apiKey('svc_live_blocked', { id: 'key_b1' }),
+    build.apiKey('svc_live_blocked', { id: 'key_b2' }),
+    build.apiKey('svc_live_deleted', { id: 'key_d2' }),
+    ...many('svc_live_hidden', 25, archived),
+    build.apiKey('svc_live_hidden', { id: 'key_zzz' }),
+    ...many('svc_live_crowd', 25, {}),
     ...tokens.map((token, index) => build.apiKey(token, { id: `key_many${index}` })),
   ],
 });
 
-it('of the keys with one token, the first active one by id is used', async () => {
-  expect(listOf(await api.get('/v1/tickets', { token: twice })).data.map(({ id }) => id)).toEqual(['ti_b']);
+beforeAll(async () => {
+  const block = { orgId: 'org_a', at: new Date(), by: 'ann@host', why: 'leaked' };
+  const deleted = { ...block, _id: sha256('svc_live_deleted'), keyId: 'key_d1' };
+  await blockedKeys(api.store.control).insertMany([{ ...block, _id: 'key_b2' }, deleted]);
+});
+
+const refusals = async () => {
+  const { values } = await api.metrics.authFailuresCounted.get();
+  return values.find(({ labels }) => labels.reason === 'shared_token')?.value ?? 0;
+};
+
+it.each([
+  ['an archived key has, too', 'svc_live_revoked'],
+  ['a key of another organization has, too', 'svc_live_taken'],
+  ['an archived key of another organization has, too', 'svc_live_foreign'],
+  ['a blocked key has, too', 'svc_live_blocked'],
+  ['had a blocked key, which was deleted since', 'svc_live_deleted'],
+  ['25 archived keys with lower ids have, too', 'svc_live_hidden'],
+  ['more keys have than one look-up examines', 'svc_live_crowd'],
+])('a token that %s is refused, and is counted', async (_, token) => {
+  const before = await refusals();
+  const answer = await api.get('/v1/tickets', { token });
+  expect([answer.status, errorOf(answer).code]).toEqual([401, 'invalid_api_key']);
+  // The answer that the replica remembers is counted, too.
+  expect((await api.get('/v1/tickets', { token })).status).toBe(401);
+  expect((await refusals()) - before).toBe(2);
+});
+
+it('of the active keys of one organization with one token, the first by id is used', async () => {
+  const { control, database } = api.store;
+  const snapshot = { authDatabase: database } as ReadSnapshot;
+  const hash = sha256('svc_live_twice');
+  const callers = await findCallers(control, snapshot, [hash], readOptions());
+  expect(callers.get(hash)).toEqual({ keyId: 'key_w1', orgId: 'org_a' });
+  const answer = await api.get('/v1/tickets', { token: 'svc_live_twice' });
+  expect(listOf(answer).data.map(({ id }) => id)).toEqual(['ti_1']);
+});
+
+it('a token that many keys have hides no other token of its look-up, and the reads are bounded', async () => {
+  const { control, database } = api.store;
+  const snapshot = { authDatabase: database } as ReadSnapshot;
+  const wanted = ['svc_live_hidden', 'svc_live_crowd', ...tokens].map(sha256);
+  const callers = await findCallers(control, snapshot, wanted, readOptions());
+  expect(wanted.map((hash) => callers.get(hash))).toEqual([
+    'shared_token',
+    'shared_token',
+    ...tokens.map((_, index) => ({ keyId: `key_many${index}`, orgId: 'org_a' })),
+  ]);
+  const alone = await findCallers(control, snapshot, wanted.slice(0, 2), readOptions());
+  expect([...alone.values()]).toEqual(['shared_token', 'shared_token']);
 });
 
 it('one look-up finds all its keys, however many', async () => {
   const { control, database } = api.store;
   const snapshot = { authDatabase: database } as ReadSnapshot;
   const callers = await findCallers(control, snapshot, tokens.map(sha256), readOptions());
-  expect(tokens.map((token) => callers.get(sha256(token))?.keyId)).toEqual(
-    tokens.map((_, index) => `key_many${index}`),
+  expect(tokens.map((token) => callers.get(sha256(token)))).toEqual(
+    tokens.map((_, index) => ({ keyId: `key_many${index}`, orgId: 'org_a' })),
   );
 });
 

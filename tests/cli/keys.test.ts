@@ -53,6 +53,30 @@ describe('keys', () => {
     expect(await statuses(tokens.a)).toEqual([200, 200]);
   });
 
+  test('the token of a blocked key stays refused, whatever other key has it, once its key is deleted, too', async () => {
+    const token = 'svc_live_leaked';
+    const key = (id: string) => apiKey(token, { id });
+    const documents = testStore.database.collection<{ _id: string; state?: object }>('apiKeys');
+    await store(testStore.database, 'apiKey', [key('key_leaked1'), key('key_leaked2')]);
+    expect(await statuses(token)).toEqual([200, 200]);
+    await keys('block', 'key_leaked1', '--why', 'leaked');
+    nowMs += 6_000;
+    expect(await statuses(token)).toEqual([401, 401]);
+    await documents.updateOne(
+      { _id: 'key_leaked1' },
+      { $unset: { state: '' }, $set: { deletedAt: new Date() } },
+    );
+    nowMs += 6_000;
+    expect(await statuses(token)).toEqual([401, 401]);
+    const { text } = await keys('list');
+    expect(text).toMatch(/^key_leaked1 .*blocked since/m);
+    expect(text).not.toMatch(/[0-9a-f]{64}/i);
+    await keys('unblock', 'key_leaked1');
+    nowMs += 6_000;
+    expect(await statuses(token)).toEqual([200, 200]);
+    await documents.deleteMany({ _id: { $in: ['key_leaked1', 'key_leaked2'] } });
+  });
+
   test('list prints every key and its state, and nothing of its token', async () => {
     await keysAs('ann', 'block', 'key_b', '--why', 'leaked');
     const { text } = await keys('list');

@@ -4,6 +4,11 @@ import { dayMs } from '../../shared/documents/instant.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { readCounts } from '../../services/operations/counts.ts';
 import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';
+import { readSharedTokens } from '../../services/operations/keys/shared-tokens.ts';
+import { blockedKeys, blocksMarkerId } from '../../shared/control/blocked-keys.ts';
+import { readRegistry } from '../../shared/control/generations.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { apiKey, store } from '../api/builders.ts';
 import { generation, useRebuild } from '../rebuild/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -27,6 +32,47 @@ test('the topics that the CLI creates keep tombstones for a week; a status warns
   };
   expect(await warned('7')).toBeNull();
   expect(await warned('7.5')).toHaveLength(topics.length);
+});
+
+describe('tokens of several keys', () => {
+  const archived = { archivedAt: '2026-01-01T00:00:00Z' };
+
+  test('are named by their keys if an active one is refused; they are not counted if MongoDB does not search', async () => {
+    await rebuild.given([generation(1, 'active')]);
+    await ensureIndexes(rebuild.database);
+    await store(rebuild.database, 'apiKey', [
+      apiKey('svc_live_1', { id: 'key_taken1' }),
+      apiKey('svc_live_1', { id: 'key_taken2' }, { orgId: 'org_b' }),
+      apiKey('svc_live_2', { id: 'key_revoked1', ...archived }),
+      apiKey('svc_live_2', { id: 'key_revoked2' }),
+      apiKey('svc_live_3', { id: 'key_over1', ...archived }),
+      apiKey('svc_live_3', { id: 'key_over2', ...archived }),
+      apiKey('svc_live_4', { id: 'key_same1' }),
+      apiKey('svc_live_4', { id: 'key_same2' }),
+      apiKey('svc_live_5', { id: 'key_gone' }),
+      apiKey('svc_live_5', { id: 'key_left' }),
+      apiKey('svc_live_6', { id: 'key_alone' }),
+    ]);
+    const cli = (...args: string[]) => runCli(rebuild.environment, args);
+    for (const id of ['key_gone', 'key_alone']) await cli('keys', 'block', id, '--why', 'leaked');
+    await rebuild.database.collection<{ _id: string }>('apiKeys').deleteOne({ _id: 'key_gone' });
+    const { text } = await cli('status');
+    const named = text.match(/a token is refused: it belongs to .*?(?=\. )/g) ?? [];
+    expect(named.map((line) => line.slice('a token is refused: '.length)).toSorted()).toEqual([
+      'it belongs to key_left of org_a (active), and "keys block" has blocked it',
+      'it belongs to key_revoked1 of org_a (archived), key_revoked2 of org_a (active)',
+      'it belongs to key_taken1 of org_a (active), key_taken2 of org_b (active)',
+    ]);
+    expect(text).not.toMatch(/[0-9a-f]{64}/i);
+    const { control, name } = rebuild;
+    const registry = await readRegistry(control);
+    const ended = new MongoServerError({ message: 'ended', code: 50 });
+    jest.spyOn(AggregationCursor.prototype, 'toArray').mockRejectedValueOnce(ended);
+    expect(await readSharedTokens(control, name, registry)).toBeNull();
+    await rebuild.database.collection('apiKeys').deleteMany({});
+    await blockedKeys(control).deleteMany({ _id: { $ne: blocksMarkerId } });
+    expect(await readSharedTokens(control, name, registry)).toEqual([]);
+  });
 });
 
 describe('the work of the store for a status', () => {

@@ -1,4 +1,5 @@
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
+import type { TokenRefusal } from '../../../shared/control/token-keys.ts';
 import type { Caller } from './caller.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 import { createApiKeyCache, isToken, tokenShape } from './api-key-cache.ts';
@@ -9,7 +10,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const sha256 = '3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0';
 
 describe('finding the caller of a token', () => {
-  const createCache = (answer: { caller: Caller | null }) => {
+  const createCache = (answer: { caller: Caller | TokenRefusal }) => {
     const clock = { nowMs: 1_000, lookUpMs: 0, lookUps: [] as string[] };
     const { find } = createApiKeyCache({
       nowMs: () => clock.nowMs,
@@ -17,16 +18,17 @@ describe('finding the caller of a token', () => {
         clock.lookUps.push(...hashes);
         const { caller } = answer;
         clock.nowMs += clock.lookUpMs;
-        return new Map(caller ? hashes.map((hash) => [hash, caller]) : []);
+        return new Map(hashes.map((hash) => [hash, caller]));
       },
     });
     return { clock, find };
   };
 
   it.each([
-    ['a known', { keyId: 'key_1', orgId: 'org_a' }, null],
-    ['an unknown', null, { keyId: 'key_1', orgId: 'org_a' }],
-  ])(
+    ['a known', { keyId: 'key_1', orgId: 'org_a' }, 'unknown'],
+    ['an unknown', 'unknown', { keyId: 'key_1', orgId: 'org_a' }],
+    ['a shared', 'shared_token', { keyId: 'key_1', orgId: 'org_a' }],
+  ] as [string, Caller | TokenRefusal, Caller | TokenRefusal][])(
     'caches %s key for 5 seconds from the time of the query, however slow the store was',
     async (_, first, then) => {
       const answer = { caller: first };
@@ -68,12 +70,12 @@ it('clients that guess tokens cost a query each 10 ms at most; valid tokens shar
     pause: (ms) => new Promise<void>((end) => (ms === 10 ? pauses.push(end) : undefined)),
   });
   const only = snapshot(1);
-  expect(await find(only, 'guess 1')).toBeNull();
+  expect(await find(only, 'guess 1')).toBe('unknown');
   const callers = Promise.all(['guess 2', 'token', 'guess 2'].map((token) => find(only, token)));
   await settled();
   expect([queries.length, pauses.length]).toEqual([1, 1]);
   pauses[0]?.();
-  expect(await callers).toEqual([null, known, null]);
+  expect(await callers).toEqual(['unknown', known, 'unknown']);
   expect(queries[1]).toHaveLength(2);
   expect(await find(snapshot(2), 'token')).toBe(known);
   await settled();

@@ -4,7 +4,12 @@ import { ApiError } from '../http/api-error.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 import { authenticate } from './authenticate.ts';
 
-type Given = { leaves?: boolean; find?: () => Promise<object | null>; consume?: () => void; dataAsOf?: Date };
+type Given = {
+  leaves?: boolean;
+  find?: () => Promise<object | string>;
+  consume?: () => void;
+  dataAsOf?: Date;
+};
 
 const caller = { orgId: 'org_1', keyId: 'key_1' };
 
@@ -62,7 +67,7 @@ it('a look-up of a key that fails is an error of the store, and counts against n
 
 it('an unknown key is no invalid one during the first load, when not every key is there', async () => {
   const consume = jest.fn(() => ({ admitted: true }));
-  const unknown = { find: async () => null, consume };
+  const unknown = { find: async () => 'unknown', consume };
   await expect(given({ ...unknown, dataAsOf: new Date(0) })).rejects.toThrow(StoreUnavailable);
   expect(consume).not.toHaveBeenCalled();
   await expect(given(unknown)).rejects.toThrow(ApiError);

@@ -1,4 +1,5 @@
 import type { Counter } from 'prom-client';
+import type { TokenRefusal } from '../../../shared/control/token-keys.ts';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import type { Counts } from '../counts.ts';
 import { clientAddress } from '../http/proxy.ts';
@@ -7,7 +8,7 @@ import type { Context, Middleware } from '../http/context.ts';
 import { retryAfter } from '../http/headers.ts';
 import type { ReadSnapshots } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
-import { isToken, tokenShape, type ApiKeyCache } from '../auth/api-key-cache.ts';
+import { isCaller, isToken, tokenShape, type ApiKeyCache } from '../auth/api-key-cache.ts';
 import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 
 /**
@@ -28,7 +29,7 @@ export function authenticate(deps: {
   trustedProxies: AddressRange[];
 }): Middleware {
   const shape = tokenShape(deps.keyPrefix);
-  const refusal = (context: Context, reason: 'malformed' | 'unknown') => {
+  const refusal = (context: Context, reason: 'malformed' | TokenRefusal) => {
     deps.authFailuresCounted.inc({ reason });
     const usage = deps.authFailures.consume(clientAddress(deps.trustedProxies, context.req));
     return usage.admitted ? new ApiError('invalid_api_key', challenge) : tooManyFailures(usage.resetMs);
@@ -46,12 +47,12 @@ export function authenticate(deps: {
     context.res.once('close', deps.generationsInUse.begin(snapshot.generation));
     context.set('Data-As-Of', snapshot.dataAsOf.toISOString());
     const caller = await deps.apiKeys.find(snapshot, token);
-    if (!caller) {
+    if (!isCaller(caller)) {
       // The keys of a dropped generation read as unknown.
       await deps.requireGeneration(snapshot.generation);
       if (snapshot.dataAsOf.getTime() === 0)
         throw new StoreUnavailable('the key is unknown, but not every key is loaded yet');
-      throw refusal(context, 'unknown');
+      throw refusal(context, caller);
     }
     context.state.snapshot = snapshot;
     context.state.caller = caller;

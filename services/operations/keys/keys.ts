@@ -26,7 +26,7 @@ export async function listKeys(
       .toArray(),
   ]);
   const keyOf = byId(keys);
-  const blockOf = byId(blocks.filter(({ _id }) => _id !== blocksMarkerId));
+  const blockOf = byId(blocks.filter(({ _id, keyId }) => _id !== blocksMarkerId && keyId === undefined));
   return [...new Set([...keyOf.keys(), ...blockOf.keys()])]
     .map((id) => {
       const [key, block] = [keyOf.get(id), blockOf.get(id)];
@@ -45,26 +45,38 @@ export async function listKeys(
 const byId = <T extends { _id: string }>(some: T[]) => new Map(some.map((one) => [one._id, one]));
 
 /**
- * Blocks a key of the served generation. Returns the block, which may be an earlier one. Throws if there is no such key:
- * a misspelt id would leave the leaked key working.
+ * Blocks a key of the served generation, and its token. Returns the block, which may be an earlier one. Throws if there is
+ * no such key: a misspelt id would leave the leaked key working.
  */
 export async function blockKey(
   { control, database, now, cli }: KeysDeps,
   id: string,
   { by, why }: Pick<BlockedKey, 'by' | 'why'>,
 ): Promise<BlockedKey> {
-  const key = await collectionOf<ApiKeyDocument>(database, 'apiKey').findOne(
+  const key = await collectionOf<ApiKeyDocument>(database, 'apiKey').findOne<BlockableKey>(
     { _id: id },
-    { projection: { orgId: 1 } },
+    { projection: { orgId: 1, 'state.tokenSha256': 1 } },
   );
   if (!key?.orgId) throw new Error(`there is no key ${id}; see: ${cli} keys list`);
   const block = { orgId: key.orgId, at: await now(), by, why };
   await blockedKeys(control).updateOne({ _id: id }, { $setOnInsert: block }, { upsert: true });
+  const hash = key.state?.tokenSha256;
+  if (hash !== undefined) {
+    const ofToken = { ...block, keyId: id };
+    await blockedKeys(control).updateOne({ _id: hash }, { $setOnInsert: ofToken }, { upsert: true });
+  }
   return (await blockedKeys(control).findOne({ _id: id })) ?? { _id: id, ...block };
 }
 
-/** Removes a block. Throws if the key is not blocked. */
+/** A deleted key has no state. */
+type BlockableKey = { orgId: string | null; state?: { tokenSha256: string } };
+
+/**
+ * Removes the block of a key, and first that of its token: a key that is still blocked shows that the command was
+ * interrupted. Throws if the key is not blocked.
+ */
 export async function unblockKey({ control, cli }: Pick<KeysDeps, 'control' | 'cli'>, id: string) {
+  await blockedKeys(control).deleteMany({ keyId: id });
   const { deletedCount } =
     id === blocksMarkerId ? { deletedCount: 0 } : await blockedKeys(control).deleteOne({ _id: id });
   if (deletedCount === 0) throw new Error(`key ${id} is not blocked; see: ${cli} keys list`);

@@ -3,11 +3,15 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { lostRegistryText } from '../../../shared/control/generations.ts';
+import type { TokenKeys } from '../../../shared/control/token-keys.ts';
 import type { Commands } from '../deployment.ts';
 import { roomLeft } from '../../projector/dead-letters/room.ts';
 import type { Facts } from '../facts.ts';
 import { deadLettersMax } from '../own-rejects.ts';
 import { everyStep, switches, type Judged, type Rule } from './rule.ts';
+
+/** The tokens of several keys that a status names. */
+const refusedTokensShown = 5;
 
 export const systemRules = {
   registry: {
@@ -37,6 +41,11 @@ export const systemRules = {
             remedy: `${cli} keys accept-lost-blocks --why <reason>`,
           }
         : null,
+  },
+  'shared-tokens': {
+    severity: 'attention',
+    blocks: [],
+    judge: ({ sharedTokens }) => (sharedTokens ? refusedTokens(sharedTokens) : null),
   },
   kafka: {
     severity: 'bad',
@@ -92,6 +101,21 @@ export const systemRules = {
   },
   'dead-letter-room': { severity: 'attention', blocks: [], judge: lackOfRoom },
 } satisfies Record<string, Rule<null>>;
+
+/** Names the keys of the first tokens; no token and no hash. */
+function refusedTokens(tokens: TokenKeys[]): string[] {
+  const named = tokens.slice(0, refusedTokensShown).map(({ keys, hasMore, isBlocked }) => {
+    const shown = keys.map(({ id, orgId, state }) => `${id} of ${orgId} (${state})`);
+    const more = hasMore ? ' and further keys' : '';
+    const block = isBlocked ? ', and "keys block" has blocked it' : '';
+    return (
+      `a token is refused: it belongs to ${shown.join(', ')}${more}${block}. Archive these keys in the source ` +
+      'system, and create keys with tokens of their own for their users (docs/run.md, "A token of several keys")'
+    );
+  });
+  const others = tokens.length - named.length;
+  return others > 0 ? [...named, `${counted(others, 'further token')} of several keys are refused`] : named;
+}
 
 /** Says that further dead letters lack room, and which part of them is kept. */
 function lackOfRoom({ deadLetterSize: size, deadLetterLimits: limits }: Facts, _: null, { cli }: Commands) {

@@ -1,0 +1,53 @@
+import { MongoServerError, type Db } from 'mongodb';
+import { blockedKeys } from '../../../shared/control/blocked-keys.ts';
+import type { GenerationRegistry } from '../../../shared/control/generations.ts';
+import { keyOfToken, readTokenKeys, type TokenKeys } from '../../../shared/control/token-keys.ts';
+import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
+
+/** Tokens of several keys, and blocked tokens, that one reading examines. */
+const tokensMax = 100;
+const blocksMax = 1_000;
+/** MongoDB may search for this long, in milliseconds. It reads the index on hashes alone. */
+const timeoutMs = 500;
+
+/**
+ * The tokens of the active generation that are refused although an active key has them, by their keys. Null if
+ * MongoDB could not find them, or not in time.
+ */
+export async function readSharedTokens(
+  control: Db,
+  name: string,
+  registry: GenerationRegistry | null,
+): Promise<TokenKeys[] | null> {
+  if (!registry) return [];
+  const database = generationDatabase(control.client, name, registry.generation);
+  try {
+    const hashes = [...(await hashesOfSeveral(database)), ...(await blockedHashes(control))];
+    if (hashes.length === 0) return [];
+    const { tokens } = await readTokenKeys(control, database, [...new Set(hashes)], { maxTimeMS: timeoutMs });
+    return [...tokens.values()].filter((token) => keyOfToken(token) === 'shared_token');
+  } catch (error) {
+    if (error instanceof MongoServerError) return null;
+    throw error;
+  }
+}
+
+async function hashesOfSeveral(database: Db): Promise<string[]> {
+  const stages = [
+    { $match: { 'state.tokenSha256': { $gt: '' } } },
+    { $group: { _id: '$state.tokenSha256', keys: { $sum: 1 } } },
+    { $match: { keys: { $gt: 1 } } },
+    { $limit: tokensMax },
+  ];
+  const found = await collectionOf(database, 'apiKey')
+    .aggregate<{ _id: string }>(stages, { maxTimeMS: timeoutMs })
+    .toArray();
+  return found.map(({ _id }) => _id);
+}
+
+async function blockedHashes(control: Db): Promise<string[]> {
+  const found = await blockedKeys(control)
+    .find({ keyId: { $exists: true } }, { projection: { _id: 1 }, limit: blocksMax, maxTimeMS: timeoutMs })
+    .toArray();
+  return found.map(({ _id }) => _id);
+}

@@ -1,0 +1,34 @@
+import { facts, own } from '../facts-for-tests.ts';
+import type { Facts } from '../facts.ts';
+import { findings, verdict } from '../findings.ts';
+
+const given = (sharedTokens: Facts['sharedTokens']) => facts([own(1, 'active')], { sharedTokens });
+const token: NonNullable<Facts['sharedTokens']>[0] = {
+  isBlocked: false,
+  hasMore: false,
+  keys: [
+    { id: 'key_1', orgId: 'org_a', state: 'archived' },
+    { id: 'key_2', orgId: 'org_b', state: 'active' },
+  ],
+};
+
+test('the first tokens of several keys are named by their keys, and the others are counted', () => {
+  const refused = given(Array.from({ length: 7 }, () => token));
+  const all = findings(refused);
+  expect(all).toHaveLength(6);
+  expect(all[0]).toMatchObject({ name: 'shared-tokens', severity: 'attention', blocks: [] });
+  expect(all[0]?.text).toContain('it belongs to key_1 of org_a (archived), key_2 of org_b (active). Archive');
+  expect(all[5]?.text).toBe('2 further tokens of several keys are refused');
+  expect(verdict(refused, all).state).toBe('attention');
+});
+
+test.each([
+  ['a blocked token', { ...token, isBlocked: true }, '(active), and "keys block" has blocked it. Archive'],
+  ['a token of many keys', { ...token, hasMore: true }, '(active) and further keys. Archive'],
+])('%s is named as such', (_, one, text) => {
+  expect(findings(given([one]))[0]?.text).toContain(text);
+});
+
+test.each([[[]], [null]])('without any, or if they were not counted, all is well: %j', (tokens) => {
+  expect(findings(given(tokens))).toEqual([]);
+});

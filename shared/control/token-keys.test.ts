@@ -1,0 +1,33 @@
+import { keyOfToken, sameTokenMax, type TokenKey, type TokenKeys } from './token-keys.ts';
+
+const key = (id: string, state: TokenKey['state'] = 'active', orgId = 'org_a'): TokenKey => ({
+  id,
+  orgId,
+  state,
+});
+const most = Array.from({ length: sameTokenMax }, (_, index) => key(`key_${index}`));
+const given = (keys: TokenKey[]): TokenKeys => ({ keys, hasMore: false, isBlocked: false });
+
+describe('a token', () => {
+  it.each<[string, TokenKey[], string]>([
+    ['its only key', [key('key_1')], 'key_1'],
+    ['the first of the active keys of one organization', [key('key_1'), key('key_2')], 'key_1'],
+    ['as many keys as are examined', most, 'key_0'],
+  ])('belongs to %s', (_, keys, id) => {
+    expect(keyOfToken(given(keys))).toMatchObject({ id });
+    expect(keyOfToken({ ...given(keys), isBlocked: true })).toBe('shared_token');
+    expect(keyOfToken({ ...given(keys), hasMore: true })).toBe('shared_token');
+  });
+
+  it.each<[string, TokenKey[], string]>([
+    ['no key has', [], 'unknown'],
+    ['only an archived key has', [key('key_1', 'archived')], 'unknown'],
+    ['only blocked and archived keys have', [key('key_1', 'blocked'), key('key_2', 'archived')], 'unknown'],
+    ['an archived key has, too', [key('key_1'), key('key_2', 'archived')], 'shared_token'],
+    ['a blocked key has, too', [key('key_1', 'blocked'), key('key_2')], 'shared_token'],
+    ['two organizations have', [key('key_1'), key('key_2', 'active', 'org_b')], 'shared_token'],
+    ['another organization had', [key('key_1'), key('key_2', 'archived', 'org_b')], 'shared_token'],
+  ])('that %s is refused', (_, keys, refusal) => {
+    expect(keyOfToken(given(keys))).toBe(refusal);
+  });
+});

@@ -1,0 +1,115 @@
+import type { Db, FindOptions } from 'mongodb';
+import type { ApiKeyDocument } from '../documents/api-key.ts';
+import type { IndexName } from '../documents/resources.ts';
+import { collectionOf } from '../store/connection.ts';
+import { blockedKeys, blocksMarkerId } from './blocked-keys.ts';
+
+/** A key that has the hash of a token. A deleted key has none. */
+export type TokenKey = { id: string; orgId: string; state: 'active' | 'archived' | 'blocked' };
+
+/** Who has a token, in one generation. */
+export type TokenKeys = {
+  /** In the order of their ids, at most `sameTokenMax`. */
+  keys: TokenKey[];
+  /** Whether further keys have it, which were not examined. */
+  hasMore: boolean;
+  /** Whether the token itself is blocked: its block outlives the key that an operator has blocked. */
+  isBlocked: boolean;
+};
+
+/**
+ * Why a token is refused. `unknown`: no active key has it. `shared_token`: an active key has it, but so has one that is
+ * archived or blocked, or one of another organization; or more keys have it than are examined.
+ */
+export type TokenRefusal = 'unknown' | 'shared_token';
+
+/** Keys examined per token. The source system gives each key a token of its own, so more than one is a fault. */
+export const sameTokenMax = 10;
+
+/**
+ * The rule of the event contract: a token belongs to one key. A token that was revoked once stays revoked, and no
+ * organization takes over the token of another one. Of the active keys of one organization the first by id has it. A token
+ * of more than `sameTokenMax` keys is refused, because some of them are not examined.
+ */
+export function keyOfToken({ keys, hasMore, isBlocked }: TokenKeys): TokenKey | TokenRefusal {
+  if (hasMore) return 'shared_token';
+  const first = keys.find(({ state }) => state === 'active');
+  if (!first) return 'unknown';
+  const isAlone = keys.every(({ state, orgId }) => state === 'active' && orgId === first.orgId);
+  return isAlone && !isBlocked ? first : 'shared_token';
+}
+
+/** The tokens that were looked up, by hash, and whether the collection of blocked keys has its marker. */
+type Tokens = { tokens: Map<string, TokenKeys>; hasBlocksMarker: boolean };
+
+/**
+ * Reads who has the tokens of these hashes. It reads blocks even if no key was found: otherwise the response time would
+ * reveal whether a key exists.
+ */
+export async function readTokenKeys(
+  control: Db,
+  database: Db,
+  hashes: string[],
+  options: FindOptions = {},
+): Promise<Tokens> {
+  const keysOf = await readKeysByHash(database, hashes, options);
+  const ids = [...keysOf.values()].flat().map(({ _id }) => _id);
+  const blocks = await blockedKeys(control)
+    .find({ _id: { $in: [blocksMarkerId, ...ids, ...hashes] } }, { ...options, projection: { _id: 1 } })
+    .toArray();
+  const blocked = new Set(blocks.map(({ _id }) => _id));
+  const stateOf = ({ _id, state }: StoredKey): TokenKey['state'] => {
+    if (blocked.has(_id)) return 'blocked';
+    return state.archivedAt ? 'archived' : 'active';
+  };
+  const tokenKeys = (hash: string): TokenKeys => {
+    const stored = keysOf.get(hash) ?? [];
+    const keys = stored
+      .slice(0, sameTokenMax)
+      .flatMap((key) =>
+        key.orgId && !key.deletedAt ? [{ id: key._id, orgId: key.orgId, state: stateOf(key) }] : [],
+      );
+    return { keys, hasMore: stored.length > sameTokenMax, isBlocked: blocked.has(hash) };
+  };
+  return {
+    tokens: new Map(hashes.map((hash) => [hash, tokenKeys(hash)])),
+    hasBlocksMarker: blocked.has(blocksMarkerId),
+  };
+}
+
+/** A key without an organization can only be a damaged document: it is no key. */
+type StoredKey = {
+  _id: string;
+  orgId?: string | null;
+  deletedAt?: Date;
+  state: { tokenSha256: string; archivedAt?: Date | null };
+};
+
+/**
+ * Reads the keys of each hash by one range of the index. A reply may hold `sameTokenMax` keys of each hash and one more.
+ * If it is full, a hash has more keys than are examined; the hashes that the reply did not reach are read again.
+ */
+async function readKeysByHash(
+  database: Db,
+  hashes: string[],
+  options: FindOptions,
+): Promise<Map<string, StoredKey[]>> {
+  const limit = sameTokenMax * hashes.length + 1;
+  const keys = await collectionOf<ApiKeyDocument>(database, 'apiKey')
+    .find(
+      { 'state.tokenSha256': { $in: hashes } },
+      { ...options, hint: 'token' satisfies IndexName<'apiKey'> },
+    )
+    .project<StoredKey>({ orgId: 1, deletedAt: 1, 'state.tokenSha256': 1, 'state.archivedAt': 1 })
+    .sort({ 'state.tokenSha256': 1 })
+    .limit(limit)
+    .toArray();
+  const found = Map.groupBy(keys, ({ state }) => state.tokenSha256);
+  for (const same of found.values()) same.sort((a, b) => (a._id < b._id ? -1 : 1));
+  if (keys.length < limit) return found;
+  const last = keys.at(-1)?.state.tokenSha256 ?? '';
+  const isLastRead = (found.get(last) ?? []).length > sameTokenMax;
+  const unread = hashes.filter((hash) => hash > last || (hash === last && !isLastRead));
+  if (unread.length === 0) return found;
+  return new Map([...found, ...(await readKeysByHash(database, unread, options))]);
+}
