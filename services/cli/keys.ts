@@ -62,7 +62,11 @@ export function addKeys(program: Command, accept: Accept): void {
     .description('block a key: every API replica refuses it within 6 seconds, without Kafka or a projector')
     .argument('<id>', 'as "keys list" prints it')
     .addOption(new Option('--why <text>', 'the reason, which "keys list" prints').makeOptionMandatory())
-    .addHelpText('after', '\nIt stays blocked until "keys unblock", even after a promotion or a rollback.')
+    .addHelpText(
+      'after',
+      '\nIt stays blocked until "keys unblock", even after a promotion or a rollback. So does its token, which the API\n' +
+        'refuses whatever other key has it, even once this key is deleted.',
+    )
     .addHelpText('after', example('keys block key_1 --why "leaked in a public repository"'))
     .action((id, options) => accept(onMongo(block), { id, ...options }));
   group

@@ -43,7 +43,7 @@ type Owner = { orgId: string; rest: string; mark: string; token: string };
 const pairs = [...joinedAlike, ...alike];
 const owners = pairs.flat();
 
-/** What an organization owns in a generation. */
+/** The documents of an organization in a generation. */
 function ownedBy({ orgId, rest, mark, token }: Owner, generation: number) {
   const of = { orgId };
   const text = `${mark} of generation ${generation}`;

@@ -27,7 +27,7 @@ export const readersMax = 64;
 /** After this time a query no longer delays the next one. */
 const overdueMs = 20;
 
-/** What readers of data get. Each document names its organization. */
+/** The result of a reader of data. Each document names its organization. */
 type Owned = { documents: readonly { orgId: string }[] };
 
 /** A query that several requests share returned a document for a request of another organization: a bug. */
