@@ -18,7 +18,7 @@ import {
 } from '../../shared/control/progress.ts';
 import { readRemains, type Remainder } from '../../shared/control/remains.ts';
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
-import type { TokenKeys } from '../../shared/control/token-keys.ts';
+import type { TokenKeys } from '../../shared/keys/token-keys.ts';
 import { countAllCounted } from '../../shared/control/tallies.ts';
 import { waitingProjectors, type WaitingProjector } from '../../shared/control/waiting-projectors.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
@@ -31,7 +31,7 @@ import { roomLimits, type RoomLimits } from '../projector/dead-letters/room.ts';
 import { deadLettersMax, readOwnRejects } from './own-rejects.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts } from './partitions.ts';
 import type { OperatorDeps } from './deps.ts';
-import { readSharedTokens } from './keys/shared-tokens.ts';
+import { readSharedTokens } from './shared-tokens.ts';
 import { within } from '../../shared/runtime/within.ts';
 import { readMembers, type Member } from '../../shared/kafka/group-members.ts';
 

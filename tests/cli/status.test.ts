@@ -4,7 +4,7 @@ import { dayMs } from '../../shared/documents/instant.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { readCounts } from '../../services/operations/counts.ts';
 import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';
-import { readSharedTokens } from '../../services/operations/keys/shared-tokens.ts';
+import { readSharedTokens } from '../../services/operations/shared-tokens.ts';
 import { blockedKeys, blocksMarkerId } from '../../shared/control/blocked-keys.ts';
 import { readRegistry } from '../../shared/control/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';

@@ -1,5 +1,5 @@
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
-import type { TokenRefusal } from '../../../shared/control/token-keys.ts';
+import type { TokenRefusal } from '../../../shared/keys/token-keys.ts';
 import type { Caller } from './caller.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 import { createApiKeyCache, isToken, tokenShape } from './api-key-cache.ts';

@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Db } from 'mongodb';
-import { keyOfToken, readTokenKeys, type TokenRefusal } from '../../../shared/control/token-keys.ts';
+import { keyOfToken, readTokenKeys, type TokenRefusal } from '../../../shared/keys/token-keys.ts';
 import type { Caller } from './caller.ts';
 import { readRepeatedly, type ReadOptions } from '../store/deadline.ts';
 import { createSharedQueries } from '../store/gather.ts';

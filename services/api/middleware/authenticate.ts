@@ -1,5 +1,5 @@
 import type { Counter } from 'prom-client';
-import type { TokenRefusal } from '../../../shared/control/token-keys.ts';
+import type { TokenRefusal } from '../../../shared/keys/token-keys.ts';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import type { Counts } from '../counts.ts';
 import { clientAddress } from '../http/proxy.ts';

@@ -3,7 +3,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { lostRegistryText } from '../../../shared/control/generations.ts';
-import type { TokenKeys } from '../../../shared/control/token-keys.ts';
+import type { TokenKeys } from '../../../shared/keys/token-keys.ts';
 import type { Commands } from '../deployment.ts';
 import { roomLeft } from '../../projector/dead-letters/room.ts';
 import type { Facts } from '../facts.ts';

@@ -2,7 +2,7 @@ import type { Db, FindOptions } from 'mongodb';
 import type { ApiKeyDocument } from '../documents/api-key.ts';
 import type { IndexName } from '../documents/resources.ts';
 import { collectionOf } from '../store/connection.ts';
-import { blockedKeys, blocksMarkerId } from './blocked-keys.ts';
+import { blockedKeys, blocksMarkerId } from '../control/blocked-keys.ts';
 
 /** A key that has the hash of a token. A deleted key has none. */
 export type TokenKey = { id: string; orgId: string; state: 'active' | 'archived' | 'blocked' };

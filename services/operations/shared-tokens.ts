@@ -1,8 +1,8 @@
 import { MongoServerError, type Db } from 'mongodb';
-import { blockedKeys } from '../../../shared/control/blocked-keys.ts';
-import type { GenerationRegistry } from '../../../shared/control/generations.ts';
-import { keyOfToken, readTokenKeys, type TokenKeys } from '../../../shared/control/token-keys.ts';
-import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
+import { blockedKeys } from '../../shared/control/blocked-keys.ts';
+import type { GenerationRegistry } from '../../shared/control/generations.ts';
+import { keyOfToken, readTokenKeys, type TokenKeys } from '../../shared/keys/token-keys.ts';
+import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 
 /** Tokens of several keys, and blocked tokens, that one reading examines. */
 const tokensMax = 100;
