@@ -61,6 +61,33 @@ test.each([
   expect(asked).toHaveLength(1);
 });
 
+const cutAnswer = () =>
+  new Response('{"object":"list","data":[{"id":"ti_', {
+    headers: {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Request-Id': 'req_1',
+      'Data-As-Of': '2026-01-01T00:00:00.000Z',
+    },
+  });
+
+test('a response whose JSON is cut is a broken connection: it is repeated', async () => {
+  const { client, asked } = connect({ baseUrl: api.url, fetch: answering([cutAnswer, cutAnswer]) });
+  expect((await client.tickets.list()).data).toHaveLength(4);
+  expect(asked).toHaveLength(3);
+});
+
+test('a response whose JSON is cut each time is an error that says so', async () => {
+  const fetch = () => Promise.resolve(cutAnswer());
+  const { client, asked } = connect({ baseUrl: 'http://localhost', fetch, retries: 2 });
+  expect(await failureOf(client.tickets.list())).toMatchObject({
+    name: 'ConnectionError',
+    isRefused: false,
+    message:
+      'http://localhost could not be reached, or the connection broke. Reason: response req_1 (HTTP 200) ended after 35 characters, within its JSON',
+  });
+  expect(asked).toHaveLength(3);
+});
+
 describe('a server that accepts a request and never completes its response', () => {
   const paths: (string | undefined)[] = [];
   let server: Server;

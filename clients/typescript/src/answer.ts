@@ -1,13 +1,23 @@
 import { retryAfterMs } from './backoff.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, ConnectionError } from './errors.ts';
 import type { Answer, ErrorBody, RateLimit } from './types.ts';
 
-/** Returns a response of the API. Throws `ApiError` for an error, and for a response that is not the API's own. */
-export function readAnswer(response: Response, text: string, nowMs: number): Answer<unknown> {
+/** `origin` is the API's, for messages; `nowMs` is the time of day. */
+type Received = { origin: string; nowMs: number };
+
+/**
+ * Returns a response of the API. Throws `ApiError` for an error, and for a response that is not the API's own, and
+ * `ConnectionError` for one that ends within its JSON: proxies that speak HTTP/1.0 pass a broken response on as complete.
+ */
+export function readAnswer(response: Response, text: string, { origin, nowMs }: Received): Answer<unknown> {
   const { ok, status, headers } = response;
-  if (!ok) throw errorOf(response, text, nowMs);
   const data = parseJson(text);
   const requestId = headers.get('Request-Id');
+  if (data === undefined && requestId !== null && isJson(headers)) {
+    const cut = `response ${requestId} (HTTP ${status}) ended after ${text.length} characters, within its JSON`;
+    throw new ConnectionError(origin, new Error(cut));
+  }
+  if (!ok) throw errorOf(response, data, nowMs);
   const dataAsOf = dataAsOfOf(headers);
   if (data === undefined || requestId === null || dataAsOf === null) {
     const message = `HTTP ${status}, but the response is not from this API. Check baseUrl.`;
@@ -16,8 +26,7 @@ export function readAnswer(response: Response, text: string, nowMs: number): Ans
   return { data, requestId, dataAsOf, rateLimit: rateLimitOf(headers), headers };
 }
 
-function errorOf({ status, headers }: Response, text: string, nowMs: number): ApiError {
-  const body = parseJson(text);
+function errorOf({ status, headers }: Response, body: unknown, nowMs: number): ApiError {
   const waitMs = retryAfterMs(headers, nowMs);
   if (isEnvelope(body)) {
     return new ApiError({ ...body.error, status, dataAsOf: dataAsOfOf(headers), retryAfterMs: waitMs });
@@ -32,6 +41,8 @@ function errorOf({ status, headers }: Response, text: string, nowMs: number): Ap
 
 const isEnvelope = (body: unknown): body is { error: ErrorBody } =>
   typeof (body as { error?: Partial<ErrorBody> } | null | undefined)?.error?.code === 'string';
+
+const isJson = (headers: Headers): boolean => /^application\/json\b/i.test(headers.get('Content-Type') ?? '');
 
 function dataAsOfOf(headers: Headers): Date | null {
   const dataAsOf = new Date(headers.get('Data-As-Of') ?? '');

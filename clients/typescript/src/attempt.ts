@@ -18,6 +18,7 @@ export async function attempt(
   fetch: typeof globalThis.fetch,
   { url, headers, timeoutMs, signal }: Request,
 ): Promise<Answer<unknown>> {
+  const { origin } = new URL(url);
   const { controller, unlink } = linkedController(signal);
   const timer = setTimeout(() => controller.abort(new TimeoutError(timeoutMs)), timeoutMs);
   let response: Response;
@@ -26,12 +27,10 @@ export async function attempt(
     response = await fetch(url, { headers, signal: controller.signal, redirect: 'manual' });
     text = await response.text();
   } catch (error) {
-    throw controller.signal.aborted
-      ? controller.signal.reason
-      : new ConnectionError(new URL(url).origin, error);
+    throw controller.signal.aborted ? controller.signal.reason : new ConnectionError(origin, error);
   } finally {
     clearTimeout(timer);
     unlink();
   }
-  return readAnswer(response, text, Date.now());
+  return readAnswer(response, text, { origin, nowMs: Date.now() });
 }

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import Negotiator from 'negotiator';
 import type { StoreReader } from '../store/reader.ts';
 import type { Context } from './context.ts';
+import { interruptResponse } from './interrupt.ts';
 import type { Reply } from './route.ts';
 
 /** Content codings that the API can send. */
@@ -76,7 +77,7 @@ export const bufferedLengthMax = 262_144;
 
 /**
  * Sends a reply. A chunked reply longer than the limit is streamed without an ETag. Streaming starts only after that
- * much has been read, so the client usually still gets a 503 if MongoDB is unavailable. A later failure closes the connection, because the
+ * much has been read, so the client usually still gets a 503 if MongoDB is unavailable. A later failure resets the connection, because the
  * status has been sent; when the client leaves, the generator ends.
  */
 export async function sendReply(
@@ -113,11 +114,11 @@ export async function sendReply(
   streamBody(context, Readable.from(countPieces(context, store, text, reply.chunks), { highWaterMark: 1 }));
 }
 
-/** Sends a stream. If it fails, the connection is closed, because the status has been sent. */
+/** Sends a stream. If it fails, the connection is reset, because the status has been sent. */
 export function streamBody(context: Context, stream: Readable): void {
   stream.once('error', (error) => {
     context.state.failure = error;
-    context.res.destroy();
+    interruptResponse(context.res);
   });
   context.body = stream;
 }

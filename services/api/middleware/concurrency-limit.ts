@@ -2,6 +2,7 @@ import { createUse, isWithinShare, type ReadBudget } from '../store/read-budget.
 import type { OpenReader } from '../store/reader.ts';
 import { Overloaded } from '../store/store-errors.ts';
 import type { Middleware, RequestState } from '../http/context.ts';
+import { interruptResponse } from '../http/interrupt.ts';
 
 /** A client has this long to take its response, and a second more for each 64 KB, while room is scarce. */
 const takeMs = 60_000;
@@ -54,7 +55,7 @@ export function concurrencyLimit({ requestsMax, openReader, budget, nowMs }: Dep
     };
     const close = () => {
       end();
-      res.destroy();
+      interruptResponse(res);
     };
     const entry: InProgress = { startedMs: nowMs(), state, close };
     inProgress.add(entry);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TcpServer, type Socket } from 'node:net';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { interruptResponse, rememberConnection } from '../http/interrupt.ts';
 
 type Endpoint = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>;
 
@@ -51,7 +52,7 @@ export function serveConnections(server: Server, { logger, nowMs }: Deps, listen
     return connection;
   };
   const begin = (connection: Connection, request: IncomingMessage, response: ServerResponse) => {
-    connection.response = response;
+    occupy(connection, request, response);
     if (isDraining || nowMs() > connection.untilMs) response.shouldKeepAlive = false;
     response.once('close', () => {
       const { socket } = request;
@@ -97,12 +98,32 @@ export function serveConnections(server: Server, { logger, nowMs }: Deps, listen
       for (const { socket, response } of connections.values()) if (!response) socket.destroy();
       const timer = setTimeout(() => {
         logger.warn({ connections: connections.size }, 'closed connections with unread responses');
-        for (const { socket } of connections.values()) socket.destroy();
+        for (const connection of connections.values()) cutOff(connection);
       }, stopTimeoutMs);
       await closed;
       clearTimeout(timer);
     },
   };
+}
+
+/**
+ * Makes it the connection's response in progress. If a time-out cuts it, or a client that sends nothing more, the
+ * connection is reset: Node would close it. A complete response is still sent to such a client.
+ */
+function occupy(connection: Connection, { socket }: IncomingMessage, response: ServerResponse): void {
+  connection.response = response;
+  rememberConnection(response, connection.socket);
+  const onEnd = () => {
+    if (!response.writableEnded) interruptResponse(response);
+  };
+  socket.prependListener('end', onEnd);
+  response.once('timeout', () => interruptResponse(response));
+  response.once('close', () => socket.off('end', onEnd));
+}
+
+function cutOff({ socket, response }: Connection): void {
+  if (response) interruptResponse(response);
+  else socket.destroy();
 }
 
 function pause(this: Socket): void {

@@ -6,6 +6,7 @@ import { ApiError } from '../http/api-error.ts';
 import { commonHeaders, strictTransportSecurity } from '../http/headers.ts';
 import { errorEnvelope, type DocsLocation } from '../http/error-envelope.ts';
 import type { ErrorCode } from '../http/error-catalogue.ts';
+import { interruptResponse } from '../http/interrupt.ts';
 import { allowedMethods } from '../http/methods.ts';
 import { isEncrypted } from '../http/proxy.ts';
 import { newRequestId } from '../http/request-id.ts';
@@ -45,7 +46,12 @@ export function answerUnparsed(
 /** Answers with an error on the raw socket, and closes it. */
 export function answer({ logger, docs, trace }: UnparsedDeps, code: ErrorCode, socket: RequestSocket): void {
   // Writing a second response into one in progress would corrupt it.
-  if (!socket.writable || socket._httpMessage) {
+  const { _httpMessage: inProgress } = socket;
+  if (inProgress) {
+    interruptResponse(inProgress);
+    return;
+  }
+  if (!socket.writable) {
     socket.destroy();
     return;
   }

@@ -1,0 +1,20 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** The TCP connection of each response in progress. Over TLS it is not the response's own socket, which cannot be reset. */
+const connections = new WeakMap<ServerResponse, Socket>();
+
+export function rememberConnection(response: ServerResponse, connection: Socket): void {
+  connections.set(response, connection);
+}
+
+/**
+ * Ends a response that will not be completed, by a reset of its connection. HTTP/1.0 clients, and proxies that speak it
+ * such as nginx by default, would take a close for the normal end of the body.
+ */
+export function interruptResponse(response: ServerResponse): void {
+  const connection = connections.get(response) ?? response.socket;
+  // A complete response may still be on its way to the client: a reset would lose its last bytes.
+  if (!response.writableFinished) connection?.resetAndDestroy();
+  response.destroy();
+}
