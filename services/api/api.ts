@@ -10,6 +10,8 @@ import { createApiKeyCache, findCallers } from './auth/api-key-cache.ts';
 import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
 import { rateLimitStore, type ApiConfig } from './config.ts';
 import { createCounts } from './counts.ts';
+import { startKeylessBudget } from './keyless-budget.ts';
+import type { Route } from './http/route.ts';
 import { observeBudget, type Metrics } from './metrics.ts';
 import { specSettings } from './openapi/info.ts';
 import { createSpec } from './openapi/spec.ts';
@@ -61,13 +63,9 @@ export async function startApi(deps: ApiDeps) {
   const failureLimit = { ...limit, requests: config.AUTH_FAILURE_LIMIT };
   const limiterDeps = { nowMs, logger, fallbacks: metrics.rateLimitFallbacks };
   const rateLimiter = createRateLimiter(limiterDeps, { limit, store: rateLimitStore(config) });
-  const tracing = config.REQUEST_TRACES
-    ? startTracing(
-        { control, routes, lost: metrics.tracesLost, logger, nowMs },
-        { keptDays: config.REQUEST_TRACE_DAYS, keylessMax: config.REQUEST_TRACES_KEYLESS_MAX },
-      )
-    : null;
-  const trace = tracing?.trace ?? null;
+  const storeNow = async () => (deps.now ? deps.now() : clock.nowOrRead());
+  const records = startRecords({ control, routes, metrics, logger, now: storeNow, nowMs }, config);
+  const { trace, admitKeyless } = records;
   const app = createApp({
     ...settings,
     routes,
@@ -82,11 +80,13 @@ export async function startApi(deps: ApiDeps) {
     requestsMax: config.API_REQUESTS_MAX,
     metrics,
     trace,
+    admitKeyless,
     logger,
     nowMs,
   });
+  const unparsed = { logger, docs, trace, admitKeyless };
   const { address, drain, stop, useCertificate } = await startServer(
-    { listener: app.callback(), logger, docs, trace, nowMs, connectionsRefused: metrics.connectionsRefused },
+    { listener: app.callback(), ...unparsed, nowMs, connectionsRefused: metrics.connectionsRefused },
     {
       host: config.API_HOST,
       port: config.API_PORT,
@@ -101,10 +101,30 @@ export async function startApi(deps: ApiDeps) {
     { name: 'server', close: stop, deadlineMs: 16_000 },
     // Until its last request has ended, a drop must wait for this replica.
     { name: 'announcement', close: announcement.stop, deadlineMs: 2_000 },
-    ...(tracing ? [{ name: 'traces', close: tracing.stop, deadlineMs: 4_000 }] : []),
+    ...records.closers,
     { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
   ];
   return { address, snapshots, drain, useCertificate, closers };
+}
+
+type RecordsDeps = Pick<ApiDeps, 'metrics' | 'logger' | 'nowMs'> & {
+  control: Db;
+  routes: Route[];
+  /** The store's time. */
+  now: () => Promise<Date>;
+};
+
+/** The traces of requests, if they are stored, and the budget of requests without a valid key. */
+function startRecords({ control, routes, metrics, logger, now, nowMs }: RecordsDeps, config: ApiConfig) {
+  const lost = metrics.tracesLost;
+  const tracing = config.REQUEST_TRACES
+    ? startTracing({ control, routes, lost, logger, now }, config.REQUEST_TRACE_DAYS)
+    : null;
+  const budgetDeps = { lost: tracing ? lost : null, logger, nowMs };
+  const budget = startKeylessBudget(budgetDeps, config.REQUEST_TRACES_KEYLESS_MAX);
+  const closers: Closer[] = [{ name: 'keyless budget', close: budget.stop, deadlineMs: 1_000 }];
+  if (tracing) closers.push({ name: 'traces', close: tracing.stop, deadlineMs: 4_000 });
+  return { trace: tracing?.trace ?? null, admitKeyless: budget.admitKeyless, closers };
 }
 
 async function readStoreTime(control: Db): Promise<Date> {

@@ -27,11 +27,13 @@ type AppDeps = Parameters<typeof responseHeaders>[0] &
     metrics: Metrics;
     /** Null if requests are not traced. */
     trace: Trace | null;
+    /** Whether a request without a valid key, or above a rate limit, may have a log line and a trace. */
+    admitKeyless: () => boolean;
     logger: Logger;
   };
 
 /** The middleware that a request passes through, from the outside in. */
-export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<RequestState> {
+export function createApp({ metrics, logger, trace, admitKeyless, ...deps }: AppDeps): Koa<RequestState> {
   const app = new Koa<RequestState>();
   app.use((context, next) => {
     // Middleware and body streams each listen for the end of the response, at times more than Node's limit of ten.
@@ -39,7 +41,7 @@ export function createApp({ metrics, logger, trace, ...deps }: AppDeps): Koa<Req
     return next();
   });
   app.use(requestId);
-  app.use(accessLog({ logger, trace, ...metrics }));
+  app.use(accessLog({ logger, trace, admitKeyless, ...metrics }));
   app.use(responseHeaders(deps));
   app.use(compression);
   app.use(errorHandler({ ...deps, ...metrics }));

@@ -92,7 +92,7 @@ export const apiSettings = {
   REQUEST_TRACES_KEYLESS_MAX: integer(0, 1_000_000)
     .default(600)
     .describe(
-      'Traces per minute and replica of requests without a valid key or above the rate limit; further ones are counted as lost',
+      'Log lines and traces per minute and replica of requests without a valid key or above the rate limit; one line a minute tells how many more there were',
     ),
   RATE_LIMIT_STORE_URL: z
     .string()
@@ -114,7 +114,7 @@ export const apiSettings = {
   AUTH_FAILURE_LIMIT: integer(0, 1_000_000)
     .default(300)
     .describe(
-      'Invalid keys that one client address may try per window and replica; further ones are 429, but valid keys from that address still work; 0 = no limit',
+      'Requests without a valid key, or over plain HTTP, that one client address may make per window and replica; then further invalid keys are 429, but valid keys from that address still work, and a missing key is still 401; 0 = no limit',
     ),
   SHUTDOWN_DELAY_SECONDS: integer(0, 300)
     .default(5)

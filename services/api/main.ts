@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serveAdmin } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
+import { warnOfFewDescriptors } from '../../shared/runtime/file-descriptors.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { bufferedStdout, createLogger } from '../../shared/runtime/logger.ts';
@@ -37,6 +38,7 @@ const authMongo = createMongo(config.MONGODB_URL, 'support-api-auth', {
   timeouts: driverTimeouts,
 });
 registerPools(metrics.registry, { data: mongo, auth: authMongo });
+warnOfFewDescriptors(logger, config.API_CONNECTIONS_MAX + mongo.options.maxPoolSize + authPoolSizeMax);
 const api = await startedOrExit(
   logger,
   startApi({ config, mongo, authMongo, metrics, logger, credentials, nowMs }),

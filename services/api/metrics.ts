@@ -25,7 +25,7 @@ export function createMetrics() {
 const requestMetrics = (registers: Registry[]) => ({
   durations: new Histogram({
     name: 'api_request_duration_seconds',
-    help: 'Time from the request to the end of its response; route by its pattern, status 499 if the client left before it',
+    help: 'Time from the request to the end of its response; method GET, HEAD, OPTIONS or other, route by its pattern, status 499 if the client left before it',
     labelNames: ['method', 'route', 'status'] as const,
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,

@@ -1,5 +1,6 @@
 import { serveAdmin } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
+import { warnOfFewDescriptors } from '../../shared/runtime/file-descriptors.ts';
 import { boundHeapGrowth, boundYoungGeneration } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
@@ -13,6 +14,9 @@ import { createMetrics } from './metrics.ts';
 import { startProjector } from './projector.ts';
 import { startAgainCode, WallClockSet, watchWallClock } from './wall-clock.ts';
 
+/** Enough for a cluster of some ten brokers. */
+const kafkaConnections = 30;
+
 boundHeapGrowth(50);
 boundYoungGeneration();
 const config = configOrExit(projectorConfig(process.env));
@@ -21,6 +25,7 @@ const metrics = createMetrics();
 const kafka = createKafka(config, logger);
 const mongo = createMongo(config.MONGODB_URL, 'projector', { poolSize: 40 });
 registerPools(metrics.registry, { data: mongo });
+warnOfFewDescriptors(logger, mongo.options.maxPoolSize + kafkaConnections);
 const closers: Closer[] = [];
 const stop = onShutdown(logger, closers);
 

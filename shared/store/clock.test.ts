@@ -8,10 +8,11 @@ describe('the clock of the store', () => {
       () => monotonic.ms,
     );
     expect(clock.now).toThrow('not read yet');
-    await clock.read();
+    expect(await clock.nowOrRead()).toEqual(new Date(10_000));
     expect(clock.now()).toEqual(new Date(10_000));
     monotonic.ms += 700;
     expect(clock.now()).toEqual(new Date(10_700));
+    expect(await clock.nowOrRead()).toEqual(new Date(10_700));
     // and a later reading counts, also one that is earlier than expected
     store.ms = 10_600;
     expect(await clock.read()).toEqual(new Date(10_600));

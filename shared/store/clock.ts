@@ -17,14 +17,18 @@ export type StoreClock = ReturnType<typeof createStoreClock>;
  */
 export function createStoreClock(read: () => Promise<Date>, nowMs: () => number) {
   let last: { time: Date; atMs: number } | null = null;
+  const readClock = async (): Promise<Date> => {
+    last = { time: await read(), atMs: nowMs() };
+    return last.time;
+  };
+  const now = (): Date => {
+    if (!last) throw new Error('the clock of the store was not read yet');
+    return new Date(last.time.getTime() + nowMs() - last.atMs);
+  };
   return {
-    read: async (): Promise<Date> => {
-      last = { time: await read(), atMs: nowMs() };
-      return last.time;
-    },
-    now: (): Date => {
-      if (!last) throw new Error('the clock of the store was not read yet');
-      return new Date(last.time.getTime() + nowMs() - last.atMs);
-    },
+    read: readClock,
+    now,
+    /** As `now`, after a first `read` if there was none. */
+    nowOrRead: async (): Promise<Date> => (last ? now() : readClock()),
   };
 }

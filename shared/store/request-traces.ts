@@ -6,13 +6,13 @@ export type RequestTrace = {
   _id: string;
   /** When the request arrived. */
   at: Date;
-  /** `other` if HTTP does not define the method; null if the request could not be parsed. */
+  /** One of those that Node's HTTP parser knows; null if the request could not be parsed. */
   method: string | null;
   /** The pattern of the matching route, such as `/v1/tickets/:id`; null if no route matched. */
   route: string | null;
   /** The id in the path, if it has the form of this service's ids. */
   pathId: string | null;
-  /** In the order sent. `values` is null if the values are not stored. Empty without a valid key. */
+  /** In the order sent. `values` are as parsed; null if they are not stored. Empty without a valid key. */
   parameters: { name: string; values: string[] | null }[];
   status: number;
   /** The error code of the response. */

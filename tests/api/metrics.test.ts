@@ -1,7 +1,9 @@
+import { METHODS, request } from 'node:http';
+import { errorCodes } from '../../services/api/http/error-envelope.ts';
 import { logGapsOf, storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { eventually } from '../support/eventually.ts';
 import { useApiProcesses } from './api-processes.ts';
-import { metricOf } from './raw-socket.ts';
+import { host, metricOf } from './raw-socket.ts';
 
 const children = useApiProcesses();
 
@@ -45,4 +47,33 @@ it('shows the first gap in the log of the served generation, until an operator h
   await shown(Date.parse('2026-11-21T14:00:00Z') / 1_000);
   await logGapsOf(control).deleteMany({});
   await shown(0);
+});
+
+it('has as many series as it has kinds of route, whatever methods and pages clients without a key request', async () => {
+  const child = await children.startServing();
+  const methods = METHODS.filter((method) => method !== 'CONNECT');
+  const paths = ['/health', '/docs', '/docs/guides/paging', '/v1/tickets', '/v1/nothing'];
+  for (const path of [...paths, ...errorCodes.map((code) => `/docs/errors/${code}`)])
+    for (const method of path === '/docs' ? methods : ['GET', 'LOCK', 'QUERY'])
+      await new Promise((resolve, reject) => {
+        const headers = { 'X-Forwarded-Proto': 'https' };
+        const sent = request({ host, port: child.port, method, path, headers }, (response) => {
+          response.resume().once('end', resolve);
+        });
+        sent.on('error', reject).end();
+      });
+  const text = await (await child.admin('/metrics')).text();
+  const series = text.matchAll(/^api_request_duration_seconds_count\{method="(.*?)",route="(.*?)"/gm);
+  const seenMethods = new Set<string>();
+  const seenRoutes = new Set<string>();
+  for (const [, method = '', route = ''] of series) {
+    seenMethods.add(method);
+    seenRoutes.add(route);
+  }
+  expect([...seenMethods].sort()).toEqual(['GET', 'HEAD', 'OPTIONS', 'other']);
+  expect([...seenRoutes].filter((route) => route.startsWith('/docs')).sort()).toEqual([
+    '/docs',
+    '/docs/errors/:name',
+    '/docs/guides/:name',
+  ]);
 });

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
@@ -6,7 +7,8 @@ import { ask, codeOf } from './requests.ts';
 import { liveReplicas, replicasOf } from '../../shared/control/replicas.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { storeTime } from '../../shared/store/clock.ts';
-import { startService } from '../../infra/service.ts';
+import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { startCommand, startService } from '../../infra/service.ts';
 import { eventually } from '../support/eventually.ts';
 import { wrongClock } from '../support/wrong-clock.ts';
 import { useApiProcesses, type ApiProcess } from './api-processes.ts';
@@ -83,6 +85,54 @@ it('judges the expiry of data by the clock of MongoDB: its host is a year ahead'
   const child = await children.start({ ...children.tls, ...wrongClock({ fromStartMs: 365 * dayMs }) });
   await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
   expect((await ask(child, '/v1/conversations/conv_new')).status).toBe(200);
+});
+
+it('keeps traces by the clock of MongoDB: its host is a year behind', async () => {
+  const child = await children.start({ ...children.tls, ...wrongClock({ fromStartMs: -365 * dayMs }) });
+  const { headers } = await ask(child, '/health');
+  const batches = requestTracesOf(children.store.control);
+  const trace = () => batches.findOne({ 'traces._id': String(headers['request-id']) });
+  await eventually(async () => (await trace()) !== null);
+  const nowMs = (await storeTime(children.store.control)).getTime();
+  const keptMs = Number((await trace())?.expiresAt) - nowMs;
+  expect(keptMs / dayMs).toBeCloseTo(90, 1);
+});
+
+it('warns at its start if it may open fewer file descriptors than its limits need', async () => {
+  const script = 'ulimit -n 200 && exec "$0" services/api/main.ts';
+  const settings = {
+    MONGODB_URL: mongoUrl(),
+    API_HOST: '127.0.0.1',
+    API_PORT: '0',
+    API_CONNECTIONS_MAX: '300',
+  };
+  const limited = startCommand(['sh', '-c', script, process.execPath], settings, 'api');
+  const warning = await limited.logged('this process may open too few file descriptors for its connections');
+  expect(warning).toMatchObject({ level: 'warn', limit: 200, needed: 424 });
+  await limited.stop();
+});
+
+it('logs a bounded number of requests without a key, and answers all', async () => {
+  const child = await children.start({ ...children.tls, REQUEST_TRACES_KEYLESS_MAX: '5' });
+  await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
+  const ids: string[] = [];
+  const note = ({ headers }: { headers: IncomingHttpHeaders }) => ids.push(String(headers['request-id']));
+  for (let times = 0; times < 10; times += 1) {
+    const missing = await ask(child, '/v1/tickets', { headers: { Authorization: '' } });
+    const plain = await ask(child, '/v1/tickets', { secure: false });
+    expect([codeOf(missing.text), codeOf(plain.text)]).toEqual(['missing_api_key', 'https_required']);
+    for (const answer of [missing, plain]) note(answer);
+    expect(await send(child, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
+  }
+  const { headers } = await ask(child, '/v1/tickets?limit=1');
+  await child.stop();
+  const logged = (id: unknown) => child.log.some(({ requestId }) => requestId === id);
+  expect(logged(headers['request-id'])).toBe(true);
+  const unparsed = child.log.filter(({ msg }) => msg === 'request that could not be parsed');
+  expect(ids.filter(logged).length + unparsed.length).toBeLessThanOrEqual(5);
+  const told = child.log.filter(({ msg }) => msg === 'requests without a key were left out of the log');
+  const counted = told.reduce((sum, { requests }) => sum + Number(requests), 0);
+  expect(counted).toBeGreaterThanOrEqual(25);
 });
 
 describe('with a certificate', () => {
@@ -177,6 +227,15 @@ describe('behind a proxy', () => {
     const text = await send(child, `GET /health HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
     expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     if (status === 400) expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
+  });
+
+  it('refuses a second Authorization, of which a gateway may have checked another one', async () => {
+    const authorization = `Authorization: Bearer ${tokens.a}\r\n`;
+    const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n';
+    expect(await send(child, `${head}${authorization}\r\n`)).toMatch(/^HTTP\/1.1 200 /);
+    const text = await send(child, `${head}${authorization}authorization: Bearer x\r\n\r\n`);
+    expect(text).toMatch(/^HTTP\/1.1 400 /);
+    expect(codeOf(text.split('\r\n\r\n')[1] ?? '')).toBe('malformed_request');
   });
 
   it('trusts the scheme that the proxy itself has added, also for HSTS', async () => {

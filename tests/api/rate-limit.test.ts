@@ -83,6 +83,25 @@ describe('the limit of an address that guesses keys', () => {
     expect((await guess('192.0.2.1')).status).toBe(401);
   });
 
+  it('counts requests without a key and over plain HTTP, and leaves their errors as they are', async () => {
+    await start({ AUTH_FAILURE_LIMIT: 3 });
+    const forwarded = { 'X-Forwarded-For': '192.0.2.1' };
+    const missing = () => api.get('/v1/tickets', { token: null, headers: forwarded });
+    const plain = () => api.get('/v1/tickets', { headers: { ...forwarded, 'X-Forwarded-Proto': 'http' } });
+    const codes = [];
+    for (const request of [missing, plain, missing, missing, plain])
+      codes.push(errorOf(await request()).code);
+    expect(codes).toEqual([
+      'missing_api_key',
+      'https_required',
+      'missing_api_key',
+      'missing_api_key',
+      'https_required',
+    ]);
+    expect((await guess('192.0.2.1')).status).toBe(429);
+    expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
+  });
+
   it('admits every valid key, cached or not, and counts none of them', async () => {
     await start({ AUTH_FAILURE_LIMIT: 2 });
     for (let index = 0; index < 5; index += 1) expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);

@@ -78,7 +78,7 @@ describe('every request has a trace, found by its Request-Id', () => {
     const database = api.store.control.client.db(`${api.store.name}_traces`);
     const traces = requestTracesOf(database);
     const other = await traces.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 60 });
-    const write = createTraceWriter(database, 90);
+    const write = createTraceWriter({ control: database, now: async () => new Date() }, 90);
     const trace = await traceOf(await api.get('/health'));
     await expect(write([trace])).rejects.toThrow('expireAfterSeconds');
     await traces.dropIndex(other);

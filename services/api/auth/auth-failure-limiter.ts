@@ -7,8 +7,9 @@ type Deps = { limit: RateLimit; nowMs: () => number; logger: Logger };
 const unlimited: RateLimitUsage = { admitted: true, remaining: 0, resetMs: 0 };
 
 /**
- * Limits the invalid keys that each client address may try. Counts in this process only. Above the limit an address is refused, unless it sends a valid key. The log names such an
- * address once in each window, so that an operator can block it.
+ * Counts the requests without a valid key, or over plain HTTP, of each client address, in this process only. Above the
+ * limit further invalid keys are refused; a valid key still passes, and a missing one still has its own error. The log
+ * names such an address once in each window, so that an operator can block it.
  */
 export function createAuthFailureLimiter({ limit, nowMs, logger }: Deps): MemoryRateLimiter {
   if (limit.requests === 0) return { consume: () => unlimited };

@@ -47,9 +47,8 @@ async function serve(silenceMs = 0) {
   app.use((context) => streamBody(context, body));
   const server = createServer().setTimeout(silenceMs);
   served = server;
-  server.on('clientError', (error, socket) =>
-    answerUnparsed({ logger, docs: {} as never, trace: null }, error, socket),
-  );
+  const unparsed = { logger, docs: {} as never, trace: null, admitKeyless: () => true };
+  server.on('clientError', (error, socket) => answerUnparsed(unparsed, error, socket));
   acceptTls(server, credentials);
   const { stop } = serveConnections(server, { logger, nowMs }, app.callback());
   await once(server.listen(0, host), 'listening');
@@ -94,7 +93,7 @@ const ways: Record<string, (serving: Serving, socket: Socket) => unknown> = {
   },
   'the service stops': stopAtOnce,
   'its connection is silent for too long': () => undefined,
-  'its client sends what is no request': (_, socket) => socket.write('\0'.repeat(100)),
+  'its client sends something else than a request': (_, socket) => socket.write('\0'.repeat(100)),
   'its client ends its side': (_, socket) => socket.end(),
 };
 

@@ -1,18 +1,25 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Middleware } from '../http/context.ts';
+import { methodLabel } from '../http/methods.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Trace } from '../traces/tracer.ts';
 
-type Deps = { logger: Logger; trace: Trace | null } & Pick<Metrics, 'durations' | 'inFlight'>;
+type Deps = {
+  logger: Logger;
+  trace: Trace | null;
+  /** Whether a request without a valid key, or above a rate limit, may have a log line and a trace. */
+  admitKeyless: () => boolean;
+} & Pick<Metrics, 'durations' | 'inFlight'>;
 
 /** The status of a request whose client left before its response began, as nginx logs it. */
 const clientLeft = 499;
 
 /**
  * Writes one log line, one metric observation and one trace per request, when its response has been sent or interrupted.
+ * Of requests that no valid key vouches for, only those within a budget have a line and a trace.
  * Paths and queries are not logged, because they contain customers' ids and cursors; headers are never logged.
  */
-export function accessLog({ durations, inFlight, trace, ...deps }: Deps): Middleware {
+export function accessLog({ durations, inFlight, trace, admitKeyless, ...deps }: Deps): Middleware {
   // Its fields are listed below, so none has to be searched for secrets; the text of an error still is.
   const logger = deps.logger.child({}, { redact: [] });
   return (context, next) => {
@@ -27,7 +34,10 @@ export function accessLog({ durations, inFlight, trace, ...deps }: Deps): Middle
       const { headersSent, statusCode } = context.res;
       const status = headersSent ? statusCode : clientLeft;
       const aborted = !context.res.writableFinished;
-      durations.observe({ method, route: route ?? 'none', status: String(status) }, durationMs / 1_000);
+      const labels = { method: methodLabel(method), route: route ?? 'none', status: String(status) };
+      durations.observe(labels, durationMs / 1_000);
+      const isKeyless = !caller || code === 'too_many_requests';
+      if (isKeyless && !admitKeyless()) return;
       trace?.({ requestId, at, method, route, pathId, search, status, code, durationMs, aborted, caller });
       const line = {
         requestId,

@@ -15,8 +15,9 @@ import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
  * Admits requests with a valid API key in the `Authorization` header. A token of the wrong shape is refused without
  * asking the store. The read snapshot is taken here, before any data is read, and serves the whole request.
  *
- * Only invalid tokens count against the client address. So a client that guesses keys locks out no other client of its
- * address, and an unavailable store counts against no client. The key cache limits the cost of guesses for the store.
+ * Missing and invalid tokens count against the client address, and above its limit invalid ones are refused. So a client
+ * that guesses keys locks out no other client of its address, one that forgets its key learns so, and an unavailable store
+ * counts against no client. The key cache limits the cost of guesses for the store.
  */
 export function authenticate(deps: {
   keyPrefix: string;
@@ -29,15 +30,18 @@ export function authenticate(deps: {
   trustedProxies: AddressRange[];
 }): Middleware {
   const shape = tokenShape(deps.keyPrefix);
-  const refusal = (context: Context, reason: 'malformed' | TokenRefusal) => {
+  const count = ({ req }: Context, reason: 'missing' | 'malformed' | TokenRefusal) => {
     deps.authFailuresCounted.inc({ reason });
-    const usage = deps.authFailures.consume(clientAddress(deps.trustedProxies, context.req));
+    return deps.authFailures.consume(clientAddress(deps.trustedProxies, req));
+  };
+  const refusal = (context: Context, reason: 'malformed' | TokenRefusal) => {
+    const usage = count(context, reason);
     return usage.admitted ? new ApiError('invalid_api_key', challenge) : tooManyFailures(usage.resetMs);
   };
   return async (context, next) => {
     const header = context.req.headers.authorization;
     if (!header?.startsWith('Bearer ')) {
-      deps.authFailuresCounted.inc({ reason: 'missing' });
+      count(context, 'missing');
       throw new ApiError('missing_api_key', challenge);
     }
     const token = header.slice('Bearer '.length);

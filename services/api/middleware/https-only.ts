@@ -1,19 +1,24 @@
 import { ApiError } from '../http/api-error.ts';
 import { strictTransportSecurity } from '../http/headers.ts';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
-import { isHttps } from '../http/proxy.ts';
+import { clientAddress, isHttps } from '../http/proxy.ts';
 import type { Middleware } from '../http/context.ts';
+import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
+
+type Deps = { trustedProxies: AddressRange[]; authFailures: MemoryRateLimiter };
 
 /**
  * Refuses plain HTTP before it looks at anything else in the request. A redirect would let the client send its key
- * unencrypted every time. `/health` is served on both, for probes inside a cluster.
+ * unencrypted every time. `/health` is served on both, for probes inside a cluster. A refusal counts against the client
+ * address, whose log line tells the operator of a proxy that is not trusted.
  */
 export const httpsOnly =
-  ({ trustedProxies }: { trustedProxies: AddressRange[] }): Middleware =>
+  ({ trustedProxies, authFailures }: Deps): Middleware =>
   (context, next) => {
     if (isHttps(trustedProxies, context.req)) {
       context.set('Strict-Transport-Security', strictTransportSecurity);
     } else if (context.path !== '/health') {
+      authFailures.consume(clientAddress(trustedProxies, context.req));
       throw new ApiError('https_required');
     }
     return next();

@@ -22,8 +22,12 @@ const docsHeaders = { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-
 const specHeaders = { 'Cache-Control': specCacheControl };
 const cachedHeaders = { ...docsHeaders, 'Cache-Control': 'public, max-age=300' };
 
-/** `route` is its path, or the pattern of its paths. */
-type Resource = { route: string; headers: Record<string, string>; send: (context: Context) => void };
+/** `path` is its path, or the pattern of its paths. */
+type Resource = { path: string; headers: Record<string, string>; send: (context: Context) => void };
+
+/** The route of a path, for logs and metrics: one for all pages of a kind, so that these have few labels. */
+const routeOf = (path: string): string =>
+  path.replace(/^(\/docs\/(?:assets|errors|guides))\/.+$/, '$1/:name');
 
 /** Serves `/health`, the OpenAPI document, the documentation and its assets to anyone. */
 export function servePublic({ spec, ...settings }: SpecSettings & { spec: OpenApiDocument }): Middleware {
@@ -31,36 +35,36 @@ export function servePublic({ spec, ...settings }: SpecSettings & { spec: OpenAp
   const { fixed, search, missing } = createPages(site, spec);
   const send = (context: Context, body: string, status = 200) =>
     Object.assign(context, { status, type: 'text/html', body });
-  const pages = [...fixed].map(([route, page]): Resource => {
-    const links = `<${site.href(route)}>; rel="canonical", <${site.href('/openapi.json')}>; rel="service-desc"`;
-    return { route, headers: { ...cachedHeaders, Link: links }, send: fixedContent(page, 'text/html') };
+  const pages = [...fixed].map(([path, page]): Resource => {
+    const links = `<${site.href(path)}>; rel="canonical", <${site.href('/openapi.json')}>; rel="service-desc"`;
+    return { path, headers: { ...cachedHeaders, Link: links }, send: fixedContent(page, 'text/html') };
   });
   const results = (context: Context) => send(context, search(String([context.query.q ?? ''].flat()[0])));
   const resources: Resource[] = [
     // The process answers; `/readyz` on the admin port asks the store.
-    { route: '/health', headers: {}, send: (context) => (context.body = { status: 'ok' }) },
+    { path: '/health', headers: {}, send: (context) => (context.body = { status: 'ok' }) },
     {
-      route: '/openapi.json',
+      path: '/openapi.json',
       headers: specHeaders,
       send: fixedContent(JSON.stringify(spec), 'application/json'),
     },
-    { route: '/docs/search', headers: docsHeaders, send: results },
+    { path: '/docs/search', headers: docsHeaders, send: results },
     ...pages,
-    ...readAssets().map(({ path, send }) => ({ route: path, headers: cachedHeaders, send })),
+    ...readAssets().map((asset) => ({ ...asset, headers: cachedHeaders })),
   ];
-  const byRoute = new Map(resources.map((resource) => [resource.route, resource]));
+  const byPath = new Map(resources.map((resource) => [resource.path, resource]));
   const noPage: Resource = {
-    route: '/docs/:missing',
+    path: '/docs/:missing',
     headers: docsHeaders,
     send: (context) => send(context, missing, 404),
   };
   return (context, next) => {
     if (!isPublic(context.path)) return next();
     // `/docs/` and `/docs` serve the same page; links have no base, so they work on both.
-    const resource = byRoute.get(context.path.replace(/\/$/, '')) ?? noPage;
-    context.state.route = resource.route;
+    const resource = byPath.get(context.path.replace(/\/$/, '')) ?? noPage;
+    context.state.route = routeOf(resource.path);
     // Tools that run in a browser, on a page of another host, read the document, too.
-    if (resource.route === '/openapi.json') context.set(anyOrigin);
+    if (resource.path === '/openapi.json') context.set(anyOrigin);
     if (!handleMethod(context)) return undefined;
     context.set(resource.headers);
     resource.send(context);

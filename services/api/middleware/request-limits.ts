@@ -7,7 +7,8 @@ const hostShape = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]*)(:\d*)?$/;
 
 /**
  * Refuses requests that Node's parser passes on and this API does not serve: overlong targets, an unknown
- * `Transfer-Encoding`, and a missing, repeated or malformed `Host`, which two servers in a chain could interpret differently.
+ * `Transfer-Encoding`, a missing or malformed `Host`, and a repeated `Host` or `Authorization`, of which two servers in a
+ * chain could take different ones.
  */
 export const requestLimits: Middleware = (context, next) => {
   const { url = '', headers, rawHeaders, httpVersion } = context.req;
@@ -23,8 +24,11 @@ export const requestLimits: Middleware = (context, next) => {
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     throw new ApiError('malformed_request', { message: 'The header Transfer-Encoding must be chunked.' });
   }
-  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host');
-  if (hosts.length > 1 || !hostShape.test(headers.host ?? '')) {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  if (names.filter((name) => name === 'authorization').length > 1) {
+    throw new ApiError('malformed_request', { message: 'The header Authorization may be given only once.' });
+  }
+  if (names.filter((name) => name === 'host').length > 1 || !hostShape.test(headers.host ?? '')) {
     throw new ApiError('malformed_request', {
       message: 'The header Host must be one host, with or without a port.',
     });

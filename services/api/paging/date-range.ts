@@ -8,7 +8,10 @@ import { dayMs, keyAbove, parseInstant } from '../../../shared/documents/instant
 export type DateRange = { from: string | null; until: string | null };
 
 /** The interval that a date or time covers: a day, a minute, a second or a millisecond. */
-type Interval = { from: string; until: string };
+export type Interval = { from: string; until: string };
+
+/** The last instant that an interval contains. */
+export const lastInstant = ({ until }: Interval): string => `${until.slice(0, -1)}Z`;
 
 const shape = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?([Zz]|[+-]\d\d(?::?\d\d)?))?$/;
 /** The same for the OpenAPI document, with the ranges of the numbers. */

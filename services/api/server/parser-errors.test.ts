@@ -21,13 +21,16 @@ test.each([
     const traces: unknown[] = [];
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
     const trace: Trace = (request) => void traces.push(request);
+    const admitKeyless = () => true;
     const app = new Koa()
       .use(requestId)
-      .use(accessLog({ logger, trace, ...createMetrics() }))
+      .use(accessLog({ logger, trace, admitKeyless, ...createMetrics() }))
       .use(() => new Promise(() => undefined));
     const docs = { docsUrl: undefined, baseUrl: undefined };
     const server = createServer();
-    server.on('clientError', (error, socket) => answerUnparsed({ logger, docs, trace }, error, socket));
+    server.on('clientError', (error, socket) =>
+      answerUnparsed({ logger, docs, trace, admitKeyless }, error, socket),
+    );
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
     const answer = text(client).catch((error: NodeJS.ErrnoException) => String(error.code));

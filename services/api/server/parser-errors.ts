@@ -24,7 +24,13 @@ const unparsed = { method: null, route: null, search: '', durationMs: 0, aborted
 
 /** Node keeps the response in progress in it. */
 type RequestSocket = Duplex & { _httpMessage?: ServerResponse | null };
-export type UnparsedDeps = { logger: Logger; docs: DocsLocation; trace: Trace | null };
+export type UnparsedDeps = {
+  logger: Logger;
+  docs: DocsLocation;
+  trace: Trace | null;
+  /** Whether such a request, which has no valid key, may have a log line and a trace. */
+  admitKeyless: () => boolean;
+};
 
 /** Answers a request that Node's parser refused. */
 export function answerUnparsed(
@@ -44,7 +50,11 @@ export function answerUnparsed(
 }
 
 /** Answers with an error on the raw socket, and closes it. */
-export function answer({ logger, docs, trace }: UnparsedDeps, code: ErrorCode, socket: RequestSocket): void {
+export function answer(
+  { logger, docs, trace, admitKeyless }: UnparsedDeps,
+  code: ErrorCode,
+  socket: RequestSocket,
+): void {
   // Writing a second response into one in progress would corrupt it.
   const { _httpMessage: inProgress } = socket;
   if (inProgress) {
@@ -74,6 +84,7 @@ export function answer({ logger, docs, trace }: UnparsedDeps, code: ErrorCode, s
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  if (!admitKeyless()) return;
   logger.info({ requestId, status: error.status, code }, 'request that could not be parsed');
   trace?.({ ...unparsed, requestId, at: new Date(), status: error.status, code });
 }

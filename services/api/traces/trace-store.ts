@@ -13,12 +13,21 @@ import {
 const writeTimeoutMs = 5_000;
 const duplicateKey = 11_000;
 
+type Deps = {
+  control: Db;
+  /** The store's time: by the clock of a host that is wrong, traces could expire at once. */
+  now: () => Promise<Date>;
+};
+
 /**
  * Stores batches of traces, each in one document. The first batch creates the indexes: the API writes the traces, so the
  * API also ensures that they expire. It sends raw commands because these take a signal, which the driver's `insertOne`
  * does not. A trace is no customer's data: with `w: 1` a fail-over may lose the latest.
  */
-export function createTraceWriter(control: Db, keptDays: number): (traces: RequestTrace[]) => Promise<void> {
+export function createTraceWriter(
+  { control, now }: Deps,
+  keptDays: number,
+): (traces: RequestTrace[]) => Promise<void> {
   const collection = requestTracesOf(control).collectionName;
   const run = (command: Record<string, unknown>) =>
     control.command(command, { signal: AbortSignal.timeout(writeTimeoutMs) });
@@ -28,7 +37,7 @@ export function createTraceWriter(control: Db, keptDays: number): (traces: Reque
     if (!isIndexed)
       await run({ createIndexes: collection, indexes: requestTraceIndexes, ...builtByMajority });
     isIndexed = true;
-    const expiresAt = new Date(Date.now() + keptDays * dayMs);
+    const expiresAt = new Date((await now()).getTime() + keptDays * dayMs);
     const batch: TraceBatch = { _id: traces[0]?._id ?? '', traces, replica, expiresAt };
     const insert = { insert: collection, documents: [batch], writeConcern: { w: 1 } };
     const { writeErrors = [] } = (await run(insert)) as { writeErrors?: { code: number; errmsg: string }[] };

@@ -11,7 +11,7 @@ describe('the parameters of a trace', () => {
       { name: 'limit', values: ['5'] },
       { name: 'sort', values: ['-createdAt'] },
       { name: 'status', values: ['open', 'closed'] },
-      { name: 'createdAt[gte]', values: ['2026-01-01'] },
+      { name: 'createdAt[gte]', values: ['2026-01-01T00:00:00.000Z'] },
       { name: 'startingAfter', values: null },
     ]);
   });
@@ -23,6 +23,23 @@ describe('the parameters of a trace', () => {
       expect(traced(`limit=5&limit=Ada`)).toEqual([{ name: 'limit', values: null }]);
     },
   );
+
+  it.each([
+    ['limit', `${'0'.repeat(4_000)}5`, '5'],
+    ['createdAt[gte]', `2026-01-01T00:00:00.${'7'.repeat(4_000)}%2B01:00`, '2025-12-31T23:00:00.777Z'],
+    ['updatedAt[lte]', '2026-01-01', '2026-01-01T23:59:59.999Z'],
+  ])('include a value of %s as parsed, not as sent: a client chooses its length', (name, sent, stored) => {
+    expect(traced(`${name}=${sent}`)).toEqual([{ name, values: [stored] }]);
+  });
+
+  it('include each value once, and none of a parameter with more values than a list has', () => {
+    expect(traced('limit=5&limit=05&limit=005')).toEqual([{ name: 'limit', values: ['5'] }]);
+    const dates = Array.from(
+      { length: 28 },
+      (_, day) => `createdAt[gte]=2026-01-${String(day + 1).padStart(2, '0')}`,
+    );
+    expect(traced(dates.join('&'))).toEqual([{ name: 'createdAt[gte]', values: null }]);
+  });
 
   it('include the name of an unknown parameter if it looks like one', () => {
     expect(traced('page=2&per_page=3&updatedAt[gt]=x')).toEqual([

@@ -1,23 +1,31 @@
 import type { z } from 'zod';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
+import { lastInstant, type Interval } from '../paging/date-range.ts';
 
 /** The parameters of a route with the schemas of their values. */
 type Shape = Record<string, z.ZodType>;
 
+const firstOf = (interval: unknown) => (interval as Interval).from;
+const lastOf = (interval: unknown) => lastInstant(interval as Interval);
+
 /**
- * Parameters whose valid values are numbers, dates or words of this API. For every other parameter a trace stores only
- * the name, so the values of a new parameter are not stored until it is listed here.
+ * Parameters whose valid values are numbers, dates or words of this API, and the text of a parsed value: the text that
+ * the client sends has no limit in zeros and digits. For every other parameter a trace stores only the name, so the
+ * values of a new parameter are not stored until it is listed here.
  */
-const storedParameters = new Set([
-  'limit',
-  'sort',
-  'status',
-  'type',
-  'createdAt[gte]',
-  'createdAt[lte]',
-  'updatedAt[gte]',
-  'updatedAt[lte]',
+const storedParameters = new Map<string, (parsed: unknown) => string>([
+  ['limit', String],
+  ['sort', String],
+  ['status', String],
+  ['type', String],
+  ['createdAt[gte]', firstOf],
+  ['createdAt[lte]', lastOf],
+  ['updatedAt[gte]', firstOf],
+  ['updatedAt[lte]', lastOf],
 ]);
+
+/** The values of a parameter that has more are not stored. The longest valid list, of statuses, has five. */
+const valuesMax = 8;
 
 /** Names of unknown parameters are stored if they look like a parameter name; all others are stored as `otherName`. */
 const nameShape = /^(?!.*_(live|test)_)[A-Za-z]+([_-][A-Za-z]+)*(\[[a-z]+\])?$/;
@@ -38,11 +46,23 @@ export function tracedParameters(shape: Shape, search: string): RequestTrace['pa
   const given = new URLSearchParams(search);
   const names = new Set([...given.keys()].map((name) => tracedName(shape, name)));
   return [...names].slice(0, parametersMax).map((name) => {
-    const schema = storedParameters.has(name) ? shape[name] : undefined;
-    const values = [...new Set(given.getAll(name))];
-    const isStored = schema && values.every((value) => schema.safeParse(value).success);
-    return { name, values: isStored ? values : null };
+    return { name, values: tracedValues(shape, name, given.getAll(name)) };
   });
+}
+
+/** The parsed values of a parameter; null if they are not stored. */
+function tracedValues(shape: Shape, name: string, given: string[]): string[] | null {
+  const schema = shape[name];
+  const textOf = storedParameters.get(name);
+  if (!schema || !textOf) return null;
+  const values = new Set<string>();
+  for (const value of given) {
+    const parsed = schema.safeParse(value);
+    if (!parsed.success) return null;
+    values.add(textOf(parsed.data));
+    if (values.size > valuesMax) return null;
+  }
+  return [...values];
 }
 
 function tracedName(shape: Shape, name: string): string {

@@ -4,7 +4,6 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { RequestTrace } from '../../../shared/store/request-traces.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Route } from '../http/route.ts';
-import { createMemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 import { startTraceQueue } from './trace-queue.ts';
 import { createTraceWriter } from './trace-store.ts';
 import { tracedId, tracedParameters } from './traced-values.ts';
@@ -23,34 +22,19 @@ type TracingDeps = {
   /** Counts the traces that are lost. */
   lost: Counter<'reason'>;
   logger: Logger;
-  nowMs: () => number;
-};
-
-type TracingOptions = {
-  keptDays: number;
-  /** Traces per minute of requests without a valid key or above the rate limit. */
-  keylessMax: number;
+  /** The store's time, by which traces expire. */
+  now: () => Promise<Date>;
 };
 
 /**
- * Creates the trace of each ended request, and stores traces in the control database. Requests without a valid key and
- * requests above a rate limit share a budget; otherwise anyone who reaches the port could fill the store. `stop` writes
- * the traces that are still queued.
+ * Creates the trace of each ended request, and stores traces in the control database for `keptDays`. `stop` writes the
+ * traces that are still queued.
  */
-export function startTracing(
-  { control, routes, lost, logger, nowMs }: TracingDeps,
-  { keptDays, keylessMax }: TracingOptions,
-) {
-  const write = createTraceWriter(control, keptDays);
+export function startTracing({ control, routes, lost, logger, now }: TracingDeps, keptDays: number) {
+  const write = createTraceWriter({ control, now }, keptDays);
   const { add, stop } = startTraceQueue({ write, lost, logger });
-  const budget = createMemoryRateLimiter({ limit: { requests: keylessMax, windowSeconds: 60 }, nowMs });
   const shapes = new Map(routes.map(({ path, query }) => [path, query.shape]));
   const trace: Trace = ({ requestId, pathId, search, caller, ...request }) => {
-    const isKeyless = !caller || request.code === 'too_many_requests';
-    if (isKeyless && !budget.consume('keyless').admitted) {
-      lost.inc({ reason: 'keyless_budget' });
-      return;
-    }
     add({
       _id: requestId,
       ...request,

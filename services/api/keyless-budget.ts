@@ -1,0 +1,42 @@
+import type { Counter } from 'prom-client';
+import type { Logger } from '../../shared/runtime/logger.ts';
+import { repeat } from '../../shared/runtime/repeat.ts';
+import { createMemoryRateLimiter } from './rate-limit/memory-rate-limiter.ts';
+
+const windowSeconds = 60;
+
+type Deps = {
+  /** Counts the requests that are left out as lost traces; null if requests are not traced. */
+  lost: Counter<'reason'> | null;
+  logger: Pick<Logger, 'warn'>;
+  nowMs: () => number;
+};
+
+/**
+ * Bounds the log lines and traces of requests without a valid key, or above a rate limit: each that is admitted has both. Without the budget anyone who reaches the port could fill the log's disk and the store. One line a minute
+ * tells how many were left out.
+ */
+export function startKeylessBudget({ lost, logger, nowMs }: Deps, requests: number) {
+  const budget = createMemoryRateLimiter({ limit: { requests, windowSeconds }, nowMs });
+  let leftOut = 0;
+  const report = () => {
+    if (leftOut > 0) logger.warn({ requests: leftOut }, 'requests without a key were left out of the log');
+    leftOut = 0;
+  };
+  const reporting = repeat(async () => report(), { intervalMs: windowSeconds * 1_000, onError: report });
+  return {
+    /** Whether such a request may have a log line and a trace. */
+    admitKeyless: (): boolean => {
+      const { admitted } = budget.consume('keyless');
+      if (!admitted) {
+        leftOut += 1;
+        lost?.inc({ reason: 'keyless_budget' });
+      }
+      return admitted;
+    },
+    stop: async (): Promise<void> => {
+      await reporting.stop();
+      report();
+    },
+  };
+}
