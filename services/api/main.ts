@@ -5,6 +5,7 @@ import { warnOfFewDescriptors } from '../../shared/runtime/file-descriptors.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { bufferedStdout, createLogger } from '../../shared/runtime/logger.ts';
+import { watchPools } from '../../shared/control/pool-watch.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { startApi } from './api.ts';
@@ -44,6 +45,13 @@ const api = await startedOrExit(
   startApi({ config, mongo, authMongo, metrics, logger, credentials, nowMs }),
 );
 const readiness = watchReadiness({ snapshots: api.snapshots, metrics, logger, nowMs });
+const poolWatch = watchPools({
+  pools: { data: mongo, auth: authMongo },
+  createFresh: () =>
+    createMongo(config.MONGODB_URL, 'support-api-check', { poolSizeMax: 1, timeouts: driverTimeouts }),
+  database: config.DATABASE_NAME,
+  logger,
+});
 const watch = files && credentials && serveCertificate(files, credentials);
 const shutdownDelayMs = config.SHUTDOWN_DELAY_SECONDS * 1_000;
 const closers: Closer[] = [
@@ -61,12 +69,13 @@ if (!credentials && config.API_TRUSTED_PROXIES.length === 0) {
 if (!config.API_BASE_URL && !config.DOCS_URL) {
   logger.warn('neither API_BASE_URL nor DOCS_URL is set: links in errors lead to localhost');
 }
-const probes = { live: () => null, ready: readiness.reason };
+const probes = { live: poolWatch.failure, ready: readiness.reason };
 await serveAdmin(config, logger, { ...probes, metrics: metrics.registry });
 
 /** Load balancers need some seconds to notice that this replica is not ready; until then it serves their requests. */
 async function drain(): Promise<void> {
   readiness.stop();
+  poolWatch.stop();
   api.drain();
   await sleep(shutdownDelayMs);
   void watch?.stop();

@@ -48,7 +48,11 @@ const headers = {
 /** Open connections; further ones are closed without an answer. */
 const connectionsMax = 200;
 
-type ConsoleDeps = SourceDeps & { logger: Logger };
+type ConsoleDeps = SourceDeps & {
+  logger: Logger;
+  /** Null while this process works; otherwise the reason for a restart, in one line. */
+  live: () => string | null;
+};
 
 /** Starts the console. It reads MongoDB and Kafka, and changes nothing. Rejects if it cannot listen. */
 export async function startConsole(deps: ConsoleDeps) {
@@ -70,11 +74,18 @@ export async function startConsole(deps: ConsoleDeps) {
   return { address, close };
 }
 
-function createApp({ config, logger }: ConsoleDeps, pages: Page[]): Koa {
+function createApp({ config, logger, live }: ConsoleDeps, pages: Page[]): Koa {
   const app = new Koa();
   app.on('error', (error: unknown) => logger.error({ error }, 'a request failed'));
   return app.use(async (context) => {
     context.set(headers);
+    if (context.path === '/livez') {
+      // Supervisors have no token. So it tells no more than whether to restart this process.
+      const isLive = live() === null;
+      context.status = isLive ? 200 : 503;
+      context.body = isLive ? 'ok\n' : 'its connections to MongoDB fail, although a new one works\n';
+      return;
+    }
     const refused = refusal(config, context.req);
     if (refused) {
       context.status = refused.status;

@@ -3,6 +3,7 @@ import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/store/connection.ts';
+import { watchPools } from '../../shared/control/pool-watch.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { readConsoleConfig } from './config.ts';
 import { reconnectingKafka } from './connections.ts';
@@ -12,10 +13,20 @@ boundHeapGrowth(60);
 const config = configOrExit(readConsoleConfig(process.env));
 const logger = createLogger('console', config.LOG_LEVEL);
 const mongo = createMongo(config.MONGODB_URL, 'support-console', { poolSizeMax: 10 });
+const poolWatch = watchPools({
+  pools: { data: mongo },
+  createFresh: () => createMongo(config.MONGODB_URL, 'support-console-check', { poolSizeMax: 1 }),
+  database: config.DATABASE_NAME,
+  logger,
+});
 // A page says at once that Kafka is away; the next reading tries again.
 const kafka = reconnectingKafka(createKafka(config, logger, { retries: 1 }));
-const { address, close } = await startedOrExit(logger, startConsole({ config, mongo, kafka, logger }));
+const { address, close } = await startedOrExit(
+  logger,
+  startConsole({ config, mongo, kafka, logger, live: poolWatch.failure }),
+);
 onShutdown(logger, [
+  { name: 'pool watch', close: async () => poolWatch.stop(), deadlineMs: 1_000 },
   { name: 'server', close, deadlineMs: 5_000 },
   { name: 'Kafka', close: kafka.close, deadlineMs: 5_000 },
   { name: 'MongoDB', close: () => mongo.close(), deadlineMs: 5_000 },

@@ -4,6 +4,7 @@ import { warnOfFewDescriptors } from '../../shared/runtime/file-descriptors.ts';
 import { boundHeapGrowth, boundYoungGeneration } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
+import { watchPools } from '../../shared/control/pool-watch.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { projectorConfig } from './config.ts';
@@ -35,9 +36,16 @@ const onFatal = (error: Error) => {
 };
 watchWallClock(onFatal);
 
+const poolWatch = watchPools({
+  pools: { data: mongo },
+  createFresh: () => createMongo(config.MONGODB_URL, 'projector-check', { poolSizeMax: 1 }),
+  database: config.DATABASE_NAME,
+  logger,
+});
+closers.push({ name: 'pool watch', close: async () => poolWatch.stop(), deadlineMs: 1_000 });
 let live: () => string | null = () => null;
 let notReady: string | null = 'starting';
-const probes = { live: () => live(), ready: () => notReady };
+const probes = { live: () => live() ?? poolWatch.failure(), ready: () => notReady };
 await serveAdmin(config, logger, { ...probes, metrics: metrics.registry });
 
 const topics = topicsOf(config.TOPIC_PREFIX);

@@ -1,4 +1,5 @@
-import { MongoServerError, MongoServerSelectionError } from 'mongodb';
+import { MongoServerSelectionError } from 'mongodb';
+import { isUserRefusal } from '../store/transient-errors.ts';
 import { errorChain, isKafkaAuthorizationError } from './transient-errors.ts';
 
 /** The codes of Node.js for a server's certificate that this process does not accept. */
@@ -30,9 +31,6 @@ const verificationCodes = new Set([
 const alertPattern =
   /^ERR_SSL_.*_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)$/;
 
-/** Codes of MongoDB for a user that it does not admit or permit: Unauthorized, AuthenticationFailed, Atlas's own. */
-export const storeUserCodes = [13, 18, 8000];
-
 /** The error with its causes. If no server of MongoDB could be used, also the error of each server. */
 const errorsIn = (error: unknown): Error[] =>
   errorChain(error).flatMap((cause) => {
@@ -52,8 +50,4 @@ export const isCertificateError = (error: unknown): boolean =>
  * or permissions. It may pass, but a process that reads its settings and files again may be needed.
  */
 export const isRefusal = (error: unknown): boolean =>
-  isCertificateError(error) ||
-  isKafkaAuthorizationError(error) ||
-  errorsIn(error).some(
-    (cause) => cause instanceof MongoServerError && storeUserCodes.includes(Number(cause.code)),
-  );
+  isCertificateError(error) || isKafkaAuthorizationError(error) || errorsIn(error).some(isUserRefusal);

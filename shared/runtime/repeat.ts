@@ -1,23 +1,44 @@
 export type Repeating = ReturnType<typeof repeat>;
 
+type RepeatOptions = {
+  intervalMs: number;
+  onError: (error: unknown) => void;
+  /** The pause after a failed run, `failures` in a row; `intervalMs` by default. */
+  retryMs?: (error: unknown, failures: number) => number;
+};
+
 /**
  * Calls `run` repeatedly, `intervalMs` after each run has ended, whether it succeeded or failed. Errors go to
  * `onError`. `stop` starts no further run, and resolves when the run in progress has ended.
  */
 export function repeat(
   run: () => Promise<void>,
-  { intervalMs, onError }: { intervalMs: number; onError: (error: unknown) => void },
+  { intervalMs, onError, retryMs = () => intervalMs }: RepeatOptions,
 ) {
   let stopped = false;
   let runAgain = false;
+  let failures = 0;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
+  /** Runs once; resolves with the pause after it. */
+  const runOnce = async (): Promise<number> => {
+    try {
+      await run();
+      failures = 0;
+      return intervalMs;
+    } catch (error) {
+      failures += 1;
+      onError(error);
+      return retryMs(error, failures);
+    }
+  };
   const start = () => {
     timer = undefined;
     runAgain = false;
-    running = run().catch(onError);
-    void running.then(() => {
-      if (!stopped) timer = setTimeout(start, runAgain ? 0 : intervalMs);
+    const ended = runOnce();
+    running = ended.then(() => undefined);
+    void ended.then((pauseMs) => {
+      if (!stopped) timer = setTimeout(start, runAgain ? 0 : pauseMs);
     });
   };
   start();

@@ -1,19 +1,7 @@
-import type { MongoServerError } from 'mongodb';
-
 /*
  * This file alone knows the errors of stores on PostgreSQL that speak MongoDB's protocol, such as FerretDB, on which the
  * tests run. MongoDB never sends them.
  */
-
-/** InternalError: such a store sends it for every error of PostgreSQL that it has no code for. */
-const internalError = 1;
-
-const lostDatabase =
-  /failed to connect to|unexpected EOF|conn closed|broken pipe|connection reset|terminating connection|the database system is|too many clients|connection slots/;
-
-/** Whether the store has lost its PostgreSQL: only the message says so. */
-export const hasLostDatabase = ({ code, message }: MongoServerError): boolean =>
-  code === internalError && lostDatabase.test(message);
 
 /**
  * Why a write failed, by the SQLSTATE that its code holds: five characters of six bits each, the first in the lowest

@@ -47,7 +47,7 @@ export async function openConsole(environment: Record<string, string | undefined
   const client = createKafka(config, logger, { retries: 1 });
   client.logger().setLogLevel(logLevel.DEBUG);
   const kafka = reconnectingKafka(client);
-  const { address, close } = await startConsole({ config, mongo, kafka, logger });
+  const { address, close } = await startConsole({ config, mongo, kafka, logger, live: () => null });
   const url = `http://127.0.0.1:${address.port}`;
   const load = async (path: string): Promise<string> => (await fetch(url + path)).text();
   /** The markup of a page for which MongoDB and Kafka have answered: a page waits for them no longer than seconds. */

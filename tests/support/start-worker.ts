@@ -21,6 +21,7 @@ export const startWorker = (
       chunkBytesMax: () => 1_000,
     }),
     logger: pino({ level: 'silent' }),
+    limitRefusals: (write) => write({}),
     retryDelayMs: 0,
     ...deps,
   });

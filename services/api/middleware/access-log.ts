@@ -1,7 +1,9 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { createLogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { Middleware } from '../http/context.ts';
 import { methodLabel } from '../http/methods.ts';
 import type { Metrics } from '../metrics.ts';
+import { isStoreUnavailable } from '../store/store-errors.ts';
 import type { Trace } from '../traces/tracer.ts';
 
 type Deps = {
@@ -17,11 +19,13 @@ const clientLeft = 499;
 /**
  * Writes one log line, one metric observation and one trace per request, when its response has been sent or interrupted.
  * Of requests that no valid key vouches for, only those within a budget have a line and a trace.
+ * Of the requests that fail because the store refuses, it logs one a second.
  * Paths and queries are not logged, because they contain customers' ids and cursors; headers are never logged.
  */
 export function accessLog({ durations, inFlight, trace, admitKeyless, ...deps }: Deps): Middleware {
   // Its fields are listed below, so none has to be searched for secrets; the text of an error still is.
   const logger = deps.logger.child({}, { redact: [] });
+  const limitRefusals = createLogLimit();
   return (context, next) => {
     const at = new Date();
     const startedMs = performance.now();
@@ -50,7 +54,9 @@ export function accessLog({ durations, inFlight, trace, admitKeyless, ...deps }:
         ...(aborted ? { aborted } : {}),
         ...(failure ? { error: failure } : {}),
       };
-      if (status >= 500) logger.error(line, 'request');
+      const write = (more: object) => logger.error({ ...line, ...more }, 'request');
+      if (status >= 500 && isStoreUnavailable(failure)) limitRefusals(write);
+      else if (status >= 500) write({});
       else logger.info(line, 'request');
     });
     return next();

@@ -26,7 +26,7 @@ describe('a read', () => {
 
   it.each([
     ['a bug', new TypeError('undefined')],
-    ['a missing permission', new MongoServerError({ ok: 0, code: 13, errmsg: 'not authorized' })],
+    ['a wrong value', new MongoServerError({ ok: 0, code: 2, errmsg: 'bad value' })],
     ['a generation without indexes', new StoreUnavailable('lacks indexes')],
     ...[50, 262].map((code): [string, Error] => [
       `a store that has used up its time (${code})`,
@@ -36,6 +36,32 @@ describe('a read', () => {
     const read = jest.fn(() => Promise.reject(error));
     await expect(readRepeatedly(read)).rejects.toBe(error);
     expect(read).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    ['an interrupted read', 11_601],
+    ['a user that was dropped and created again', 13],
+    ['a code that this release does not know', 999_999],
+  ])('is repeated: %s', async (_, code) => {
+    const refusal = new MongoServerError({ ok: 0, code, errmsg: 'refused' });
+    const read = jest
+      .fn<Promise<string>, []>()
+      .mockRejectedValueOnce(refusal)
+      .mockResolvedValueOnce('answer');
+    const answer = readRepeatedly(read);
+    await jest.advanceTimersByTimeAsync(100);
+    expect(await answer).toBe('answer');
+  });
+
+  it('is repeated after longer and longer pauses while MongoDB is overloaded', async () => {
+    const later = new MongoServerError({ ok: 0, code: 462, errmsg: 'later' });
+    const read = jest.fn(() => Promise.reject(later));
+    const refused = expect(readRepeatedly(read)).rejects.toBe(later);
+    await jest.advanceTimersByTimeAsync(readTimeoutMs);
+    await refused;
+    // With pauses of 100 ms there would be a hundred.
+    expect(read.mock.calls.length).toBeLessThanOrEqual(6);
+    expect(read.mock.calls.length).toBeGreaterThanOrEqual(3);
   });
 
   it('fails at its deadline with the last reason, although an attempt waits then', async () => {

@@ -1,4 +1,5 @@
 import { within } from '../../../shared/runtime/within.ts';
+import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import { isRepeatable, StoreUnavailable } from './store-errors.ts';
 
 /** How long the store may work on one read (`maxTimeMS`); then the client receives a 503. */
@@ -10,7 +11,7 @@ export const serverTimeoutMs = 7_000;
  */
 export const readTimeoutMs = 10_000;
 
-/** The pause before a read is repeated. */
+/** The pause before a read is repeated, unless the store is overloaded. */
 const pauseMs = 100;
 
 /** Time limits of the driver, under its names. They are short, because a read that meets one is repeated. */
@@ -56,8 +57,9 @@ export async function readRepeatedly<T>(
   onRepeat?: (error: unknown) => void,
 ): Promise<T> {
   using limits = readOptions();
+  const endMs = performance.now() + readTimeoutMs;
   let failure: unknown;
-  for (;;) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await read(limits);
     } catch (error) {
@@ -67,8 +69,9 @@ export async function readRepeatedly<T>(
       failure = error;
     }
     onRepeat?.(failure);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    if (limits.signal.aborted) throw failure;
+    const waitMs = retryPauseMs(failure, attempt, pauseMs);
+    if (performance.now() + waitMs >= endMs) throw failure;
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
 }
 

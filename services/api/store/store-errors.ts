@@ -1,6 +1,6 @@
 import { MongoServerError } from 'mongodb';
 import { NoSuchGeneration, OtherProjectionVersion } from '../../../shared/control/generations.ts';
-import { isTransientStoreError } from '../../../shared/store/transient-errors.ts';
+import { isTransientStoreError, isUserRefusal } from '../../../shared/store/transient-errors.ts';
 
 /** The read model cannot be served for a temporary reason: no generation yet, missing indexes, or no answer in time. */
 export class StoreUnavailable extends Error {
@@ -24,14 +24,17 @@ export class Overloaded extends Error {
 /** The codes of MongoDB for a command that has used up its time: a repetition would load a slow store twice. */
 const timeLimitCodes = new Set<unknown>([50, 262]);
 
+/** Whether the store is away, or refuses: also a user, whose connections are opened anew meanwhile. */
+const isRefused = (error: unknown): boolean => isTransientStoreError(error) || isUserRefusal(error);
+
 /** Whether a read that failed with this error may succeed when it is repeated: the store was away, not slow. */
 export const isRepeatable = (error: unknown): boolean =>
-  isTransientStoreError(error) && !(error instanceof MongoServerError && timeLimitCodes.has(error.code));
+  isRefused(error) && !(error instanceof MongoServerError && timeLimitCodes.has(error.code));
 
 /** Whether an error is a temporary one of the store (503) and not a bug in a query (500). */
 export const isStoreUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnavailable ||
   error instanceof OtherProjectionVersion ||
   error instanceof NoSuchGeneration ||
-  isTransientStoreError(error) ||
+  isRefused(error) ||
   (error instanceof DOMException && error.name === 'TimeoutError');

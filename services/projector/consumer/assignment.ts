@@ -1,5 +1,6 @@
 import type { Consumer } from 'kafkajs';
 import { collectGarbage } from '../../../shared/runtime/heap.ts';
+import { createLogLimit } from '../../../shared/runtime/log-limit.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import { createPartitionWorker, type PartitionWorker, type PartitionWorkerDeps } from './partition-worker.ts';
 import { createBudget, createRecordQueue } from './record-queue.ts';
@@ -60,7 +61,9 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
   };
   positions.onLoadChange(() => [...assigned.values()].forEach(updateFetching));
   const queue = { budget: createBudget(halfBytes, collectGarbage), chunkBytesMax: shareBytes };
-  const create = (place: TopicPartition) => createWorker(deps, place, queue, updateFetching);
+  const limitRefusals = createLogLimit();
+  const create = (place: TopicPartition) =>
+    createWorker({ ...deps, limitRefusals }, place, queue, updateFetching);
   return {
     workers: (): PartitionWorker[] => [...assigned.values()],
     worker: (key: string): PartitionWorker | undefined => assigned.get(key),
@@ -108,7 +111,7 @@ export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 
 }
 
 function createWorker(
-  deps: AssignmentDeps,
+  deps: AssignmentDeps & Pick<PartitionWorkerDeps, 'limitRefusals'>,
   place: TopicPartition,
   queue: Pick<Parameters<typeof createRecordQueue>[0], 'budget' | 'chunkBytesMax'>,
   updateFetching: (worker: PartitionWorker) => void,

@@ -1,6 +1,7 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import type { StoreClock } from '../../../shared/store/clock.ts';
+import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import { raiseWatermark } from '../../../shared/control/progress.ts';
 import { createSampler } from '../../../shared/control/samples.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
@@ -96,6 +97,7 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
 
   const { runNow, stop } = repeat(run, {
     intervalMs,
+    retryMs: (error, failures) => retryPauseMs(error, failures, intervalMs),
     onError: (error) => {
       if (isTransient(error)) liveness.observeUnavailable(nowMs());
       gauges.observeFailure(nowMs(), error);

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
+import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
 import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
@@ -67,6 +69,8 @@ export type PartitionWorkerDeps = {
   readSetAside: (place: TopicPartition) => Promise<SetAsideOffsets>;
   onApplied: (worker: PartitionWorker, applied: Applied) => void;
   logger: Logger;
+  /** Limits the lines about refusals of the servers, of all workers together. */
+  limitRefusals: LogLimit;
   /** The pause before a failed batch is retried, in milliseconds. It grows with each attempt, up to ten seconds. */
   retryDelayMs: number;
 };
@@ -177,9 +181,12 @@ async function waitForTurn(deps: PartitionWorkerDeps, self: PartitionWorker, { s
   self.delay = 'backlog';
 }
 
-/** Repeats work until it succeeds or the worker stops. A pause between two attempts takes ten seconds at most. */
+/**
+ * Repeats work until it succeeds or the worker stops. A pause between two attempts takes ten seconds at most, and longer
+ * only while MongoDB is overloaded.
+ */
 async function retrying<T>(
-  { topic, partition, logger, retryDelayMs }: PartitionWorkerDeps,
+  { topic, partition, logger, limitRefusals, retryDelayMs }: PartitionWorkerDeps,
   self: PartitionWorker,
   stopping: AbortSignal,
   attemptOnce: () => Promise<T>,
@@ -195,12 +202,17 @@ async function retrying<T>(
       self.fanOutWaiting = 0;
       if (error instanceof Revoked || stopping.aborted)
         throw new Revoked(`${topic}/${partition} is given up`);
-      if (isTransient(error)) self.progressCount += 1;
-      logger.error(
-        { error, topic, partition, position: self.position, attempt },
-        'could not apply the batch; retrying (no record is skipped)',
-      );
-      const pauseMs = Math.min(retryDelayMs * attempt, 10_000);
+      const { position } = self;
+      const write = (more: object) =>
+        logger.error(
+          { error, topic, partition, position, attempt, ...more },
+          'could not apply the batch; retrying (no record is skipped)',
+        );
+      if (isTransient(error)) {
+        self.progressCount += 1;
+        limitRefusals(write);
+      } else write({});
+      const pauseMs = retryPauseMs(error, attempt, Math.min(retryDelayMs * attempt, 10_000));
       await sleep(pauseMs, undefined, { signal: stopping }).catch(() => undefined);
     }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { remedyFor } from '../../../shared/kafka/remedies.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
+import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import { createRefusalLimit } from '../refusal-limit.ts';
 
 /** A requirement of the projector is not met yet, but may be while it waits. */
@@ -35,7 +36,8 @@ export async function waitUntil<T>(
   nowMs: () => number = () => performance.now(),
 ): Promise<T> {
   const refusalLimit = createRefusalLimit(nowMs);
-  for (let permanentErrors = 0; ;) {
+  let permanentErrors = 0;
+  for (let attempts = 1; ; attempts += 1) {
     try {
       return await attempt();
     } catch (error) {
@@ -47,7 +49,7 @@ export async function waitUntil<T>(
         throw new StartRefused(`${reason}. ${remedy}`, { cause: error });
       }
       onWait(isTemporary ? condition : 'refused; trying again', reason);
-      await sleep(pauseMs);
+      await sleep(retryPauseMs(error, attempts, pauseMs));
     }
   }
 }

@@ -1,0 +1,136 @@
+import type { MongoClient } from 'mongodb';
+import { errorMessage } from '../runtime/error-message.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { repeat } from '../runtime/repeat.ts';
+import { within } from '../runtime/within.ts';
+import { controlDatabase } from '../store/connection.ts';
+import { isOverload, isUserRefusal } from '../store/transient-errors.ts';
+import { readRegistry } from './generations.ts';
+
+export type PoolWatch = {
+  /** Null while the pools work, or no connection would; otherwise the reason for a restart, in one line. */
+  failure: () => string | null;
+  /** Starts no further check, and does not wait for the one in progress. */
+  stop: () => void;
+};
+
+type PoolWatchDeps = {
+  /** The clients of this process, by a name for operators. */
+  pools: Record<string, MongoClient>;
+  /** Creates a client with the same settings. It is used for one read, then closed. */
+  createFresh: () => MongoClient;
+  /** The name of the control database. */
+  database: string;
+  logger: Pick<Logger, 'warn'>;
+  /** A monotonic clock, in milliseconds; `performance.now` by default. */
+  nowMs?: () => number;
+};
+
+type PoolWatchTimes = {
+  /** The pause between two checks, in milliseconds. */
+  everyMs?: number;
+  /** The least time between two fresh connections, in milliseconds. */
+  freshEveryMs?: number;
+  /** A pool that has failed for longer than this, while fresh connections worked, needs a restart. In milliseconds. */
+  failingMaxMs?: number;
+};
+
+/** A check waits at most this long for one client, in milliseconds. */
+const readWithinMs = 10_000;
+/** MongoDB ends the read of a check after this, in milliseconds. */
+const maxTimeMS = 5_000;
+/** A client that is opened anew waits at most this long for its old connections to close, in milliseconds. */
+const closeWithinMs = 3_000;
+
+/** A pool whose reads fail: the last error, and since when fresh connections have worked meanwhile. */
+type Failing = { sinceMs: number; error: unknown };
+
+/**
+ * Reads the registry through each pool again and again. When one fails, it tries a fresh connection. If that works, the fault
+ * is the pool's: MongoDB gives the sessions of a user that was dropped and created again no rights for good, and the driver
+ * keeps their connections. A pool that is refused so is opened anew; of any other failure `failure` tells after some minutes.
+ */
+export function watchPools(
+  deps: PoolWatchDeps,
+  { everyMs = 2_000, freshEveryMs = 5_000, failingMaxMs = 180_000 }: PoolWatchTimes = {},
+): PoolWatch {
+  const { pools, createFresh, database, logger, nowMs = () => performance.now() } = deps;
+  const failing = new Map<string, Failing>();
+  let isStopped = false;
+  let freshMs = -Infinity;
+
+  const check = async () => {
+    const failed = await readThroughPools(pools, database);
+    for (const name of failing.keys()) if (!failed.has(name)) failing.delete(name);
+    if (isStopped || failed.size === 0 || nowMs() - freshMs < freshEveryMs) return;
+    freshMs = nowMs();
+    if (!(await worksFresh(createFresh(), database))) {
+      failing.clear();
+      return;
+    }
+    for (const [name, { client, error }] of failed) {
+      failing.set(name, { sinceMs: failing.get(name)?.sinceMs ?? nowMs(), error });
+      if (!isUserRefusal(error) || isStopped) continue;
+      logger.warn(
+        { pool: name, reason: errorMessage(error) },
+        'MongoDB refuses the user on old connections, but not on a new one; they are opened anew',
+      );
+      await within(closeWithinMs, client.close(), () => undefined);
+      if (!isStopped) await client.connect();
+    }
+  };
+  // The next check reports what fails here.
+  const checking = repeat(check, { intervalMs: everyMs, onError: () => undefined });
+  return {
+    failure: () => {
+      for (const [name, { sinceMs, error }] of failing) {
+        const lastedMs = nowMs() - sinceMs;
+        if (lastedMs > failingMaxMs)
+          return `the connections to MongoDB (${name}) have failed for ${Math.round(lastedMs / 1_000)} s, although a new one works: ${errorMessage(error)}`;
+      }
+      return null;
+    },
+    stop: () => {
+      isStopped = true;
+      void checking.stop();
+    },
+  };
+}
+
+type FailedPool = { client: MongoClient; error: unknown };
+
+/** The pools that fail. One whose connections are all busy, and one of an overloaded MongoDB, does not count as failing. */
+async function readThroughPools(pools: Record<string, MongoClient>, database: string) {
+  const failed = new Map<string, FailedPool>();
+  const read = async ([name, client]: [string, MongoClient]) => {
+    try {
+      await readOnce(client, database);
+    } catch (error) {
+      const isBusy = error instanceof Error && error.name === 'MongoWaitQueueTimeoutError';
+      if (!isBusy && !isOverload(error)) failed.set(name, { client, error });
+    }
+  };
+  await Promise.all(Object.entries(pools).map(read));
+  return failed;
+}
+
+/** Whether a fresh client can read. Closes it. */
+async function worksFresh(client: MongoClient, database: string): Promise<boolean> {
+  try {
+    await readOnce(client, database);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    void client.close().catch(() => undefined);
+  }
+}
+
+async function readOnce(client: MongoClient, database: string): Promise<void> {
+  const options = { projection: { _id: 1 }, maxTimeMS };
+  // If the first operation connects instead and fails, the driver's topology stays closed.
+  const reading = client.connect().then(() => readRegistry(controlDatabase(client, database), options));
+  await within(readWithinMs, reading, () => {
+    throw new Error(`no answer within ${readWithinMs} ms`);
+  });
+}

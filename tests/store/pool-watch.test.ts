@@ -1,0 +1,87 @@
+import { pino } from 'pino';
+import { watchPools } from '../../shared/control/pool-watch.ts';
+import { readRegistry } from '../../shared/control/generations.ts';
+import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
+import { eventually } from '../support/eventually.ts';
+import { createRefusingProxy, type Refusal } from '../support/refusing-proxy.ts';
+import { proxiedUrl } from '../support/store-proxy.ts';
+import { useOpened } from '../support/use-opened.ts';
+
+const requiresAuthentication = { code: 13, errmsg: 'Command find requires authentication' };
+const times = { everyMs: 20, freshEveryMs: 100, failingMaxMs: 300 };
+
+/** A client behind a proxy, with a watch of its pool. It has opened its connections. */
+const opened = useOpened(
+  async () => {
+    const proxy = createRefusingProxy(process.env.MONGODB_URL ?? '');
+    const url = proxiedUrl(await proxy.listen());
+    const pool = createMongo(url, 'test', { poolSize: 5 });
+    const control = controlDatabase(pool, 'pool_watch');
+    const read = () => readRegistry(control);
+    await Promise.all(Array.from({ length: 5 }, read));
+    const warnings: string[] = [];
+    const logger = pino({ base: null }, { write: (line) => void warnings.push(line) });
+    let fresh = 0;
+    const createFresh = () => {
+      fresh += 1;
+      return createMongo(url, 'test-check', { poolSizeMax: 1 });
+    };
+    const watch = watchPools({ pools: { data: pool }, createFresh, database: 'pool_watch', logger }, times);
+    /** Refuses commands on all connections, or on those that are open now. */
+    const refuse = (refusal: Refusal | null, { isOnNew = false } = {}) => {
+      const { connections } = proxy.state;
+      proxy.state.refuse = ({ name, connection }) =>
+        name.startsWith('find') && (isOnNew || connection <= connections) ? refusal : null;
+    };
+    /** Resolves when as many more fresh clients were used. */
+    const triedFresh = async (more: number) => {
+      const wanted = fresh + more;
+      await eventually(() => fresh >= wanted);
+    };
+    const close = async () => {
+      watch.stop();
+      await pool.close();
+      await proxy.close();
+    };
+    return { watch, read, refuse, triedFresh, warnings, freshCount: () => fresh, close };
+  },
+  { each: true },
+);
+
+test('connections whose user was dropped and created again are opened anew', async () => {
+  opened.refuse(requiresAuthentication);
+  await expect(opened.read()).rejects.toMatchObject({ code: 13 });
+  await eventually(() => opened.read().then(() => true, String));
+  expect(opened.warnings.join()).toContain('opened anew');
+  expect(opened.watch.failure()).toBeNull();
+});
+
+test('a pool that fails for long while a fresh connection works needs a restart, until it works again', async () => {
+  opened.refuse({ code: 1, errmsg: 'wedged' });
+  await eventually(() => opened.watch.failure() !== null);
+  expect(opened.watch.failure()).toMatch(
+    /^the connections to MongoDB \(data\) have failed for \d+ s, although a new one works: wedged$/,
+  );
+  opened.refuse(null);
+  await eventually(() => opened.watch.failure() === null);
+  expect(opened.warnings).toEqual([]);
+});
+
+test.each([
+  ['refuses this user everywhere', requiresAuthentication],
+  ['fails everywhere', { code: 1 }],
+])('a MongoDB that %s needs no restart, and keeps its connections', async (_, refusal) => {
+  opened.refuse(refusal, { isOnNew: true });
+  await opened.triedFresh(6);
+  expect(opened.watch.failure()).toBeNull();
+  expect(opened.warnings).toEqual([]);
+});
+
+test('a MongoDB that asks for less load gets no fresh connections, and needs no restart', async () => {
+  opened.refuse({ code: 462, errorLabels: ['SystemOverloadedError'] });
+  await expect(opened.read()).rejects.toMatchObject({ code: 462 });
+  const before = opened.freshCount();
+  await new Promise((resolve) => setTimeout(resolve, 2 * times.failingMaxMs));
+  expect(opened.freshCount() - before).toBeLessThanOrEqual(1);
+  expect(opened.watch.failure()).toBeNull();
+});
