@@ -2,6 +2,7 @@ import type { Admin, Kafka } from 'kafkajs';
 import type { Environment } from '../../shared/runtime/config.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { storeTime } from '../../shared/store/clock.ts';
+import { watchPools } from '../../shared/control/pool-watch.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
 import { explained, remedyFor } from '../../shared/kafka/remedies.ts';
@@ -112,12 +113,22 @@ export async function withMongo<C extends MongoConfig, T>(
   use: (deps: MongoDeps<C>) => Promise<T>,
 ): Promise<T> {
   const mongo = createMongo(config.MONGODB_URL, 'cli');
+  let stopWatch = (): void => undefined;
   try {
     await explainFailure('MongoDB (MONGODB_URL)', mongo.connect());
     const control = controlDatabase(mongo, config.DATABASE_NAME);
     const now = () => storeTime(control);
+    const createFresh = () => createMongo(config.MONGODB_URL, 'cli-check', { poolSizeMax: 1 });
+    const logger = { warn: (_: object, message: string) => report(message) };
+    stopWatch = watchPools({
+      pools: { cli: mongo },
+      createFresh,
+      database: config.DATABASE_NAME,
+      logger,
+    }).stop;
     return await use({ mongo, control, config, cli, now, by: operatorName(config.OPERATOR), report });
   } finally {
+    stopWatch();
     await closeWithin(mongo.close());
   }
 }

@@ -1,4 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isTransient } from '../../shared/kafka/transient-errors.ts';
+import { isUserRefusal, retryPauseMs } from '../../shared/store/transient-errors.ts';
+
+/** A command that waits fails once MongoDB has refused a read for this long, in milliseconds. */
+const refusedMaxMs = 60_000;
+
+/** The pause before a refused read is repeated, in milliseconds, unless MongoDB is overloaded. */
+const refusedPauseMs = 1_000;
+
+/**
+ * For a command that reads again and again: runs each read, and repeats it while MongoDB is away or refuses it, for a minute at
+ * most. The first read of all is not repeated: what refuses it may be the operator's mistake.
+ */
+export function createPatience(nowMs = () => performance.now()) {
+  let hasRead = false;
+  return async <T>(read: () => Promise<T>): Promise<T> => {
+    const endMs = nowMs() + refusedMaxMs;
+    for (let attempt = 1; ; attempt += 1)
+      try {
+        const value = await read();
+        hasRead = true;
+        return value;
+      } catch (error) {
+        const mayPass = isTransient(error) || isUserRefusal(error);
+        if (!hasRead || !mayPass || nowMs() > endMs) throw error;
+        await sleep(retryPauseMs(error, attempt, refusedPauseMs));
+      }
+  };
+}
 
 type Polling<T> = { everyMs: number; timeoutMs?: number; onPending?: (value: T) => void };
 
@@ -12,8 +41,9 @@ export async function pollUntil<T>(
   { everyMs, timeoutMs = Infinity, onPending }: Polling<T>,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
+  const patiently = createPatience();
   for (;;) {
-    const value = await read();
+    const value = await patiently(read);
     if (isDone(value)) return value;
     const remainingMs = deadline - performance.now();
     if (remainingMs <= 0) return value;

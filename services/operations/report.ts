@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Facts, GenerationFacts, ReadFacts } from './facts.ts';
 import { causes, condition, findings, findingsOf, verdict, type Finding } from './findings.ts';
+import { createPatience } from './poll-until.ts';
 
 export type Report = ReturnType<typeof report>;
 export type GenerationReport = ReturnType<typeof reportGeneration>;
@@ -48,9 +49,11 @@ const intervalMs = 2_000;
 
 /** Yields a report every two seconds. */
 export async function* watchReports(read: ReadFacts): AsyncGenerator<Report, never> {
-  for (let before = await read(null); ;) {
+  const patiently = createPatience();
+  let before = await patiently(() => read(null));
+  for (;;) {
     await sleep(intervalMs);
-    before = await read(before);
+    before = await patiently(() => read(before));
     yield report(before);
   }
 }

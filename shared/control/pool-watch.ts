@@ -1,6 +1,5 @@
 import type { MongoClient } from 'mongodb';
 import { errorMessage } from '../runtime/error-message.ts';
-import type { Logger } from '../runtime/logger.ts';
 import { repeat } from '../runtime/repeat.ts';
 import { within } from '../runtime/within.ts';
 import { controlDatabase } from '../store/connection.ts';
@@ -21,7 +20,7 @@ type PoolWatchDeps = {
   createFresh: () => MongoClient;
   /** The name of the control database. */
   database: string;
-  logger: Pick<Logger, 'warn'>;
+  logger: { warn: (fields: object, message: string) => void };
   /** A monotonic clock, in milliseconds; `performance.now` by default. */
   nowMs?: () => number;
 };

@@ -1,0 +1,107 @@
+import { ask, codeOf } from './requests.ts';
+import { useApiProcesses, type ApiProcess } from './api-processes.ts';
+import * as build from './builders.ts';
+import { mongoUrl } from './test-api.ts';
+import { eventually } from '../support/eventually.ts';
+import { createRefusingProxy, type Refusal } from '../support/refusing-proxy.ts';
+import { proxiedUrl } from '../support/store-proxy.ts';
+
+const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
+const proxy = createRefusingProxy(mongoUrl());
+let child: ApiProcess;
+
+/** Any command that needs the rights of a user. */
+const needsRights = /^(?:find|aggregate|update|insert|delete|listIndexes) /;
+const lists = /^find tickets$/;
+
+/** Refuses commands of this form on every connection, at most `times` times. Returns how many are left. */
+function refuse(form: RegExp, refusal: Refusal, times = Infinity) {
+  let left = times;
+  proxy.state.refuse = ({ name }) => {
+    if (!form.test(name) || left <= 0) return null;
+    left -= 1;
+    return refusal;
+  };
+  return () => left;
+}
+const refusedLines = () =>
+  child.log.filter(({ msg, level }) => msg === 'request' && level === 'error') as { suppressed?: number }[];
+
+beforeAll(async () => {
+  child = await children.startServing({ MONGODB_URL: proxiedUrl(await proxy.listen()) });
+});
+afterEach(() => {
+  proxy.state.refuse = () => null;
+});
+afterAll(() => proxy.close());
+
+it.each([
+  ['Interrupted', 11_601],
+  ['LockTimeout', 24],
+  ['WriteConflict', 112],
+  ['KeyNotFound', 211],
+  ['SnapshotUnavailable', 246],
+  ['ClientDisconnect', 279],
+  ['TemporarilyUnavailable', 365],
+  ['StaleConfig', 13_388],
+  ['Unauthorized', 13],
+  ['a code of a later release', 999_999],
+])('a read that is refused twice with %s (%i) is repeated, and answered', async (_, code) => {
+  // The driver itself repeats some of them once.
+  const left = refuse(lists, { code }, 2);
+  expect((await ask(child, '/v1/tickets')).status).toBe(200);
+  expect(left()).toBe(0);
+});
+
+it('a read that is refused for longer is 503 with Retry-After, and the log tells it once a second', async () => {
+  refuse(lists, { code: 11_601, errmsg: 'operation was interrupted' });
+  const startedMs = performance.now();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => ask(child, '/v1/tickets')));
+  for (const { status, headers, text } of answers)
+    expect([status, headers['retry-after'], codeOf(text)]).toEqual([503, '5', 'service_unavailable']);
+  expect((await child.admin('/livez')).status).toBe(200);
+  const passedSeconds = (performance.now() - startedMs) / 1_000;
+  // The next line says how many were left out.
+  await ask(child, '/v1/tickets');
+  const total = () =>
+    refusedLines().reduce((sum, { suppressed = 0 }) => sum + 1 + suppressed, 0) === 21 || refusedLines();
+  await eventually(total);
+  expect(refusedLines().length).toBeLessThan(passedSeconds + 3);
+});
+
+it('a command that is wrong is a bug: 500 at once', async () => {
+  const left = refuse(lists, { code: 9, errmsg: 'a wrong command' }, 1);
+  const { status, headers } = await ask(child, '/v1/tickets');
+  expect([status, headers['retry-after'], left()]).toEqual([500, undefined, 0]);
+});
+
+it('an overloaded MongoDB is asked a few times, then requests are 503; the replica stays live', async () => {
+  let asked = 0;
+  const overloaded = { code: 462, errorLabels: ['SystemOverloadedError'] };
+  proxy.state.refuse = ({ name }) => {
+    if (!lists.test(name)) return null;
+    asked += 1;
+    return overloaded;
+  };
+  expect((await ask(child, '/v1/tickets')).status).toBe(503);
+  expect(asked).toBeLessThanOrEqual(8);
+  expect((await child.admin('/livez')).status).toBe(200);
+});
+
+it('connections whose user was dropped and created again are given up: no request fails with 500', async () => {
+  const { connections } = proxy.state;
+  proxy.state.refuse = ({ name, connection }) =>
+    needsRights.test(name) && connection <= connections
+      ? { code: 13, errmsg: `Command ${name} requires authentication` }
+      : null;
+  const lostAtMs = performance.now();
+  const seen = new Set<number>();
+  await eventually(async () => {
+    const { status } = await ask(child, '/v1/tickets');
+    seen.add(status);
+    return status === 200 && child.log.some(({ msg }) => String(msg).includes('opened anew'));
+  });
+  process.stdout.write(`served again ${Math.round(performance.now() - lostAtMs)} ms after the loss\n`);
+  expect([...seen].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+  expect((await child.admin('/livez')).status).toBe(200);
+});

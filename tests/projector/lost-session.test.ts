@@ -1,0 +1,70 @@
+import { startService, type Service } from '../../infra/service.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { createRefusingProxy } from '../support/refusing-proxy.ts';
+import { proxiedUrl } from '../support/store-proxy.ts';
+import { useOpened } from '../support/use-opened.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+const needsRights = /^(?:find|aggregate|update|insert|delete|count|distinct|getMore|listDatabases) /;
+
+const openedAnew = 'MongoDB refuses the user on old connections, but not on a new one; they are opened anew';
+
+describe('MongoDB forgets the sessions of a user that was dropped and created again', () => {
+  const { environment, publish, applied, find, startProcess } = useProjector({ projectors: 0 });
+  const services: Service[] = [];
+  const proxied = useOpened(async () => {
+    const proxy = createRefusingProxy(environment.config.MONGODB_URL);
+    const settings = { ...environment.environment, MONGODB_URL: proxiedUrl(await proxy.listen()) };
+    const close = async () => {
+      await Promise.all(services.map((service) => service.stop('SIGKILL')));
+      await proxy.close();
+    };
+    /** Every connection of now has lost its rights for good. */
+    const loseSessions = () => {
+      const { connections } = proxy.state;
+      proxy.state.refuse = ({ name, connection }) =>
+        needsRights.test(name) && connection <= connections
+          ? { code: 13, errmsg: 'Command requires authentication' }
+          : null;
+    };
+    const start = (name: 'console' | 'cli', more: Record<string, string>, args: string[] = []) => {
+      const service = startService(name, { ...settings, ...more }, args);
+      services.push(service);
+      return service;
+    };
+    return { settings, loseSessions, start, close };
+  });
+
+  test('the projector, the console and a command that watches go on within seconds, without a restart', async () => {
+    const { MONGODB_URL } = proxied.settings;
+    const projector = startProcess({ MONGODB_URL, ADMIN_PORT: '0' });
+    await publish(created('tag', 'tag_before'));
+    await applied();
+    const console = proxied.start('console', { CONSOLE_PORT: '0', LOG_LEVEL: 'info' });
+    const { url } = await console.logged('listening');
+    const isFresh = async () => {
+      const text = await (await fetch(String(url))).text();
+      return (text.includes('Read ') && !text.includes('No newer data')) || text;
+    };
+    await eventually(isFresh);
+    const watching = proxied.start('cli', {}, ['rebuild', 'status', '--watch']);
+    const printed = () => watching.stdout().split('generation 1').length;
+    await eventually(() => printed() > 1);
+    // when every session is lost
+    proxied.loseSessions();
+    await publish(created('tag', 'tag_after'));
+    // then
+    const lostAtMs = performance.now();
+    await applied();
+    process.stdout.write(`applied again ${Math.round(performance.now() - lostAtMs)} ms after the loss\n`);
+    expect(await find('tag', 'tag_after')).not.toBeNull();
+    await projector.logged(openedAnew);
+    const shownBefore = printed();
+    await eventually(() => printed() > shownBefore + 1);
+    await console.logged(openedAnew);
+    await eventually(isFresh);
+    expect((await fetch(`${String(url)}livez`)).status).toBe(200);
+    expect([projector, console, watching].flatMap((service) => service.failures())).toEqual([]);
+  });
+});
