@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import {
   MongoAPIError,
   MongoBulkWriteError,
@@ -128,4 +129,13 @@ describe('an overloaded MongoDB', () => {
     expect(shortest).toBe(1_000);
     expect(retryPauseMs(answered(91), 20, 100)).toBe(100);
   });
+});
+
+it('the table of errors for operators lists each code of a wrong command, and no other', () => {
+  const row = /^\| a wrong command: ([^;]+);/m.exec(readFileSync('docs/mongodb.md', 'utf8'))?.[1] ?? '';
+  const listed = [...row.matchAll(/\d+/g)].map(Number);
+  const all = Array.from({ length: 100_000 }, (_, code) => code);
+  const isPermanent = (code: number) =>
+    !isTransientStoreError(answered(code)) && !isUserRefusal(answered(code));
+  expect(listed).toEqual(all.filter(isPermanent));
 });

@@ -69,6 +69,12 @@ it('a read that is refused for longer is 503 with Retry-After, and the log tells
   expect(refusedLines().length).toBeLessThan(passedSeconds + 3);
 });
 
+it('a MongoDB whose name cannot be looked up is 503', async () => {
+  const lost = await children.start({ ...children.tls, MONGODB_URL: 'mongodb+srv://store.invalid/' });
+  const { status, headers } = await ask(lost, '/v1/tickets');
+  expect([status, headers['retry-after']]).toEqual([503, '5']);
+});
+
 it('a command that is wrong is a bug: 500 at once', async () => {
   const left = refuse(lists, { code: 9, errmsg: 'a wrong command' }, 1);
   const { status, headers } = await ask(child, '/v1/tickets');

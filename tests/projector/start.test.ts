@@ -46,6 +46,7 @@ describe('a projector at its start', () => {
 
   test.each([
     ['MongoDB is unavailable', { MONGODB_URL: `mongodb://127.0.0.1:${closedPort}/` }],
+    ['MongoDB is unavailable', { MONGODB_URL: 'mongodb+srv://store.invalid/' }],
     ['the brokers are unavailable', { KAFKA_BROKERS: `127.0.0.1:${closedPort}` }],
     ['topics are missing; create them with: support-cli topics create', { TOPIC_PREFIX: 'absent.' }],
   ])('waits while %s, and says so', async (condition, changed) => {
