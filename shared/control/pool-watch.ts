@@ -38,7 +38,7 @@ type PoolWatchTimes = {
 const readWithinMs = 10_000;
 /** MongoDB ends the read of a check after this, in milliseconds. */
 const maxTimeMS = 5_000;
-/** A client that is opened anew waits at most this long for its old connections to close, in milliseconds. */
+/** A client that is opened again waits at most this long for its old connections to close, in milliseconds. */
 const closeWithinMs = 3_000;
 
 /** A pool whose reads fail: the last error, and since when fresh connections have worked meanwhile. */
@@ -47,7 +47,7 @@ type Failing = { sinceMs: number; error: unknown };
 /**
  * Reads the registry through each pool again and again. When one fails, it tries a fresh connection. If that works, the fault
  * is the pool's: MongoDB gives the sessions of a user that was dropped and created again no rights for good, and the driver
- * keeps their connections. A pool that is refused so is opened anew; of any other failure `failure` tells after some minutes.
+ * keeps their connections. A pool that is refused so is opened again; of any other failure `failure` tells after some minutes.
  */
 export function watchPools(
   deps: PoolWatchDeps,
@@ -72,13 +72,13 @@ export function watchPools(
       if (!isUserRefusal(error) || isStopped) continue;
       logger.warn(
         { pool: name, reason: errorMessage(error) },
-        'MongoDB refuses the user on old connections, but not on a new one; they are opened anew',
+        'MongoDB refuses the user on old connections, but not on a new one; they are opened again',
       );
       await within(closeWithinMs, client.close(), () => undefined);
       if (!isStopped) await client.connect();
     }
   };
-  // The next check reports what fails here.
+  // The next check meets the same error.
   const checking = repeat(check, { intervalMs: everyMs, onError: () => undefined });
   return {
     failure: () => {

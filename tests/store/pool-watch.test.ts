@@ -48,11 +48,11 @@ const opened = useOpened(
   { each: true },
 );
 
-test('connections whose user was dropped and created again are opened anew', async () => {
+test('connections whose user was dropped and created again are opened again', async () => {
   opened.refuse(requiresAuthentication);
   await expect(opened.read()).rejects.toMatchObject({ code: 13 });
   await eventually(() => opened.read().then(() => true, String));
-  expect(opened.warnings.join()).toContain('opened anew');
+  expect(opened.warnings.join()).toContain('opened again');
   expect(opened.watch.failure()).toBeNull();
 });
 

@@ -24,7 +24,7 @@ export class Overloaded extends Error {
 /** The codes of MongoDB for a command that has used up its time: a repetition would load a slow store twice. */
 const timeLimitCodes = new Set<unknown>([50, 262]);
 
-/** Whether the store is away, or refuses: also a user, whose connections are opened anew meanwhile. */
+/** Whether the store is away, or refuses: also a user, whose connections are opened again meanwhile. */
 const isRefused = (error: unknown): boolean => isTransientStoreError(error) || isUserRefusal(error);
 
 /** Whether a read that failed with this error may succeed when it is repeated: the store was away, not slow. */
