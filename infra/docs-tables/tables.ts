@@ -9,6 +9,7 @@ import { holdCauses } from '../../shared/control/hold-causes.ts';
 import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { createMetrics as createProjectorMetrics } from '../../services/projector/metrics.ts';
+import { registerLinesLost } from '../../shared/runtime/log-metrics.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { markdown } from './markdown.ts';
 import { catalogueOf, unitOf, type CataloguedMetric } from './catalogue.ts';
@@ -41,7 +42,10 @@ export const settingVariables = variableNames(settings);
 export function metricCatalogues(): { projector: CataloguedMetric[]; api: CataloguedMetric[] } {
   const [projector, api] = [createProjectorMetrics(), createApiMetrics()];
   observeBudget(api, () => ({ reads: 0, bytes: 0, waiting: 0 }));
-  for (const { registry } of [projector, api]) registerPools(registry, {});
+  for (const { registry } of [projector, api]) {
+    registerPools(registry, {});
+    registerLinesLost(registry, { linesLost: () => 0 });
+  }
   return { projector: catalogueOf(projector.registry), api: catalogueOf(api.registry) };
 }
 

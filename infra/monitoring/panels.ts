@@ -137,13 +137,15 @@ export const rows: Record<string, Panel[]> = {
       ],
     },
     {
-      title: 'Invalid keys, unshared limits, lost traces',
-      description: 'Does a client guess keys, is the rate limit store away, or are request traces lost?',
+      title: 'Invalid keys, unshared limits, lost traces and log lines',
+      description:
+        'Does a client guess keys, is the rate limit store away, or are request traces or log lines lost?',
       unit: 'reqps',
       queries: [
         [`sum by (reason) (${rate('api_auth_failures_total')})`, 'key {{reason}}'],
         [`sum(${rate('api_rate_limit_fallbacks_total')})`, 'rate limit not shared'],
         [`sum by (reason) (${rate('api_request_traces_lost_total')})`, 'trace lost: {{reason}}'],
+        [`sum by (job) (${rate('support_log_lines_lost_total')})`, '{{job}}: log lines lost'],
       ],
     },
   ],

@@ -4,8 +4,10 @@ import { configOrExit } from '../../shared/runtime/config.ts';
 import { warnOfFewDescriptors } from '../../shared/runtime/file-descriptors.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
-import { bufferedStdout, createLogger } from '../../shared/runtime/logger.ts';
 import { watchPools } from '../../shared/control/pool-watch.ts';
+import { registerLinesLost } from '../../shared/runtime/log-metrics.ts';
+import { createLogOutput } from '../../shared/runtime/log-output.ts';
+import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { startApi } from './api.ts';
@@ -21,6 +23,8 @@ import type { Credentials } from './server/tls.ts';
 import { driverTimeouts } from './store/deadline.ts';
 import { watchReadiness } from './store/readiness.ts';
 
+/** A line for each request costs the API more as a write of its own. */
+const logBatchBytes = 4_096;
 /** Connections for keys, watermarks and request traces. */
 const authPoolSizeMax = 4;
 
@@ -31,8 +35,10 @@ const config = configOrExit(readApiConfig(process.env));
 const { API_TLS_CERT: cert, API_TLS_KEY: key } = config;
 const files = cert && key ? { cert, key } : null;
 const credentials = files && readCertificate(files);
-const logger = createLogger('api', config.LOG_LEVEL, bufferedStdout());
+const logOutput = createLogOutput({ batchBytes: logBatchBytes });
+const logger = createLogger('api', config.LOG_LEVEL, logOutput);
 const metrics = createMetrics();
+registerLinesLost(metrics.registry, logOutput);
 const mongo = createMongo(config.MONGODB_URL, 'support-api', { timeouts: driverTimeouts });
 const authMongo = createMongo(config.MONGODB_URL, 'support-api-auth', {
   poolSizeMax: authPoolSizeMax,

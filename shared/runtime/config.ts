@@ -101,6 +101,8 @@ function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
 
 /** For a `main`: returns the configuration and prints its warnings, or prints the errors and exits with code 2. */
 export function configOrExit<T>(result: ConfigResult<T>): T & { files: SettingFiles } {
+  // Warnings that cannot be written do not stop a service.
+  process.stderr.on('error', () => undefined);
   if ('config' in result) {
     for (const warning of result.warnings ?? []) process.stderr.write(`Warning: ${warning}\n`);
     return result.config;

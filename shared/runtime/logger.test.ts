@@ -1,5 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { loggedError, scrubbed } from './logger.ts';
 
 describe('a log line', () => {
@@ -43,14 +41,4 @@ describe('an error in a log line', () => {
       errors: [{ message: 'connect ECONNREFUSED ::1' }, { message: 'timed out' }],
     });
   });
-});
-
-test('buffered lines are written when the process exits', () => {
-  const script = `import { bufferedStdout, createLogger } from '${join(__dirname, 'logger.ts')}';
-    createLogger('test', 'info', bufferedStdout()).info('last words');
-    process.exit(3);`;
-  const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-    encoding: 'utf8',
-  });
-  expect([status, stdout]).toEqual([3, expect.stringContaining('last words')]);
 });

@@ -1,4 +1,5 @@
-import { destination, pino, stdSerializers, type DestinationStream, type Logger } from 'pino';
+import { pino, stdSerializers, type Logger } from 'pino';
+import { createLogOutput } from './log-output.ts';
 import { release } from './release.ts';
 
 export type { Logger };
@@ -36,29 +37,14 @@ export function loggedError(error: unknown): unknown {
   };
 }
 
-/**
- * Lines for stdout that wait for others, until they are 4 KB or for 100 ms: a line for each request costs the API more as
- * a write of its own. A process that is killed loses them.
- */
-export function bufferedStdout(): DestinationStream {
-  const stdout = destination({ sync: true, minLength: 4_096 });
-  setInterval(() => stdout.flushSync(), 100).unref();
-  process.once('exit', () => stdout.flushSync());
-  return stdout;
-}
-
 const redacted = ['authorization', 'state', 'value', 'content', 'email'];
 
 /**
  * Creates a JSON logger on stdout. Messages name ids and positions, never contents. Fields that could contain a secret
  * or personal data by accident are redacted by path.
  */
-export const createLogger = (
-  service: string,
-  level: string,
-  stdout = destination(1) as DestinationStream,
-): Logger =>
-  pino(
+export function createLogger(service: string, level: string, output = createLogOutput()): Logger {
+  const logger = pino(
     {
       level,
       base: { service, release },
@@ -68,5 +54,8 @@ export const createLogger = (
       hooks: { streamWrite: scrubbed },
       redact: { paths: redacted.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' },
     },
-    stdout,
+    output,
   );
+  output.onRecovery((lines) => logger.warn({ lines }, 'log lines were lost: stdout did not take them'));
+  return logger;
+}

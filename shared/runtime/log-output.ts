@@ -1,0 +1,140 @@
+import { constants, openSync, writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+
+/** Lines of this many bytes wait until stdout takes them; further lines are lost. */
+const waitingBytesMax = 4 * 1_024 * 1_024;
+/** A line waits for others no longer than this. */
+const batchMs = 100;
+/** The pause after a failed attempt doubles from one millisecond to this. */
+const pauseMaxMs = 100;
+/** How long a process that ends waits for a reader that is slow. */
+const endMs = 1_000;
+
+export type LogOutput = {
+  write: (line: string) => void;
+  /** Writes the lines that wait for others. The logger calls it after a fatal line. */
+  flushSync: () => void;
+  /** The lines lost since the start of the process. */
+  linesLost: () => number;
+  /** Calls `report` with the number of lost lines when stdout has taken all that waited. */
+  onRecovery: (report: (lines: number) => void) => void;
+};
+
+/**
+ * Lines for stdout. Losing lines never stops a service: stdout that takes none (its reader has stopped or left, a full
+ * disk) is tried again later. Lines wait for others until they have `batchBytes`, or for 100 ms; a process that is killed
+ * loses them.
+ */
+export function createLogOutput({ batchBytes = 0 } = {}): LogOutput {
+  let fd: number | null = null;
+  const waiting = createWaitingLines();
+  /** The pause before the next attempt; 0 while stdout takes lines. */
+  let pauseMs = 0;
+  let timer: NodeJS.Timeout | null = null;
+  let lost = 0;
+  let reported = 0;
+  let report = (_lines: number): void => undefined;
+
+  const wait = (ms: number) => {
+    timer ??= setTimeout(flush, ms).unref();
+  };
+  const flush = () => {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    const { isStuck, written } = waiting.writeTo(fd);
+    if (isStuck) {
+      pauseMs = written > 0 ? 1 : Math.min(Math.max(1, pauseMs * 2), pauseMaxMs);
+      wait(pauseMs);
+      return;
+    }
+    pauseMs = 0;
+    const lines = lost - reported;
+    reported = lost;
+    if (lines > 0) report(lines);
+  };
+  const end = () => {
+    const deadline = performance.now() + endMs;
+    while (waiting.writeTo(fd).isStuck && performance.now() < deadline) pauseThread(10);
+  };
+  return {
+    write: (line) => {
+      fd ??= openStdout(end);
+      if (!waiting.add(line)) lost += 1;
+      else if (pauseMs === 0 && waiting.bytes() >= batchBytes) flush();
+      else wait(batchMs);
+    },
+    flushSync: () => {
+      if (pauseMs === 0) flush();
+    },
+    linesLost: () => lost,
+    onRecovery: (given) => {
+      report = given;
+    },
+  };
+}
+
+/** Lines that wait for stdout, in their order. */
+function createWaitingLines() {
+  let text = '';
+  /** The lines before `text`, of which stdout has taken a part. */
+  let rest = Buffer.alloc(0);
+  let bytes = 0;
+  return {
+    bytes: () => bytes,
+    /** Adds a line; false if it does not fit. */
+    add: (line: string): boolean => {
+      const lineBytes = Buffer.byteLength(line);
+      if (bytes + lineBytes > waitingBytesMax) return false;
+      text += line;
+      bytes += lineBytes;
+      return true;
+    },
+    /** Writes until nothing waits, or until `fd` takes no more: then it is stuck. */
+    writeTo: (fd: number | null): { isStuck: boolean; written: number } => {
+      const before = bytes;
+      while (fd !== null && bytes > 0) {
+        if (rest.length === 0) {
+          rest = Buffer.from(text);
+          text = '';
+        }
+        const written = tryWrite(fd, rest);
+        if (written === 0) return { isStuck: true, written: before - bytes };
+        rest = rest.subarray(written);
+        bytes -= written;
+      }
+      return { isStuck: false, written: before - bytes };
+    },
+  };
+}
+
+/**
+ * Returns a descriptor of stdout, and calls `end` when the process ends. A write to a pipe, a socket or a terminal that
+ * nothing reads fails instead of waiting; a write to a file takes as long as its disk.
+ */
+function openStdout(end: () => void): number {
+  process.once('exit', end);
+  if (isatty(1)) {
+    try {
+      // A description of its own: the shell's stays as it is. Systems without this path, such as macOS, wait.
+      return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+    } catch {
+      return 1;
+    }
+  }
+  // The getter makes Node open the stream of a pipe or socket, and such streams do not block.
+  void process.stdout;
+  return 1;
+}
+
+/** The number of bytes written; 0 if none can be written now, whatever the error: it may pass. */
+function tryWrite(fd: number, bytes: Buffer): number {
+  try {
+    return writeSync(fd, bytes);
+  } catch {
+    return 0;
+  }
+}
+
+function pauseThread(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
