@@ -1,5 +1,6 @@
 import type { Admin, Kafka } from 'kafkajs';
 import type { Environment } from '../../shared/runtime/config.ts';
+import { createLogOutput } from '../../shared/runtime/log-output.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { watchPools } from '../../shared/control/pool-watch.ts';
@@ -63,7 +64,7 @@ export function connectKafka({ environment }: Context, config: KafkaConfig, retr
   const level = environment.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
   let lastError: string | null = null;
   const onError = (message: string) => void (lastError = message);
-  const kafka = createKafka(config, createLogger('cli', level, process.stderr), {
+  const kafka = createKafka(config, createLogger('cli', level, createLogOutput({ stream: 'stderr' })), {
     ...(retries !== undefined && { retries }),
     onError,
   });

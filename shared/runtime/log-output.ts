@@ -20,12 +20,20 @@ export type LogOutput = {
   onRecovery: (report: (lines: number) => void) => void;
 };
 
+type Options = {
+  /** Lines wait for others until they have as many bytes. */
+  batchBytes?: number;
+  stream?: keyof typeof descriptors;
+};
+
+const descriptors = { stdout: 1, stderr: 2 } as const;
+
 /**
  * Lines for stdout. Losing lines never stops a service: stdout that takes none (its reader has stopped or left, a full
  * disk) is tried again later. Lines wait for others until they have `batchBytes`, or for 100 ms; a process that is killed
  * loses them.
  */
-export function createLogOutput({ batchBytes = 0 } = {}): LogOutput {
+export function createLogOutput({ batchBytes = 0, stream = 'stdout' }: Options = {}): LogOutput {
   let fd: number | null = null;
   const waiting = createWaitingLines();
   /** The pause before the next attempt; 0 while stdout takes lines. */
@@ -58,7 +66,7 @@ export function createLogOutput({ batchBytes = 0 } = {}): LogOutput {
   };
   return {
     write: (line) => {
-      fd ??= openStdout(end);
+      fd ??= openOutput(stream, end);
       if (!waiting.add(line)) lost += 1;
       else if (pauseMs === 0 && waiting.bytes() >= batchBytes) flush();
       else wait(batchMs);
@@ -108,22 +116,23 @@ function createWaitingLines() {
 }
 
 /**
- * Returns a descriptor of stdout, and calls `end` when the process ends. A write to a pipe, a socket or a terminal that
+ * Returns a descriptor of the stream, and calls `end` when the process ends. A write to a pipe, a socket or a terminal that
  * nothing reads fails instead of waiting; a write to a file takes as long as its disk.
  */
-function openStdout(end: () => void): number {
+function openOutput(stream: keyof typeof descriptors, end: () => void): number {
   process.once('exit', end);
-  if (isatty(1)) {
+  const fd = descriptors[stream];
+  if (isatty(fd)) {
     try {
       // A description of its own: the shell's stays as it is. Systems without this path, such as macOS, wait.
-      return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+      return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     } catch {
-      return 1;
+      return fd;
     }
   }
   // The getter makes Node open the stream of a pipe or socket, and such streams do not block.
-  void process.stdout;
-  return 1;
+  void process[stream];
+  return fd;
 }
 
 /** The number of bytes written; 0 if none can be written now, whatever the error: it may pass. */

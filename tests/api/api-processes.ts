@@ -44,7 +44,10 @@ type ApiProcesses = {
   /** The settings for TLS. */
   tls: Settings;
   start: (settings: Settings) => Promise<ApiProcess>;
-  /** Starts the API with TLS, a trusted proxy on this host and no rate limit; resolves when it serves pages. */
+  /**
+   * Starts the API behind a trusted proxy on this host, without a rate limit; with `tls`, it serves TLS alone. Resolves
+   * when it serves pages.
+   */
   startServing: (more?: Settings) => Promise<ApiProcess>;
 };
 
@@ -59,7 +62,7 @@ export function useApiProcesses(documents: Documents = {}, url = mongoUrl): ApiP
   };
   const startServing = async (more: Settings = {}) => {
     const open = { API_TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_REQUESTS: '0', ADMIN_PORT: '0' };
-    const child = await start({ ...processes.tls, ...open, ...more });
+    const child = await start({ ...open, ...more });
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     return child;
   };

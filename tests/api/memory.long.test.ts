@@ -70,7 +70,7 @@ it('while every organization leaves its responses unread, the next one gets its 
 
 test('a conversation of 100,000 messages is served completely, in order, with memory independent of its length', async () => {
   const fresh = await children.startServing();
-  const readAll = async (id: string) => (await ask(fresh, `/v1/conversations/${id}`, { secure: false })).text;
+  const readAll = async (id: string) => (await ask(fresh, `/v1/conversations/${id}`)).text;
   // The same amount in shorter threads loads the code, fills the pools and grows V8's young generation to its limit.
   for (let index = 0; index < 10; index += 1) await readAll('conv_warm');
   const before = residentBytes(fresh);

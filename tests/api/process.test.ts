@@ -19,7 +19,7 @@ import { metricOf, open, untilClosed } from './raw-socket.ts';
 const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 
 /** Writes bytes to the port and returns everything received until the connection closes. */
-async function send(child: ApiProcess, bytes: string, secure = false): Promise<string> {
+async function send(child: ApiProcess, bytes: string, secure = child.isTls): Promise<string> {
   const socket = await open(child, secure);
   socket.write(bytes);
   return untilClosed(socket);
@@ -141,17 +141,19 @@ describe('with a certificate', () => {
     child = await children.start({ ...children.tls, DOCS_URL: 'https://docs.example.com/' });
   });
 
-  it('serves HTTPS, and answers plain HTTP on the same port with https_required', async () => {
+  it('serves HTTPS alone: a connection in plain HTTP gets one https_required, /health too, and is closed', async () => {
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     expect(child.log.find(({ msg }) => msg === 'listening')).toMatchObject({
       scheme: 'https',
       port: child.port,
     });
-    const plain = await ask(child, '/v1/tickets', { secure: false });
-    expect([plain.status, codeOf(plain.text)]).toEqual([403, 'https_required']);
-    expect(plain.text).toContain('"docUrl":"https://docs.example.com/errors/https_required"');
-    expect((await ask(child, '/healthz', { secure: false })).status).toBe(403);
-    expect((await ask(child, '/health', { secure: false })).text).toBe('{"status":"ok"}');
+    for (const path of ['/v1/tickets', '/health']) {
+      const bytes = `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\n\r\n`.repeat(2_500);
+      const [head = '', body = '', ...more] = (await send(child, bytes, false)).split('\r\n\r\n');
+      expect([codeOf(body), more]).toEqual(['https_required', []]);
+      expect(head).toMatch(/^HTTP\/1.1 403 [^]*\r\nConnection: close$/);
+      expect(body).toContain('"docUrl":"https://docs.example.com/errors/https_required"');
+    }
   });
 
   it.each([

@@ -10,8 +10,8 @@ export const host = '127.0.0.1';
 export const requestText = (path: string, headers = '', token = tokens.a) =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n${headers}Authorization: Bearer ${token}\r\n\r\n`;
 
-/** Resolves with the open connection. A later error only closes it. */
-export const open = ({ port }: ApiProcess, secure: boolean, localAddress = host) =>
+/** Resolves with the open connection, over TLS if the process serves it. A later error only closes it. */
+export const open = ({ port, isTls }: ApiProcess, secure = isTls, localAddress = host) =>
   new Promise<Socket>((resolve, reject) => {
     const tls = { port, host, rejectUnauthorized: false };
     const socket: Socket = secure
@@ -30,7 +30,7 @@ export const untilClosed = (socket: Socket) =>
 
 /** Requests an answer that is too large for the sockets' buffers, and does not read it; resolves when it has begun. */
 export async function holdUnread(child: ApiProcess, path: string, token = tokens.a): Promise<Socket> {
-  const socket = await open(child, false);
+  const socket = await open(child);
   socket.write(requestText(path, '', token));
   await new Promise((resolve) => socket.once('readable', resolve));
   return socket;
@@ -38,7 +38,7 @@ export async function holdUnread(child: ApiProcess, path: string, token = tokens
 
 /** Fails unless the service answers the platform's health check and a client with a key. */
 export async function expectAnswering(child: ApiProcess): Promise<void> {
-  const health = await ask(child, '/health', { secure: false });
+  const health = await ask(child, '/health');
   const page = await ask(child, '/v1/tickets?limit=1');
   expect([health.status, page.status]).toEqual([200, 200]);
 }

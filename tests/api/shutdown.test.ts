@@ -33,7 +33,7 @@ afterEach(() => proxy.release());
 afterAll(() => proxy.cut());
 
 /** Options of a request through the trusted proxy, on connections that stay open. */
-const keepAlive = () => ({ secure: false, agent: new Agent({ keepAlive: true, maxSockets: Infinity }) });
+const keepAlive = () => ({ agent: new Agent({ keepAlive: true, maxSockets: Infinity }) });
 
 /** Sends SIGTERM; resolves when the service has begun to stop. */
 async function terminate(child: ApiProcess) {
@@ -50,8 +50,8 @@ const errorsOf = ({ log }: ApiProcess) =>
 
 describe('at SIGTERM', () => {
   it('ends after the shutdown delay, and does not wait for connections that were never used', async () => {
-    const child = await children.startServing({ SHUTDOWN_DELAY_SECONDS: '1' });
-    const sockets = [connect(child.port, host), await open(child, true)];
+    const child = await children.startServing({ ...children.tls, SHUTDOWN_DELAY_SECONDS: '1' });
+    const sockets = [connect(child.port, host), await open(child)];
     const ended = sockets.map(untilClosed);
     expect(await child.stop()).toBe(0);
     expect(errorsOf(child)).toEqual([]);

@@ -8,9 +8,11 @@ import { expectAnswering, holdUnread, open, requestText, untilClosed } from './r
 
 const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 let child: ApiProcess;
+let secured: ApiProcess;
 
 beforeAll(async () => {
   child = await children.startServing();
+  secured = await children.startServing(children.tls);
 });
 
 const statusOf = (answer: string) => /^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 'none';
@@ -28,18 +30,18 @@ describe('slow clients', () => {
 
   it('are disconnected, with 408 if that is possible, while others are served', async () => {
     const head = 'GET /v1/tickets HTTP/1.1\r\nHost: a\r\nX: ';
-    const plain = await Promise.all(Array.from({ length: 50 }, () => open(child, false)));
+    const plain = await Promise.all(Array.from({ length: 50 }, () => open(child)));
     const cut = Promise.all([
       ...plain.map((socket) => dribble(socket, head)),
-      dribble(await open(child, true), head),
-      silent(await open(child, true)),
-      silent(await open(child, false)),
-      dribble(await open(child, false), '\x16'),
+      dribble(await open(secured), head),
+      silent(await open(secured)),
+      silent(await open(secured, false)),
+      dribble(await open(secured, false), '\x16'),
     ]);
     let isCut = false;
     void cut.then(() => (isCut = true));
     await eventually(async () => {
-      await expectAnswering(child);
+      await Promise.all([child, secured].map(expectAnswering));
       return isCut;
     });
     expect(await cut).toEqual([...plain.map(() => '408'), '408', '408', 'none', 'none']);
@@ -47,7 +49,7 @@ describe('slow clients', () => {
 
   it('that send a body slowly are answered without it, and disconnected', async () => {
     const text = requestText('/v1/tickets?limit=1', 'Content-Length: 1000\r\n');
-    expect(await dribble(await open(child, false), text)).toBe('200');
+    expect(await dribble(await open(child), text)).toBe('200');
   });
 });
 
@@ -84,7 +86,7 @@ describe('oversized requests', () => {
       lost('400'),
     ],
   ])('%s gets its answer at most, and holds up no other client', async (_, bytes, statuses) => {
-    const socket = await open(child, false);
+    const socket = await open(child);
     const answered = untilClosed(socket);
     socket.write(bytes);
     expect(statuses).toContain(statusOf(await answered));
@@ -93,7 +95,7 @@ describe('oversized requests', () => {
 
   it('a body of 100 MB is not kept in memory', async () => {
     const before = peakMegabytes(child);
-    const socket = await open(child, false);
+    const socket = await open(child);
     const closed = untilClosed(socket);
     socket.write(requestText('/v1/tickets', 'Content-Length: 104857600\r\n'));
     const megabyte = Buffer.alloc(1_048_576);

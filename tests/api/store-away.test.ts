@@ -97,7 +97,7 @@ it.each([
   const child = await children.startServing({ MONGODB_URL: url, ...withoutTimeLimits() });
   proxy.trouble.holding = text;
   // The proxy holds the reads of these requests. A key may use all connections but two.
-  const slow = Array.from({ length: 60 }, () => begin(child, path, { secure: false }));
+  const slow = Array.from({ length: 60 }, () => begin(child, path));
   try {
     await eventually(() => proxy.heldCount() >= 1);
     for (const token of [tokens.b, newToken]) {

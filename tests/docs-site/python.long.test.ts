@@ -32,7 +32,7 @@ beforeAll(async () => {
       return null;
     },
   );
-  api = await children.startServing();
+  api = await children.startServing(children.tls);
 });
 
 /** Runs a program in Python as a reader would, who has set the variables. */
@@ -83,7 +83,8 @@ test('the configuration for dlt loads every list into DuckDB, then only changes,
   if (!environment) return;
   const guide = readFileSync('docs/guides/dlt.md', 'utf8');
   const [, program = ''] = /```python [^\n]+\n([^]*?)```/.exec(guide) ?? [];
-  const limited = await children.startServing({ RATE_LIMIT_REQUESTS: '3', RATE_LIMIT_WINDOW_SECONDS: '10' });
+  const limits = { RATE_LIMIT_REQUESTS: '3', RATE_LIMIT_WINDOW_SECONDS: '10' };
+  const limited = await children.startServing({ ...children.tls, ...limits });
   const loaded = async () => JSON.parse(await python(state)) as unknown;
   await python(program, limited);
   expect(limited.log.some(({ status }) => status === 429)).toBe(true);

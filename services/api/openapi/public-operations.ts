@@ -36,8 +36,7 @@ export const healthOperation: Operation = {
   operationId: 'getHealth',
   tags: ['Service'],
   summary: 'Reports that the service is up',
-  description:
-    'For health checks. It needs no API key, also works over plain HTTP, and does not read the database.',
+  description: 'For health checks. It needs no API key, and does not read the database.',
   security: [],
   parameters: [],
   responses: {

@@ -1,35 +1,53 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { createLogger } from '../../../shared/runtime/logger.ts';
-import { serveConnections } from './connections.ts';
+import { serveConnections, waitingRequestsMax, type Listener } from './connections.ts';
+
+const request = (path = '/') => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
+
+/** A server on a free port, the connections to it, and the number of those that it has refused. */
+async function serve(listener: Listener) {
+  const server = createServer();
+  const refused = { count: 0 };
+  const deps = {
+    logger: createLogger('test', 'silent'),
+    connectionsRefused: { inc: () => (refused.count += 1) },
+    nowMs: () => performance.now(),
+  };
+  const { stop } = serveConnections(server, deps, listener);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const open = (): Socket => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    // A connection that is refused may be reset.
+    return socket.on('error', () => undefined);
+  };
+  return { server, open, stop, refused };
+}
 
 /**
  * A client that pipelines, or a keep-alive client whose next request comes before the last response has closed; and one
  * whose response has begun as keep-alive.
  */
 test('a stop lets requests end, and closes their connections', async () => {
-  const server = createServer();
   const responses: ServerResponse[] = [];
   const begun = (count: number) =>
     new Promise<void>((resolve) => {
       const look = () => (responses.length >= count ? resolve() : setImmediate(look));
       look();
     });
-  const deps = { logger: createLogger('test', 'silent'), nowMs: () => performance.now() };
-  const { stop } = serveConnections(server, deps, (_, response) => responses.push(response));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const { server, open, stop } = await serve((_, response) => responses.push(response));
+  const client = open();
   let received = '';
   client.setEncoding('utf8').on('data', (text: string) => (received += text));
-  const request = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n';
-  client.write(request + request);
+  client.write(request() + request());
   // given the second request in progress, which waited for the first
   await begun(1);
   responses[0]?.end('first');
   await begun(2);
-  const kept = connect((server.address() as AddressInfo).port, '127.0.0.1').resume();
-  kept.write(request);
+  const kept = open().resume();
+  kept.write(request());
   await begun(3);
   responses[2]?.write('begun');
   // when the server stops before the second response and the end of the third
@@ -43,4 +61,61 @@ test('a stop lets requests end, and closes their connections', async () => {
   await Promise.all([stopped, once(client, 'close')]);
   // then the client has it
   expect(received).toMatch(/first.*Connection: close.*second$/s);
+});
+
+describe('a client that pipelines', () => {
+  /** The paths of the requests that have begun, in their order; each is answered at once. */
+  const begun: string[] = [];
+  let onBegin = (_path: string): unknown => undefined;
+  let opened: Awaited<ReturnType<typeof serve>>;
+  beforeEach(async () => {
+    begun.length = 0;
+    onBegin = () => undefined;
+    opened = await serve(({ url = '' }, response) => {
+      begun.push(url);
+      onBegin(url);
+      response.end(url);
+    });
+  });
+  afterEach(() => opened.stop());
+
+  const paths = Array.from({ length: waitingRequestsMax + 1 }, (_, index) => `/flood/${index}`);
+
+  it('gets the responses in the order of its requests', async () => {
+    const client = opened.open();
+    const last = 'GET /last HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n';
+    client.write(paths.slice(1).map(request).join('') + last);
+    const answered = [...(await textOf(client)).matchAll(/\r\n\r\n(\/\w+(?:\/\d+)?)/g)].map(
+      ([, path]) => path,
+    );
+    expect(answered).toEqual([...paths.slice(1), '/last']);
+    expect(opened.refused.count).toBe(0);
+  });
+
+  it('takes turns with others', async () => {
+    const other = opened.open().resume();
+    await once(other, 'connect');
+    const client = opened.open().resume();
+    onBegin = (path) => {
+      if (path === paths[0]) other.write(request('/other'));
+    };
+    client.write(paths.map(request).join(''));
+    await once(other, 'data');
+    expect(begun.indexOf('/other')).toBeLessThan(10);
+    client.destroy();
+    other.destroy();
+  });
+
+  it('with more requests than may wait is disconnected and counted, and others are served', async () => {
+    const client = opened.open().resume();
+    const closed = new Promise((resolve) => client.once('close', resolve));
+    client.write(request('/flood').repeat(2_500));
+    const other = opened.open().resume();
+    other.write(request('/other'));
+    await once(other, 'data');
+    await closed;
+    expect(begun.filter((path) => path === '/flood').length).toBeLessThan(10);
+    expect(opened.refused.count).toBe(1);
+    other.destroy();
+  });
 });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TcpServer, type Socket } from 'node:net';
+import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { interruptResponse, rememberConnection } from '../http/interrupt.ts';
 
@@ -21,6 +22,12 @@ const ageMaxMs = 15 * 60_000;
 /** A random age spreads the reconnections of clients that arrived together. */
 const randomAgeMs = () => ageMaxMs * (0.9 + Math.random() / 5);
 
+/**
+ * Requests of a connection that wait for the response in progress; a connection with more is closed. Clients that pipeline
+ * send up to 16 at once. Node parses all requests of the 64 KB that it reads at once, up to 2,600, and each takes 1.5 KB.
+ */
+export const waitingRequestsMax = 32;
+
 /** A connection, the response in progress on it, and the requests that wait for its end, oldest first. */
 type Connection = {
   socket: Socket;
@@ -31,14 +38,16 @@ type Connection = {
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-type Deps = { logger: Logger; nowMs: () => number };
+type Deps = { logger: Logger; connectionsRefused: Pick<Counter, 'inc'>; nowMs: () => number };
 
 /**
  * Hands the requests of each connection to `listener` one after another, and stops the server in order. By default Node
  * starts every pipelined request and holds each response until the client has read the earlier ones: for a client that
- * reads none, thousands of full pages. While a request waits, nothing more is read from its connection.
+ * reads none, thousands of full pages. While a request waits, nothing more is read from its connection, and it begins
+ * after the other connections have had their turn.
  */
-export function serveConnections(server: Server, { logger, nowMs }: Deps, listener: Listener) {
+export function serveConnections(server: Server, deps: Deps, listener: Listener) {
+  const { logger, connectionsRefused, nowMs } = deps;
   const connections = new Map<string, Connection>();
   let isDraining = false;
   let isStopping = false;
@@ -55,17 +64,10 @@ export function serveConnections(server: Server, { logger, nowMs }: Deps, listen
     occupy(connection, request, response);
     if (isDraining || nowMs() > connection.untilMs) response.shouldKeepAlive = false;
     response.once('close', () => {
-      const { socket } = request;
       connection.response = null;
-      const next = connection.waiting.shift();
-      // The client may have left, or the last response may have said `Connection: close`.
-      if (next && socket.writable) {
-        if (connection.waiting.length === 0) socket.off('resume', pause).resume();
-        next();
-      } else if (isStopping) {
-        // The response may have begun as `keep-alive`, before the stop.
-        socket.destroySoon();
-      }
+      if (connection.waiting.length > 0) setImmediate(beginNext, connection, request.socket);
+      // The response may have begun as `keep-alive`, before the stop.
+      else if (isStopping) request.socket.destroySoon();
     });
     return listener(request, response);
   };
@@ -74,11 +76,13 @@ export function serveConnections(server: Server, { logger, nowMs }: Deps, listen
     // Such a socket has no address.
     if (socket.destroyed) return;
     const connection = connectionOf(socket);
-    if (!connection.response) return void begin(connection, request, response);
-    // Node resumes the socket after each request that it has read completely.
-    if (connection.waiting.length === 0) socket.on('resume', pause);
-    connection.waiting.push(() => begin(connection, request, response));
-    socket.pause();
+    if (!isBusy(connection)) return void begin(connection, request, response);
+    if (connection.waiting.length < waitingRequestsMax) {
+      wait(connection, socket, () => begin(connection, request, response));
+    } else {
+      connectionsRefused.inc();
+      cutOff(connection);
+    }
   };
   server.on('connection', connectionOf).on('request', serve).on('checkExpectation', serve);
   const drain = () => {
@@ -95,7 +99,7 @@ export function serveConnections(server: Server, { logger, nowMs }: Deps, listen
       const closed = once(server, 'close');
       // The HTTP server's own method also cuts off responses that wait in memory for a slow client.
       TcpServer.prototype.close.call(server);
-      for (const { socket, response } of connections.values()) if (!response) socket.destroy();
+      for (const connection of connections.values()) if (!isBusy(connection)) connection.socket.destroy();
       const timer = setTimeout(() => {
         logger.warn({ connections: connections.size }, 'closed connections with unread responses');
         for (const connection of connections.values()) cutOff(connection);
@@ -124,6 +128,28 @@ function occupy(connection: Connection, { socket }: IncomingMessage, response: S
 function cutOff({ socket, response }: Connection): void {
   if (response) interruptResponse(response);
   else socket.destroy();
+}
+
+const isBusy = ({ response, waiting }: Connection): boolean => response !== null || waiting.length > 0;
+
+/** Lets a request wait, and reads nothing more from its connection. */
+function wait({ waiting }: Connection, socket: Socket, begin: () => void): void {
+  // Node resumes the socket after each request that it has read completely.
+  if (waiting.length === 0) socket.on('resume', pause);
+  waiting.push(begin);
+  socket.pause();
+}
+
+/** Begins the request that has waited longest. */
+function beginNext({ waiting }: Connection, socket: Socket): void {
+  const next = waiting.shift();
+  // The client may have left, or the last response may have said `Connection: close`.
+  if (!next || !socket.writable) {
+    socket.destroySoon();
+    return;
+  }
+  if (waiting.length === 0) socket.off('resume', pause).resume();
+  next();
 }
 
 function pause(this: Socket): void {

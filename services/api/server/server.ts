@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Counter } from 'prom-client';
 import { listen } from '../../../shared/runtime/listen.ts';
 import { createCounts } from '../counts.ts';
@@ -38,7 +39,7 @@ type Options = {
   trustedProxies: AddressRange[];
 };
 
-/** Serves `listener` over plain HTTP; with credentials, over TLS and plain HTTP on one port. */
+/** Serves `listener` over plain HTTP; with credentials, over TLS alone. */
 export async function startServer(
   { listener, connectionsRefused, nowMs, ...unparsed }: Deps,
   { host, port, credentials, connectionsMax, addressConnectionsMax: max, trustedProxies }: Options,
@@ -57,9 +58,11 @@ export async function startServer(
   server.on('drop', () => connectionsRefused.inc());
   server.on('clientError', (error, socket) => answerUnparsed(unparsed, error, socket));
   server.on('connect', (_, socket) => answer(unparsed, 'method_not_allowed', socket));
-  const tls = credentials && acceptTls(server, credentials);
+  const refusePlain = (socket: Socket) => answer(unparsed, 'https_required', socket);
+  const tls = credentials && acceptTls(server, credentials, refusePlain);
   // Registered after `acceptTls`, so that it sees the TCP connections themselves.
-  const { drain, stop } = serveConnections(server, { logger: unparsed.logger, nowMs }, serve);
+  const connectionDeps = { logger: unparsed.logger, connectionsRefused, nowMs };
+  const { drain, stop } = serveConnections(server, connectionDeps, serve);
   limitConnections(server, { trustedProxies, max, connectionsRefused });
   const address = await listen(server, host, port);
   return {

@@ -10,30 +10,42 @@ const handshakeByte = 0x16;
 const handshakeTimeoutMs = 10_000;
 /** A connection that has sent nothing for this long is closed. */
 const firstByteTimeoutMs = 10_000;
+/** After its answer, what a client sends in plain is dropped for this long: a close at once could lose the answer. */
+const answeredMs = 5_000;
 
 /**
- * Makes `server` accept TLS and plain HTTP on one port. A plain request gets an answer that says what is wrong, and
- * probes need no certificate. The server's limits and connection list cover both.
+ * Makes `server` accept TLS alone. `refuse` answers a connection that begins with anything else, whose bytes are never
+ * parsed: without TLS, a client sends thousands of requests in one piece. The server's limits and connection list cover both.
  */
-export function acceptTls(server: Server, credentials: Credentials): TlsServer {
+export function acceptTls(
+  server: Server,
+  credentials: Credentials,
+  refuse: (socket: Socket) => void,
+): TlsServer {
   const tls = createTlsServer({ ...credentials, handshakeTimeout: handshakeTimeoutMs });
   // After a failed handshake there is no client to answer.
   tls.on('tlsClientError', (_, socket) => socket.destroy());
-  // The HTTP server's own listener gets the plain and the decrypted connections.
+  // The HTTP server's own listener gets the decrypted connections.
   const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
   const accept = (socket: Socket) => listeners.forEach((listener) => listener.call(server, socket));
   server.removeAllListeners('connection').on('connection', (socket) => {
-    peek(socket, (first) => {
-      if (first === handshakeByte) tls.emit('connection', socket);
-      else accept(socket);
+    peek(socket, (chunk) => {
+      if (chunk[0] === handshakeByte) {
+        socket.unshift(chunk);
+        tls.emit('connection', socket);
+        return;
+      }
+      refuse(socket);
+      const timer = setTimeout(() => socket.destroy(), answeredMs);
+      socket.once('close', () => clearTimeout(timer)).resume();
     });
   });
   tls.on('secureConnection', accept);
   return tls;
 }
 
-/** Reads the first byte and puts it back. */
-function peek(socket: Socket, then: (first: number | undefined) => void): void {
+/** Reads the first bytes, and pauses the socket. */
+function peek(socket: Socket, then: (chunk: Buffer) => void): void {
   const drop = () => socket.destroy();
   socket.on('error', drop);
   socket.setTimeout(firstByteTimeoutMs, drop);
@@ -42,10 +54,7 @@ function peek(socket: Socket, then: (first: number | undefined) => void): void {
   socket.once('data', (chunk: Buffer) => {
     socket.pause();
     socket.setTimeout(0, drop);
-    socket.removeListener('end', drop);
-    socket.unshift(chunk);
-    then(chunk[0]);
-    // Node's HTTP parser reads from this socket; TLS reads from the handle itself.
-    if (chunk[0] !== handshakeByte) socket.resume();
+    if (chunk[0] === handshakeByte) socket.removeListener('end', drop);
+    then(chunk);
   });
 }

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Reports that the service is up
-         * @description For health checks. It needs no API key, also works over plain HTTP, and does not read the database.
+         * @description For health checks. It needs no API key, and does not read the database.
          */
         get: operations["getHealth"];
         put?: never;
