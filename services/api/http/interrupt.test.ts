@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 /** A server whose response has begun, and ends only if `body` does. `silenceMs` is the time-out of a silent connection. */
-async function serve(silenceMs = 0) {
+async function serve({ isTls, silenceMs = 0 }: { isTls: boolean; silenceMs?: number }) {
   const clock = { nowMs: 0 };
   const nowMs = () => clock.nowMs;
   const body = new Readable({ read: () => undefined });
@@ -49,10 +49,11 @@ async function serve(silenceMs = 0) {
   served = server;
   const unparsed = { logger, docs: {} as never, trace: null, admitKeyless: () => true };
   server.on('clientError', (error, socket) => answerUnparsed(unparsed, error, socket));
-  acceptTls(server, credentials);
-  const { stop } = serveConnections(server, { logger, nowMs }, app.callback());
+  if (isTls) acceptTls(server, credentials, (socket) => socket.destroy());
+  const connectionsRefused = { inc: () => undefined };
+  const { stop } = serveConnections(server, { logger, connectionsRefused, nowMs }, app.callback());
   await once(server.listen(0, host), 'listening');
-  return { server, port: (server.address() as AddressInfo).port, stop, body, clock };
+  return { server, isTls, port: (server.address() as AddressInfo).port, stop, body, clock };
 }
 
 type Serving = Awaited<ReturnType<typeof serve>>;
@@ -63,7 +64,7 @@ afterEach(() => {
   served?.closeAllConnections();
 });
 
-const connectTo = ({ port }: Serving, isTls: boolean): Socket =>
+const connectTo = ({ port, isTls }: Serving): Socket =>
   isTls ? connectTls({ port, host, rejectUnauthorized: false }) : connect(port, host);
 
 /** How the connection ends for its client: the code of an error, or `closed` if all looks well. */
@@ -87,7 +88,7 @@ const ways: Record<string, (serving: Serving, socket: Socket) => unknown> = {
   'its stream fails': ({ body }) => body.destroy(new Error('the store is away')),
   'it is taken too slowly while room is scarce': (serving) => {
     serving.clock.nowMs = 3_600_000;
-    connectTo(serving, false)
+    connectTo(serving)
       .on('error', () => undefined)
       .write(`${request}\r\n`);
   },
@@ -102,8 +103,8 @@ describe.each([
   ['TLS', true],
 ])('over %s, a response that has begun is reset', (_, isTls) => {
   test.each(Object.entries(ways))('if %s: to HTTP/1.0 a close would be its end', async (way, interrupt) => {
-    const serving = await serve(way.includes('silent') ? 300 : 0);
-    const socket = connectTo(serving, isTls);
+    const serving = await serve({ isTls, silenceMs: way.includes('silent') ? 300 : 0 });
+    const socket = connectTo(serving);
     socket.write(`${request}\r\n`);
     serving.body.push('{"object":"conversation",');
     const received = String((await once(socket, 'data'))[0]);
@@ -114,8 +115,8 @@ describe.each([
   });
 
   test('with compression, too', async () => {
-    const serving = await serve();
-    const socket = connectTo(serving, isTls);
+    const serving = await serve({ isTls });
+    const socket = connectTo(serving);
     socket.write(`${request}Accept-Encoding: gzip\r\n\r\n`);
     // Random text, of which the encoder passes on a part.
     serving.body.push(randomBytes(200_000).toString('base64'));
@@ -126,8 +127,8 @@ describe.each([
   });
 
   test('but a complete one ends in order', async () => {
-    const serving = await serve();
-    const socket = connectTo(serving, isTls);
+    const serving = await serve({ isTls });
+    const socket = connectTo(serving);
     socket.write(`${request}\r\n`);
     serving.body.push('all');
     serving.body.push(null);
