@@ -118,6 +118,7 @@ export const rows: Record<string, Panel[]> = {
         [`sum by (topic) (${rate('projector_late_events_total')})`, '{{topic}} late'],
         [`sum by (topic) (${rate('projector_foreign_commits_total')})`, '{{topic}} foreign commits'],
         [`sum by (kind) (${rate('projector_not_refreshed_total')})`, '{{kind}} not refreshed'],
+        [`sum by (kind) (${rate('api_documents_left_out_total')})`, '{{kind}} left out of lists'],
       ],
     },
     {

@@ -1,10 +1,12 @@
-import type { Db, MongoClient } from 'mongodb';
+import { ReadConcern, type Db, type MongoClient, type ReadConcernLevel } from 'mongodb';
 import type { Closer } from '../../shared/runtime/lifecycle.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
 import { activeGeneration } from '../../shared/control/generations.ts';
 import { notAfterNow, watermark } from '../../shared/control/progress.ts';
-import { missingIndexes } from '../../shared/store/indexes.ts';
+import { servedIndexes, servedKinds } from '../../shared/documents/served-indexes.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import { indexFaults, readCollections } from '../../shared/store/structures.ts';
 import { createApp } from './app.ts';
 import { createApiKeyCache, findCallers } from './auth/api-key-cache.ts';
 import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
@@ -20,13 +22,14 @@ import { createRoutes } from './resources/routes.ts';
 import { startServer } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
 import { announceReplica } from './store/announce-replica.ts';
-import { createGenerationCheck } from './store/generation-check.ts';
-import { readOptions, serverTimeoutMs, type ReadOptions } from './store/deadline.ts';
+import { createCollectionCheck } from './store/collection-check.ts';
+import { readOptions, type ReadOptions } from './store/deadline.ts';
 import { createStoreClock, storeTime, type StoreClock } from '../../shared/store/clock.ts';
 import { storeTimeOf } from './store/read-data.ts';
-import { createReadSnapshots, type ReadSnapshots } from './store/read-snapshot.ts';
+import { createReadSnapshots } from './store/read-snapshot.ts';
 import { createReadBudget } from './store/read-budget.ts';
 import { createReaders } from './store/reader.ts';
+import { createUnreadableReport } from './store/unreadable-report.ts';
 import { startTracing } from './traces/tracer.ts';
 
 type ApiDeps = {
@@ -75,7 +78,7 @@ export async function startApi(deps: ApiDeps) {
     apiKeys: createApiKeyCache({ nowMs, lookUp: (...query) => findCallers(control, ...query) }),
     authFailures: createAuthFailureLimiter({ limit: failureLimit, nowMs, logger }),
     rateLimiter,
-    ...reading({ mongo, control, snapshots, metrics, nowMs }, config),
+    ...reading(deps),
     trustedProxies,
     requestsMax: config.API_REQUESTS_MAX,
     metrics,
@@ -132,20 +135,29 @@ async function readStoreTime(control: Db): Promise<Date> {
   return await storeTime(control, limits);
 }
 
-type ReadingDeps = Pick<ApiDeps, 'mongo' | 'metrics' | 'nowMs'> & { control: Db; snapshots: ReadSnapshots };
+type ReadingDeps = Pick<ApiDeps, 'config' | 'mongo' | 'metrics' | 'logger' | 'nowMs'>;
 
 /** How requests read: the bytes that they may hold together, and the entries that one may scan. */
-function reading({ mongo, control, snapshots, metrics, nowMs }: ReadingDeps, config: ApiConfig) {
+function reading({ config, mongo, metrics, logger, nowMs }: ReadingDeps) {
   const bytesMax = config.API_ANSWERS_MB_MAX * 1_024 * 1_024;
   const budget = createReadBudget({ bytesMax, connectionsMax: mongo.options.maxPoolSize || Infinity });
   observeBudget(metrics, budget.usage);
-  const requireGeneration = createGenerationCheck({ control, snapshots });
+  const requireCollections = createCollectionCheck();
   const scanEntriesMax = config.API_SCAN_ENTRIES_MAX;
-  const openReader = createReaders({ budget, scanEntriesMax, requireGeneration, nowMs });
-  return { budget, openReader, requireGeneration };
+  const onUnreadable = createUnreadableReport({ leftOut: metrics.documentsLeftOut, logger, nowMs });
+  const openReader = createReaders({ budget, scanEntriesMax, requireCollections, onUnreadable, nowMs });
+  return { budget, openReader, requireCollections };
 }
 
 type SourceDeps = Pick<ApiDeps, 'mongo' | 'authMongo'> & { control: Db; clock: StoreClock };
+
+/** The collections first: a collection that is replaced before its indexes are read has another id after the next read. */
+async function readStructures(database: Db, limits: ReadOptions) {
+  const all = await readCollections(database, limits);
+  const names = servedKinds.map((kind) => resources[kind].collection);
+  const faults = await indexFaults(database, servedIndexes, limits);
+  return { collections: new Map([...all].filter(([name]) => names.includes(name))), faults };
+}
 
 /** The sources of snapshots, in the databases of that name. */
 function snapshotSources({ mongo, authMongo, control, clock }: SourceDeps, name: string) {
@@ -161,11 +173,13 @@ function snapshotSources({ mongo, authMongo, control, clock }: SourceDeps, name:
     watermark: (generation: number, limits: ReadOptions) =>
       authMongo.withSession(async (session) => {
         // A clock that was wrong may have raised the watermark too far for good.
-        const options = { ...limits, projection: notAfterNow, session };
+        // A copy of its own: the driver writes the session's time into the concern of a read that it repeats.
+        const readConcern = new ReadConcern((control.readConcern?.level ?? 'local') as ReadConcernLevel);
+        const options = { ...limits, projection: notAfterNow, session, readConcern };
         const completeTo = await watermark(control, generation, options);
         return { completeTo, readAfter: readsPrimary ? null : storeTimeOf(session) };
       }),
-    missingIndexes: (database: Db) => missingIndexes(database, { maxTimeMS: serverTimeoutMs }),
+    structures: readStructures,
     databasesOf: (generation: number) => ({
       database: generationDatabase(mongo, name, generation, { readPreference: mongo.readPreference }),
       authDatabase: generationDatabase(authMongo, name, generation),

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { servedKinds } from '../../shared/documents/served-indexes.ts';
 import { registerBuildInfo } from '../../shared/runtime/release.ts';
 import type { ReadBudget } from './store/read-budget.ts';
 
@@ -19,6 +20,7 @@ export function createMetrics() {
   for (const reason of ['missing', 'malformed', 'unknown', 'shared_token'])
     metrics.authFailuresCounted.inc({ reason }, 0);
   for (const reason of ['keyless_budget', 'queue_full', 'shutdown']) metrics.tracesLost.inc({ reason }, 0);
+  for (const kind of servedKinds) metrics.documentsLeftOut.inc({ kind }, 0);
   return metrics;
 }
 
@@ -78,6 +80,12 @@ const dataMetrics = (registers: Registry[]) => ({
   storeErrors: new Counter({
     name: 'api_store_errors_total',
     help: 'Requests answered with 503 because MongoDB could not be read',
+    registers,
+  }),
+  documentsLeftOut: new Counter({
+    name: 'api_documents_left_out_total',
+    help: 'Documents that lists left out because an edit by hand has broken them, by kind; each time that a page would have shown one',
+    labelNames: ['kind'] as const,
     registers,
   }),
   ready: new Gauge({

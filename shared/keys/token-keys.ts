@@ -1,6 +1,6 @@
 import type { Db, FindOptions } from 'mongodb';
 import type { ApiKeyDocument } from '../documents/api-key.ts';
-import type { IndexName } from '../documents/resources.ts';
+import type { ServedIndex } from '../documents/served-indexes.ts';
 import { collectionOf } from '../store/connection.ts';
 import { blockedKeys, blocksMarkerId } from '../control/blocked-keys.ts';
 
@@ -98,7 +98,7 @@ async function readKeysByHash(
   const keys = await collectionOf<ApiKeyDocument>(database, 'apiKey')
     .find(
       { 'state.tokenSha256': { $in: hashes } },
-      { ...options, hint: 'token' satisfies IndexName<'apiKey'> },
+      { ...options, hint: 'token' satisfies ServedIndex<'apiKey'> },
     )
     .project<StoredKey>({ orgId: 1, deletedAt: 1, 'state.tokenSha256': 1, 'state.archivedAt': 1 })
     .sort({ 'state.tokenSha256': 1 })

@@ -1,4 +1,4 @@
-import type { CommandOperationOptions, Db } from 'mongodb';
+import type { Db } from 'mongodb';
 import { kinds, resources } from '../documents/resources.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 
@@ -23,19 +23,4 @@ export async function ensureIndexes(database: Db): Promise<void> {
       throw new Error(`${failed}: ${errorMessage(error)}`, { cause: error });
     }
   }
-}
-
-/** The declared indexes that the database does not have, as `<collection>.<index>`. */
-export async function missingIndexes(database: Db, options: CommandOperationOptions = {}): Promise<string[]> {
-  const missing = await Promise.all(
-    kinds.map(async (kind) => {
-      const { collection, indexes } = resources[kind];
-      const found = database.listCollections({ name: collection }, { nameOnly: true, ...options });
-      const isThere = (await found.toArray()).length > 0;
-      const existing = isThere ? await database.collection(collection).indexes(options) : [];
-      const names = new Set(existing.map(({ name }) => name));
-      return indexes.filter(({ name }) => !names.has(name)).map(({ name }) => `${collection}.${name}`);
-    }),
-  );
-  return missing.flat();
 }

@@ -2,7 +2,7 @@ import { ReadConcern } from 'mongodb';
 import { readThread } from '../../services/api/resources/conversations/thread.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import * as build from './builders.ts';
-import { listOf, testReaders, useApi } from './test-api.ts';
+import { listOf, snapshotOf, testReaders, useApi } from './test-api.ts';
 
 const shape = { kind: 'ticket' as const, projection: { 'state.id': 1 } };
 /** Threads of org_a with the numbers of their messages: more than a shared query reads. */
@@ -27,8 +27,7 @@ let snapshot: Parameters<typeof openReader>[1];
 const open = (orgId: string, keyId = 'key_1', readers = openReader) => readers({ orgId, keyId }, snapshot);
 
 beforeAll(() => {
-  const database = generationDatabase(api.client, api.store.name, 1);
-  snapshot = { database, generation: 1, readAfter: null };
+  snapshot = snapshotOf(generationDatabase(api.client, api.store.name, 1));
 });
 
 beforeEach(() => api.commands.splice(0));
@@ -159,7 +158,7 @@ it('a page of large messages ends early, and the next one continues after it', a
   expect(await page(`&startingAfter=${second.nextCursor}`)).toEqual(last);
 });
 
-it('a thread is empty only if its generation exists', async () => {
+it('a thread is empty only if its collection exists', async () => {
   const dropped = testReaders(() => Promise.reject(new Error('dropped')));
   await expect(open('org_a', 'key_1', dropped).findThread('conv_5')).rejects.toThrow('dropped');
 });

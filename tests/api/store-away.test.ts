@@ -1,3 +1,4 @@
+import type { Db } from 'mongodb';
 import { ask, begin, codeOf } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
@@ -69,17 +70,25 @@ describe('a store with outages', () => {
       ({ database }: TestStore) => ensureIndexes(database),
     ],
     [
+      'tickets.updated (hidden)',
+      'while an operator hides an index',
+      ({ database }: TestStore) => hideIndex(database, true),
+      ({ database }: TestStore) => hideIndex(database, false),
+    ],
+    [
       'holds documents of projection version',
       'while another release has filled it',
       (store: TestStore) => filledBy(store, projectionVersion + 1),
       (store: TestStore) => filledBy(store, projectionVersion),
     ],
-  ])('is not served, and the log names %s, %s', async (reason, _, spoil, mend) => {
+  ])('is not served, and the log and /readyz name %s, %s', async (reason, _, spoil, mend) => {
     const other = await startStore();
     await spoil(other);
-    const child = await children.start({ ...children.tls, DATABASE_NAME: other.name });
+    const child = await children.start({ ...children.tls, DATABASE_NAME: other.name, ADMIN_PORT: '0' });
     await eventually(async () => child.log.some((line) => String(line.reason).includes(reason)));
     expect((await ask(child, '/v1/tickets')).status).toBe(503);
+    const readiness = await child.admin('/readyz');
+    expect([readiness.status, (await readiness.text()).includes(reason)]).toEqual([503, true]);
     await mend(other);
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     await other.close();
@@ -116,6 +125,9 @@ it.each([
   await child.stop();
   await proxy.cut();
 });
+
+const hideIndex = (database: Db, hidden: boolean) =>
+  database.command({ collMod: 'tickets', index: { name: 'updated', hidden } });
 
 const filledBy = ({ control }: TestStore, version: number) =>
   generationsOf(control).updateOne(

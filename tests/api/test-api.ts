@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { MongoClient, type CommandStartedEvent } from 'mongodb';
+import { MongoClient, type CommandStartedEvent, type Db } from 'mongodb';
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { createLogger } from '../../shared/runtime/logger.ts';
+import { createLogger, type Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { selfSigned } from '../../infra/certificate.ts';
 import { startApi as startService } from '../../services/api/api.ts';
@@ -11,7 +11,9 @@ import { createMetrics } from '../../services/api/metrics.ts';
 import { specSettings } from '../../services/api/openapi/info.ts';
 import { createSpec } from '../../services/api/openapi/spec.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
+import type { RequireCollections } from '../../services/api/store/collection-check.ts';
 import { createReadBudget } from '../../services/api/store/read-budget.ts';
+import type { DataSnapshot } from '../../services/api/store/read-snapshot.ts';
 import { createReaders } from '../../services/api/store/reader.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
@@ -65,18 +67,27 @@ type Options = {
   settings?: Partial<ApiConfig>;
   nowMs?: () => number;
   now?: () => Date;
+  logger?: Logger;
   /** Whether the API serves TLS, with a self-signed certificate. */
   hasTls?: boolean;
 };
 
+/** A snapshot of a generation's database for the reader factory, read from the primary. */
+export const snapshotOf = (database: Db, generation = 1): DataSnapshot => ({
+  database,
+  authDatabase: database,
+  generation,
+  readAfter: null,
+  collections: new Map(),
+});
+
 /** The reader factory with the default limits of the API. */
-export const testReaders = (
-  requireGeneration: (generation: number) => Promise<void> = async () => undefined,
-) =>
+export const testReaders = (requireCollections: RequireCollections = async () => undefined) =>
   createReaders({
     budget: createReadBudget({ bytesMax: 128 * 1_024 * 1_024, connectionsMax: 20 }),
     scanEntriesMax: 20_000,
-    requireGeneration,
+    requireCollections,
+    onUnreadable: () => undefined,
     nowMs: () => performance.now(),
   });
 
@@ -109,7 +120,7 @@ export async function startApi(
     authMongo: authClient,
     credentials: options.hasTls ? await selfSigned() : null,
     metrics,
-    logger: createLogger('api', 'silent'),
+    logger: options.logger ?? createLogger('api', 'silent'),
     ...(options.now && { now: options.now }),
     nowMs: options.nowMs ?? (() => performance.now()),
   });

@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { openStore } from '../../services/projector/startup/open-store.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
-import { missingIndexes } from '../../shared/store/indexes.ts';
+import { declaredIndexes, indexFaults } from '../../shared/store/structures.ts';
 import { eventually } from '../support/eventually.ts';
 import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -24,7 +24,7 @@ describeOnMongo(['mongod'], 'a start that adds an index to a collection with doc
     await replicaSet.members.find((member) => member !== primary)?.kill();
     const { database, opened, close } = await start('index_secondary_down');
     await opened;
-    expect(await missingIndexes(database)).toEqual([]);
+    expect(await indexFaults(database, declaredIndexes)).toEqual([]);
     await close();
     await replicaSet.mend();
   });

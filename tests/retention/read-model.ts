@@ -9,7 +9,7 @@ import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-
 import { sweep, type SweepDeps } from '../../services/projector/retention/sweep.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
-import { testReaders } from '../api/test-api.ts';
+import { snapshotOf, testReaders } from '../api/test-api.ts';
 import { applyChanges, changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
@@ -49,10 +49,7 @@ export const eventsOf = (name: string) => ({
 
 /** The answers that readers get about a name's data at an instant. */
 async function answersAt(database: Db, name: string, now: Date) {
-  const store = testReaders()(
-    { orgId: 'org_1', keyId: 'key_1' },
-    { database, generation: 1, readAfter: null },
-  );
+  const store = testReaders()({ orgId: 'org_1', keyId: 'key_1' }, snapshotOf(database));
   const found = await findConversation<ConversationDocument>(store, `conv_${name}`, now);
   const thread =
     found && threadOf({ orgId: 'org_1', conversationId: found.state.id }, found.joined.channel, now);

@@ -38,7 +38,7 @@ async function given({
         return { generation: 1, dataAsOf };
       },
     },
-    requireGeneration: async () => undefined,
+    requireCollections: async () => undefined,
     authFailuresCounted: { inc: () => undefined },
     trustedProxies: [],
     apiKeys: { find },

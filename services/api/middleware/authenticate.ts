@@ -6,6 +6,7 @@ import { clientAddress } from '../http/proxy.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { Context, Middleware } from '../http/context.ts';
 import { retryAfter } from '../http/headers.ts';
+import type { RequireCollections } from '../store/collection-check.ts';
 import type { ReadSnapshots } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 import { isCaller, isToken, tokenShape, type ApiKeyCache } from '../auth/api-key-cache.ts';
@@ -23,7 +24,7 @@ export function authenticate(deps: {
   keyPrefix: string;
   snapshots: Pick<ReadSnapshots, 'current'>;
   generationsInUse: Pick<Counts<number>, 'begin'>;
-  requireGeneration: (generation: number) => Promise<void>;
+  requireCollections: RequireCollections;
   apiKeys: ApiKeyCache;
   authFailures: MemoryRateLimiter;
   authFailuresCounted: Counter<'reason'>;
@@ -52,8 +53,8 @@ export function authenticate(deps: {
     context.set('Data-As-Of', snapshot.dataAsOf.toISOString());
     const caller = await deps.apiKeys.find(snapshot, token);
     if (!isCaller(caller)) {
-      // The keys of a dropped generation read as unknown.
-      await deps.requireGeneration(snapshot.generation);
+      // The keys of a collection that was dropped read as unknown.
+      await deps.requireCollections(snapshot);
       if (snapshot.dataAsOf.getTime() === 0)
         throw new StoreUnavailable('the key is unknown, but not every key is loaded yet');
       throw refusal(context, caller);

@@ -1,8 +1,15 @@
+import type { ServedKind } from '../../../shared/documents/served-indexes.ts';
+import { readListed, type OnUnreadable } from './readable.ts';
+
 /** Text is yielded in pieces of about this many characters: many small writes cost more than the JSON. */
 export const chunkLength = 32_768;
 
 /** An object with one array: the members before and after it, its name, and the presenter of its items. */
 type Frame<Item, Presented> = {
+  /** The kind of its items. An item that cannot be presented is left out. */
+  kind: ServedKind;
+  idOf: (item: Item) => string;
+  onUnreadable: OnUnreadable;
   before: (first: Presented | undefined) => object;
   name: string;
   present: (item: Item) => Presented;
@@ -15,14 +22,15 @@ type Frame<Item, Presented> = {
  */
 export async function* objectChunks<Item, Presented>(
   batches: AsyncIterable<Item[]>,
-  { before, name, present, after }: Frame<Item, Presented>,
+  { kind, idOf, onUnreadable, before, name, present, after }: Frame<Item, Presented>,
 ): AsyncGenerator<string, void> {
   const open = (first: Presented | undefined) => `${JSON.stringify(before(first)).slice(0, -1)},"${name}":[`;
   let text = '';
   let isOpen = false;
   for await (const batch of batches) {
     for (const item of batch) {
-      const presented = present(item);
+      const presented = readListed(kind, idOf(item), () => present(item), onUnreadable);
+      if (presented === null) continue;
       text += (isOpen ? ',' : open(presented)) + JSON.stringify(presented);
       isOpen = true;
       if (text.length < chunkLength) continue;

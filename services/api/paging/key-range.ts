@@ -1,5 +1,5 @@
 import type { Document, Filter } from 'mongodb';
-import type { IndexName, Kind } from '../../../shared/documents/resources.ts';
+import type { ServedIndex, ServedKind } from '../../../shared/documents/served-indexes.ts';
 import type { DateRange } from './date-range.ts';
 
 type Direction = 'ascending' | 'descending';
@@ -31,7 +31,7 @@ export const rangeUpTo = (range: KeyRange, direction: Direction, key: string): K
 export type SortField = 'byCreated' | 'byUpdated';
 
 /** A kind and the name of its declared index that contains the documents as one range (or one range per status). */
-type Indexed = { [K in Kind]: { kind: K; hint: IndexName<K> } }[Kind];
+type Indexed = { [K in ServedKind]: { kind: K; hint: ServedIndex<K> } }[ServedKind];
 
 /** A query for one index range. It is plain data, so that tests can explain the same query. */
 export type RangeQuery = Indexed & {

@@ -72,7 +72,7 @@ export const findScanEnd = (query: PageQuery, scanEntriesMax: number): Document 
 
 /**
  * Reads a page in one reply of the store. The page has fewer items than its limit, perhaps none, if the items are large
- * or if the scan limit was reached; then others may follow after `nextKey`. An empty page counts only while its generation
+ * or if the scan limit was reached; then others may follow after `nextKey`. An empty page counts only if its collection
  * exists.
  */
 export async function readPage<T extends Document>(store: StoreReader, query: PageQuery): Promise<Page<T>> {
@@ -82,7 +82,7 @@ export async function readPage<T extends Document>(store: StoreReader, query: Pa
   const { items, bytes, isTruncated } = await store.read({ kind, items: limit + 1 }, (options) =>
     readItems<T>(store.database, { ...query, range }, options),
   );
-  if (items.length === 0) await store.requireGeneration();
+  if (items.length === 0) await store.requireCollections();
   const last = items.at(-1)?.[query.field] as string | undefined;
   return { items, bytes, nextKey: isTruncated && last !== undefined ? last : scanEnd };
 }

@@ -1,7 +1,8 @@
 import type { Document } from 'mongodb';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
-import type { Kind } from '../../../shared/documents/resources.ts';
+import type { ServedKind } from '../../../shared/documents/served-indexes.ts';
 import { isShown, type StoredConversation } from '../../../shared/documents/visibility.ts';
+import { readStored, UnreadableDocument } from '../paging/readable.ts';
 import type { StoreReader } from '../store/reader.ts';
 
 type Stored = { state: unknown; joined?: unknown };
@@ -10,18 +11,22 @@ type Stored = { state: unknown; joined?: unknown };
 export type StateAndJoined<D extends Stored> = Pick<D, 'state' | 'joined'>;
 
 /**
- * Finds one document of the reader's organization by id. Returns null if there is none, or if it is deleted. A text that
- * no stored id can equal is not looked up.
+ * Finds one document of the reader's organization by id. Returns null if there is none, or if it was deleted or purged.
+ * Throws `UnreadableDocument` if it has no state otherwise. A text that no stored id can equal is not looked up.
  */
 export async function findById<D extends Stored>(
   store: StoreReader,
-  kind: Kind,
+  kind: ServedKind,
   id: string,
   projection: Document = { state: 1, joined: 1 },
 ): Promise<StateAndJoined<D> | null> {
   if (id.length > idLengthMax || id.includes('\0') || !id.isWellFormed()) return null;
-  const found = await store.find({ kind, projection: { ...projection, deletedAt: 1 } }, id);
-  return found?.state && !found.deletedAt ? (found as StateAndJoined<D>) : null;
+  const found = await store.find({ kind, projection: { ...projection, deletedAt: 1, expiresAt: 1 } }, id);
+  if (!found || found.deletedAt) return null;
+  if (typeof found.state === 'object' && found.state !== null) return found as StateAndJoined<D>;
+  // The sweep purges the state, and leaves the time at which the rest expires.
+  if (found.state === undefined && found.expiresAt) return null;
+  throw new UnreadableDocument(kind, id, new TypeError('it has no state'));
 }
 
 /** Finds a conversation of the reader's organization that is shown at `now`. Returns null if there is none. */
@@ -32,5 +37,5 @@ export async function findConversation<C extends StoredConversation>(
   projection?: Document,
 ) {
   const found = await findById<C>(store, 'conversation', id, projection);
-  return found && isShown(found, now) ? found : null;
+  return found && readStored('conversation', id, () => (isShown(found, now) ? found : null));
 }

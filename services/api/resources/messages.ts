@@ -158,6 +158,7 @@ export const listMessages = ({ now }: Clock) =>
     example: listEnvelope(`/v1/conversations/${question.conversationId}/messages`, [question, answer]),
     errors: ['conversation_not_found', 'invalid_cursor'],
     handler: listHandler(({ orgId, store }, { params: { id }, query: { limit } }) => ({
+      kind: 'message',
       cursorScope: { list: `messages of ${id}`, sort: 'createdAt', filters: null },
       read: (after) =>
         readMessages(store, { thread: { orgId, conversationId: id }, limit, after, now: now() }),

@@ -69,6 +69,7 @@ export const listQas = defineRoute({
   example: listEnvelope('/v1/knowledge/qa', [example]),
   errors: ['invalid_cursor'],
   handler: listHandler(({ orgId, store }, { query: { limit } }) => ({
+    kind: 'qa',
     cursorScope: { list: 'qas', sort: 'createdAt', filters: null },
     read: (after) => readPage<QaDocument>(store, qaPageQuery({ orgId, limit, after })),
     present: presentQa,

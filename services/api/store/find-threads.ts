@@ -1,6 +1,7 @@
 import { BSON, type Document } from 'mongodb';
 import type { Message, MessageDocument } from '../../../shared/documents/message.ts';
 import { resources } from '../../../shared/documents/resources.ts';
+import type { ServedIndex } from '../../../shared/documents/served-indexes.ts';
 import type { Reply } from './expected-bytes.ts';
 import { createGather } from './gather.ts';
 import { readData } from './read-data.ts';
@@ -54,7 +55,7 @@ export function findThreads(wanted: Wanted[]): Document {
     },
     sort: { 'state.conversationId': 1, orgId: 1, byCreated: 1 },
     projection: { ...threadProjection, 'state.conversationId': 1, orgId: 1, byCreated: 1 },
-    hint: 'thread',
+    hint: 'thread' satisfies ServedIndex<'message'>,
     limit,
     batchSize: limit + 1,
   };

@@ -3,6 +3,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { createLogger, type Logger } from '../../../shared/runtime/logger.ts';
 import { eventually } from '../../../tests/support/eventually.ts';
 import { readTimeoutMs } from './deadline.ts';
+import type { IndexFault } from '../../../shared/store/structures.ts';
 import { StoreUnavailable } from './store-errors.ts';
 import { createReadSnapshots, type Databases, type StoreTime } from './read-snapshot.ts';
 
@@ -19,7 +20,7 @@ function createSnapshots() {
     acceptOlder: false,
     hasBlocksMarker: false,
     watermarks: { 1: 0 } as Record<number, number>,
-    missing: [] as string[],
+    missing: [] as IndexFault[],
     unavailable: false,
     takesMs: 0,
     hanging: null as Promise<void> | null,
@@ -45,7 +46,7 @@ function createSnapshots() {
         readAfter: state.readAfter,
       };
     },
-    missingIndexes: async () => state.missing,
+    structures: async () => ({ collections: new Map(), faults: state.missing }),
     databasesOf: () => ({}) as Databases,
     logger: { ...createLogger('test', 'silent'), info: (entry: object) => void logged.push(entry) } as Logger,
     nowMs: () => state.nowMs,
@@ -62,7 +63,8 @@ function createSnapshots() {
 type State = ReturnType<typeof createSnapshots>['state'];
 /** Changes before a look, and the generation with its watermark that it finds, or the reason why there is none. */
 type Step = [changes: Partial<State>, found: [generation: number, seconds: number] | string];
-const missing = ['tickets.updated'];
+const index = { kind: 'ticket', index: 'updated' } as const;
+const missing: IndexFault[] = [{ ...index, is: 'missing' }];
 
 describe('the read snapshot', () => {
   it.each<[string, ...Step[]]>([
@@ -91,10 +93,19 @@ describe('the read snapshot', () => {
       [{ missing: [], nowMs: 2_000 }, [2, 10]],
     ],
     [
-      'keeps a watermark that is lost later, and serves no other generation without one',
+      'fails with the reason if its watermark is lost later',
       [{ watermarks: { 1: 7 } }, [1, 7]],
-      [{ watermarks: {}, nowMs: 1_000 }, [1, 7]],
-      [{ generation: 2, acceptOlder: true, nowMs: 2_000 }, '2 has no watermark'],
+      [{ watermarks: {}, nowMs: 1_000 }, '1 has no watermark'],
+    ],
+    [
+      'serves no other generation without a watermark',
+      [{ watermarks: { 1: 7 } }, [1, 7]],
+      [{ generation: 2, acceptOlder: true, nowMs: 1_000 }, '2 has no watermark'],
+    ],
+    [
+      'fails with the reason if the served generation loses an index',
+      [{ watermarks: { 1: 7 } }, [1, 7]],
+      [{ missing: [{ ...index, is: 'hidden' }], nowMs: 1_000 }, 'tickets.updated (hidden)'],
     ],
     ['fails with the reason if there is no watermark', [{ watermarks: {} }, '1 has no watermark']],
     ['fails with the reason if there is no generation', [{ generation: null }, 'no generation']],

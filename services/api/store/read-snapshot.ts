@@ -1,6 +1,7 @@
 import type { ClusterTime, Db, Timestamp } from 'mongodb';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { describeIndexFault, type Collections, type IndexFault } from '../../../shared/store/structures.ts';
 import { readRepeatedly, withDeadline, type ReadOptions } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -13,13 +14,15 @@ export type ReadSnapshot = Databases & {
   hasBlocksMarker: boolean;
   /** When the watermark was read, for data from secondaries. Null if data come from the primary. */
   readAfter: StoreTime | null;
+  /** The served collections. They were read before the watermark, so they were there before any data was read. */
+  collections: Collections;
 };
 
 /** A point in the history of a replica set or sharded cluster. */
 export type StoreTime = { operationTime: Timestamp; clusterTime: ClusterTime };
 
 /** The part of a snapshot that reads of data need. */
-export type DataSnapshot = Pick<ReadSnapshot, 'database' | 'generation' | 'readAfter'>;
+export type DataSnapshot = Omit<ReadSnapshot, 'dataAsOf' | 'hasBlocksMarker'>;
 
 /** A generation's database on two connection pools, so that reads of data do not delay authentication. */
 export type Databases = { database: Db; authDatabase: Db };
@@ -35,6 +38,14 @@ type ActiveGeneration = {
   hasBlocksMarker: boolean;
 };
 
+/** The collections and indexes of a generation, as its snapshot finds them. */
+export type Structures = {
+  /** The collections that the API reads. */
+  collections: Collections;
+  /** Their indexes that reads need, and that are missing or hidden. */
+  faults: IndexFault[];
+};
+
 type SnapshotSources = {
   /**
    * Connects to the store if that has not succeeded yet. If the driver's first connection fails, it refuses every
@@ -46,7 +57,7 @@ type SnapshotSources = {
     generation: number,
     limits: ReadOptions,
   ) => Promise<{ completeTo: Date | null; readAfter: StoreTime | null }>;
-  missingIndexes: (database: Db) => Promise<string[]>;
+  structures: (database: Db, limits: ReadOptions) => Promise<Structures>;
   databasesOf: (generation: number) => Databases;
   logger: Logger;
   nowMs: () => number;
@@ -126,27 +137,28 @@ async function readSnapshot(
   if (active === null) throw new StoreUnavailable('no generation is active yet');
   const { generation, acceptOlder, hasBlocksMarker } = active;
   const previous = cache.latest?.snapshot;
+  const isServed = previous?.generation === generation;
+  const databases = isServed ? previous : sources.databasesOf(generation);
+  const { collections, faults } = await sources.structures(databases.authDatabase, limits);
+  const missing = faults.map(describeIndexFault);
   const { completeTo, readAfter } = await sources.watermark(generation, limits);
-  const dataAsOf = completeTo ?? new Date(0);
-  if (previous?.generation === generation) {
-    cache.awaited = null;
-    const latest = dataAsOf > previous.dataAsOf ? dataAsOf : previous.dataAsOf;
-    return { ...previous, readAfter, hasBlocksMarker, dataAsOf: latest };
-  }
   // Its documents may be of any age, or absent. The generation before may be dropped by now.
   if (completeTo === null) throw new StoreUnavailable(`generation ${generation} has no watermark`);
-  const databases = sources.databasesOf(generation);
-  const missing = await sources.missingIndexes(databases.authDatabase);
-  if (missing.length > 0 && !previous) {
+  if (missing.length > 0 && (isServed || !previous))
     throw new StoreUnavailable(`generation ${generation} lacks indexes: ${missing.join(', ')}`);
+  const read = { generation, hasBlocksMarker, readAfter, collections };
+  if (isServed) {
+    cache.awaited = null;
+    const latest = completeTo > previous.dataAsOf ? completeTo : previous.dataAsOf;
+    return { ...previous, ...read, dataAsOf: latest };
   }
-  const isBehind = previous && dataAsOf < previous.dataAsOf && !acceptOlder;
+  const isBehind = previous && completeTo < previous.dataAsOf && !acceptOlder;
   if (previous && (isBehind || missing.length > 0)) {
     if (cache.awaited !== generation)
       sources.logger.info(
         {
           awaited: generation,
-          dataAsOf,
+          dataAsOf: completeTo,
           served: previous.generation,
           servedDataAsOf: previous.dataAsOf,
           missing,
@@ -158,5 +170,5 @@ async function readSnapshot(
   }
   cache.awaited = null;
   sources.logger.info({ generation }, 'serving generation');
-  return { ...databases, generation, dataAsOf, hasBlocksMarker, readAfter };
+  return { ...databases, ...read, dataAsOf: completeTo };
 }

@@ -11,7 +11,8 @@ function open(waitMs = 1) {
     budget: createReadBudget({ bytesMax, connectionsMax: 10, waitMs }),
     scanEntriesMax: 100,
     nowMs: () => 0,
-    requireGeneration: async () => undefined,
+    requireCollections: async () => undefined,
+    onUnreadable: () => undefined,
   });
   const snapshot = { database: {}, generation: 1, readAfter: null } as Parameters<typeof openReader>[1];
   const caller = { orgId: 'org_a', keyId: 'key_a' };

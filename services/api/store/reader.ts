@@ -1,5 +1,7 @@
 import type { Document } from 'mongodb';
 import type { Caller } from '../auth/caller.ts';
+import type { OnUnreadable } from '../paging/readable.ts';
+import type { RequireCollections } from './collection-check.ts';
 import { createExpectedBytes, type Reading, type Reply } from './expected-bytes.ts';
 import { createDocumentFinder, type Shape } from './find-document.ts';
 import { createThreadFinder, threadBatchSize, type ThreadStart } from './find-threads.ts';
@@ -16,13 +18,14 @@ type ReaderDeps = {
   budget: ReadBudget;
   /** Index entries that the store may examine for one page. */
   scanEntriesMax: number;
-  /** Rejects with `StoreUnavailable` if the generation was dropped: its collections read as empty then. */
-  requireGeneration: (generation: number) => Promise<void>;
+  requireCollections: RequireCollections;
+  onUnreadable: OnUnreadable;
   nowMs: () => number;
 };
 
 /** Creates the reader of each request. All readers together stay within the budget. */
-export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget }: ReaderDeps) {
+export function createReaders(deps: ReaderDeps) {
+  const { budget, scanEntriesMax, requireCollections, onUnreadable, nowMs } = deps;
   const expected = createExpectedBytes(nowMs);
   const findDocument = createDocumentFinder();
   const findThread = createThreadFinder();
@@ -63,23 +66,25 @@ export function createReaders({ scanEntriesMax, requireGeneration, nowMs, budget
       },
       database: snapshot.database,
       scanEntriesMax,
-      requireGeneration: () => requireGeneration(snapshot.generation),
+      onUnreadable,
+      /** Called after a read that has found nothing, which counts only if its collection exists. */
+      requireCollections: () => requireCollections(snapshot),
       /** Runs a read once the budget admits it. */
       read: <T extends Reply>(reading: Reading, run: (options: ReadDataOptions) => Promise<T>) =>
         admit(reading, () => readData(snapshot, run)),
-      /** Finds a document of the organization by its id; null if there is none, and its generation exists. Requests share queries. */
+      /** Finds a document of the organization by its id; null if there is none, and its collection exists. Requests share queries. */
       find: async (shape: Shape, id: string): Promise<Document | null> => {
         const reading = { kind: shape.kind, items: 1 };
         const { documents } = await admit(reading, () => findDocument(snapshot, shape, { orgId, id }));
         const [found] = documents;
-        if (!found) await requireGeneration(snapshot.generation);
+        if (!found) await requireCollections(snapshot);
         return found ?? null;
       },
       /** Finds the first messages of a conversation of the organization. Requests share queries. */
       findThread: async (conversationId: string): Promise<ThreadStart> => {
         const reading = { kind: 'message', items: threadBatchSize } as const;
         const start = await admit(reading, () => findThread(snapshot, { orgId, conversationId }));
-        if (start.documents.length === 0) await requireGeneration(snapshot.generation);
+        if (start.documents.length === 0) await requireCollections(snapshot);
         return start;
       },
     };

@@ -31,10 +31,18 @@ const isRefused = (error: unknown): boolean => isTransientStoreError(error) || i
 export const isRepeatable = (error: unknown): boolean =>
   isRefused(error) && !(error instanceof MongoServerError && timeLimitCodes.has(error.code));
 
+/** MongoDB's code for a value that it does not accept. */
+const badValue = 2;
+
+/** Whether MongoDB has not found the index of a `hint`: it was dropped or hidden, or is being built. */
+const lacksIndex = (error: unknown): boolean =>
+  error instanceof MongoServerError && error.code === badValue && /\bhint\b/.test(error.message);
+
 /** Whether an error is a temporary one of the store (503) and not a bug in a query (500). */
 export const isStoreUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnavailable ||
   error instanceof OtherProjectionVersion ||
   error instanceof NoSuchGeneration ||
   isRefused(error) ||
+  lacksIndex(error) ||
   (error instanceof DOMException && error.name === 'TimeoutError');

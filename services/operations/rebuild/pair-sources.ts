@@ -16,6 +16,7 @@ import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import { compared, comparedFields, type ComparedDocument, type Pair } from './differences.ts';
 import type { PairSource } from './compare.ts';
+import { brokenField } from './stored-state.ts';
 
 /** Documents in one batch, so that memory stays in the tens of megabytes. */
 const batchSize = 200;
@@ -147,9 +148,9 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
     const joinables: Joinable[] = [];
     for (const document of stored) {
       const joinable = joinableOf(kind, document);
-      if (joinable) joinables.push(joinable);
-      else if (document.unreadable !== undefined || document.state !== undefined)
-        pairs.push({ expected: null, actual: { ...document, unreadable: document.unreadable ?? 'state' } });
+      if ('joining' in joinable) joinables.push(joinable);
+      else if (joinable.unreadable !== null)
+        pairs.push({ expected: null, actual: { ...document, unreadable: joinable.unreadable } });
     }
     for (let batch = joinables; batch.length > 0;) {
       const joinings = batch.map(({ joining }) => joining);
@@ -192,16 +193,15 @@ type Joinable = {
   sortKeys: Pick<ComparedDocument, 'byCreated' | 'byUpdated'>;
 };
 
-/** Null for a deleted or purged document, and for one whose envelope or state an operator's edit has broken. */
-function joinableOf<K extends Kind>(kind: K, actual: ComparedDocument): Joinable | null {
-  const { _id: id, orgId, unreadable } = actual;
-  if (actual.state === undefined || unreadable !== undefined) return null;
+/** A document without a fresh join: `unreadable` is the field that an edit has broken, null if it was deleted or purged. */
+type Unjoinable = { unreadable: string | null };
+
+function joinableOf<K extends Kind>(kind: K, actual: ComparedDocument): Joinable | Unjoinable {
+  const { _id: id, orgId, unreadable = null } = actual;
+  if (actual.state === undefined || unreadable !== null) return { unreadable };
+  const broken = brokenField(kind, actual.state);
+  if (broken !== null) return { unreadable: broken };
   const state = actual.state as EntityState[K];
-  try {
-    const joining = { id, orgId: orgId ?? '', ids: idsInState(kind, state) };
-    if (joining.ids.some((ids) => !Array.isArray(ids))) return null;
-    return { actual, joining, sortKeys: resources[kind].sortKeys(state) };
-  } catch {
-    return null;
-  }
+  const joining = { id, orgId: orgId ?? '', ids: idsInState(kind, state) };
+  return { actual, joining, sortKeys: resources[kind].sortKeys(state) };
 }

@@ -4,6 +4,7 @@ import { anyIdParameter, noParameters } from '../../http/parameters.ts';
 import { defineRoute } from '../../http/route.ts';
 import { oldestFirst } from '../../paging/key-range.ts';
 import { listHandler } from '../../paging/list-handler.ts';
+import { readStored } from '../../paging/readable.ts';
 import { readPage, type PageQuery, type PageRequest } from '../../paging/page-query.ts';
 import { findById } from '../find-by-id.ts';
 import { presentChannel, presentChannelItem } from './presenter.ts';
@@ -42,6 +43,7 @@ export const listChannels = ({ now }: ChannelDeps) =>
     example: channelListExample,
     errors: ['invalid_cursor'],
     handler: listHandler(({ orgId, store }, { query: { type, limit } }) => ({
+      kind: 'channel',
       cursorScope: { list: 'channels', sort: 'createdAt', filters: type ?? null },
       read: (after) => readPage<ChannelDocument>(store, channelPageQuery({ orgId, type, limit, after })),
       present: (channel) => presentChannelItem(channel, now()),
@@ -64,6 +66,7 @@ export const retrieveChannel = ({ now, brand }: ChannelDeps) =>
     handler: async ({ store }, { params }) => {
       const channel = await findById<ChannelDocument>(store, 'channel', params.id);
       if (!channel) throw new ApiError('channel_not_found');
-      return { body: presentChannel(channel, { now: now(), brand }) };
+      const present = () => presentChannel(channel, { now: now(), brand });
+      return { body: readStored('channel', params.id, present) };
     },
   });

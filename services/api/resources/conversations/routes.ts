@@ -3,6 +3,7 @@ import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noParameters } from '../../http/parameters.ts';
 import { defineRoute, type Clock } from '../../http/route.ts';
 import { objectChunks } from '../../paging/json-chunks.ts';
+import { readStored } from '../../paging/readable.ts';
 import { findConversation } from '../find-by-id.ts';
 import { threadOf } from '../messages.ts';
 import { presentConversationHead, presentEmbeddedMessage } from './presenter.ts';
@@ -26,14 +27,19 @@ export const retrieveConversation = ({ now }: Clock) =>
     handler: async ({ orgId, store }, { params }) => {
       const instant = now();
       const conversation = await findConversation<ConversationDocument>(store, params.id, instant);
-      const status = conversation?.state.status;
-      if (!conversation || !status || status === 'archived') throw new ApiError('conversation_not_found');
+      if (!conversation) throw new ApiError('conversation_not_found');
+      const { status } = conversation.state;
+      if (status === 'archived') throw new ApiError('conversation_not_found');
       const thread = readThread(
         store,
         threadOf({ orgId, conversationId: params.id }, conversation.joined.channel, instant),
       );
       const chunks = objectChunks(thread, {
-        before: (opening?: EmbeddedMessage) => presentConversationHead(conversation, status, opening),
+        kind: 'message',
+        idOf: ({ state }) => state.id,
+        onUnreadable: store.onUnreadable,
+        before: (opening?: EmbeddedMessage) =>
+          readStored('conversation', params.id, () => presentConversationHead(conversation, status, opening)),
         name: 'messages',
         present: ({ state }) => presentEmbeddedMessage(state),
         after: {},

@@ -9,11 +9,12 @@ import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { objectChunks } from '../../paging/json-chunks.ts';
 import type { ItemWriter } from '../../paging/list-envelope.ts';
 import { oldestFirst, type RangeQuery, type SortField } from '../../paging/key-range.ts';
+import { readListed } from '../../paging/readable.ts';
 import { readRange } from '../../paging/read-range.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import type { StateAndJoined } from '../find-by-id.ts';
 import { presentReference, presentTicketItem, type ConversationSummary } from './presenter.ts';
-import type { TicketItem } from './schema.ts';
+import type { TicketItem, TicketResponse } from './schema.ts';
 
 /** Conversations in one reply of the store: 60 KB of their summaries. */
 const batchSize = 200;
@@ -55,24 +56,31 @@ export async function* visibleConversations(
   yield shownConversations(joined.conversations, now);
   // If a correction changes a conversation's `createdAt`, it may be in the range before the ticket is refreshed.
   const embedded = new Set(joined.conversations.map(({ id }) => id));
+  const isVisible = (summary: StoredSummary) => !embedded.has(summary.state.id) && isShown(summary, now);
   const before = { key: joined.moreAfter, items: 0, bytes: 0 };
   if (before.key === null) return;
   const queryAfter = (after: string | null) => remainingQuery({ orgId, ticketId: state.id, after });
   const options = { projection: embeddedFields, batchSize, before };
   for await (const batch of readRange<StoredSummary>(store, queryAfter, options)) {
     onRead?.(batch.length);
-    const visible = batch.filter((summary) => !embedded.has(summary.state.id) && isShown(summary, now));
+    const visible = batch.filter((summary) =>
+      readListed('conversation', summary.state.id, () => isVisible(summary), store.onUnreadable),
+    );
     yield visible.map((summary) => summary.state);
   }
 }
 
 /** The JSON text of a ticket in pieces; its conversations are replaced by `batches` as they are read. */
 export const ticketChunks = <Presented>(
-  { conversations, createdAt, updatedAt, ...head }: TicketItem,
+  { onUnreadable }: Pick<StoreReader, 'onUnreadable'>,
+  { conversations, createdAt, updatedAt, ...head }: TicketItem | TicketResponse,
   batches: AsyncIterable<ConversationSummary[]>,
   present: (conversation: ConversationSummary) => Presented,
 ): AsyncGenerator<string, void> =>
   objectChunks(batches, {
+    kind: 'conversation',
+    idOf: ({ id }) => id,
+    onUnreadable,
     before: () => head,
     name: 'conversations',
     present,
@@ -94,6 +102,7 @@ export function ticketWriter(
     keyOf: (ticket) => ticket[field],
     write: (ticket) =>
       ticketChunks(
+        store,
         presentTicketItem(ticket, now),
         visibleConversations(store, ticket, { orgId, now, onRead }),
         presentReference,

@@ -4,6 +4,7 @@ import { idParameter, noParameters } from '../../http/parameters.ts';
 import { defineRoute, type Clock } from '../../http/route.ts';
 import { listHandler } from '../../paging/list-handler.ts';
 import { readPage } from '../../paging/page-query.ts';
+import { readStored } from '../../paging/readable.ts';
 import { findById } from '../find-by-id.ts';
 import { hasMoreConversations, ticketChunks, ticketWriter, visibleConversations } from './conversations.ts';
 import { presentTicket, presentTicketConversation, presentTicketItem } from './presenter.ts';
@@ -37,6 +38,7 @@ export const listTickets = ({ now }: Clock) =>
       const field = ticketSortField(sort);
       const instant = now();
       return {
+        kind: 'ticket',
         cursorScope: { list: 'tickets', sort, filters },
         read: (after) =>
           readPage<TicketDocument>(store, ticketPageQuery({ orgId, sort, limit, filters, after })),
@@ -64,9 +66,10 @@ export const retrieveTicket = ({ now }: Clock) =>
       const ticket = await findById<TicketDocument>(store, 'ticket', params.id);
       if (!ticket) throw new ApiError('ticket_not_found');
       const instant = now();
-      if (!hasMoreConversations(ticket)) return { body: presentTicket(ticket, instant) };
+      const whole = readStored('ticket', params.id, () => presentTicket(ticket, instant));
+      if (!hasMoreConversations(ticket)) return { body: whole };
       const conversations = visibleConversations(store, ticket, { orgId, now: instant });
       const present = presentTicketConversation(params.id);
-      return { chunks: ticketChunks(presentTicketItem(ticket, instant), conversations, present) };
+      return { chunks: ticketChunks(store, whole, conversations, present) };
     },
   });

@@ -1,0 +1,55 @@
+import type { ServedKind } from '../../../shared/documents/served-indexes.ts';
+
+/**
+ * A stored document that cannot be presented: an operator's edit has broken it. The message names the document, for the
+ * log; clients get `internal_error`.
+ */
+export class UnreadableDocument extends Error {
+  override readonly name = 'UnreadableDocument';
+  readonly kind: ServedKind;
+  readonly id: string;
+
+  constructor(kind: ServedKind, id: string, cause: unknown) {
+    super(`the ${kind} ${id} cannot be read: an edit has broken it`, { cause });
+    this.kind = kind;
+    this.id = id;
+  }
+}
+
+/** Receives each document that a list leaves out. */
+export type OnUnreadable = (unreadable: UnreadableDocument) => void;
+
+/** Reads something of the stored document with this id. Throws `UnreadableDocument` if the document does not allow it. */
+export function readStored<T>(kind: ServedKind, id: string, read: () => T): T {
+  try {
+    return requireWhole(read());
+  } catch (cause) {
+    throw cause instanceof UnreadableDocument ? cause : new UnreadableDocument(kind, id, cause);
+  }
+}
+
+/**
+ * Reads something of one stored document among others. Null if the document does not allow it: the list leaves the document out,
+ * and `onUnreadable` receives it.
+ */
+export function readListed<T>(
+  kind: ServedKind,
+  id: string,
+  read: () => T,
+  onUnreadable: OnUnreadable,
+): T | null {
+  try {
+    return readStored(kind, id, read);
+  } catch (error) {
+    if (!(error instanceof UnreadableDocument)) throw error;
+    onUnreadable(error);
+    return null;
+  }
+}
+
+/** JSON leaves out a field without a value, so that a client would not get a field that it relies on. */
+function requireWhole<T>(presented: T): T {
+  if (typeof presented !== 'object' || presented === null) return presented;
+  if (Object.values(presented).includes(undefined)) throw new TypeError('a field has no value');
+  return presented;
+}

@@ -1,0 +1,35 @@
+import { type Collections, readCollections } from '../../../shared/store/structures.ts';
+import { readRepeatedly } from './deadline.ts';
+import { createSharedQueries } from './gather.ts';
+import type { ReadSnapshot } from './read-snapshot.ts';
+import { StoreUnavailable } from './store-errors.ts';
+
+/** Rejects with `StoreUnavailable` if a collection of the snapshot was dropped or replaced since the snapshot was read. */
+export type RequireCollections = (
+  snapshot: Pick<ReadSnapshot, 'authDatabase' | 'collections' | 'generation'>,
+) => Promise<void>;
+
+/** Queries in progress at once, and the pause between two of a snapshot: 404s cost the store at most 100 queries a second. */
+const queriesMax = 2;
+const pauseMs = 10;
+
+/**
+ * Creates the check of a read that has found nothing: a collection that does not exist reads as empty, which a client
+ * would take for the end of a list, or for a deletion. Each check asks the store after its read has ended, and all that
+ * wait share the answer. A collection that still has the id that it had before the read has existed meanwhile.
+ */
+export function createCollectionCheck(): RequireCollections {
+  const share = createSharedQueries<null, Collections>({ queriesMax });
+  return async (snapshot) => {
+    const found = await share({ snapshot, name: 'collections' }, null, async () => {
+      const collections = await readRepeatedly((limits) => readCollections(snapshot.authDatabase, limits));
+      return { find: () => collections, pauseMs };
+    });
+    const lost = [...snapshot.collections].filter(([name, id]) => found.get(name) !== id);
+    if (lost.length === 0) return;
+    const names = lost.map(([name]) => name).join(', ');
+    throw new StoreUnavailable(
+      `collections of generation ${snapshot.generation} were dropped or replaced while a request read them: ${names}`,
+    );
+  };
+}

@@ -1,0 +1,28 @@
+import { LRUCache } from 'lru-cache';
+import type { Counter } from 'prom-client';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { OnUnreadable } from '../paging/readable.ts';
+
+/** A document is named in the log once in this time, in milliseconds: clients may request its page again and again. */
+const againAfterMs = 60_000;
+const entriesMax = 1_000;
+
+type Deps = { leftOut: Counter<'kind'>; logger: Logger; nowMs: () => number };
+
+/** Counts each time that a list leaves a document out, and names the document in the log. */
+export function createUnreadableReport({ leftOut, logger, nowMs }: Deps): OnUnreadable {
+  const named = new LRUCache<string, true>({
+    max: entriesMax,
+    ttl: againAfterMs,
+    ttlResolution: 0,
+    perf: { now: nowMs },
+  });
+  return (error) => {
+    const { kind, id } = error;
+    leftOut.inc({ kind });
+    const key = `${kind}/${id}`;
+    if (named.has(key)) return;
+    named.set(key, true);
+    logger.error({ kind, id, error }, 'a document cannot be read; lists leave it out (support-cli verify)');
+  };
+}

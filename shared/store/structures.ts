@@ -1,0 +1,72 @@
+import { MongoServerError, type CommandOperationOptions, type Db, type IndexDescriptionInfo } from 'mongodb';
+import { kinds, resources, type Kind } from '../documents/resources.ts';
+
+/** The collections of a database that exist, each with the id that MongoDB gave it when it was created. */
+export type Collections = ReadonlyMap<string, string>;
+
+/**
+ * An id tells a collection from another one of the same name, by which a restore or an operator has replaced it. A read
+ * of a collection that does not exist finds nothing, and no error.
+ */
+export async function readCollections(
+  database: Db,
+  options: CommandOperationOptions = {},
+): Promise<Collections> {
+  const found = await database.listCollections({}, { nameOnly: false, ...options }).toArray();
+  return new Map(found.map(({ name, info }) => [name, info?.uuid?.toString('hex') ?? '']));
+}
+
+/** An index that the database cannot use. */
+export type IndexFault = {
+  kind: Kind;
+  index: string;
+  /** `hidden`: it exists, and an operator has hidden it from queries. */
+  is: 'missing' | 'hidden';
+};
+
+/** The names of indexes, by kind. */
+export type IndexNames = { [K in Kind]?: readonly string[] };
+
+/** The indexes that a projector creates. */
+export const declaredIndexes: IndexNames = Object.fromEntries(
+  kinds.map((kind) => [kind, resources[kind].indexes.map(({ name }) => name)]),
+);
+
+/** Those of the indexes that the database does not have, or that are hidden. A collection that does not exist has none. */
+export async function indexFaults(
+  database: Db,
+  names: IndexNames,
+  options: CommandOperationOptions = {},
+): Promise<IndexFault[]> {
+  const faults = kinds.map(async (kind): Promise<IndexFault[]> => {
+    const wanted = names[kind] ?? [];
+    if (wanted.length === 0) return [];
+    const existing = await indexesOf(database, resources[kind].collection, options);
+    return wanted.flatMap((index) => {
+      const found = existing.find(({ name }) => name === index);
+      if (found && !found.hidden) return [];
+      return [{ kind, index, is: found ? ('hidden' as const) : ('missing' as const) }];
+    });
+  });
+  return (await Promise.all(faults)).flat();
+}
+
+/** MongoDB's code for a collection that does not exist. */
+const namespaceNotFound = 26;
+
+async function indexesOf(
+  database: Db,
+  collection: string,
+  options: CommandOperationOptions,
+): Promise<IndexDescriptionInfo[]> {
+  try {
+    return await database.collection(collection).indexes({ ...options, full: true });
+  } catch (error) {
+    if (error instanceof MongoServerError && error.code === namespaceNotFound) return [];
+    throw error;
+  }
+}
+
+/** `tickets.updated`, or `tickets.updated (hidden)`. */
+export const describeIndexFault = ({ kind, index, is }: IndexFault): string =>
+  `${resources[kind].collection}.${index}${is === 'hidden' ? ' (hidden)' : ''}`;

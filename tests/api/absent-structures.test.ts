@@ -1,0 +1,119 @@
+import type { Document } from 'mongodb';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { eventually } from '../support/eventually.ts';
+import { now, oneOfEach, urls } from './every-route.ts';
+import { errorOf, listOf, useApi, type TestStore } from './test-api.ts';
+
+// Caches take the time 0 for none.
+const clock = { nowMs: 1 };
+const api = useApi(oneOfEach(), { now, nowMs: () => clock.nowMs });
+
+/** Longer than a snapshot, a failure or a key is cached. */
+const cachedMs = 6_000;
+const unavailable = [503, 'service_unavailable'];
+const unknownToken = 'svc_live_unknownunknown1';
+
+const answer = async (path: string, token?: string) => {
+  const { status, text } = await api.get(path, token === undefined ? {} : { token });
+  const { error } = JSON.parse(text) as { error?: { code: string } };
+  return [status, error?.code ?? null];
+};
+
+/** Answers that a client would take for data that is gone, and pages with items. */
+const answers = () =>
+  Promise.all([
+    ...urls.map((url) => answer(url)),
+    answer('/v1/tickets?status=closed'),
+    answer('/v1/tickets/ti_none'),
+    answer('/v1/conversations/conv_none'),
+    answer('/v1/conversations/conv_none/messages'),
+    answer('/v1/channels/none'),
+    answer('/v1/tickets', unknownToken),
+  ]);
+
+type Change = (store: TestStore) => Promise<unknown>;
+
+const hide =
+  (hidden: boolean): Change =>
+  ({ database }) =>
+    database.command({ collMod: 'tickets', index: { name: 'updated', hidden } });
+/** The documents of the collection that a case has dropped. */
+let dropped: Document[] = [];
+const absent = (of: 'database' | 'control', name: string): [string, Change, Change] => [
+  name,
+  async (store) => {
+    dropped = await store[of].collection(name).find().toArray();
+    await store[of].dropCollection(name);
+  },
+  async (store) => {
+    await ensureIndexes(store.database);
+    await store[of].collection(name).insertMany(dropped);
+  },
+];
+
+it.each<[string, Change, Change]>([
+  ...['tickets', 'conversations', 'messages', 'channels', 'qas', 'apiKeys'].map((name) =>
+    absent('database', name),
+  ),
+  ...['generations', 'watermarks', 'blocked_keys'].map((name) => absent('control', name)),
+  [
+    'the index tickets.updated',
+    ({ database }) => database.collection('tickets').dropIndex('updated'),
+    ({ database }) => ensureIndexes(database),
+  ],
+  ['the index tickets.updated, which is hidden', hide(true), hide(false)],
+])('without %s no list, no 404 and no key counts', async (_, lose, restore) => {
+  const before = await answers();
+  expect(before.map(([status]) => status)).not.toContain(503);
+  await lose(api.store);
+  clock.nowMs += cachedMs;
+  const lost = await answers();
+  expect(lost).toEqual(lost.map(() => unavailable));
+  await restore(api.store);
+  await eventually(async () => {
+    clock.nowMs += cachedMs;
+    return (await answer('/v1/tickets'))[0] === 200;
+  });
+  expect(await answers()).toEqual(before);
+});
+
+describe('a collection that changes within the second after its snapshot', () => {
+  const qas = '/v1/knowledge/qa';
+  const fresh = async (path: string) => {
+    clock.nowMs += cachedMs;
+    await eventually(async () => (await api.get(path)).status === 200);
+  };
+
+  it('and is empty, because another one has replaced it, makes its list an error; the next snapshot knows it', async () => {
+    await fresh(qas);
+    const { database } = api.store;
+    const documents = await database.collection('qas').find().toArray();
+    await database.collection('qas').drop();
+    await ensureIndexes(database);
+    expect(await answer(qas)).toEqual(unavailable);
+    clock.nowMs += cachedMs;
+    expect(listOf(await api.get(qas)).data).toEqual([]);
+    await database.collection('qas').insertMany(documents);
+  });
+
+  it('and loses the index that a list needs, makes the list an error', async () => {
+    const path = '/v1/tickets?sort=createdAt';
+    await fresh(path);
+    await api.store.database.collection('tickets').dropIndex('created');
+    const lost = await api.get(path);
+    expect([lost.status, errorOf(lost).code]).toEqual(unavailable);
+    await ensureIndexes(api.store.database);
+  });
+});
+
+it('requests that find nothing at the same time share the question whether their collection exists', async () => {
+  clock.nowMs += cachedMs;
+  await eventually(async () => (await api.get('/v1/tickets')).status === 200);
+  api.commands.splice(0);
+  const paths = Array.from({ length: 20 }, (_, index) => `/v1/tickets/ti_none_${index}`);
+  expect(await Promise.all(paths.map((path) => answer(path)))).toEqual(
+    paths.map(() => [404, 'ticket_not_found']),
+  );
+  const asked = api.commands.filter(({ commandName }) => commandName === 'listCollections');
+  expect(asked.length).toBeLessThan(10);
+});

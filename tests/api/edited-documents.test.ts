@@ -1,0 +1,221 @@
+import type { AnyBulkWriteOperation } from 'mongodb';
+import { pino } from 'pino';
+import { kinds, type Kind } from '../../shared/documents/resources.ts';
+import { loggedError } from '../../shared/runtime/logger.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { differences } from '../../services/operations/rebuild/compare.ts';
+import { withFreshJoins } from '../../services/operations/rebuild/pair-sources.ts';
+import * as build from './builders.ts';
+import { now } from './every-route.ts';
+import { tokens, useApi } from './test-api.ts';
+
+type Line = { level: string; kind?: string; id?: string; error?: { type: string; message: string } };
+const lines: Line[] = [];
+const logger = pino(
+  {
+    level: 'error',
+    serializers: { error: loggedError },
+    formatters: { level: (label) => ({ level: label }) },
+  },
+  { write: (line: string) => void lines.push(JSON.parse(line) as Line) },
+);
+
+/** The values that an operator's edit may leave in a field. `undefined` removes it. */
+const values: Record<string, unknown> = {
+  removed: undefined,
+  null: null,
+  number: 5,
+  text: 'x',
+  object: { a: 1 },
+};
+
+type ListedKind = 'ticket' | 'channel' | 'message' | 'qa';
+type Edit = { id: string; field: string; how: string };
+
+const made = {
+  ticket: (id: string) => build.ticket({ id }),
+  channel: (id: string) => build.channel({ id }),
+  message: (id: string) => build.message({ id, conversationId: 'conv_1' }),
+  qa: (id: string) => build.qa({ id }),
+};
+const prefixes = { ticket: 'ti_', channel: 'chan_', message: 'msg_', qa: 'qa_' };
+const listOf: Record<ListedKind, string> = {
+  ticket: '/v1/tickets?sort=createdAt',
+  channel: '/v1/channels?',
+  message: '/v1/conversations/conv_1/messages?',
+  qa: '/v1/knowledge/qa?',
+};
+const listedKinds = Object.keys(made) as ListedKind[];
+
+/** Each field of the state, with each value; the whole state, and all joined fields. */
+const editsOf = (kind: ListedKind): Edit[] =>
+  [
+    'state',
+    'joined',
+    ...Object.keys(made[kind](`${prefixes[kind]}x`).state).map((name) => `state.${name}`),
+  ].flatMap((field) =>
+    Object.keys(values).map((how) => ({
+      id: `${prefixes[kind]}${field.replace('.', '_')}_${how}`,
+      field,
+      how,
+    })),
+  );
+
+/** Conversations of a ticket that its document does not embed, and a conversation with messages. */
+const further = ['createdAt', 'updatedAt', 'role'].map((field) => ({ field, id: `conv_further_${field}` }));
+const untouched = 'untouched';
+const idsOf = (kind: ListedKind) => [...editsOf(kind).map(({ id }) => id), `${prefixes[kind]}${untouched}`];
+
+const api = useApi(
+  {
+    ...Object.fromEntries(listedKinds.map((kind) => [kind, idsOf(kind).map((id) => made[kind](id))])),
+    conversation: [
+      build.conversation({ id: 'conv_1', ticketId: 'ti_other' }),
+      ...[...further.map(({ id }) => id), 'conv_further_last'].map((id) =>
+        build.conversation({ id, ticketId: 'ti_many' }),
+      ),
+    ],
+  },
+  { now, logger },
+);
+
+type Answer = {
+  status: number;
+  body: { data?: { id?: string }[]; nextCursor?: string | null } & Record<string, unknown>;
+};
+
+/** An answer that is not held to the document: a value of another type that can be shown is shown. */
+const ask = async (path: string): Promise<Answer> => {
+  const headers = { 'X-Forwarded-Proto': 'https', Authorization: `Bearer ${tokens.a}` };
+  const response = await fetch(api.url + path, { headers });
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
+};
+
+/** The ids in a list; each page has to be an answer. */
+const walk = async (path: string): Promise<(string | undefined)[]> => {
+  const ids: (string | undefined)[] = [];
+  for (let cursor = ''; ;) {
+    const { status, body } = await ask(`${path}&limit=50${cursor}`);
+    expect(status).toBe(200);
+    ids.push(...(body.data ?? []).map(({ id }) => id));
+    if (!body.nextCursor) return ids;
+    cursor = `&startingAfter=${body.nextCursor}`;
+  }
+};
+
+const editAll = async (kind: Kind, edits: Edit[]) =>
+  collectionOf(api.store.database, kind).bulkWrite(
+    edits.map(({ id, field, how }): AnyBulkWriteOperation<{ _id: string }> => {
+      const update =
+        values[how] === undefined ? { $unset: { [field]: '' } } : { $set: { [field]: values[how] } };
+      return { updateOne: { filter: { _id: id }, update: update as object } };
+    }) as never,
+  );
+
+beforeAll(async () => {
+  for (const kind of listedKinds) await editAll(kind, editsOf(kind));
+  await editAll(
+    'conversation',
+    further.map((one) => ({ ...one, how: 'removed', field: `state.${one.field}` })),
+  );
+  const many = { ...build.ticket({ id: 'ti_many' }), orgId: 'org_b' };
+  Object.assign(many.joined, { moreAfter: '0' });
+  await build.store(api.store.database, 'ticket', [many]);
+  await collectionOf(api.store.database, 'conversation').updateMany(
+    { 'state.ticketId': 'ti_many' },
+    { $set: { orgId: 'org_b' } },
+  );
+});
+
+/** The documents that verify calls unreadable. */
+async function unreadable(kind: Kind): Promise<Set<string>> {
+  const source = withFreshJoins(api.store, { database: api.store.database, number: 1 });
+  const named = new Set<string>();
+  for await (const pairs of source.scan(kind))
+    for (const found of await differences(source, kind, pairs, now()))
+      for (const one of found) if (one.class === 'unreadable') named.add(one.id);
+  return named;
+}
+
+const countOf = async (kind: string) => {
+  const { values: counts } = await api.metrics.documentsLeftOut.get();
+  return counts.find(({ labels }) => labels.kind === kind)?.value ?? 0;
+};
+
+describe.each(listedKinds)('a list with documents of the kind %s that an operator has edited', (kind) => {
+  it('answers every page; the log and the metric tell of each document that is left out, and verify names it', async () => {
+    lines.splice(0);
+    const before = await countOf(kind);
+    const listed = new Set(await walk(listOf[kind]));
+    expect(listed).toContain(`${prefixes[kind]}${untouched}`);
+    const told = lines.map(({ id }) => id);
+    expect(lines.every((line) => line.kind === kind && line.level === 'error')).toBe(true);
+    expect(told.length).toBeGreaterThan(10);
+    expect((await countOf(kind)) - before).toBe(told.length);
+    expect(told.filter((id) => listed.has(id))).toEqual([]);
+    const named = await unreadable(kind);
+    const joined = editsOf(kind).filter(({ field }) => field === 'joined');
+    const ofJoins = new Set(joined.map(({ id }) => id));
+    expect(told.filter((id) => !named.has(String(id)) && !ofJoins.has(String(id)))).toEqual([]);
+    // An optional field may be null, and some texts and numbers are valid ones.
+    const invalid = editsOf(kind).filter(
+      ({ field, how }) => field.startsWith('state') && ['removed', 'object'].includes(how),
+    );
+    expect(invalid.map(({ id }) => id).filter((id) => !named.has(id))).toEqual([]);
+    expect(named).not.toContain(`${prefixes[kind]}${untouched}`);
+  });
+
+  it('names a document in the log once a minute', async () => {
+    lines.splice(0);
+    await walk(listOf[kind]);
+    expect(lines).toEqual([]);
+  });
+});
+
+it.each([
+  ['ticket', '/v1/tickets/'],
+  ['channel', '/v1/channels/'],
+] as const)(
+  'a %s that lists leave out is an internal error by itself, never absent, and the log has its id',
+  async (kind, path) => {
+    lines.splice(0);
+    const listed = new Set(await walk(listOf[kind]));
+    // An id of another value is listed as it is.
+    const leftOut = editsOf(kind).filter(({ id, field }) => field !== 'state.id' && !listed.has(id));
+    expect(leftOut.length).toBeGreaterThan(10);
+    for (const { id } of leftOut) {
+      expect({ id, status: (await ask(path + id)).status }).toEqual({ id, status: 500 });
+      const { error } = lines.at(-1) ?? {};
+      expect(error).toMatchObject({ type: 'UnreadableDocument' });
+      expect(error?.message).toContain(id);
+    }
+  },
+);
+
+it('a conversation is sent without its unreadable messages, and a ticket without its unreadable conversations', async () => {
+  const { status, body } = await ask('/v1/conversations/conv_1');
+  const messages = (body.messages as { id: string }[]).map(({ id }) => id);
+  expect(status).toBe(200);
+  expect(messages).toContain(`msg_${untouched}`);
+  expect(messages).not.toContain('msg_state_createdAt_removed');
+  for (const path of ['/v1/tickets', '/v1/tickets/ti_many']) {
+    const { text } = await api.get(path, { token: tokens.b });
+    expect(text).toContain('conv_further_last');
+    expect(text).not.toContain('conv_further_updatedAt');
+  }
+});
+
+it('a conversation that cannot be read is an internal error, and so are its messages', async () => {
+  await editAll('conversation', [{ id: 'conv_1', field: 'state.updatedAt', how: 'removed' }]);
+  for (const path of ['/v1/conversations/conv_1', '/v1/conversations/conv_1/messages']) {
+    expect((await ask(path)).status).toBe(500);
+    expect(lines.at(-1)?.error?.message).toContain('conv_1');
+  }
+});
+
+it('verify calls no document unreadable that the projector could have written', async () => {
+  for (const kind of kinds.filter(
+    (one) => !listedKinds.includes(one as ListedKind) && one !== 'conversation',
+  ))
+    expect(await unreadable(kind)).toEqual(new Set());
+});
