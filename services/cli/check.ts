@@ -3,6 +3,7 @@ import type { Db } from 'mongodb';
 import { groupIdOf } from '../../shared/control/generations.ts';
 import { readControlId } from '../../shared/control/control-id.ts';
 import { progressOf } from '../../shared/control/progress.ts';
+import { replicasOf } from '../../shared/control/replicas.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { counted } from '../../shared/runtime/counted.ts';
@@ -85,7 +86,10 @@ const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = 
   },
   api: async (line, context) => {
     const config = configOrExit(readApiConfig(context.environment));
-    await checkMongo(line, context, config, (_, database) => collectionOf(database, 'ticket').findOne());
+    await checkMongo(line, context, config, async (control, database) => {
+      await collectionOf(database, 'ticket').findOne();
+      await requireWritable(replicasOf(control));
+    });
     await checkRateLimitStore(line, config);
   },
   cli: async (line, context) => {

@@ -29,6 +29,7 @@ export const own = (number: number, state: Generation['state'], changes: Changes
   watermark: before(6),
   lagSeconds: 1,
   isWatermarkLost: false,
+  structures: { database: 'support_g1', faults: [] },
   partitions: [],
   topics: [],
   lag: 0,
@@ -82,6 +83,7 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
   replicas: [
     { _id: 'a', host: 'h', pid: 1, release: '1', generation: 1, versions: [1], inProgress: [], at: now },
   ],
+  noMajoritySince: null,
   waiting: [],
   deadLetters: 0,
   deadLetterSize: { bytes: 0, count: 0 },

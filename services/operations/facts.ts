@@ -1,5 +1,6 @@
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { deadLettersOf, measureDeadLetters, type DeadLetterSize } from '../../shared/control/dead-letters.ts';
+import { readNoMajoritySince } from '../../shared/store/majority.ts';
 import { findBlocksMarker } from '../../shared/control/blocked-keys.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
@@ -29,6 +30,7 @@ import type { LogState } from '../../shared/kafka/log-client.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { roomLimits, type RoomLimits } from '../projector/dead-letters/room.ts';
 import { deadLettersMax, readOwnRejects } from './own-rejects.ts';
+import { readStructures } from './structures.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts } from './partitions.ts';
 import type { OperatorDeps } from './deps.ts';
 import { readSharedTokens } from './shared-tokens.ts';
@@ -58,6 +60,8 @@ export type Facts = {
   generations: GenerationFacts[];
   kafka: KafkaFacts;
   replicas: Replica[];
+  /** Since when a majority of MongoDB's members has confirmed no write; null if one does, or if MongoDB does not tell. */
+  noMajoritySince: Date | null;
   /** The projectors that apply nothing, but say why; the latest first. */
   waiting: WaitingProjector[];
   /** The stored ones up to `deadLettersMax`, and all that are counted. */
@@ -99,17 +103,27 @@ export async function readFacts(
   const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
   const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
   const now = await deps.now();
-  const [generations, replicas, waiting, stored, counted, deadLetterSize, hasBlocksMarker, sharedTokens] =
-    await Promise.all([
-      Promise.all(living.map((one) => readGeneration(deps, { registry, kafka, now, before }, one))),
-      liveReplicas(control, now),
-      waitingProjectors(control, now),
-      deadLettersOf(control).countDocuments({}, { limit: deadLettersMax }),
-      countAllCounted(control),
-      measureDeadLetters(control),
-      findBlocksMarker(control),
-      readSharedTokens(control, config.DATABASE_NAME, registry),
-    ]);
+  const [
+    generations,
+    noMajoritySince,
+    replicas,
+    waiting,
+    stored,
+    counted,
+    deadLetterSize,
+    hasBlocksMarker,
+    sharedTokens,
+  ] = await Promise.all([
+    Promise.all(living.map((one) => readGeneration(deps, { registry, kafka, now, before }, one))),
+    readNoMajoritySince(control),
+    liveReplicas(control, now),
+    waitingProjectors(control, now),
+    deadLettersOf(control).countDocuments({}, { limit: deadLettersMax }),
+    countAllCounted(control),
+    measureDeadLetters(control),
+    findBlocksMarker(control),
+    readSharedTokens(control, config.DATABASE_NAME, registry),
+  ]);
   const { DEPLOYMENT: deployment, REBUILD_DAYS_MAX: rebuildDaysMax } = config;
   return {
     now,
@@ -122,6 +136,7 @@ export async function readFacts(
     generations,
     kafka,
     replicas,
+    noMajoritySince,
     waiting,
     deadLetters: stored + counted,
     deadLetterSize,
@@ -185,11 +200,12 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
   const { number } = generation;
   const active = registry?.generation ?? number;
   const completeTo = await watermark(control, number);
-  const [progress, gaps, failure, ownRejects] = await Promise.all([
+  const [progress, gaps, failure, ownRejects, structures] = await Promise.all([
     readProgress(control, number),
     readLogGaps(control, number),
     failuresOf(control).findOne({ _id: number }),
     readOwnRejects(control, { active, number, completeTo, now }),
+    readStructures(control, generation),
   ]);
   const lagOf = (at: Date | null) =>
     // A watermark of 1970 means that a partition has applied nothing.
@@ -218,6 +234,8 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
     lagSeconds: lagOf(completeTo),
     /** A projector stores it right after progress that is later than 1970. */
     isWatermarkLost: completeTo === null && progress.some((one) => one.completeTo.getTime() > 0),
+    /** The indexes that its database cannot use; none before a projector has begun, which creates them. */
+    structures: progress.length > 0 || completeTo !== null ? structures : { ...structures, faults: [] },
     ...measured,
     topics: sumByTopic(measured.partitions),
     /** In records. */

@@ -102,16 +102,21 @@ export const findingsOf = (all: Finding[], { generation: { number, state } }: Ge
       generation === number && !(state === 'standby' && blocks.length === 1 && blocks[0] === 'promote'),
   );
 
-/** The findings without those that follow from others: without projectors, Kafka or a topic, a generation has to lag. */
+/**
+ * The findings without those that follow from others: without projectors, Kafka or a topic, a generation has to lag. Without
+ * a majority of MongoDB neither projectors nor replicas can save that they run.
+ */
 export function causes(all: Finding[]): Finding[] {
+  const isUnconfirmed = all.some(({ name }) => name === 'majority');
   const isLogAway = all.some(
     ({ name, severity }) => name === 'kafka' || (name === 'missing' && severity === 'bad'),
   );
   const stopped = new Set(all.flatMap((one) => (one.name === 'projectors' ? one.generation : [])));
   return all.filter(
     ({ name, generation, remedy }) =>
-      !(name === 'lag' && (isLogAway || stopped.has(generation))) &&
-      !(name === 'projectors' && remedy === null && isLogAway),
+      !(name === 'lag' && (isLogAway || isUnconfirmed || stopped.has(generation))) &&
+      !(name === 'projectors' && remedy === null && (isLogAway || isUnconfirmed)) &&
+      !(name === 'api' && isUnconfirmed),
   );
 }
 
@@ -124,8 +129,8 @@ type Verdict = {
 };
 
 export function verdict(facts: Facts, all: Finding[]): Verdict {
-  const lost = all.find((one) => isLost(facts, one));
-  if (lost) return { state: 'bad', sentence: `Not well: ${lost.text}.`, finding: lost };
+  const first = all.find((one) => comesFirst(facts, one));
+  if (first) return { state: 'bad', sentence: `Not well: ${first.text}.`, finding: first };
   const active = facts.generations.find(({ generation }) => generation.state === 'active');
   if (!active) return { state: 'bad', sentence: 'Unknown: no projector has started on this database.' };
   if (active.lagSeconds === null) return { state: 'bad', sentence: firstLoad(active) };
@@ -140,10 +145,12 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
   return { state: 'attention', sentence: `The data is current, but ${need} attention.` };
 }
 
-/** Whether a finding tells that a part of the control database is lost without which a replica serves nothing. */
-function isLost({ registry, remains }: Facts, { name, generation }: Finding): boolean {
+/** Whether a finding tells of a loss without which a replica serves nothing, or of a MongoDB that confirms no write. */
+function comesFirst({ registry, remains }: Facts, { name, generation, severity }: Finding): boolean {
   if (name === 'registry') return remains.length > 0;
-  return name === 'blocked-keys' || (name === 'watermark' && generation === registry?.generation);
+  if (name === 'blocked-keys' || name === 'majority') return true;
+  const isOfServed = generation === registry?.generation;
+  return isOfServed && severity === 'bad' && (name === 'watermark' || name === 'structures');
 }
 
 /** A generation has a watermark once every partition was applied to the end of its log. */

@@ -5,6 +5,15 @@ it('a write waits for a majority, but not for ever', () => {
   expect(writeConcern).toMatchObject({ w: 'majority', journal: true, wtimeoutMS: 30_000 });
 });
 
+it.each([
+  ['mongodb://a/', 'local'],
+  ['mongodb://a/?readconcernLevel=majority', 'majority'],
+])('a read of %s has the concern %s, so that the default of the cluster does not count', (url, level) => {
+  const client = createMongo(url, 'test');
+  for (const { readConcern } of [controlDatabase(client, 'x'), generationDatabase(client, 'x', 1)])
+    expect(readConcern).toMatchObject({ level });
+});
+
 const poolOf = (url: string, pool?: Parameters<typeof createMongo>[2]) =>
   createMongo(url, 'test', pool).options.maxPoolSize;
 

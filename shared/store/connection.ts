@@ -1,4 +1,11 @@
-import { MongoClient, type Collection, type Db, type DbOptions, type MongoClientOptions } from 'mongodb';
+import {
+  MongoClient,
+  type Collection,
+  type Db,
+  type DbOptions,
+  type MongoClientOptions,
+  type ReadConcernLevel,
+} from 'mongodb';
 import type { Document } from '../documents/entity.ts';
 import { type Kind, resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault } from '../runtime/connection-string.ts';
@@ -31,8 +38,8 @@ type PoolOptions = {
 };
 
 /**
- * Creates a client that writes with `w: majority`, journaled and within a time limit. Every other option of the
- * connection string applies. The driver connects at the first operation, so an unavailable MongoDB fails that operation,
+ * Creates a client that writes with `w: majority`, journaled and within a time limit, and reads with the concern `local`,
+ * unless the connection string says `majority`. Every other option of the connection string applies. The driver connects at the first operation, so an unavailable MongoDB fails that operation,
  * not the start.
  */
 export function createMongo(
@@ -56,6 +63,8 @@ export function createMongo(
     ...(poolSizeMax === undefined
       ? {}
       : { maxPoolSize: Math.min(size || poolSizeMax, poolSizeMax), minPoolSize: 0 }),
+    // Always said: an operator may set another default for all clients, under which reads wait for a majority.
+    readConcern: { level: (given.get('readconcernlevel') ?? 'local') as ReadConcernLevel },
     writeConcern: {
       w: 'majority',
       journal: true,

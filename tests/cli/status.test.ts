@@ -1,6 +1,7 @@
 import { AggregationCursor, MongoClient, MongoServerError, type Document } from 'mongodb';
 import { kinds, resources } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { readCounts } from '../../services/operations/counts.ts';
 import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';
@@ -32,6 +33,30 @@ test('the topics that the CLI creates keep tombstones for a week; a status warns
   };
   expect(await warned('7')).toBeNull();
   expect(await warned('7.5')).toHaveLength(topics.length);
+});
+
+test('a status names indexes that are missing or hidden, with the command that helps', async () => {
+  const { database } = rebuild;
+  await rebuild.given([generation(1, 'active')]);
+  const found = async () => {
+    const { generations } = await rebuild.status();
+    return generations[0]?.findings.filter(({ name }) => name === 'structures');
+  };
+  expect(await found()).toEqual([]);
+  await database.collection('tickets').dropIndex('updated');
+  await database.collection('qas').drop();
+  await database.command({ collMod: 'channels', index: { name: 'created', hidden: true } });
+  const [missing, hidden] = (await found()) ?? [];
+  expect(missing).toMatchObject({ severity: 'bad', remedy: 'GENERATION=1 npm run projector' });
+  expect(missing?.text).toContain(
+    `its database ${database.databaseName} lacks tickets.updated, all indexes of qas`,
+  );
+  expect(hidden?.severity).toBe('bad');
+  expect(hidden?.text).toContain('are hidden, so the API answers 503: channels.created');
+  expect(hidden?.remedy).toContain(`db.getSiblingDB('${database.databaseName}').runCommand(`);
+  await database.command({ collMod: 'channels', index: { name: 'created', hidden: false } });
+  await ensureIndexes(database);
+  expect(await found()).toEqual([]);
 });
 
 describe('tokens of several keys', () => {

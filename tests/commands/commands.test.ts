@@ -27,6 +27,7 @@ it(`the services send no shape that ${page} does not list (UPDATE_GOLDEN=1 write
   await explainIndexes(mongo, commands.recorded);
   await drop(projector);
   await explainIndexes(mongo, commands.recorded);
+  expect([...commands.concernFaults]).toEqual([]);
   const recorded = [...commands.recorded.values()];
   const table = markdown(
     ['collection', 'command', 'index'],

@@ -31,8 +31,10 @@ function targetOf(collection: string, text: string): string {
  */
 export function recordCommands() {
   const recorded = new Map<string, Recorded>();
+  const concernFaults = new Set<string>();
   const record = ({ commandName, databaseName: database, command }: CommandStartedEvent) => {
     if (isOfDriver(commandName)) return;
+    if (lacksConcern(commandName, command)) concernFaults.add(JSON.stringify(command));
     const named = (command as Record<string, unknown>)[commandName];
     const collection = typeof named === 'string' ? named : '';
     for (const { text, alone } of shapesOf(commandName, command)) {
@@ -50,7 +52,23 @@ export function recordCommands() {
       monitorCommands(this).on('commandStarted', record);
     return connect.call(this);
   });
-  return { recorded, stop: () => spy.mockRestore() };
+  return { recorded, concernFaults, stop: () => spy.mockRestore() };
+}
+
+const readCommands = ['find', 'aggregate', 'count', 'distinct'];
+const writeCommands = ['insert', 'update', 'delete', 'findAndModify', 'drop', 'dropDatabase'];
+
+/** Whether a command leaves its concern to the defaults of the cluster, which an operator may change. */
+function lacksConcern(name: string, command: Part): boolean {
+  const { readConcern, writeConcern } = command as Record<
+    string,
+    { level?: string; w?: unknown; j?: boolean }
+  >;
+  if (readCommands.includes(name)) return readConcern?.level !== 'local';
+  if (!writeCommands.includes(name)) return false;
+  // A fail-over may lose the latest traces.
+  if (command.insert === 'request_traces') return writeConcern?.w !== 1;
+  return writeConcern?.w !== 'majority' || writeConcern.j !== true;
 }
 
 const notExplained = [

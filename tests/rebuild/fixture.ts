@@ -7,6 +7,7 @@ import { factsNow } from '../../services/operations/facts.ts';
 import { report as comparison } from '../../services/operations/facts-for-tests.ts';
 import { report } from '../../services/operations/report.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
@@ -98,7 +99,7 @@ export async function openRebuild() {
     if (!found) throw new Error('there is no registry');
     return found;
   };
-  /** Progress of a generation: everything applied, and its watermark a few seconds old. */
+  /** Progress of a generation: its indexes, everything applied, and its watermark a few seconds old. */
   const applied = async (number: number, completeTo = secondsBefore(6)) => {
     const documents = [...(await log.read(topics)).ends].map(([key, { end }]) => ({
       _id: `${number}/${key}`,
@@ -109,6 +110,7 @@ export async function openRebuild() {
       completeTo,
       updatedAt: present,
     }));
+    await ensureIndexes(databaseOf(number));
     await progressOf(control).insertMany(documents);
     await watermarksOf(control).insertOne({ _id: number, completeTo });
   };

@@ -11,6 +11,7 @@ import { followsWithinSeconds, lagText, recordsLeft } from '../progress-text.ts'
 import { comparison, isPromotable } from './comparison.ts';
 import { replacement, whyStopped } from './projectors.ts';
 import { everyStep, switches, type Judged, type Rule } from './rule.ts';
+import { lackingStructures } from './structures.ts';
 
 export const generationRules = {
   dropping: {
@@ -40,6 +41,8 @@ export const generationRules = {
           }
         : null,
   },
+  /** A database without all its collections and indexes. */
+  structures: { severity: 'bad', blocks: [], judge: lackingStructures },
   projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', judge: whyStopped },
   rejects: {
     severity: 'attention',

@@ -47,6 +47,14 @@ export const systemRules = {
     blocks: [],
     judge: ({ sharedTokens }) => (sharedTokens ? refusedTokens(sharedTokens) : null),
   },
+  majority: {
+    severity: 'bad',
+    blocks: everyStep,
+    judge: ({ noMajoritySince: since }) =>
+      since &&
+      `a majority of MongoDB's members has confirmed no write since ${since.toISOString()}, so projectors save nothing and API ` +
+        'replicas do not announce themselves; the API serves the data of before. Start the members that are down (rs.status())',
+  },
   kafka: {
     severity: 'bad',
     blocks: everyStep,

@@ -1,0 +1,64 @@
+import { servedIndexes } from '../../../shared/documents/served-indexes.ts';
+import { resources } from '../../../shared/documents/resources.ts';
+import {
+  declaredIndexes,
+  describeIndexFault,
+  type IndexFault,
+  type IndexNames,
+} from '../../../shared/store/structures.ts';
+import type { Commands } from '../deployment.ts';
+import type { Facts, GenerationFacts } from '../facts.ts';
+import type { Judged } from './rule.ts';
+
+const served: IndexNames = servedIndexes;
+const isServed = ({ kind, index }: IndexFault) => served[kind]?.includes(index) ?? false;
+
+/** The API answers 503 while it lacks an index. A projector needs others, and creates those that are missing. */
+const effectOf = (faults: IndexFault[]) =>
+  faults.some(isServed)
+    ? { severity: 'bad' as const, effect: 'the API answers 503' }
+    : { severity: 'attention' as const, effect: 'its projectors are slow, or fail' };
+
+/** Tells which collections and indexes of a generation are missing or hidden, and how they come back. */
+export function lackingStructures(
+  _: Facts,
+  { generation, structures: { database, faults } }: GenerationFacts,
+  { projector }: Commands,
+): Judged[] {
+  const hidden = faults.filter(({ is }) => is === 'hidden');
+  const missing = faults.filter(({ is }) => is === 'missing');
+  const found: Judged[] = [];
+  if (missing.length > 0) {
+    const { severity, effect } = effectOf(missing);
+    found.push({
+      severity,
+      text:
+        `its database ${database} lacks ${describeMissing(missing)}, so ${effect}: the start of a projector creates them; ` +
+        'if a restore runs or was interrupted, finish it first (docs/recover.md)',
+      remedy: projector(generation.number),
+    });
+  }
+  const [first] = hidden;
+  if (first) {
+    const { severity, effect } = effectOf(hidden);
+    const command = `{ collMod: '${resources[first.kind].collection}', index: { name: '${first.index}', hidden: false } }`;
+    found.push({
+      severity,
+      text: `indexes of its database ${database} are hidden, so ${effect}: ${hidden.map(describeIndexFault).join(', ')}`,
+      remedy: `db.getSiblingDB('${database}').runCommand(${command})`,
+    });
+  }
+  return found;
+}
+
+/** A collection without any of its indexes is named alone: it does not exist, or a restore fills it. */
+function describeMissing(missing: IndexFault[]): string {
+  const byKind = Map.groupBy(missing, ({ kind }) => kind);
+  return [...byKind]
+    .map(([kind, faults]) =>
+      faults.length === declaredIndexes[kind]?.length
+        ? `all indexes of ${resources[kind].collection}`
+        : faults.map(describeIndexFault).join(', '),
+    )
+    .join(', ');
+}

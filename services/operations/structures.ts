@@ -1,0 +1,17 @@
+import type { Db } from 'mongodb';
+import type { Generation } from '../../shared/control/generations.ts';
+import { generationDatabase } from '../../shared/store/connection.ts';
+import { declaredIndexes, indexFaults, type IndexFault } from '../../shared/store/structures.ts';
+
+/** The database of a generation, and its indexes that are missing or hidden. */
+export type StructureFacts = { database: string; faults: IndexFault[] };
+
+/** Reads which indexes a generation lacks; of one that is being dropped, all may be gone. */
+export async function readStructures(
+  { client, databaseName }: Db,
+  { number, state }: Pick<Generation, 'number' | 'state'>,
+): Promise<StructureFacts> {
+  const database = generationDatabase(client, databaseName, number);
+  const faults = state === 'dropping' ? [] : await indexFaults(database, declaredIndexes);
+  return { database: database.databaseName, faults };
+}
