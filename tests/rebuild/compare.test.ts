@@ -10,6 +10,7 @@ import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
 import type { ConversationDocument } from '../../shared/documents/conversation.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
 import { embeddedConversation } from '../../shared/documents/visibility.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { openDatabases } from '../support/databases.ts';
 import { engineDeps } from '../support/engine.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -193,6 +194,14 @@ describe('two generations of one log', () => {
         counts: { joined: 1 },
       },
     ]);
+  });
+
+  test('are not called equal to a fresh join without one of their collections', async () => {
+    const { rebuild } = builds;
+    await collection('qa').drop();
+    const verifying = rebuild.run(verbs.verify, { generation: 2, json: true });
+    await expect(verifying).rejects.toThrow('lacks qas.created');
+    await ensureIndexes(rebuild.databaseOf(2));
   });
 
   test('are compared by the CLI, which stores the result for a promotion', async () => {

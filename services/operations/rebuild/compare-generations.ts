@@ -8,6 +8,8 @@ import {
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { compareDocuments, resultText } from './compare.ts';
 import type { OperatorDeps } from '../deps.ts';
+import { describeIndexFault } from '../../../shared/store/structures.ts';
+import { readStructures } from '../structures.ts';
 import { expectationText } from '../rules/comparison.ts';
 import type { Expectation } from './differences.ts';
 import { betweenGenerations, withFreshJoins, type Side } from './pair-sources.ts';
@@ -54,11 +56,18 @@ export async function compareWithActive(deps: OperatorDeps, number: number, expe
   return result;
 }
 
-/** Compares a generation, by default the active one, with a fresh join of its own entities. Refuses one of another release. */
+/**
+ * Compares a generation, by default the active one, with a fresh join of its own entities. Refuses one of another release, and one
+ * without all its collections: an absent one would count as one without a difference.
+ */
 export async function verifyGeneration(deps: OperatorDeps, generation?: number) {
   const registry = await requireRegistry(deps.control);
   const target = generationOf(registry, generation ?? registry.generation);
   requireVersion(target);
+  const { database, faults } = await readStructures(deps.control, target);
+  const [first] = faults.filter(({ is }) => is === 'missing');
+  if (first)
+    throw new RebuildRefused(`the database ${database} lacks ${describeIndexFault(first)}`, 'status');
   const source = withFreshJoins(deps, toSide(deps, target.number));
   return { number: target.number, result: await compareDocuments(source, { ...deps, expectations: [] }) };
 }
