@@ -49,6 +49,8 @@ export function readListed<T>(
 
 /** JSON leaves out a field without a value, so that a client would not get a field that it relies on. */
 function requireWhole<T>(presented: T): T {
+  // A presenter returns nothing for a channel of an unknown type.
+  if (presented === undefined) throw new TypeError('it has no type that is known');
   if (typeof presented !== 'object' || presented === null) return presented;
   if (Object.values(presented).includes(undefined)) throw new TypeError('a field has no value');
   return presented;
