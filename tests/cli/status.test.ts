@@ -8,7 +8,6 @@ import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { readSharedTokens } from '../../services/operations/shared-tokens.ts';
 import { blockedKeys, blocksMarkerId } from '../../shared/control/blocked-keys.ts';
 import { readRegistry } from '../../shared/control/generations.ts';
-import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { apiKey, store } from '../api/builders.ts';
 import { generation, useRebuild } from '../rebuild/fixture.ts';
 import { eventually } from '../support/eventually.ts';

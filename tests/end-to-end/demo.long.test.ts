@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { startScript, type Service } from '../../infra/service.ts';
+import { startCommand, startScript, type Service } from '../../infra/service.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** Runs `npm start` on the servers of the tests until it prints this; returns the folder of its logs. */
@@ -28,6 +28,15 @@ test('npm start shows the API with sample data, a rebuild and live changes, and 
   expect(demo.stdout()).toContain('generation 1 is dropped');
   expect(await demo.stop('SIGINT')).toBe(0);
   expect(existsSync(folder)).toBe(false);
+});
+
+test('SIGTERM to npm start, as of a supervisor or of `timeout`, ends everything that it has started', async () => {
+  const { KAFKA_BROKERS, MONGODB_URL } = process.env;
+  const command = ['npm', 'start', '--', '--size', 'small'];
+  const npm = startCommand(command, { KAFKA_BROKERS, MONGODB_URL }, 'npm start', { ownGroup: true });
+  await eventually(() => npm.stdout().includes('Started projector'), npm.failures);
+  expect(await npm.stop('SIGTERM')).toBe(0);
+  expect(() => process.kill(-npm.pid, 0)).toThrow('ESRCH');
 });
 
 test('npm start fails if a service ends, and leaves the logs, but no data and no key', async () => {
