@@ -13,8 +13,9 @@ type Deps = {
 };
 
 /**
- * Bounds the log lines and traces of requests without a valid key, or above a rate limit: each that is admitted has both. Without the budget anyone who reaches the port could fill the log's disk and the store. One line a minute
- * tells how many were left out.
+ * Bounds the log lines and traces of requests without a valid key, or above a rate limit: each that is admitted has both.
+ * Without the budget, any client that reaches the port could fill the disk of the log, and the store. One line a minute
+ * tells how many requests were left out.
  */
 export function startKeylessBudget({ lost, logger, nowMs }: Deps, requests: number) {
   const budget = createMemoryRateLimiter({ limit: { requests, windowSeconds }, nowMs });

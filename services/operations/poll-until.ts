@@ -9,8 +9,8 @@ const refusedMaxMs = 60_000;
 const refusedPauseMs = 1_000;
 
 /**
- * For a command that reads again and again: runs each read, and repeats it while MongoDB is away or refuses it, for a minute at
- * most. The first read of all is not repeated: what refuses it may be the operator's mistake.
+ * For a command that reads again and again: runs each read, and repeats it while MongoDB is away or refuses it, for a
+ * minute at most. The first read of all is not repeated: what refuses it may be the operator's mistake.
  */
 export function createPatience(nowMs = () => performance.now()) {
   let hasRead = false;

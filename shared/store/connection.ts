@@ -39,8 +39,8 @@ type PoolOptions = {
 
 /**
  * Creates a client that writes with `w: majority`, journaled and within a time limit, and reads with the concern `local`,
- * unless the connection string says `majority`. Every other option of the connection string applies. The driver connects at the first operation, so an unavailable MongoDB fails that operation,
- * not the start.
+ * unless the connection string says `majority`. Every other option of the connection string applies. The driver connects
+ * at the first operation, so an unavailable MongoDB fails that operation, not the start.
  */
 export function createMongo(
   url: string,

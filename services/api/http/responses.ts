@@ -77,8 +77,8 @@ export const bufferedLengthMax = 262_144;
 
 /**
  * Sends a reply. A chunked reply longer than the limit is streamed without an ETag. Streaming starts only after that
- * much has been read, so the client usually still gets a 503 if MongoDB is unavailable. A later failure resets the connection, because the
- * status has been sent; when the client leaves, the generator ends.
+ * much has been read, so the client usually still gets a 503 if MongoDB is unavailable. A later failure resets the
+ * connection, because the status has been sent; when the client leaves, the generator ends.
  */
 export async function sendReply(
   context: Context,

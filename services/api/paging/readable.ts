@@ -29,8 +29,8 @@ export function readStored<T>(kind: ServedKind, id: string, read: () => T): T {
 }
 
 /**
- * Reads something of one stored document among others. Null if the document does not allow it: the list leaves the document out,
- * and `onUnreadable` receives it.
+ * Reads something of one stored document among others. Null if the document does not allow it: the list leaves the
+ * document out, and `onUnreadable` receives it.
  */
 export function readListed<T>(
   kind: ServedKind,

@@ -10,7 +10,7 @@ const handshakeByte = 0x16;
 const handshakeTimeoutMs = 10_000;
 /** A connection that has sent nothing for this long is closed. */
 const firstByteTimeoutMs = 10_000;
-/** After its answer, what a client sends in plain is dropped for this long: a close at once could lose the answer. */
+/** After its answer, further bytes of the client are dropped for this long: a close at once could lose the answer. */
 const answeredMs = 5_000;
 
 /**

@@ -118,7 +118,7 @@ function refusedTokens(tokens: TokenKeys[]): string[] {
     const block = isBlocked ? ', and "keys block" has blocked it' : '';
     return (
       `a token is refused: it belongs to ${shown.join(', ')}${more}${block}. Archive these keys in the source ` +
-      'system, and create keys with tokens of their own for their users (docs/run.md, "A token of several keys")'
+      'system, and create keys with tokens of their own for their users (docs/keys.md, "A token of several keys")'
     );
   });
   const others = tokens.length - named.length;
