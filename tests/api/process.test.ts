@@ -113,13 +113,14 @@ it('warns at its start if it may open fewer file descriptors than its limits nee
 });
 
 it('logs a bounded number of requests without a key, and answers all', async () => {
-  const child = await children.start({ ...children.tls, REQUEST_TRACES_KEYLESS_MAX: '5' });
+  const settings = { API_TRUSTED_PROXIES: '127.0.0.1', REQUEST_TRACES_KEYLESS_MAX: '5' };
+  const child = await children.start(settings);
   await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
   const ids: string[] = [];
   const note = ({ headers }: { headers: IncomingHttpHeaders }) => ids.push(String(headers['request-id']));
   for (let times = 0; times < 10; times += 1) {
     const missing = await ask(child, '/v1/tickets', { headers: { Authorization: '' } });
-    const plain = await ask(child, '/v1/tickets', { secure: false });
+    const plain = await ask(child, '/v1/tickets', { headers: { 'X-Forwarded-Proto': 'http' } });
     expect([codeOf(missing.text), codeOf(plain.text)]).toEqual(['missing_api_key', 'https_required']);
     for (const answer of [missing, plain]) note(answer);
     expect(await send(child, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);

@@ -4,6 +4,7 @@ import { parseArguments } from '../../services/cli/command.ts';
 import { configs } from '../../services/cli/config.ts';
 import { withKafka, type Context } from '../../services/cli/context.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startService } from '../../infra/service.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
@@ -13,7 +14,10 @@ import { useFolder, useOpened } from '../support/use-opened.ts';
 
 const testEnvironment = useOpened(() => createTestEnvironment(1));
 const folder = useFolder();
-beforeAll(() => ensureRegistry(testEnvironment.control));
+beforeAll(async () => {
+  await ensureRegistry(testEnvironment.control);
+  await ensureIndexes(testEnvironment.database);
+});
 
 test('an example of the help runs as pasted into a shell, and a pipe gets JSON alone', async () => {
   const parsed = parseArguments(['status', '--help']);

@@ -17,6 +17,8 @@ const reads = [
   'count',
   'distinct',
   'aggregate',
+  'listCollections',
+  'listIndexes',
   'ping',
   'hello',
   'endSessions',

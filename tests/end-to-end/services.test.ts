@@ -100,7 +100,7 @@ describe('a bad configuration', () => {
         'QUEUED_MEGABYTES_MAX: must be 8 or more',
         'KAFKA_SESSION_TIMEOUT_MS: must be a whole number',
         'TOMBSTONE_DAYS: must be 36500 or less',
-        'ADMIN_PORT: must be a number',
+        'ADMIN_PORT: must be a whole number',
       ],
     ],
     [
