@@ -78,6 +78,7 @@ describe('the limit of an address that guesses keys', () => {
       ['missing', 1],
       ['malformed', 2],
       ['unknown', 5],
+      ['shared_token', 0],
     ]);
     clock.nowMs += 60_000;
     expect((await guess('192.0.2.1')).status).toBe(401);
