@@ -61,7 +61,7 @@ export type KafkaConfig = KafkaSettings & { LOG_LEVEL: Parameters<typeof createL
 /** Begins to connect to Kafka. `clients` rejects if that fails; `lastError` is why the last attempt failed. */
 export function connectKafka({ environment }: Context, config: KafkaConfig, retries?: number) {
   // The CLI reports a failure once, at the end. kafkajs logs its attempts only if LOG_LEVEL is set.
-  const level = environment.LOG_LEVEL ? config.LOG_LEVEL : 'silent';
+  const level = environment.LOG_LEVEL?.trim() ? config.LOG_LEVEL : 'silent';
   let lastError: string | null = null;
   const onError = (message: string) => void (lastError = message);
   const kafka = createKafka(config, createLogger('cli', level, createLogOutput({ stream: 'stderr' })), {

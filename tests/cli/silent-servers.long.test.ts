@@ -16,7 +16,7 @@ test('a verb tells why a connection failed before the server fell silent', async
     if (connections < 3) socket.once('data', () => socket.resetAndDestroy());
   });
   const brokers = `127.0.0.1:${(await listen(failing, '127.0.0.1', 0)).port}`;
-  const service = startService('cli', { KAFKA_BROKERS: brokers }, ['topics', 'create']);
+  const service = startService('cli', { KAFKA_BROKERS: brokers, LOG_LEVEL: '' }, ['topics', 'create']);
   expect(await service.exited).toBe(1);
   failing.close();
   const reason = 'Connection error: read ECONNRESET';
@@ -30,7 +30,7 @@ test.each([
   ['KAFKA_BROKERS', 'topics create', '', /^waiting for Kafka at \S+\n.+: Kafka .+ no answer for 25 s\n$/],
   ['MONGODB_URL', 'keys list', 'mongodb://', /^keys list failed: MongoDB .+ timed out after 5000 ms\n$/],
 ])('a verb names %s and ends if that server never answers', async (name, verb, scheme, errors) => {
-  const environment = { DATABASE_NAME: 'silent', [name]: scheme + address };
+  const environment = { DATABASE_NAME: 'silent', LOG_LEVEL: '', [name]: scheme + address };
   const service = startService('cli', environment, verb.split(' '));
   expect(await service.exited).toBe(1);
   expect(service.stderr()).toMatch(errors);

@@ -50,7 +50,7 @@ describe('MongoDB forgets the sessions of a user that was dropped and created ag
     await eventually(isFresh);
     const watching = proxied.start('cli', {}, ['rebuild', 'status', '--watch']);
     const printed = () => watching.stdout().split('generation 1').length;
-    await eventually(() => printed() > 1 || [watching.stdout(), watching.stderr()]);
+    await eventually(() => printed() > 1 || [watching.stdout(), watching.stderr()], watching.failures);
     // when every session is lost
     proxied.loseSessions();
     await publish(created('tag', 'tag_after'));
