@@ -82,7 +82,8 @@ afterAll(async () => {
 });
 
 const createTopics = async (changes: Record<string, string>) => {
-  const cli = startService('cli', { ...settings, ...changes }, ['topics', 'create', '--partitions', '1']);
+  const environment = { ...settings, LOG_LEVEL: '', ...changes };
+  const cli = startService('cli', environment, ['topics', 'create', '--partitions', '1']);
   const code = await cli.exited;
   // A broker that is slow to answer is named.
   return { code, stdout: cli.stdout(), stderr: cli.stderr().replace(/^waiting for Kafka at .*\n/, '') };
