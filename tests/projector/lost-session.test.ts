@@ -15,7 +15,9 @@ describe('MongoDB forgets the sessions of a user that was dropped and created ag
   const services: Service[] = [];
   const proxied = useOpened(async () => {
     const proxy = createRefusingProxy(environment.config.MONGODB_URL);
-    const settings = { ...environment.environment, MONGODB_URL: proxiedUrl(await proxy.listen()) };
+    // A command gives up if its first connection takes longer.
+    const MONGODB_URL = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
+    const settings = { ...environment.environment, MONGODB_URL };
     const close = async () => {
       await Promise.all(services.map((service) => service.stop('SIGKILL')));
       await proxy.close();
