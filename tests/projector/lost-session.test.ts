@@ -8,7 +8,7 @@ import { useProjector } from '../support/use-projector.ts';
 
 const needsRights = /^(?:find|aggregate|update|insert|delete|count|distinct|getMore|listDatabases) /;
 
-const openedAnew = 'MongoDB refuses the user on old connections, but not on a new one; they are opened again';
+const openedAgain = 'MongoDB refuses the user on old connections, but not on a new one; they are opened again';
 
 describe('MongoDB forgets the sessions of a user that was dropped and created again', () => {
   const { environment, publish, applied, find, startProcess } = useProjector({ projectors: 0 });
@@ -61,10 +61,10 @@ describe('MongoDB forgets the sessions of a user that was dropped and created ag
     await applied();
     process.stdout.write(`applied again ${Math.round(performance.now() - lostAtMs)} ms after the loss\n`);
     expect(await find('tag', 'tag_after')).not.toBeNull();
-    await projector.logged(openedAnew);
+    await projector.logged(openedAgain);
     const shownBefore = printed();
     await eventually(() => printed() > shownBefore + 1);
-    await console.logged(openedAnew);
+    await console.logged(openedAgain);
     await eventually(isFresh);
     expect((await fetch(`${String(url)}livez`)).status).toBe(200);
     expect([projector, console, watching].flatMap((service) => service.failures())).toEqual([]);
