@@ -8,7 +8,8 @@ import { useProjector } from '../support/use-projector.ts';
 
 const needsRights = /^(?:find|aggregate|update|insert|delete|count|distinct|getMore|listDatabases) /;
 
-const openedAgain = 'MongoDB refuses the user on old connections, but not on a new one; they are opened again';
+const openedAgain =
+  'MongoDB refuses the user on old connections, but not on a new one; they are opened again';
 
 describe('MongoDB forgets the sessions of a user that was dropped and created again', () => {
   const { environment, publish, applied, find, startProcess } = useProjector({ projectors: 0 });
