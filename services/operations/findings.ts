@@ -103,8 +103,8 @@ export const findingsOf = (all: Finding[], { generation: { number, state } }: Ge
   );
 
 /**
- * The findings without those that follow from others: without projectors, Kafka or a topic, a generation has to lag. Without
- * a majority of MongoDB neither projectors nor replicas can save that they run.
+ * The findings but for the consequences of others. A generation has to lag without projectors, Kafka or a topic. Neither
+ * projectors nor replicas can save that they run while MongoDB has no majority.
  */
 export function causes(all: Finding[]): Finding[] {
   const isUnconfirmed = all.some(({ name }) => name === 'majority');

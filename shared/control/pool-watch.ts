@@ -45,9 +45,9 @@ const closeWithinMs = 3_000;
 type Failing = { sinceMs: number; error: unknown };
 
 /**
- * Reads the registry through each pool again and again. When one fails, it tries a fresh connection. If that works, the fault
- * is the pool's: MongoDB gives the sessions of a user that was dropped and created again no rights for good, and the driver
- * keeps their connections. A pool that is refused so is opened again; of any other failure `failure` tells after some minutes.
+ * Reads the registry through each pool again and again. If a pool fails and a fresh connection works, the fault is the
+ * pool's: after a user was dropped and created again, MongoDB gives its old sessions no rights for good, and the driver
+ * keeps their connections. Such a pool is opened again. After some minutes `failure` tells of a pool that still fails.
  */
 export function watchPools(
   deps: PoolWatchDeps,

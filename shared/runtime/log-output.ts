@@ -116,8 +116,8 @@ function createWaitingLines() {
 }
 
 /**
- * Returns a descriptor of the stream, and calls `end` when the process ends. A write to a pipe, a socket or a terminal that
- * nothing reads fails instead of waiting; a write to a file takes as long as its disk.
+ * Returns a descriptor of the stream, and calls `end` when the process ends. A write to a pipe, a socket or a terminal
+ * that nothing reads fails instead of waiting; a write to a file takes as long as its disk.
  */
 function openOutput(stream: keyof typeof descriptors, end: () => void): number {
   process.once('exit', end);

@@ -93,8 +93,8 @@ export const causeOfBulk = (error: unknown): unknown =>
   error instanceof MongoBulkWriteError && isNativeError(error.errorResponse) ? error.errorResponse : error;
 
 /**
- * Whether an error of the MongoDB driver is transient: no server, a lost connection, a failed look-up of its name, and every
- * answer that is neither a refusal of the user nor known to be the answer to a wrong command.
+ * Whether an error of the MongoDB driver is transient: no server, a lost connection, a failed look-up of its name, and
+ * every answer that is neither a refusal of the user nor known to be the answer to a wrong command.
  */
 export function isTransientStoreError(thrown: unknown): boolean {
   const error = causeOfBulk(thrown);
@@ -118,8 +118,8 @@ export const isUserRefusal = (error: unknown): boolean =>
   error instanceof MongoServerError && userCodes.has(Number(error.code));
 
 /**
- * Whether MongoDB asks its clients to come back later, because it has too much to do. Only its own answers count: the driver
- * gives the same label to a connection that could not be opened.
+ * Whether MongoDB asks its clients to come back later, because it has too much to do. Only its own answers count: the
+ * driver gives the same label to a connection that could not be opened.
  */
 export function isOverload(thrown: unknown): boolean {
   const error = causeOfBulk(thrown);
@@ -131,8 +131,8 @@ export function isOverload(thrown: unknown): boolean {
 const overloadPauseMs = { first: 500, max: 30_000 };
 
 /**
- * The pause after a failed attempt, in milliseconds: `usualMs`, or a longer one while MongoDB is overloaded. That one doubles
- * with each attempt, from 1 on, and is up to half shorter by chance, so that clients do not come back together.
+ * The pause after a failed attempt, in milliseconds: `usualMs`, or a longer one while MongoDB is overloaded. The longer
+ * one doubles with each attempt, from 1 on, and is up to half shorter by chance, so that clients do not come back together.
  */
 export function retryPauseMs(error: unknown, attempt: number, usualMs: number): number {
   if (!isOverload(error)) return usualMs;

@@ -4,7 +4,9 @@ import { runCommandLine } from '../../services/cli/run.ts';
 export async function runCli(environment: Record<string, string | undefined>, args: string[]) {
   let [text, errors] = ['', ''];
   const code = await runCommandLine(args, environment, {
-    print: async (printed) => void (text += printed.toString()),
+    print: async (printed) => {
+      text += printed.toString();
+    },
     // A verb says that it waits for Kafka if the machine is slow.
     report: (line) => (errors += line.startsWith('waiting for Kafka at ') ? '' : `${line}\n`),
     progress: () => undefined,

@@ -22,8 +22,8 @@ type Request<P, Q> = { params: P; query: Q };
 type Body<Presented> = ReturnType<typeof listEnvelope<Presented>>;
 
 /**
- * The handler of a list endpoint: decodes the cursor, reads a page and answers with the list envelope. A document that cannot
- * be presented is left out: it would make its page an error, and end each walk through the list there.
+ * The handler of a list endpoint: decodes the cursor, reads a page and answers with the list envelope. A document that
+ * cannot be presented is left out: it would make its page an error, and end each walk through the list there.
  */
 export const listHandler =
   <P, Q extends { startingAfter?: string | undefined }, T extends { _id: string }, Presented>(

@@ -17,9 +17,9 @@ const tokenBytes = 24;
 export type PublishDeps = { producer: Producer; topicPrefix: string };
 
 /**
- * Publishes a new key, as the source system would, after `hand` has handed its token over: otherwise a key could exist whose
- * token is lost. The key works once a projector has applied the event, and a rebuild keeps it. Rejects with the topic and
- * the id if the brokers do not confirm the event; it may be stored all the same.
+ * Publishes a new key, as the source system would, after `hand` has handed its token over: otherwise a key could exist
+ * whose token is lost. The key works once a projector has applied the event, and a rebuild keeps it. Rejects with the
+ * topic and the id if the brokers do not confirm the event; it may be stored all the same.
  */
 export async function createKey(
   { keyPrefix, ...deps }: PublishDeps & { keyPrefix: string },

@@ -57,8 +57,8 @@ export async function compareWithActive(deps: OperatorDeps, number: number, expe
 }
 
 /**
- * Compares a generation, by default the active one, with a fresh join of its own entities. Refuses one of another release, and one
- * without all its collections: an absent one would count as one without a difference.
+ * Compares a generation, by default the active one, with a fresh join of its own entities. Refuses a generation of another
+ * release, and one that lacks a collection: the absent collection would count as equal.
  */
 export async function verifyGeneration(deps: OperatorDeps, generation?: number) {
   const registry = await requireRegistry(deps.control);

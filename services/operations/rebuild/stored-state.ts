@@ -4,8 +4,8 @@ import { states, type Kind } from '../../../shared/documents/resources.ts';
 type Fields = Record<string, unknown>;
 
 /**
- * The field of a stored state that the projector cannot have written, because the schema of its entity would have refused or
- * changed it: an operator's edit has removed it, or has given it another type. Null if there is none.
+ * The field of a stored state that the projector cannot have written, because the schema of its entity would have refused
+ * or changed it: an operator's edit has removed the field, or has given it another type. Null if there is none.
  */
 export function brokenField(kind: Kind, state: object): string | null {
   const stored = state as Fields;
