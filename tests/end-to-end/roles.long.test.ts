@@ -1,133 +1,128 @@
 import { readFile } from 'node:fs/promises';
 import { runInNewContext } from 'node:vm';
-import { MongoClient } from 'mongodb';
-import { MongoMemoryReplSet } from 'mongodb-memory-server-core';
 import { startService, type Service } from '../../infra/service.ts';
 import { requestTracesOf } from '../../shared/store/request-traces.ts';
 import { apiKey, apiSettings, get } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
-import { describeOnMongo, findProgram } from '../support/mongo-servers.ts';
+import { describeOnMongo } from '../support/mongo-servers.ts';
+import { password, startMongoWithUsers } from '../support/mongo-with-users.ts';
 import { runCli } from '../support/run-cli.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
-
-const administrator = { customRootName: 'root', customRootPwd: 'root' };
 
 /** The stand-in has no users with roles. */
 describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
-  let servers: MongoMemoryReplSet;
-  beforeAll(async () => {
-    const { path: systemBinary = '', version = '' } = findProgram('mongod') ?? {};
-    servers = await MongoMemoryReplSet.create({
-      replSet: { count: 1, storageEngine: 'wiredTiger', auth: { enable: true, ...administrator } },
-      instanceOpts: [{ launchTimeout: 180_000 }],
-      binary: { systemBinary, version },
+  const mongo = useOpened(() => startMongoWithUsers());
+
+  // A `describe` of its own, so that its environment is cleaned up before MongoDB ends.
+  describe('every program does its work', () => {
+    const projector = useProjector({
+      projectors: 0,
+      servers: () => ({ ...process.env, MONGODB_URL: mongo.adminUrl }),
     });
-  });
 
-  /** The address of the server for a user, who has the password `secret` unless it is the administrator. */
-  const urlOf = (user: string, password = 'secret') => {
-    const url = new URL(servers.getUri());
-    return `mongodb://${user}:${password}@${url.host}/?replicaSet=${url.searchParams.get('replicaSet')}&authSource=admin`;
-  };
-  const projector = useProjector({
-    projectors: 0,
-    servers: () => ({ ...process.env, MONGODB_URL: urlOf('root', 'root') }),
-  });
+    type Command = { role: string };
 
-  // After the clean-up of the projector's environment.
-  afterAll(() => servers.stop());
-
-  type Command = { role: string };
-
-  /** The commands that the page gives, for the databases of this test. */
-  async function documentedRoles(name: string): Promise<Command[]> {
-    const [, script = ''] = /```js roles\n([^]*?)```/.exec(await readFile('docs/deploy.md', 'utf8')) ?? [];
-    expect(script).toContain("const control = 'support';");
-    const roles: Command[] = [];
-    const db = { getSiblingDB: () => ({ createRole: (command: Command) => roles.push(command) }) };
-    runInNewContext(script.replace("'support'", JSON.stringify(name)), { db });
-    return roles;
-  }
-
-  /** Creates the roles, and for each role a user of the same name. */
-  async function createUsers(): Promise<void> {
-    const client = new MongoClient(urlOf('root', 'root'));
-    const admin = client.db('admin');
-    for (const { role, ...rest } of await documentedRoles(projector.environment.name)) {
-      await admin.command({ createRole: role, ...rest });
-      await admin.command({ createUser: role, pwd: 'secret', roles: [role] });
+    /** The commands that the page gives, for the databases of this test. */
+    async function documentedRoles(name: string): Promise<Command[]> {
+      const [, script = ''] = /```js roles\n([^]*?)```/.exec(await readFile('docs/deploy.md', 'utf8')) ?? [];
+      expect(script).toContain("const control = 'support';");
+      const roles: Command[] = [];
+      const db = { getSiblingDB: () => ({ createRole: (command: Command) => roles.push(command) }) };
+      runInNewContext(script.replace("'support'", JSON.stringify(name)), { db });
+      return roles;
     }
-    await client.close();
-  }
 
-  const refusals = ({ log }: Service) =>
-    log.filter((line) => JSON.stringify(line).includes('not authorized'));
-  const as = (user: string) => ({ ...projector.environment.environment, MONGODB_URL: urlOf(user) });
-  const cli = (user: string, ...args: string[]) => runCli(as(user), args);
-  const expectDone = async (user: string, ...args: string[]) =>
-    expect([args, await cli(user, ...args)]).toEqual([args, expect.objectContaining({ code: 0 })]);
+    /** Creates the roles, and for each role a user of the same name. */
+    async function createUsers(): Promise<void> {
+      const roles = await documentedRoles(projector.environment.name);
+      await mongo.asAdmin(async (admin) => {
+        for (const { role, ...rest } of roles) {
+          await admin.command({ createRole: role, ...rest });
+          await admin.command({ createUser: role, pwd: password, roles: [role] });
+        }
+      });
+    }
 
-  let first: Service;
-  beforeAll(async () => {
-    await createUsers();
-    await projector.publish(apiKey, created('contact', 'con_1'), created('ticket', 'ti_1'));
-    await projector.send('tag', { key: 'tag_1', value: '{' });
-    first = projector.startProcess({ MONGODB_URL: urlOf('supportProjector'), GENERATION: '1' });
-    await projector.applied();
-  });
+    const refusals = ({ log }: Service) =>
+      log.filter((line) => JSON.stringify(line).includes('not authorized'));
+    const as = (user: string) => ({ ...projector.environment.environment, MONGODB_URL: mongo.urlOf(user) });
+    const cli = (user: string, ...args: string[]) => runCli(as(user), args);
+    const expectDone = async (user: string, ...args: string[]) =>
+      expect([args, await cli(user, ...args)]).toEqual([args, expect.objectContaining({ code: 0 })]);
 
-  test('the projector creates its indexes, projects and stores dead letters', async () => {
-    expect(await projector.find('ticket', 'ti_1')).toMatchObject({ version: 1 });
-    expect(await projector.deadLetters()).toHaveLength(1);
-    expect(refusals(first)).toEqual([]);
-  });
+    let first: Service;
+    beforeAll(async () => {
+      await createUsers();
+      await projector.publish(apiKey, created('contact', 'con_1'), created('ticket', 'ti_1'));
+      await projector.send('tag', { key: 'tag_1', value: '{' });
+      first = projector.startProcess({ MONGODB_URL: mongo.urlOf('supportProjector'), GENERATION: '1' });
+      await projector.applied();
+    });
 
-  test('the API serves, announces itself and stores traces', async () => {
-    const { control } = projector.environment;
-    const api = startService('api', apiSettings(as('supportApi')));
-    await api.logged('serving generation');
-    expect((await get(api, '/v1/tickets/ti_1')).status).toBe(200);
-    await eventually(async () => (await requestTracesOf(control).countDocuments()) === 1);
-    expect(await control.collection('replicas').countDocuments()).toBe(1);
-    expect(await api.stop()).toBe(0);
-    expect(refusals(api)).toEqual([]);
-  });
+    test('the projector creates its indexes, projects and stores dead letters', async () => {
+      expect(await projector.find('ticket', 'ti_1')).toMatchObject({ version: 1 });
+      expect(await projector.deadLetters()).toHaveLength(1);
+      expect(refusals(first)).toEqual([]);
+    });
 
-  test('a reader can run the commands that change nothing, and is refused before a comparison', async () => {
-    for (const args of [
-      ['status'],
-      ['keys', 'list'],
-      ['dead-letters', 'list'],
-      ['verify'],
-      ['rebuild', 'history'],
-    ])
-      await expectDone('supportReader', ...args);
-    expect((await cli('supportReader', 'explain', 'ti_1')).code).toBe(0);
-    const started = await cli('supportReader', 'rebuild', 'start', '--why', 'test');
-    expect(started).toMatchObject({ code: 1 });
-    expect(started.errors).toMatch(/not authorized on \S+_g2 .* needs the role readWrite/s);
-  });
+    test('the API serves, announces itself and stores traces', async () => {
+      const { control } = projector.environment;
+      const api = startService('api', apiSettings(as('supportApi')));
+      await api.logged('serving generation');
+      expect((await get(api, '/v1/tickets/ti_1')).status).toBe(200);
+      await eventually(async () => (await requestTracesOf(control).countDocuments()) === 1);
+      expect(await control.collection('replicas').countDocuments()).toBe(1);
+      expect(await api.stop()).toBe(0);
+      expect(refusals(api)).toEqual([]);
+    });
 
-  test('keys are blocked and unblocked', async () => {
-    await expectDone('supportKeys', 'keys', 'block', 'key_1', '--why', 'test');
-    await expectDone('supportKeys', 'keys', 'unblock', 'key_1');
-  });
+    test('a reader can run the commands that change nothing, and is refused before a comparison', async () => {
+      for (const args of [
+        ['status'],
+        ['keys', 'list'],
+        ['dead-letters', 'list'],
+        ['verify'],
+        ['rebuild', 'history'],
+      ])
+        await expectDone('supportReader', ...args);
+      expect((await cli('supportReader', 'explain', 'ti_1')).code).toBe(0);
+      const started = await cli('supportReader', 'rebuild', 'start', '--why', 'test');
+      expect(started).toMatchObject({ code: 1 });
+      expect(started.errors).toMatch(/not authorized on \S+_g2 .* needs the role readWrite/s);
+    });
 
-  test('an operator purges dead letters, and builds, promotes and drops a generation', async () => {
-    await expectDone('supportOperator', 'dead-letters', 'purge', '--topic', projector.topic('tag'), '--yes');
-    // The invalid record is still in its topic.
-    await projector.send('tag', { key: 'tag_1', value: null });
-    await expectDone('supportOperator', 'rebuild', 'start', '--why', 'test');
-    const second = projector.startProcess({ MONGODB_URL: urlOf('supportProjector'), GENERATION: '2' });
-    await expectDone('supportOperator', 'rebuild', 'await', '2');
-    const compared = await cli('supportReader', 'rebuild', 'compare', '2');
-    expect(compared.errors).toContain('not authorized');
-    expect(compared.errors).not.toContain('compared');
-    await expectDone('supportOperator', 'rebuild', 'compare', '2');
-    await expectDone('supportOperator', 'rebuild', 'promote', '2', '--why', 'test');
-    await first.stop();
-    await expectDone('supportOperator', 'rebuild', 'drop', '1', '--force', '--why', 'test');
-    expect(refusals(second)).toEqual([]);
+    test('keys are blocked and unblocked', async () => {
+      await expectDone('supportKeys', 'keys', 'block', 'key_1', '--why', 'test');
+      await expectDone('supportKeys', 'keys', 'unblock', 'key_1');
+    });
+
+    test('an operator purges dead letters, and builds, promotes and drops a generation', async () => {
+      await expectDone(
+        'supportOperator',
+        'dead-letters',
+        'purge',
+        '--topic',
+        projector.topic('tag'),
+        '--yes',
+      );
+      // The invalid record is still in its topic.
+      await projector.send('tag', { key: 'tag_1', value: null });
+      await expectDone('supportOperator', 'rebuild', 'start', '--why', 'test');
+      const second = projector.startProcess({
+        MONGODB_URL: mongo.urlOf('supportProjector'),
+        GENERATION: '2',
+      });
+      await expectDone('supportOperator', 'rebuild', 'await', '2');
+      const compared = await cli('supportReader', 'rebuild', 'compare', '2');
+      expect(compared.errors).toContain('not authorized');
+      expect(compared.errors).not.toContain('compared');
+      await expectDone('supportOperator', 'rebuild', 'compare', '2');
+      await expectDone('supportOperator', 'rebuild', 'promote', '2', '--why', 'test');
+      await first.stop();
+      await expectDone('supportOperator', 'rebuild', 'drop', '1', '--force', '--why', 'test');
+      expect(refusals(second)).toEqual([]);
+    });
   });
 });

@@ -1,0 +1,95 @@
+import { startService, type Service } from '../../infra/service.ts';
+import { apiKey, apiSettings, get } from '../support/api-process.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { describeOnMongo } from '../support/mongo-servers.ts';
+import { password, startMongoWithUsers } from '../support/mongo-with-users.ts';
+import { useOpened } from '../support/use-opened.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+const user = 'service';
+const roles = ['readWriteAnyDatabase', 'dbAdminAnyDatabase', 'clusterMonitor'];
+
+/** What tests of a proxy hold on the stand-in, with a MongoDB that refuses by itself. */
+describeOnMongo(['mongod'], 'a MongoDB that refuses what it admitted before', () => {
+  const mongo = useOpened(() => startMongoWithUsers(['--setParameter', 'enableTestCommands=1']));
+  const createUser = () =>
+    mongo.asAdmin((admin) => admin.command({ createUser: user, pwd: password, roles }));
+
+  // A `describe` of its own, so that its services end before MongoDB.
+  describe('is waited for', () => {
+    const projector = useProjector({
+      projectors: 0,
+      servers: () => ({ ...process.env, MONGODB_URL: mongo.adminUrl }),
+    });
+    const running = useOpened(async () => {
+      await createUser();
+      const MONGODB_URL = mongo.urlOf(user);
+      await projector.publish(apiKey, created('contact', 'con_1'), created('ticket', 'ti_1'));
+      const process = projector.startProcess({ MONGODB_URL });
+      await projector.applied();
+      const settings = apiSettings({ ...projector.environment.environment, MONGODB_URL });
+      const api = startService('api', { ...settings, RATE_LIMIT_REQUESTS: '0' });
+      await api.logged('serving generation');
+      return { process, api, close: () => api.stop('SIGKILL') };
+    });
+
+    const statusOf = async (path: string) => (await get(running.api, path)).status;
+    const isOpenedAgain = ({ log }: Service) => log.some(({ msg }) => String(msg).includes('opened again'));
+
+    test('a user that is dropped and created again is admitted again, without a restart and without a 500', async () => {
+      expect(await statusOf('/v1/tickets/ti_1')).toBe(200);
+      // when
+      await mongo.asAdmin((admin) => admin.command({ dropUser: user }));
+      await createUser();
+      await projector.publish(created('tag', 'tag_1'));
+      // then
+      const seen = new Set<number>();
+      await eventually(async () => {
+        const status = await statusOf('/v1/tickets/ti_1');
+        seen.add(status);
+        return (status === 200 && isOpenedAgain(running.api)) || [...seen];
+      });
+      expect([...seen].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+      await projector.applied();
+      expect(await projector.find('tag', 'tag_1')).not.toBeNull();
+      expect(isOpenedAgain(running.process)).toBe(true);
+      expect(projector.fatal()).toEqual([]);
+    });
+
+    /** Lets MongoDB refuse reads of tickets `times` times; with 0, none any more. */
+    const refuseTickets = (times: number, data: object = {}) =>
+      mongo.asAdmin((admin) =>
+        admin.command({
+          configureFailPoint: 'failCommand',
+          mode: times === 0 ? 'off' : { times },
+          data: {
+            failCommands: ['find'],
+            namespace: `${projector.environment.database.databaseName}.tickets`,
+            ...data,
+          },
+        }),
+      );
+    afterEach(() => refuseTickets(0));
+
+    test.each([
+      ['Interrupted', { errorCode: 11_601 }],
+      ['LockTimeout', { errorCode: 24 }],
+      ['WriteConflict', { errorCode: 112 }],
+      ['SnapshotUnavailable', { errorCode: 246 }],
+      ['ClientDisconnect', { errorCode: 279 }],
+      ['Unauthorized', { errorCode: 13 }],
+      ['an overload', { errorCode: 462, errorLabels: ['SystemOverloadedError', 'RetryableError'] }],
+      ['a connection that is closed', { closeConnection: true }],
+    ])('a read that is refused twice with %s is repeated, and answered', async (_, data) => {
+      await refuseTickets(2, data);
+      expect(await statusOf('/v1/tickets')).toBe(200);
+    });
+
+    test('a read that is refused for longer is 503 with Retry-After', async () => {
+      await refuseTickets(1_000, { errorCode: 11_601 });
+      const { status, headers } = await get(running.api, '/v1/tickets');
+      expect({ status, retryAfter: headers.get('retry-after') }).toEqual({ status: 503, retryAfter: '5' });
+    });
+  });
+});
