@@ -14,7 +14,7 @@ import { kindOfTopic, topicOf } from '../../shared/kafka/topics.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { prerequisites } from './materialize/edges.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
-import type { Applied } from './consumer/partition-worker.ts';
+import type { Applied } from './hand-over.ts';
 import { createApplier, type Applier } from './pipeline/applier.ts';
 import { applyRecords, type ApplyDeps, type RecordBatch } from './pipeline/apply-records.ts';
 import { measureDeadLetters } from '../../shared/control/dead-letters.ts';
@@ -244,11 +244,11 @@ function byTopic(engine: ApplyDeps, applier: Applier, metrics: Metrics): ByTopic
       const kind = kindOf(topic);
       return kind ? prerequisites(kind).map((of) => topicOf(of, engine.prefix)) : [];
     },
-    apply: async (topic, records, context) => {
-      const kind = kindOf(topic);
-      if (!kind) throw new Error(`${topic} is not a topic of this projector`);
-      const applied = await applier.run({ kind, records, context });
-      metrics.batchRecords.observe(records.length);
+    apply: async (chunk, watch) => {
+      const kind = kindOf(chunk.topic);
+      if (!kind) throw new Error(`${chunk.topic} is not a topic of this projector`);
+      const applied = await applier.run({ ...chunk, kind, watch });
+      metrics.batchRecords.observe(chunk.records.length);
       return applied;
     },
     onForeignCommit: (topic) => metrics.foreignCommits.inc({ topic }),

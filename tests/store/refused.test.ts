@@ -34,7 +34,7 @@ describe('a document that the store refuses', () => {
   const apply = async (events: Event[]) => {
     const { notRefreshed, deps } = watched();
     const records = events.map((event) => recordOf(event, (offset += 1)));
-    const [complete] = await applyParsed(deps, [{ kind: events[0]?.kind ?? 'tag', records, context: deps }]);
+    const [complete] = await applyParsed(deps, [{ kind: events[0]?.kind ?? 'tag', records, watch: deps }]);
     const { rejected = [] } = (await complete?.()) ?? {};
     const deadLettered = rejected.map(({ record, rejection }) => [
       events[records.indexOf(record)]?.id,

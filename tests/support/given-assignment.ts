@@ -35,9 +35,9 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
   const assignment = createAssignment(
     {
       queuedBytesMax: 16 * megabyte,
-      apply: (topic, records, context) => {
-        applied.push(...records.map(({ position }) => position.offset));
-        return apply(topic, records, context);
+      apply: (chunk, watch) => {
+        applied.push(...chunk.records.map(({ position }) => position.offset));
+        return apply(chunk, watch);
       },
       positions,
       prerequisitesOf: () => [],

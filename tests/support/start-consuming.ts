@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { Applied } from '../../services/projector/consumer/partition-worker.ts';
+import type { Applied } from '../../services/projector/hand-over.ts';
 import { startConsumer } from '../../services/projector/consumer/consumer.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
@@ -50,7 +50,7 @@ export async function startConsuming(
     queuedBytesMax: 1_000_000,
     sessionTimeoutMs,
     logger,
-    apply: (topic, records, { signal }) => apply(topic, () => record(topic, records), signal),
+    apply: ({ topic, records }, { signal }) => apply(topic, () => record(topic, records), signal),
     ...anyOrder(),
     beginningOf: () => 0,
     onFetched: () => undefined,

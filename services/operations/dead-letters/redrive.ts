@@ -108,7 +108,7 @@ async function apply(
   settle: Settle,
 ) {
   const records = readable.map(({ record }) => record);
-  const context = { signal: new AbortController().signal, onProgress: () => undefined };
+  const watch = { signal: new AbortController().signal, onProgress: () => undefined };
   const [complete] = await applyParsed(
     {
       ...deps,
@@ -121,7 +121,7 @@ async function apply(
         throw new Error(`other writes of ${ids.join(', ')} still come first ${count}: run the command again`);
       },
     },
-    [{ kind, records, context }],
+    [{ kind, records, watch }],
   );
   const { changes = [], rejected = [] } = (await complete?.()) ?? {};
   // Throws if the generation was dropped meanwhile.

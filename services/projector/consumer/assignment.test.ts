@@ -18,7 +18,7 @@ it('once it stops, no partition is fetched, while a batch ends and after that', 
 
 it('stuck partitions do not keep another partition from being resumed', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
-  const { assignment, paused, start, fetched } = given((topic) =>
+  const { assignment, paused, start, fetched } = given(({ topic }) =>
     topic === 'stuck' ? stuck.promise : Promise.resolve(nothing),
   );
   const partitions = { stuck: Array.from({ length: 31 }, (_, index) => index), free: [0] };
@@ -91,7 +91,7 @@ it('a partition that is assigned again is not fetched before its start offset is
 it('a worker goes on if the same member has its partition again', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const signals: AbortSignal[] = [];
-  const { assignment, assign, paused, start, fetched } = given((_, __, { signal }) => {
+  const { assignment, assign, paused, start, fetched } = given((_, { signal }) => {
     signals.push(signal);
     return stuck.promise;
   });

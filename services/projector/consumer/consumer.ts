@@ -1,5 +1,7 @@
-import type { Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
-import type { LogState } from '../../../shared/kafka/log-client.ts';
+import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
+import type { Db } from 'mongodb';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
 import { readSetAside, type SetAsideOffsets } from '../../../shared/control/set-aside.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
@@ -8,9 +10,11 @@ import { createAssignment, type Assignment, type AssignmentDeps } from './assign
 import { describeStrangers, readMembers } from '../../../shared/kafka/group-members.ts';
 import { errorChain } from '../../../shared/kafka/transient-errors.ts';
 import { createGapDetector, GapFound } from './gap-detector.ts';
-import { handleBatch, type HandleBatchDeps } from './handle-batch.ts';
-import type { Applied, PartitionWorker } from './partition-worker.ts';
-import { resumePartitions, type ResumeDeps } from './start-offsets.ts';
+import type { Applied, Apply } from '../hand-over.ts';
+import { handleBatch } from './handle-batch.ts';
+import type { PartitionWorker } from './partition-worker.ts';
+import type { Positions } from './positions.ts';
+import { resumePartitions } from './start-offsets.ts';
 import { takeSnapshot, type Snapshot } from './progress.ts';
 import { refuseStrangeLeader } from './strange-leader.ts';
 
@@ -23,19 +27,50 @@ import { refuseStrangeLeader } from './strange-leader.ts';
  *   commit   the positions that were saved                        below
  */
 
-export type ConsumerDeps = Omit<AssignmentDeps, 'onApplied' | 'readSetAside'> &
-  HandleBatchDeps &
-  ResumeDeps & {
-    kafka: Kafka;
-    /** The topics and the generation that this projector follows, as its group learns. */
-    own: OwnMembership;
-    /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
-    sessionTimeoutMs: number;
-  };
+export type ConsumerDeps = {
+  kafka: Kafka;
+  admin: Admin;
+  log: LogClient;
+  control: Db;
+  logger: Logger;
+  generation: number;
+  groupId: string;
+  /** The topics and the generation that this projector follows, as its group learns. */
+  own: OwnMembership;
+  /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
+  sessionTimeoutMs: number;
+  /** See `AssignmentDeps`. */
+  queuedBytesMax: number;
+  positions: Positions;
+  /** The topics whose entities the documents of a topic refer to. */
+  prerequisitesOf: (topic: string) => string[];
+  /** See `StartOffsetDeps`. */
+  beginningOf: (key: string) => number | null;
+  apply: Apply;
+  /** Called with the number of records that were fetched and queued. */
+  onFetched: (topic: string, records: number) => void;
+  /** Another client has committed an offset of the group. */
+  onForeignCommit: (topic: string) => void;
+  /** The consumer cannot continue; the process must exit with an error. */
+  onFatal: (error: Error) => void;
+};
 
 type OnApplied = (topic: string, applied: Applied) => void;
 
-export type RunningConsumer = Awaited<ReturnType<typeof startConsumer>>;
+export type RunningConsumer = {
+  /** Calls `listener` after each chunk that is applied from now on. */
+  onApplied: (listener: OnApplied) => void;
+  /** How far each assigned partition has been applied, and why its records wait. */
+  snapshot: (ends?: LogState['ends']) => Snapshot[];
+  /** Whether each assigned partition is applied up to its end as last seen. */
+  isCaughtUp: () => boolean;
+  /** Calls `onFatal` if the gap detector finds gaps. Call it once a second. */
+  detectGaps: (log: LogState) => Promise<void>;
+  /** Commits the offsets of a snapshot. Its progress must have been saved before. */
+  commit: (snapshot: Snapshot[]) => Promise<void>;
+  /** Finishes the chunks in progress, lets `beforeLeaving` commit, then leaves the group. */
+  stop: (beforeLeaving: () => Promise<void>) => Promise<void>;
+};
 
 /** How long a batch may continue at shutdown before it is aborted, in milliseconds. */
 export const shutdownGraceMs = 15_000;
@@ -45,7 +80,7 @@ export const shutdownGraceMs = 15_000;
  * neither the others nor the heartbeats. This module decides where to start reading, not kafkajs: a partition is paused
  * until its start offset is found.
  */
-export async function startConsumer(deps: ConsumerDeps) {
+export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
   const consumer = createConsumer(deps);
   const listeners: OnApplied[] = [];
   const onApplied: AssignmentDeps['onApplied'] = ({ topic }, applied) => {
@@ -74,22 +109,15 @@ export async function startConsumer(deps: ConsumerDeps) {
   });
   const findGaps = createGapDetector(deps.log);
   return {
-    /** Calls `listener` after each batch that is applied from now on. */
-    onApplied: (listener: OnApplied): void => void listeners.push(listener),
-    /** How far each assigned partition has been applied, and why its records wait. */
-    snapshot: (ends?: LogState['ends']): Snapshot[] => takeSnapshot(assignment.workers(), ends),
-    /** Whether each assigned partition is applied up to its end as last seen. */
-    isCaughtUp: (): boolean =>
-      assignment.workers().every(({ position, end }) => position !== null && position >= end),
-    /** Calls `onFatal` if the gap detector finds gaps. Call it once a second. */
-    detectGaps: async (log: LogState): Promise<void> => {
+    onApplied: (listener) => void listeners.push(listener),
+    snapshot: (ends) => takeSnapshot(assignment.workers(), ends),
+    isCaughtUp: () => assignment.workers().every(({ position, end }) => position !== null && position >= end),
+    detectGaps: async (log) => {
       const gaps = await findGaps(assignment.workers(), log);
       if (gaps.length > 0 && !signal.aborted) deps.onFatal(new GapFound(gaps));
     },
-    /** Commits the offsets of a snapshot. Its progress must have been saved before. */
-    commit: (snapshot: Snapshot[]): Promise<void> => commitOffsets(consumer, assignment, snapshot),
-    /** Finishes the batches in progress, lets `beforeLeaving` commit, then leaves the group. */
-    stop: async (beforeLeaving: () => Promise<void>): Promise<void> => {
+    commit: (snapshot) => commitOffsets(consumer, assignment, snapshot),
+    stop: async (beforeLeaving) => {
       stopping.abort();
       await assignment.stop(shutdownGraceMs);
       // If this fails, the group continues from an earlier offset and applies some records again.

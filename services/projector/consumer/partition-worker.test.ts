@@ -2,7 +2,7 @@ import { promises as timers } from 'node:timers';
 import { MongoNetworkError } from 'mongodb';
 import { rawBatch } from '../../../tests/support/example-responses.ts';
 import { startWorker } from '../../../tests/support/start-worker.ts';
-import type { PartitionWorkerDeps } from './partition-worker.ts';
+import type { Watch } from '../hand-over.ts';
 import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
 const batch = (lastOffset: number, ...offsets: number[]) =>
@@ -32,14 +32,14 @@ function watchedQueue() {
 /** A worker at offset 5. The test decides when each attempt to apply a batch fails or ends. */
 function given() {
   type Attempt = { offsets: number[]; end: () => void; fail: (error?: Error) => void };
-  const attempts: (Attempt & Parameters<PartitionWorkerDeps['apply']>[2])[] = [];
+  const attempts: (Attempt & Watch)[] = [];
   const applied: (number | null)[] = [];
   const worker = startWorker(5, {
-    apply: (_topic, records, context) =>
+    apply: ({ records }, watch) =>
       new Promise((resolve, reject) => {
         const offsets = records.map(({ position }) => position.offset);
         const fail = (error = new Error('refused by MongoDB')) => reject(error);
-        attempts.push({ offsets, end: () => resolve(nothingApplied), fail, ...context });
+        attempts.push({ offsets, end: () => resolve(nothingApplied), fail, ...watch });
       }),
     onApplied: (self) => applied.push(self.position),
   });
@@ -107,7 +107,7 @@ it('a worker reads which records are set aside before each attempt but the first
   const given: unknown[] = [];
   const worker = startWorker(5, {
     readSetAside: async () => new Map([[7, `read ${reads.push(given.length)}`]]),
-    apply: async (_topic, _records, { setAside }) => {
+    apply: async ({ setAside }) => {
       if (given.push(setAside?.get(7)) < 3) throw new Error('refused by MongoDB');
       return nothingApplied;
     },

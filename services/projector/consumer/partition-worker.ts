@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
-import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
 import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
+import type { Applied, Apply, Chunk, Watch } from '../hand-over.ts';
 import type { RecordQueue } from './record-queue.ts';
 import type { WaitForTurn } from './wait-for-turn.ts';
 
@@ -63,7 +63,7 @@ export type PartitionWorkerDeps = {
   topic: string;
   partition: number;
   queue: RecordQueue;
-  apply: (topic: string, records: KafkaRecord[], context: ApplyContext) => Promise<Applied>;
+  apply: Apply;
   waitForTurn: WaitForTurn;
   /** Reads which records of the partition an operator has set aside. Called before each attempt but the first. */
   readSetAside: (place: TopicPartition) => Promise<SetAsideOffsets>;
@@ -229,7 +229,7 @@ function attempt(deps: PartitionWorkerDeps, self: PartitionWorker, signals: Sign
   };
   return async (): Promise<Applied> => {
     let done = 0;
-    const onProgress: ApplyContext['onProgress'] = (isSaved) => {
+    const onProgress: Watch['onProgress'] = (isSaved) => {
       if (self.delay === 'conflicting') self.delay = 'backlog';
       if (isSaved) done = furthest = 0;
       done += 1;
@@ -238,36 +238,9 @@ function attempt(deps: PartitionWorkerDeps, self: PartitionWorker, signals: Sign
       self.progressCount += 1;
     };
     if (records.length === 0) return nothing;
-    const context: ApplyContext = { signal, stopping, onProgress, onQueued, onFanOut, onConflicting };
-    if (hasFailed) context.setAside = await deps.readSetAside(self);
+    const chunk: Chunk = { topic: deps.topic, records };
+    if (hasFailed) chunk.setAside = await deps.readSetAside(self);
     hasFailed = true;
-    return deps.apply(deps.topic, records, context);
+    return deps.apply(chunk, { signal, stopping, onProgress, onQueued, onFanOut, onConflicting });
   };
 }
-
-/** The context of one call of `apply`. */
-export type ApplyContext = {
-  /** Aborted when the worker loses its partition, or the process stops. */
-  signal: AbortSignal;
-  /** Aborted earlier, when no further batch is wanted: do not wait for work that has not begun. */
-  stopping?: AbortSignal;
-  /**
-   * To be called after each part of the work that is durable: the worker counts as stuck without progress. `isSaved`: a
-   * later attempt begins after this part.
-   */
-  onProgress: (isSaved?: boolean) => void;
-  /** Called when the batch begins to wait for the batch of another partition, and after that. */
-  onQueued?: (isQueued: boolean) => void;
-  /** Called with the number of documents that a fan-out has still to refresh. */
-  onFanOut?: (documents: number) => void;
-  /** Called while the same documents are written again and again, until the next progress. */
-  onConflicting?: () => void;
-  /** The records that an operator has set aside. They are read once an attempt has failed. */
-  setAside?: SetAsideOffsets;
-};
-
-/**
- * The outcome of a batch of records of one partition. `rejected` holds the reason of each dead letter; `times` are the
- * events' own, in milliseconds.
- */
-export type Applied = { events: number; rejected: Rejection['reason'][]; times: number[] };

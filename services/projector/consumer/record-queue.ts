@@ -21,8 +21,8 @@ export const chunkRecordsMax = 1_000;
 /** Each queued batch costs some objects, even if it has few bytes. */
 const batchOverheadBytes = 400;
 
-/** Records to apply together. */
-export type Chunk = {
+/** The next records of a partition, taken from its queue. */
+export type Taken = {
   records: KafkaRecord[];
   /** The offset after them and after the control records that follow them. */
   nextOffset: number;
@@ -44,8 +44,8 @@ type Queued = {
   error?: unknown;
 };
 
-/** A chunk, and the bytes of its records so far. */
-type Filling = Chunk & { bytes: number };
+/** Taken records, and their bytes so far. */
+type Filling = Taken & { bytes: number };
 
 type RecordQueueDeps = {
   partition: number;
@@ -83,7 +83,7 @@ export function createRecordQueue(deps: RecordQueueDeps) {
      * records that cannot be decoded, it takes one record that stands for them. Rejects if the process has no memory for the
      * next batch; the caller tries again.
      */
-    take: async (position: number): Promise<Chunk> => {
+    take: async (position: number): Promise<Taken> => {
       const chunk: Filling = { records: [], nextOffset: position, leaderEpoch: -1, bytes: 0 };
       for (let first = queue[0]; first && !isClosed; first = queue[0]) {
         const { batch, error, leaderEpoch } = first;

@@ -70,12 +70,12 @@ describe('rounds without progress', () => {
     const { deps } = given(() => lost(null));
     const marked: string[] = [];
     const batch = (id: string) => {
-      const context = {
+      const watch = {
         signal: deps.signal,
         onProgress: () => undefined,
         onConflicting: () => void marked.push(id),
       };
-      return { kind: 'tag' as const, records: [recordOf(created('tag', id), 1)], context };
+      return { kind: 'tag' as const, records: [recordOf(created('tag', id), 1)], watch };
     };
     await expect(applyParsed(deps, [batch('tag_1'), batch('tag_2')])).rejects.toThrow(
       /tag documents .* tag_1/,
@@ -134,8 +134,8 @@ describe('a deletion that the store refuses', () => {
     const { deps, stored, notRefreshed } = given((write) => (write === 2 ? refusal : null));
     await applyChanges(deps, 'tag', [changeOf(tag)]);
     const records = [recordOf(deletionOf(tag, 2), 2)];
-    const context = { signal: deps.signal, onProgress: () => undefined };
-    const [complete] = await applyParsed(deps, [{ kind: 'tag', records, context }]);
+    const watch = { signal: deps.signal, onProgress: () => undefined };
+    const [complete] = await applyParsed(deps, [{ kind: 'tag', records, watch }]);
     const { changes, rejected } = (await complete?.()) ?? {};
     expect(rejected).toEqual([
       { record: records[0], rejection: { reason: 'refused_by_store', detail: 'refused' } },

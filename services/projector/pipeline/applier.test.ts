@@ -1,4 +1,4 @@
-import type { Applied } from '../consumer/partition-worker.ts';
+import type { Applied, Watch } from '../hand-over.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { createApplier } from './applier.ts';
 import type { RecordBatch } from './apply-records.ts';
@@ -22,10 +22,10 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
   };
   const applier = createApplier(apply);
   applier.set(isOneAtATime);
-  const run = (name: string, count = 1, context: Partial<RecordBatch['context']> = {}) => {
+  const run = (name: string, count = 1, watch: Partial<Watch> = {}) => {
     const records = Array.from({ length: count }, () => ({}) as KafkaRecord);
-    const own = { signal: new AbortController().signal, onProgress: () => undefined, ...context };
-    const batch: RecordBatch = { kind: 'tag', records, context: own };
+    const own = { signal: new AbortController().signal, onProgress: () => undefined, ...watch };
+    const batch: RecordBatch = { kind: 'tag', records, watch: own };
     names.set(batch, name);
     return applier.run(batch);
   };

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Applied } from '../consumer/partition-worker.ts';
+import type { Applied } from '../hand-over.ts';
 import type { RecordBatch } from './apply-records.ts';
 
 /** Applies batches together. Returns a function for each, which completes it. */
-type Apply = (batches: RecordBatch[]) => Promise<(() => Promise<Applied>)[]>;
+type ApplyTogether = (batches: RecordBatch[]) => Promise<(() => Promise<Applied>)[]>;
 
 export type Applier = ReturnType<typeof createApplier>;
 
@@ -16,7 +16,7 @@ const setRecords = 1_000;
 /** The least time between the starts of two sets, in milliseconds: batches gather meanwhile. */
 const gatherMs = 50;
 
-export function createApplier(apply: Apply) {
+export function createApplier(apply: ApplyTogether) {
   const waiting: Waiting[] = [];
   let [isOneAtATime, isRunning] = [false, false];
   const takeSet = (): Waiting[] => {
@@ -24,7 +24,7 @@ export function createApplier(apply: Apply) {
     for (let records = 0; records < setRecords;) {
       const one = waiting.shift();
       if (!one) break;
-      const { stopping, onQueued } = one.batch.context;
+      const { stopping, onQueued } = one.batch.watch;
       onQueued?.(false);
       if (stopping?.aborted) one.reject(stopping.reason);
       else set.push(one);
@@ -57,7 +57,7 @@ export function createApplier(apply: Apply) {
     /** Whether one set of batches at a time is applied, which leaves MongoDB and the cores to readers. */
     set: (changed: boolean): void => {
       isOneAtATime = changed;
-      for (const { batch } of waiting) batch.context.onQueued?.(changed);
+      for (const { batch } of waiting) batch.watch.onQueued?.(changed);
     },
     /** Applies a batch: a small one together with others that wait, so that they share their commands. */
     run: (batch: RecordBatch): Promise<Applied> => {
@@ -65,7 +65,7 @@ export function createApplier(apply: Apply) {
       const one = { batch, resolve, reject };
       if (!isOneAtATime && batch.records.length >= largeMin) void applySet([one]);
       else {
-        batch.context.onQueued?.(isOneAtATime);
+        batch.watch.onQueued?.(isOneAtATime);
         waiting.push(one);
         if (!isRunning) void applyWaiting();
       }

@@ -5,13 +5,13 @@ import { emptyData, memoryStore, type Data } from '../../../tests/simulation/mem
 import { deletionOf, engineDeps, recordOf, storedDocument } from '../../../tests/support/engine.ts';
 import { created } from '../../../tests/support/entities.ts';
 import type { Event } from '../../../tests/support/events.ts';
-import type { ApplyContext } from '../consumer/partition-worker.ts';
+import type { Chunk } from '../hand-over.ts';
 import { upcasts } from '../events/upcasts.ts';
 import type { Store } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
 import { applyParsed } from './apply-records.ts';
 
-type Options = { data?: Data; plant?: (store: Store) => Partial<Store>; setAside?: ApplyContext['setAside'] };
+type Options = { data?: Data; plant?: (store: Store) => Partial<Store>; setAside?: Chunk['setAside'] };
 
 /** Applies one batch. Returns the ids that are then stored, those of the applied changes, and the rejected records. */
 async function apply(kind: Kind, records: KafkaRecord[], options: Options = {}) {
@@ -22,7 +22,7 @@ async function apply(kind: Kind, records: KafkaRecord[], options: Options = {}) 
     { ...store, ...plant(store) },
     { onNotRefreshed: (of, id, reason) => notRefreshed.push(`${of} ${id}: ${reason}`) },
   );
-  const [complete] = await applyParsed(deps, [{ kind, records, context: { ...deps, setAside } }]);
+  const [complete] = await applyParsed(deps, [{ kind, records, setAside, watch: deps }]);
   const { changes = [], rejected = [] } = (await complete?.()) ?? {};
   return {
     stored: [...(data.get(kind)?.keys() ?? [])].sort(),

@@ -1,11 +1,10 @@
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
-import type { ApplyContext } from '../consumer/partition-worker.ts';
 import type { Rejected } from '../dead-letters/dead-letter.ts';
+import type { Applied, Chunk, Watch } from '../hand-over.ts';
 import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
 import { storeDeadLetters, type StoreDeadLettersDeps } from '../dead-letters/store-dead-letters.ts';
 import type { Change } from '../events/change.ts';
-import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import {
   applyTogether,
@@ -21,15 +20,18 @@ import { parseRecord } from './parse-record.ts';
 
 export type ApplyDeps = ReconcileDeps & StoreDeadLettersDeps;
 
-/** Records of one partition, in log order. */
-export type RecordBatch = { kind: Kind; records: KafkaRecord[]; context: ApplyContext };
+/** A chunk of one partition, and who watches it. */
+export type RecordBatch = Omit<Chunk, 'topic'> & { kind: Kind; watch: Watch };
 
 /**
  * Applies batches of records together. Returns a function for each, which completes it: when that returns, the effect of
  * each of its records is durable, or the record is stored as a dead letter: Invariants 13 and 14 in
  * docs/internals/retention.md.
  */
-export async function applyRecords(deps: ApplyDeps, batches: RecordBatch[]) {
+export async function applyRecords(
+  deps: ApplyDeps,
+  batches: RecordBatch[],
+): Promise<(() => Promise<Applied>)[]> {
   const completing = await applyParsed(deps, batches);
   return completing.map((complete) => async () => {
     const { kind, changes, rejected } = await complete();
@@ -56,14 +58,14 @@ const never = new AbortController().signal;
 export async function applyParsed(deps: ReconcileDeps, batches: RecordBatch[]) {
   const parsed = batches.map((batch) => ({ ...batch, ...parseAll(batch) }));
   const [first, ...others] = batches;
-  const onProgress = () => batches.forEach(({ context }) => context.onProgress());
+  const onProgress = () => batches.forEach(({ watch }) => watch.onProgress());
   // A batch whose partition is revoked is applied with the others: its writes are guarded.
-  const context = first && others.length === 0 ? first.context : { signal: never, onProgress };
+  const watch: Watch = first && others.length === 0 ? first.watch : { signal: never, onProgress };
   const onStalled = first && others.length === 0 ? reportTo(deps, first) : giveUp;
-  const outcome = await applyIsolated({ ...deps, ...context, onStalled }, parsed);
+  const outcome = await applyIsolated({ ...deps, ...watch, onStalled }, parsed);
   return parsed.map((batch) => async () => {
     const { kind, records, rejected } = batch;
-    const batchDeps = { ...deps, ...batch.context, onStalled: reportTo(deps, batch) };
+    const batchDeps = { ...deps, ...batch.watch, onStalled: reportTo(deps, batch) };
     const { failed } = await isolate(batch.changes, (changes) =>
       completeBatch(batchDeps, { kind, changes }, outcome),
     );
@@ -99,10 +101,10 @@ const isProjectorError = ({ rejection }: { rejection: Rejection }): boolean =>
   rejection.reason === 'projector_error';
 
 const reportTo =
-  (deps: ReconcileDeps, { context }: RecordBatch) =>
+  (deps: ReconcileDeps, { watch }: RecordBatch) =>
   (stall: Stall) => {
     deps.onStalled?.(stall);
-    context.onConflicting?.();
+    watch.onConflicting?.();
   };
 
 /** One of several batches may be the cause: their applier then applies each by itself, and the others go on. */
@@ -110,10 +112,10 @@ function giveUp({ kind, ids, cause, rounds }: Stall): never {
   throw new Error(`${kind} documents are unfinished after ${rounds} rounds (${cause}): ${ids.join(', ')}`);
 }
 
-function parseAll({ kind, records, context }: RecordBatch) {
+function parseAll({ kind, records, setAside }: RecordBatch) {
   const [changes, rejected]: [Change[], Rejected[]] = [[], []];
   for (const record of records) {
-    const parsed = parseRecord(kind, record, context.setAside);
+    const parsed = parseRecord(kind, record, setAside);
     if ('change' in parsed) changes.push(parsed.change);
     else rejected.push({ record, rejection: parsed.rejected, error: parsed.error });
   }

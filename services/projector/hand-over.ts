@@ -1,0 +1,48 @@
+import type { Rejection } from '../../shared/control/rejections.ts';
+import type { SetAsideOffsets } from '../../shared/control/set-aside.ts';
+import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
+
+/*
+ * The contract between reading and applying. A partition reads records, and calls `Apply` for each chunk of them, one after
+ * the other. `apply/` is the one implementation of `Apply`.
+ */
+
+/** Records of one partition to apply together, in the order of the log. */
+export type Chunk = {
+  topic: string;
+  records: KafkaRecord[];
+  /** The records among them that an operator has set aside. A partition reads them once an attempt has failed. */
+  setAside?: SetAsideOffsets;
+};
+
+/** How a partition watches one attempt to apply a chunk: two signals that end it, and its reports. */
+export type Watch = {
+  /** Aborted when the partition is lost, or the process stops. */
+  signal: AbortSignal;
+  /** Aborted earlier, when no further chunk is wanted: do not wait for work that has not begun. */
+  stopping?: AbortSignal;
+  /**
+   * To be called after each part of the work that is durable: without progress the partition counts as stuck. `isSaved`: a
+   * later attempt begins after this part.
+   */
+  onProgress: (isSaved?: boolean) => void;
+  /** Called when the chunk begins to wait for the chunk of another partition, and after that. */
+  onQueued?: (isQueued: boolean) => void;
+  /** Called with the number of documents that a fan-out has still to refresh. */
+  onFanOut?: (documents: number) => void;
+  /** Called while the same documents are written again and again, until the next progress. */
+  onConflicting?: () => void;
+};
+
+/** The effect of a chunk. It is durable. */
+export type Applied = {
+  /** The number of events that were applied, duplicates and old ones among them. */
+  events: number;
+  /** The reason of each record that became a dead letter. */
+  rejected: Rejection['reason'][];
+  /** The times of the events, in milliseconds. */
+  times: number[];
+};
+
+/** Applies a chunk. When it resolves, the position of the partition may move. When it rejects, the partition tries again. */
+export type Apply = (chunk: Chunk, watch: Watch) => Promise<Applied>;
