@@ -9,9 +9,9 @@ import { controlDatabase } from '../../shared/store/connection.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
 import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
-import { createPositions, type Positions } from './consumer/positions.ts';
+import { createPositions, type Positions } from './partition/positions.ts';
 import { kindOfTopic, topicOf } from '../../shared/kafka/topics.ts';
-import { partitionKey } from '../../shared/control/topic-partition.ts';
+import { partitionKey, type TopicPartition } from '../../shared/control/topic-partition.ts';
 import { prerequisites } from './materialize/edges.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
 import type { Applied } from './hand-over.ts';
@@ -259,7 +259,7 @@ function byTopic(engine: ApplyDeps, applier: Applier, metrics: Metrics): ByTopic
 /** Counts applied events and dead letters. An event older than the watermark counts as late. */
 const countApplied =
   (metrics: Metrics, logger: Logger, { watermarkMs }: Pick<CommitLoop, 'watermarkMs'>) =>
-  (topic: string, { events, rejected, times }: Applied): void => {
+  ({ topic }: TopicPartition, { events, rejected, times }: Applied): void => {
     metrics.events.inc({ topic }, events);
     for (const reason of rejected) metrics.deadLetters.inc({ topic, reason });
     metrics.late.inc({ topic }, times.filter((time) => time < watermarkMs()).length);

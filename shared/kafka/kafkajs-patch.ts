@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Batch } from 'kafkajs';
 import { patchFetch, type FetchParts, type Message } from './fetch-decoder.ts';
-import { leaderEpochOf } from './record-batch.ts';
+import { leaderEpochOf, type RawBatch } from './record-batch.ts';
 import { tolerateMissingLeaders, type LeaderParts } from './missing-leaders.ts';
 import { closeUnauthenticated, renewShortSessions, type AuthenticationParts } from './reauthentication.ts';
 
@@ -73,6 +73,35 @@ export function installedKafkajs(): KafkajsParts {
     connection: require('kafkajs/src/network/connection') as KafkajsParts['connection'],
     saslAuthenticator: require('kafkajs/src/broker/saslAuthenticator') as KafkajsParts['saslAuthenticator'],
     Decoder: require('kafkajs/src/protocol/decoder') as KafkajsParts['Decoder'],
+  };
+}
+
+/** The answer of a broker that was asked for the records of a partition. */
+export type Fetched = {
+  /** The offset that was asked for. */
+  offset: number;
+  /** Why the broker cannot read the partition at this offset; null if it can. */
+  error: string | null;
+  /** The batches that have records, not yet decoded. */
+  batches: RawBatch[];
+  /** The offset after all that was fetched. */
+  nextOffset: number;
+  /** The leader epoch of the last batch, a filtered one included; -1 if it has none. */
+  leaderEpoch: number;
+  /** The end of the log, as the broker saw it. */
+  end: number;
+};
+
+/** Reads a fetch of kafkajs: the patch delivers each record batch as one message. */
+export function fetchedFrom(batch: Batch): Fetched {
+  const messages = batch.messages as unknown as Message[];
+  return {
+    offset: fetchedOffsetOf(batch),
+    error: messages.find((message) => 'error' in message)?.error ?? null,
+    batches: messages.flatMap((message) => ('batch' in message ? [message.batch] : [])),
+    nextOffset: Number(batch.lastOffset()) + 1,
+    leaderEpoch: leaderEpochOfLast(batch),
+    end: Number(batch.highWatermark),
   };
 }
 

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { progressOf, watermark } from '../../shared/control/progress.ts';
 import type { RunningConsumer } from '../../services/projector/consumer/consumer.ts';
 import { startCommitLoop, type CommitLoop } from '../../services/projector/consumer/commit-loop.ts';
-import type { Snapshot } from '../../services/projector/consumer/progress.ts';
+import type { Snapshot } from '../../services/projector/partition/snapshot.ts';
 import type { LogClient } from '../../shared/kafka/log-client.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
 import { createRefusalLimit } from '../../services/projector/refusal-limit.ts';
@@ -104,7 +104,8 @@ describe('a run of the commit loop', () => {
     given.ends.set('t/0', end);
     given.partitions = [at(0, position)];
   };
-  const apply = (events: number) => onApplied('t', { events, rejected: [], times: [] });
+  const apply = (events: number) =>
+    onApplied({ topic: 't', partition: 0 }, { events, rejected: [], times: [] });
   const recorded = async (partition = 0) => {
     const found = await progressOf(control).findOne({ topic: 't', partition });
     return { position: found?.position, completeToMs: found?.completeTo.getTime() };

@@ -1,5 +1,5 @@
 import { recordFields } from '../../services/projector/dead-letters/dead-letter.ts';
-import { openBatch } from '../../services/projector/consumer/open-batch.ts';
+import { openBatch } from '../../services/projector/partition/open-batch.ts';
 import { attributes, rawHeaders, type Headers } from '../support/example-records.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { rawBatch } from '../support/example-responses.ts';

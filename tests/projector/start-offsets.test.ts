@@ -1,7 +1,6 @@
 import type { Consumer } from 'kafkajs';
 import { pino } from 'pino';
 import type { Assignment } from '../../services/projector/consumer/assignment.ts';
-import type { PartitionWorker } from '../../services/projector/consumer/partition-worker.ts';
 import { createProgressRecorder } from '../../services/projector/consumer/progress.ts';
 import { findStartOffsets, resumePartitions } from '../../services/projector/consumer/start-offsets.ts';
 import { waitForGroup } from '../../services/projector/startup/connect-brokers.ts';
@@ -9,6 +8,7 @@ import { progressOf, topicIdsOf } from '../../shared/control/progress.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import { anyOrder } from '../support/order.ts';
+import { createPartition } from '../support/start-partition.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const logger = pino({ level: 'silent' });
@@ -44,23 +44,14 @@ describe('the offset at which a partition starts', () => {
       new Date(),
     );
   };
-  const createWorker = () => {
-    const worker = {
-      topic: topic('tag'),
-      partition: 0,
-      nextFetchOffset: null,
-      position: null as number | null,
-      start: (offset: number) => void (worker.position = offset),
-    };
-    return worker as unknown as PartitionWorker;
-  };
+  const unstarted = () => createPartition({ topic: topic('tag'), apply: () => new Promise(() => undefined) });
   const deps = () => {
     const { admin, control, config } = environment;
     const beginningOf = (): number | null => 0;
     return { admin, log, control, groupId: config.CONSUMER_GROUP, generation: 1, beginningOf };
   };
   const find = async () => {
-    const [found] = await findStartOffsets(deps(), [createWorker()]);
+    const [found] = await findStartOffsets(deps(), [unstarted()]);
     return found && { offset: found.offset, committed: found.committed, end: found.end };
   };
 
@@ -95,7 +86,7 @@ describe('the offset at which a partition starts', () => {
 
   test('is a gap if the topic was created again after its records were applied, although its log is long enough', async () => {
     await publish(2);
-    const [found] = await findStartOffsets(deps(), [createWorker()]);
+    const [found] = await findStartOffsets(deps(), [unstarted()]);
     await record(2, { topicId: found?.topicId ?? null });
     expect(await find()).toMatchObject({ offset: 2 });
     await recreateTopic('tag');
@@ -125,13 +116,11 @@ describe('the offset at which a partition starts', () => {
     await expect(find()).rejects.toThrow('the records from offset 0 to 1 are gone');
     for (const beginning of [2, null]) {
       const accepted = { ...deps(), beginningOf: () => beginning };
-      expect(await findStartOffsets(accepted, [createWorker()])).toMatchObject([{ offset: 2 }]);
+      expect(await findStartOffsets(accepted, [unstarted()])).toMatchObject([{ offset: 2 }]);
     }
     await deleteRecords('tag', 3);
     const registered = { ...deps(), beginningOf: () => 2 };
-    await expect(findStartOffsets(registered, [createWorker()])).rejects.toThrow(
-      'from offset 2 to 2 are gone',
-    );
+    await expect(findStartOffsets(registered, [unstarted()])).rejects.toThrow('from offset 2 to 2 are gone');
   });
 
   test('is the start of a topic that was created again before any of its records was applied', async () => {
@@ -157,15 +146,15 @@ describe('the offset at which a partition starts', () => {
     const consumer = { seek: () => undefined } as unknown as Consumer;
     const { positions } = anyOrder();
     const assignment = { positions, updateFetching: () => undefined };
-    const worker = createWorker();
+    const partition = unstarted();
     const { signal } = new AbortController();
     await resumePartitions(
       { ...deps(), log: { ...log, read }, logger, onFatal, onForeignCommit },
       consumer,
       assignment as unknown as Assignment,
-      [worker],
+      [partition],
       signal,
     );
-    expect([worker.position, reads, onFatal.mock.calls]).toEqual([3, 2, []]);
+    expect([partition.position, reads, onFatal.mock.calls]).toEqual([3, 2, []]);
   });
 });

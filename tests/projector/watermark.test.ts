@@ -1,6 +1,6 @@
 import { progressOf, raiseWatermark, watermark } from '../../shared/control/progress.ts';
 import { createProgressRecorder, registerPartitions } from '../../services/projector/consumer/progress.ts';
-import type { Snapshot } from '../../services/projector/consumer/progress.ts';
+import type { Snapshot } from '../../services/projector/partition/snapshot.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,4 +1,4 @@
-import { createPositions } from '../../services/projector/consumer/positions.ts';
+import { createPositions } from '../../services/projector/partition/positions.ts';
 import { followRegistry, recordAbsence } from '../../services/projector/generations/follow.ts';
 import { changeRegistry, recordStart } from '../../shared/control/registry.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';

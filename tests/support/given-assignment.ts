@@ -1,11 +1,12 @@
 import { pino } from 'pino';
 import type { EachBatchPayload, TopicPartitions } from 'kafkajs';
 import { rawBatch } from './example-responses.ts';
+import { received, startAt } from './start-partition.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { createAssignment, type AssignmentDeps } from '../../services/projector/consumer/assignment.ts';
 import { handleBatch } from '../../services/projector/consumer/handle-batch.ts';
-import type { PartitionWorker } from '../../services/projector/consumer/partition-worker.ts';
-import { createPositions } from '../../services/projector/consumer/positions.ts';
+import type { Partition } from '../../services/projector/partition/partition.ts';
+import { createPositions } from '../../services/projector/partition/positions.ts';
 
 export const megabyte = 1024 * 1024;
 export const nothing = { events: 0, rejected: [], times: [] };
@@ -42,36 +43,34 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
       positions,
       prerequisitesOf: () => [],
       readSetAside: async () => new Map(),
-      onApplied: () => undefined,
       logger,
     },
     consumer,
   );
   let members = 0;
-  /** The only worker of a new assignment of partition 0 of the topic; by default, the process is a new member. */
-  const assign = (member = `member ${(members += 1)}`): PartitionWorker => {
-    const [worker] = assignment.replace({ t: [0] }, member);
-    if (!worker) throw new Error('nothing is assigned');
-    worker.comparedEpoch = 0;
-    return worker;
+  /** The only partition of a new assignment; by default, the process is a new member. */
+  const assign = (member = `member ${(members += 1)}`): Partition => {
+    const [partition] = assignment.replace({ t: [0] }, member);
+    if (!partition) throw new Error('nothing is assigned');
+    return partition;
   };
-  const start = (worker: PartitionWorker) => {
-    worker.start(0);
-    assignment.updateFetching(worker);
+  const start = (partition: Partition, offset = 0) => {
+    partition.start(startAt(offset), offset);
+    assignment.updateFetching(partition);
   };
-  /** Queues one record, at the offset that the worker needs next. */
-  const fetched = (worker: PartitionWorker, bytes = 1) => {
-    const offset = worker.nextFetchOffset ?? 0;
+  /** Queues one record, at the offset that the partition needs next. */
+  const fetched = (partition: Partition, bytes = 1) => {
+    const offset = partition.reading.nextOffset ?? 0;
     const records = [{ offset, value: Buffer.alloc(bytes) }];
-    worker.nextFetchOffset = offset + 1;
-    worker.push([rawBatch({ baseOffset: offset, lastOffset: offset, records })], offset + 1);
-    assignment.updateFetching(worker);
+    const batch = rawBatch({ baseOffset: offset, lastOffset: offset, records });
+    partition.receive(received([batch], offset + 1));
+    assignment.updateFetching(partition);
   };
   let fetchedRecords = 0;
   const onFetched = (_: string, records: number) => void (fetchedRecords += records);
   const deliverMessages = (from: number, messages: object[], to: number, isStale = false) => {
     const fetched = { topic: 't', partition: 0, fetchedOffset: `${from}`, lastOffset: () => `${to}` };
-    const batch = { ...fetched, rawMessages: messages, messages };
+    const batch = { ...fetched, highWatermark: `${to + 1}`, rawMessages: messages, messages };
     const payload = {
       batch,
       isStale: () => isStale,

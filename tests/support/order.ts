@@ -1,4 +1,4 @@
-import { createPositions } from '../../services/projector/consumer/positions.ts';
+import { createPositions } from '../../services/projector/partition/positions.ts';
 
 /** The order of a consumer's partitions: here, none waits for another. */
 export const anyOrder = () => ({

@@ -1,7 +1,7 @@
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { openBatch } from '../../projector/consumer/open-batch.ts';
+import { openBatch } from '../../projector/partition/open-batch.ts';
 
 /**
  * Records by their offsets, and the wanted offsets that are still to be read, because the answer has enough bytes. A

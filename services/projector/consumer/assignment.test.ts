@@ -4,16 +4,16 @@ import { given, idle, megabyte, nothing } from '../../../tests/support/given-ass
 it('once it stops, no partition is fetched, while a batch ends and after that', async () => {
   const batch = Promise.withResolvers<typeof nothing>();
   const { assignment, paused, applied, start, fetched } = given(() => batch.promise);
-  const workers = assignment.replace({ t: [0, 1] }, 'member');
-  workers.forEach(start);
+  const partitions = assignment.replace({ t: [0, 1] }, 'member');
+  for (const partition of partitions) start(partition);
   expect([...paused]).toEqual([]);
-  for (const worker of workers.slice(0, 1)) fetched(worker);
+  for (const partition of partitions.slice(0, 1)) fetched(partition);
   while (applied.length === 0) await idle();
   const stopped = assignment.stop(3_600_000);
   expect(paused.size).toBe(2);
   batch.resolve(nothing);
   await stopped;
-  expect([workers[0]?.position, paused.size]).toEqual([1, 2]);
+  expect([partitions[0]?.position, paused.size]).toEqual([1, 2]);
 });
 
 it('stuck partitions do not keep another partition from being resumed', async () => {
@@ -21,17 +21,17 @@ it('stuck partitions do not keep another partition from being resumed', async ()
   const { assignment, paused, start, fetched } = given(({ topic }) =>
     topic === 'stuck' ? stuck.promise : Promise.resolve(nothing),
   );
-  const partitions = { stuck: Array.from({ length: 31 }, (_, index) => index), free: [0] };
-  const workers = assignment.replace(partitions, 'member');
-  workers.forEach(start);
+  const given31 = { stuck: Array.from({ length: 31 }, (_, index) => index), free: [0] };
+  const partitions = assignment.replace(given31, 'member');
+  for (const partition of partitions) start(partition);
   expect(paused.size).toBe(0);
   // when all of them are fetched until they pause
-  for (const worker of workers) for (let count = 0; count < 2; count += 1) fetched(worker, megabyte);
+  for (const partition of partitions) for (let count = 0; count < 2; count += 1) fetched(partition, megabyte);
   expect(paused.size).toBe(32);
   while (paused.has('free/0')) await idle();
   expect(paused.size).toBe(31);
   stuck.resolve(nothing);
-  await Promise.all(workers.map((worker) => worker.stop(0)));
+  await Promise.all(partitions.map((partition) => partition.stop(0)));
 });
 
 describe('while kafkajs restarts its consumer, and throws at `pause` and `resume`', () => {
@@ -43,10 +43,10 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
     const { assignment, positions, paused, applied, refuse, assign, start, fetched } = given(
       () => stuck.promise,
     );
-    const worker = assign();
-    start(worker);
+    const partition = assign();
+    start(partition);
     // given a partition that is paused, because its queue holds more than its share
-    for (let count = 0; count < 3; count += 1) fetched(worker, megabyte);
+    for (let count = 0; count < 3; count += 1) fetched(partition, megabyte);
     expect([...paused]).toEqual(['t/0']);
     refuse(restarting());
     stuck.resolve(nothing);
@@ -57,7 +57,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
     refuse(null);
     start(assign());
     expect([...paused]).toEqual([]);
-    assignment.updateFetching(worker);
+    assignment.updateFetching(partition);
   });
 
   it('another error is not ignored', () => {
@@ -72,7 +72,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
 it('a partition that is assigned again is not fetched before its start offset is known', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const { assignment, assign, applied, paused, start, fetched } = given(() => stuck.promise);
-  // given a worker that applies a batch while its partition is assigned again
+  // given a partition that applies a batch while it is assigned again
   const first = assign();
   start(first);
   fetched(first);
@@ -88,26 +88,26 @@ it('a partition that is assigned again is not fetched before its start offset is
   await second.stop(0);
 });
 
-it('a worker goes on if the same member has its partition again', async () => {
+it('a partition goes on if the same member has it again', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const signals: AbortSignal[] = [];
   const { assignment, assign, paused, start, fetched } = given((_, { signal }) => {
     signals.push(signal);
     return stuck.promise;
   });
-  // a worker without a start offset has nothing to go on with
+  // a partition without a start offset has nothing to go on with
   const unstarted = assign('member');
-  const worker = assign('member');
-  expect(worker).not.toBe(unstarted);
-  start(worker);
-  fetched(worker);
+  const partition = assign('member');
+  expect(partition).not.toBe(unstarted);
+  start(partition);
+  fetched(partition);
   while (signals.length === 0) await idle();
-  expect(assign('member')).toBe(worker);
+  expect(assign('member')).toBe(partition);
   expect([signals[0]?.aborted, [...paused]]).toEqual([false, ['t/0']]);
-  assignment.updateFetching(worker);
+  assignment.updateFetching(partition);
   expect([...paused]).toEqual([]);
   // but another member begins at the recorded position: meanwhile others may have got further
-  expect(assign('other')).not.toBe(worker);
+  expect(assign('other')).not.toBe(partition);
   while (!signals[0]?.aborted) await idle();
   stuck.resolve(nothing);
 });

@@ -1,131 +1,139 @@
 import type { Consumer } from 'kafkajs';
 import { collectGarbage } from '../../../shared/runtime/heap.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createLogLimit } from '../../../shared/runtime/log-limit.ts';
+import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
-import { createPartitionWorker, type PartitionWorker, type PartitionWorkerDeps } from './partition-worker.ts';
-import { createBudget, createRecordQueue } from './record-queue.ts';
-import type { Positions } from './positions.ts';
-import { createWaitForTurn } from './wait-for-turn.ts';
+import type { Applied, Apply } from '../hand-over.ts';
+import { Partition, type PartitionDeps } from '../partition/partition.ts';
+import type { Positions } from '../partition/positions.ts';
+import { createBudget, createRecordQueue, type RecordQueueDeps } from '../partition/record-queue.ts';
+import { createWaitForTurn } from '../partition/wait-for-turn.ts';
+import { createFetchControl, placesIn } from './fetch-control.ts';
 
-/** How long a partition that its broker cannot read is not fetched, in milliseconds. */
-const restMs = 1_000;
+/** The pause before a failed chunk is retried, in milliseconds. */
+const retryDelayMs = 500;
 
 /** The largest share of the memory that one partition may take, however few partitions are assigned. */
 const partitionShareMax = 1 / 8;
 
-export type Assignment = ReturnType<typeof createAssignment>;
-
-export type AssignmentDeps = Pick<PartitionWorkerDeps, 'apply' | 'readSetAside' | 'onApplied' | 'logger'> & {
+export type AssignmentDeps = {
+  apply: Apply;
+  /** See `PartitionDeps`. */
+  readSetAside: (place: TopicPartition) => Promise<SetAsideOffsets>;
   /**
-   * The fetched bytes that all partitions together may hold, compressed, and half as many decompressed. Each partition has an
-   * equal share, so that no partition waits for another. One batch may exceed it, and one decompressed batch.
+   * Memory for fetched data, compressed: half of it for queued batches, half for the next fetch. Decompressed batches may
+   * take another half. Each partition has an equal share, so that no partition waits for another. A single batch may exceed
+   * its share, and so may a decompressed one.
    */
   queuedBytesMax: number;
   positions: Positions;
   /** The topics whose entities the documents of a topic refer to. */
   prerequisitesOf: (topic: string) => string[];
+  logger: Logger;
 };
 
-/**
- * kafkajs throws at `pause` and `resume` while it restarts a consumer that has lost its brokers. Once the consumer is
- * back in its group, all its partitions are paused and started again.
- */
-function ignoreRestart(change: () => void): void {
-  try {
-    change();
-  } catch (error) {
-    if (!String(error).includes('Consumer group was not initialized')) throw error;
-  }
-}
+type OnApplied = (partition: Partition, applied: Applied) => void;
 
-/** The partitions that the group has assigned to this process, each with its worker and its share of the memory. */
-export function createAssignment(deps: AssignmentDeps, consumer: Pick<Consumer, 'pause' | 'resume'>) {
+/** The partitions that the group has assigned to this process. */
+export type Assignment = {
+  partitions: () => Partition[];
+  partition: (key: string) => Partition | undefined;
+  positions: Positions;
+  /** Calls `listener` after each chunk that is applied from now on. */
+  onApplied: (listener: OnApplied) => void;
+  /**
+   * Replaces the assigned partitions, and pauses them. A started partition goes on if the same member has it again; the
+   * others are stopped.
+   */
+  replace: (memberAssignment: Record<string, number[]>, memberId: string) => Partition[];
+  /** Pauses or resumes a partition: it is fetched below its share of the memory, up to its load end. */
+  updateFetching: (partition: Partition) => void;
+  /** Pauses a partition that its broker cannot read for a second: the error would be the answer to each fetch, at once. */
+  rest: (partition: Partition) => void;
+  /** Pauses every partition, so that no fetch is wasted, and stops them, each within `graceMs`. */
+  stop: (graceMs: number) => Promise<unknown>;
+};
+
+/** Assigns no partition yet. `replace` does, each with its share of the memory. */
+export function createAssignment(
+  deps: AssignmentDeps,
+  consumer: Pick<Consumer, 'pause' | 'resume'>,
+): Assignment {
   const { positions } = deps;
-  const assigned = new Map<string, PartitionWorker>();
+  const assigned = new Map<string, Partition>();
   // One half holds queued batches, the other the next fetch. The budget of decompressed batches is as large as one half.
   const halfBytes = deps.queuedBytesMax / 2;
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
-  const paused = new Set<string>();
-  const resting = new Set<PartitionWorker>();
-  let [ownId, isStopping] = ['', false];
-  /** Pauses the partition of a worker or resumes it: it is fetched below its share of the memory, up to its load end. */
-  const updateFetching = (worker: PartitionWorker): void => {
-    const { topic, partition, nextFetchOffset } = worker;
-    const key = partitionKey(worker);
-    if (assigned.get(key) !== worker || nextFetchOffset === null) return;
-    const hasRoom = !resting.has(worker) && worker.queuedBytes() <= shareBytes();
-    const isDue = !isStopping && hasRoom && nextFetchOffset < positions.loadEnd(key);
-    if (isDue !== paused.has(key)) return;
-    paused[isDue ? 'delete' : 'add'](key);
-    ignoreRestart(() => consumer[isDue ? 'resume' : 'pause']([{ topic, partitions: [partition] }]));
+  const fetches = createFetchControl({ assigned, positions, shareBytes }, consumer);
+  let ownId = '';
+  const observe = (partition: Partition) => {
+    positions.observe(partitionKey(partition), { position: partition.position ?? 0 });
+    fetches.update(partition);
   };
-  positions.onLoadChange(() => [...assigned.values()].forEach(updateFetching));
-  const queue = { budget: createBudget(halfBytes, collectGarbage), chunkBytesMax: shareBytes };
-  const limitRefusals = createLogLimit();
-  const create = (place: TopicPartition) =>
-    createWorker({ ...deps, limitRefusals }, place, queue, updateFetching);
+  const listeners: OnApplied[] = [observe];
+  const shared: Shared = {
+    budget: createBudget(halfBytes, collectGarbage),
+    chunkBytesMax: shareBytes,
+    limitRefusals: createLogLimit(),
+    onApplied: (partition, applied) => {
+      for (const listener of listeners) listener(partition, applied);
+    },
+  };
   return {
-    workers: (): PartitionWorker[] => [...assigned.values()],
-    worker: (key: string): PartitionWorker | undefined => assigned.get(key),
+    partitions: () => [...assigned.values()],
+    partition: (key) => assigned.get(key),
     positions,
-    /**
-     * Replaces the assigned partitions, and pauses them. A started worker goes on if the same member has its partition again;
-     * the other workers are stopped.
-     */
-    replace: (memberAssignment: Record<string, number[]>, memberId: string): PartitionWorker[] => {
+    onApplied: (listener) => void listeners.push(listener),
+    replace: (memberAssignment, memberId) => {
       const before = new Map(assigned);
-      assigned.clear();
       const topics = Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions }));
-      for (const { topic, partitions } of topics)
-        for (const partition of partitions) {
-          const key = partitionKey({ topic, partition });
-          const worker = before.get(key);
-          // After a lost session others may have got further.
-          const goesOn = memberId === ownId && worker && worker.position !== null;
-          if (goesOn) worker.committed = -1;
-          assigned.set(key, goesOn ? worker : create({ topic, partition }));
-          paused.add(key);
-        }
+      assigned.clear();
+      for (const place of placesIn(topics)) {
+        const key = partitionKey(place);
+        const former = before.get(key);
+        // After a lost session others may have got further.
+        const goesOn = memberId === ownId && former !== undefined && former.position !== null;
+        if (goesOn) former.commitAgain();
+        assigned.set(key, goesOn ? former : createPartition(deps, shared, place));
+      }
       ownId = memberId;
       // A batch that ends late does no harm: its writes are guarded, like those of a member that has lost its session.
-      for (const [key, worker] of before) if (assigned.get(key) !== worker) void worker.stop(0);
-      consumer.pause(topics);
+      for (const [key, former] of before) if (assigned.get(key) !== former) void former.stop(0);
+      fetches.pauseAll(topics);
       return [...assigned.values()];
     },
-    updateFetching,
-    /** Pauses a partition that its broker cannot read for a second: the error would be the answer to each fetch, at once. */
-    rest: (worker: PartitionWorker): void => {
-      // A restart of this process would not help: the partition does not count as stuck.
-      worker.progressCount += 1;
-      resting.add(worker);
-      updateFetching(worker);
-      setTimeout(() => void (resting.delete(worker) && updateFetching(worker)), restMs).unref();
-    },
-    /** Pauses every partition, so that no fetch is wasted, and stops the workers, each within `graceMs`. */
-    stop: (graceMs: number): Promise<unknown> => {
-      isStopping = true;
-      for (const worker of assigned.values()) updateFetching(worker);
-      return Promise.all([...assigned.values()].map((worker) => worker.stop(graceMs)));
+    updateFetching: fetches.update,
+    rest: fetches.rest,
+    stop: (graceMs) => {
+      fetches.stop();
+      return Promise.all([...assigned.values()].map((partition) => partition.stop(graceMs)));
     },
   };
 }
 
-function createWorker(
-  deps: AssignmentDeps & Pick<PartitionWorkerDeps, 'limitRefusals'>,
-  place: TopicPartition,
-  queue: Pick<Parameters<typeof createRecordQueue>[0], 'budget' | 'chunkBytesMax'>,
-  updateFetching: (worker: PartitionWorker) => void,
-): PartitionWorker {
-  return createPartitionWorker({
-    ...deps,
-    ...place,
-    retryDelayMs: 500,
-    queue: createRecordQueue({ partition: place.partition, ...queue }),
-    waitForTurn: createWaitForTurn(deps.positions, deps.prerequisitesOf),
-    onApplied: (worker, applied) => {
-      deps.positions.observe(partitionKey(worker), { position: worker.position ?? 0 });
-      deps.onApplied(worker, applied);
-      updateFetching(worker);
-    },
+/** The dependencies that all partitions of a process share. */
+type Shared = Pick<PartitionDeps, 'limitRefusals' | 'onApplied'> &
+  Pick<RecordQueueDeps, 'budget' | 'chunkBytesMax'>;
+
+function createPartition(
+  deps: AssignmentDeps,
+  shared: Shared,
+  { topic, partition }: TopicPartition,
+): Partition {
+  const { apply, readSetAside, logger } = deps;
+  const { budget, chunkBytesMax, limitRefusals, onApplied } = shared;
+  const queue = createRecordQueue({ partition, budget, chunkBytesMax });
+  const waitForTurn = createWaitForTurn(deps.positions, deps.prerequisitesOf);
+  const reports = { onApplied, logger, limitRefusals };
+  return new Partition({
+    topic,
+    partition,
+    queue,
+    apply,
+    waitForTurn,
+    readSetAside,
+    retryDelayMs,
+    ...reports,
   });
 }

@@ -5,8 +5,8 @@ import { createRefusalLimit } from '../refusal-limit.ts';
 import { createMetrics } from '../metrics.ts';
 import { observedPartitions, startCommitLoop } from './commit-loop.ts';
 import type { RunningConsumer } from './consumer.ts';
-import { createPositions } from './positions.ts';
-import type { Snapshot } from './progress.ts';
+import { createPositions } from '../partition/positions.ts';
+import type { Snapshot } from '../partition/snapshot.ts';
 
 const t0: Snapshot = {
   topic: 't',

@@ -13,14 +13,9 @@ import type { RefusalLimit } from '../refusal-limit.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 import type { RunningConsumer } from './consumer.ts';
 import { createFreshnessGauges } from './freshness.ts';
-import type { Positions } from './positions.ts';
-import {
-  createProgressRecorder,
-  isStarted,
-  recordedPositions,
-  registerPartitions,
-  type Snapshot,
-} from './progress.ts';
+import type { Positions } from '../partition/positions.ts';
+import { isStarted, type Snapshot } from '../partition/snapshot.ts';
+import { createProgressRecorder, recordedPositions, registerPartitions } from './progress.ts';
 
 type CommitLoopDeps = Parameters<typeof createProgressRecorder>[0] &
   Parameters<typeof createSampler>[0] &
@@ -106,7 +101,7 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
     },
   });
   // If a backlog ends, the next run starts at once.
-  consumer.onApplied((_topic, { events, rejected }) => {
+  consumer.onApplied((_partition, { events, rejected }) => {
     appliedSince += events + rejected.length;
     if (appliedSince >= extraRunMin && consumer.isCaughtUp()) runNow();
   });

@@ -1,3 +1,4 @@
+import { startPartition } from '../../../tests/support/start-partition.ts';
 import { commitOffsets } from './consumer.ts';
 
 const at = (partition: number, position: number) => ({
@@ -14,8 +15,9 @@ describe('a commit', () => {
   it('holds the positions that have moved, of the partitions that are still assigned', async () => {
     const requests: unknown[] = [];
     const consumer = { commitOffsets: async (offsets: unknown) => void requests.push(offsets) };
-    const assigned = new Map([['t/0', { committed: -1 }]]);
-    const assignment = { worker: (key: string) => assigned.get(key) };
+    const partition = startPartition(0, { apply: () => new Promise(() => undefined) });
+    partition.commitAgain();
+    const assignment = { partition: (key: string) => (key === 't/0' ? partition : undefined) };
     // given a snapshot from before partition 1 was given to another member
     await commitOffsets(consumer, assignment, [at(0, 3), at(1, 5)]);
     expect(requests).toEqual([[{ topic: 't', partition: 0, offset: '3' }]]);

@@ -6,25 +6,25 @@ import { readSetAside, type SetAsideOffsets } from '../../../shared/control/set-
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { createAssigner } from './assigner.ts';
-import { createAssignment, type Assignment, type AssignmentDeps } from './assignment.ts';
+import { createAssignment, type Assignment } from './assignment.ts';
 import { describeStrangers, readMembers } from '../../../shared/kafka/group-members.ts';
 import { errorChain } from '../../../shared/kafka/transient-errors.ts';
 import { createGapDetector, GapFound } from './gap-detector.ts';
 import type { Applied, Apply } from '../hand-over.ts';
+import type { Partition } from '../partition/partition.ts';
+import type { Positions } from '../partition/positions.ts';
+import type { Snapshot } from '../partition/snapshot.ts';
 import { handleBatch } from './handle-batch.ts';
-import type { PartitionWorker } from './partition-worker.ts';
-import type { Positions } from './positions.ts';
 import { resumePartitions } from './start-offsets.ts';
-import { takeSnapshot, type Snapshot } from './progress.ts';
 import { refuseStrangeLeader } from './strange-leader.ts';
 
 /*
  * The order, from a record to its committed offset:
- *   poll     kafkajs fetches, and hands over each batch           handle-batch.ts
- *   queue    of the partition, within the bytes of all queues     record-queue.ts
- *   apply    the worker of the partition, small batches together  partition-worker.ts, ../pipeline/applier.ts
- *   save     once a second the progress, then the watermark       commit-loop.ts, progress.ts
- *   commit   the positions that were saved                        below
+ *   poll     kafkajs fetches, and hands over each batch              handle-batch.ts
+ *   queue    of the partition, within the bytes of all queues        ../partition/record-queue.ts
+ *   apply    the next records of a partition, small chunks together  ../partition/partition.ts, ../pipeline/applier.ts
+ *   save     once a second the progress, then the watermark          commit-loop.ts, progress.ts
+ *   commit   the positions that were saved                           below
  */
 
 export type ConsumerDeps = {
@@ -55,11 +55,9 @@ export type ConsumerDeps = {
   onFatal: (error: Error) => void;
 };
 
-type OnApplied = (topic: string, applied: Applied) => void;
-
 export type RunningConsumer = {
   /** Calls `listener` after each chunk that is applied from now on. */
-  onApplied: (listener: OnApplied) => void;
+  onApplied: (listener: (place: TopicPartition, applied: Applied) => void) => void;
   /** How far each assigned partition has been applied, and why its records wait. */
   snapshot: (ends?: LogState['ends']) => Snapshot[];
   /** Whether each assigned partition is applied up to its end as last seen. */
@@ -82,12 +80,10 @@ export const shutdownGraceMs = 15_000;
  */
 export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
   const consumer = createConsumer(deps);
-  const listeners: OnApplied[] = [];
-  const onApplied: AssignmentDeps['onApplied'] = ({ topic }, applied) => {
-    for (const listener of listeners) listener(topic, applied);
-  };
+  const { apply, positions, prerequisitesOf, queuedBytesMax, logger } = deps;
+  const readSetAside = (place: TopicPartition) => setAsideOf(deps, place);
   const assignment = createAssignment(
-    { ...deps, onApplied, readSetAside: (place) => setAsideOf(deps, place) },
+    { apply, readSetAside, queuedBytesMax, positions, prerequisitesOf, logger },
     consumer,
   );
   const stopping = new AbortController();
@@ -109,11 +105,11 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   });
   const findGaps = createGapDetector(deps.log);
   return {
-    onApplied: (listener) => void listeners.push(listener),
-    snapshot: (ends) => takeSnapshot(assignment.workers(), ends),
-    isCaughtUp: () => assignment.workers().every(({ position, end }) => position !== null && position >= end),
+    onApplied: assignment.onApplied,
+    snapshot: (ends) => assignment.partitions().map((one) => one.snapshot(ends?.get(partitionKey(one)))),
+    isCaughtUp: () => assignment.partitions().every((one) => one.isCaughtUp()),
     detectGaps: async (log) => {
-      const gaps = await findGaps(assignment.workers(), log);
+      const gaps = await findGaps(assignment.partitions(), log);
       if (gaps.length > 0 && !signal.aborted) deps.onFatal(new GapFound(gaps));
     },
     commit: (snapshot) => commitOffsets(consumer, assignment, snapshot),
@@ -122,7 +118,7 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
       await assignment.stop(shutdownGraceMs);
       // If this fails, the group continues from an earlier offset and applies some records again.
       await beforeLeaving().catch((error: unknown) =>
-        deps.logger.warn({ error }, 'could not save progress before leaving the group'),
+        logger.warn({ error }, 'could not save progress before leaving the group'),
       );
       // Between GROUP_JOIN and the first fetch, kafkajs resolves this at once without leaving the group: the partitions
       // then have no owner until the session times out.
@@ -164,10 +160,10 @@ function watchGroup(deps: ConsumerDeps, consumer: Consumer, assignment: Assignme
     const { memberAssignment, memberId, leaderId } = payload;
     reassigned.abort();
     reassigned = new AbortController();
-    const workers = assignment.replace(memberAssignment, memberId);
-    deps.logger.info({ partitions: workers.length }, 'joined the group');
+    const partitions = assignment.replace(memberAssignment, memberId);
+    deps.logger.info({ partitions: partitions.length }, 'joined the group');
     const signal = AbortSignal.any([stopping, reassigned.signal]);
-    void resumePartitions(deps, consumer, assignment, workers, signal);
+    void resumePartitions(deps, consumer, assignment, partitions, signal);
     void refuseStrangeLeader(deps, leaderId, signal);
   };
   consumer.on(consumer.events.GROUP_JOIN, onPartitionsAssigned);
@@ -192,16 +188,18 @@ async function explainRefusal({ admin, groupId, own }: ConsumerDeps, error: Erro
 /** Commits the positions that have moved since the last commit, of the partitions that are still assigned. */
 export async function commitOffsets(
   consumer: Pick<Consumer, 'commitOffsets'>,
-  { worker }: { worker: (key: string) => Pick<PartitionWorker, 'committed'> | undefined },
+  { partition: find }: { partition: (key: string) => Committing | undefined },
   snapshot: Snapshot[],
 ): Promise<void> {
   const due = snapshot.flatMap((item) => {
-    const owner = worker(partitionKey(item));
-    return owner && item.position > owner.committed ? [{ ...item, owner }] : [];
+    const assigned = find(partitionKey(item));
+    return assigned && item.position > assigned.committed ? [{ ...item, assigned }] : [];
   });
   if (due.length === 0) return;
   await consumer.commitOffsets(
     due.map(({ topic, partition, position }) => ({ topic, partition, offset: String(position) })),
   );
-  for (const { owner, position } of due) owner.committed = position;
+  for (const { assigned, position } of due) assigned.committedTo(position);
 }
+
+type Committing = Pick<Partition, 'committed' | 'committedTo'>;

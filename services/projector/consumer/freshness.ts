@@ -4,7 +4,7 @@ import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { isKafkaError } from '../../../shared/kafka/transient-errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { holdCauses, type HoldCause } from '../../../shared/control/hold-causes.ts';
-import { isStarted, type Snapshot } from './progress.ts';
+import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
 type Run = {
   /** An instant before the ends were read, by MongoDB's clock. */

@@ -2,21 +2,25 @@ import { describeGaps } from '../../../shared/control/log-gaps.ts';
 import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
 import { createGapDetector, findGap, gapConfirmationsMin } from './gap-detector.ts';
 
-/** A worker that fetches from offset 5 next, after a batch of leader epoch 2. */
-const startWorker = (partition: number) => ({
-  topic: 't',
-  partition,
-  nextFetchOffset: 5,
-  fetchedEpoch: 2,
-  comparedEpoch: 2,
-  topicId: null as string | null,
-});
+/** A partition that is fetched from offset 5 next, after a batch of leader epoch 2. */
+const fetching = (partition: number) => {
+  const reading = {
+    nextOffset: 5,
+    leaderEpoch: 2,
+    comparedEpoch: 2,
+    topicId: null as string | null,
+    comparedWith: (epoch: number) => void (reading.comparedEpoch = epoch),
+    ofTopic: (id: string) => void (reading.topicId = id),
+  };
+  return { topic: 't', partition, reading };
+};
 
 type Log = { low?: number; end?: number; topicId?: string; leaderEpoch?: number };
 
-/** A worker after one without a gap, and a gap detector for its log. */
+/** A partition after one without a gap, and a gap detector for its log. */
 function given(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
-  const [other, worker] = [startWorker(1), startWorker(0)];
+  const other = fetching(1);
+  const partition = fetching(0);
   const asked: [string, number][] = [];
   const detect = createGapDetector({
     epochEnds: async (epochs) => {
@@ -26,7 +30,7 @@ function given(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
     },
   });
   return {
-    worker,
+    reading: partition.reading,
     asked,
     /** The gaps that the last of several calls has found. */
     detect: async ({ low = 0, end = 9, topicId, leaderEpoch = 2 }: Log, times = 1) => {
@@ -41,7 +45,7 @@ function given(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
       ]);
       let gaps: Awaited<ReturnType<typeof detect>> = [];
       for (let call = 0; call < times; call += 1)
-        gaps = await detect([other, worker], { ends, topicIds, leaderEpochs });
+        gaps = await detect([other, partition], { ends, topicIds, leaderEpochs });
       return gaps.length === 0 ? null : describeGaps(gaps);
     },
   };
@@ -66,33 +70,33 @@ describe('the gap detector', () => {
   });
 
   it('reports a topic with another id at once, even if its log is long enough', async () => {
-    const { worker, detect } = given();
-    worker.topicId = 'first';
+    const { reading, detect } = given();
+    reading.topicId = 'first';
     expect(await detect({ topicId: 'first' })).toBeNull();
     expect(await detect({ topicId: 'second' })).toMatch(/applied records of another topic of this name/);
   });
 
   it('reports no gap if the brokers report no topic id, or reported none at the start', async () => {
-    const { worker, detect } = given();
+    const { reading, detect } = given();
     expect(await detect({ topicId: 'first' })).toBeNull();
-    worker.topicId = 'first';
+    reading.topicId = 'first';
     expect(await detect({})).toBeNull();
   });
 
   it('takes a topic that was created again before a record was read for the topic', async () => {
-    const { worker, detect } = given();
-    Object.assign(worker, { topicId: 'first', nextFetchOffset: 0, fetchedEpoch: -1 });
+    const { reading, detect } = given();
+    Object.assign(reading, { topicId: 'first', nextOffset: 0, leaderEpoch: -1 });
     expect(await detect({ topicId: 'second' }, gapConfirmationsMin)).toBeNull();
-    worker.nextFetchOffset = 1;
+    reading.nextOffset = 1;
     expect(await detect({ topicId: 'second' })).toBeNull();
   });
 
   it('forgets a gap that was seen only briefly, or before more records were fetched', async () => {
-    const { worker, detect } = given();
+    const { reading, detect } = given();
     expect(await detect({ end: 4 }, almost)).toBeNull();
     expect(await detect({ end: 5 })).toBeNull();
     expect(await detect({ end: 4 }, almost)).toBeNull();
-    worker.nextFetchOffset = 6;
+    reading.nextOffset = 6;
     expect(await detect({ end: 4 })).toBeNull();
   });
 
@@ -101,40 +105,40 @@ describe('the gap detector', () => {
     ['lost records, even if it is longer again', { leaderEpoch: 2, endOffset: 3 }, /from 3 on/],
     ['does not know the epoch that was read', { leaderEpoch: -1, endOffset: -1 }, /from 0 on/],
   ])('compares the log of each new leader: one that %s', async (_, epochEnd, message) => {
-    const { worker, asked, detect } = given(async () => epochEnd);
+    const { reading, asked, detect } = given(async () => epochEnd);
     const log = { leaderEpoch: 3 };
     const last = await detect(log, gapConfirmationsMin);
     if (message === null) expect(last).toBeNull();
     else expect(last).toMatch(message);
     // Nothing of the new leader is applied before its log is known to hold everything.
-    expect(worker.comparedEpoch).toBe(message === null ? 3 : 2);
+    expect(reading.comparedEpoch).toBe(message === null ? 3 : 2);
     expect(asked.length).toBe(message === null ? 1 : gapConfirmationsMin);
   });
 
-  it('asks again if a leader does not answer, or the worker has fetched meanwhile', async () => {
+  it('asks again if a leader does not answer, or more was fetched meanwhile', async () => {
     const answers: (() => EpochEnd | null)[] = [
       () => null,
       () => {
-        worker.nextFetchOffset = 7;
+        reading.nextOffset = 7;
         return { leaderEpoch: 2, endOffset: 6 };
       },
       () => ({ leaderEpoch: 2, endOffset: 7 }),
     ];
-    const { worker, asked, detect } = given(async () => answers[asked.length - 1]?.() ?? null);
+    const { reading, asked, detect } = given(async () => answers[asked.length - 1]?.() ?? null);
     const compared = [];
     for (let call = 0; call < answers.length; call += 1) {
       await detect({ leaderEpoch: 3 });
-      compared.push(worker.comparedEpoch);
+      compared.push(reading.comparedEpoch);
     }
     expect(compared).toEqual([2, 2, 3]);
   });
 
   it('asks for nothing while the leader stays, or before the first record was read', async () => {
-    const { worker, asked, detect } = given();
+    const { reading, asked, detect } = given();
     await detect({});
-    worker.fetchedEpoch = -1;
+    reading.leaderEpoch = -1;
     await detect({ leaderEpoch: 3 });
-    expect({ asked, compared: worker.comparedEpoch }).toEqual({ asked: [], compared: 3 });
+    expect({ asked, compared: reading.comparedEpoch }).toEqual({ asked: [], compared: 3 });
   });
 });
 

@@ -61,21 +61,22 @@ function heldTo({ offset }: Pick<ReadTo, 'offset'>, { low, end, epochEnd }: LogN
   return Math.max(low, Math.min(end, epochEnd.endOffset, offset));
 }
 
-/** The part of a worker that tells whether its log has a gap. */
-export type Fetching = TopicPartition & {
-  /** Offset of the next record to fetch; null until the worker is started. */
-  nextFetchOffset: number | null;
-  /** The leader epoch of the last fetched record batch; -1 before the first. */
-  fetchedEpoch: number;
+/** The part of a partition that tells whether its log has a gap. */
+export type Fetching = TopicPartition & { reading: ReadingState };
+
+type ReadingState = Readonly<Omit<ReadTo, keyof TopicPartition | 'offset'>> & {
+  /** Offset of the next record to fetch; null until the partition is started. */
+  readonly nextOffset: number | null;
   /** The epoch of the leader whose log was last compared with the fetched records. */
-  comparedEpoch: number;
-  topicId: string | null;
+  readonly comparedEpoch: number;
+  comparedWith: (leaderEpoch: number) => void;
+  ofTopic: (topicId: string) => void;
 };
 
 type DetectorDeps = { epochEnds: (epochs: ReadonlyMap<string, number>) => Promise<Map<string, EpochEnd>> };
 
-/** Looks for gaps in the logs of started workers. Resolves to those that `gapConfirmationsMin` calls in a row have found. */
-export type DetectGaps = (workers: Fetching[], log: GapLogState) => Promise<Gap[]>;
+/** Looks for gaps in the logs of started partitions. Resolves to those that `gapConfirmationsMin` calls in a row have found. */
+export type DetectGaps = (partitions: Fetching[], log: GapLogState) => Promise<Gap[]>;
 
 export type GapLogState = Pick<LogState, 'ends' | 'topicIds' | 'leaderEpochs'>;
 
@@ -87,53 +88,56 @@ export type GapLogState = Pick<LogState, 'ends' | 'topicIds' | 'leaderEpochs'>;
  */
 export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
   let suspects = new Map<Fetching, { offset: number; sightings: number }>();
-  return async (workers, state) => {
-    const epochsOf = await askForEpochs(epochEnds, workers, state);
+  return async (partitions, state) => {
+    const epochsOf = await askForEpochs(epochEnds, partitions, state);
     const found: typeof suspects = new Map();
     const gaps: Gap[] = [];
-    for (const worker of workers) {
-      const log = state.ends.get(partitionKey(worker));
-      const { nextFetchOffset: offset, fetchedEpoch: leaderEpoch } = worker;
+    for (const fetching of partitions) {
+      const { topic, partition, reading } = fetching;
+      const log = state.ends.get(partitionKey(fetching));
+      const { nextOffset: offset, leaderEpoch } = reading;
       if (offset === null || !log) continue;
-      const { epochEnd, isCompared, present } = epochsOf(worker);
-      const topicId = state.topicIds.get(worker.topic) ?? null;
+      const { epochEnd, isCompared, present } = epochsOf(fetching);
+      const topicId = state.topicIds.get(topic) ?? null;
       // Nothing was read of a topic before.
-      if (offset === 0) worker.topicId = topicId ?? worker.topicId;
-      const gap = findGap({ ...worker, offset, leaderEpoch }, { ...log, topicId, epochEnd });
+      if (offset === 0 && topicId !== null) reading.ofTopic(topicId);
+      const read = { topic, partition, offset, leaderEpoch, topicId: reading.topicId };
+      const gap = findGap(read, { ...log, topicId, epochEnd });
       if (gap === null) {
-        if (isCompared) worker.comparedEpoch = present;
+        if (isCompared) reading.comparedWith(present);
         continue;
       }
-      const before = suspects.get(worker);
+      const before = suspects.get(fetching);
       const sightings = before?.offset === offset ? before.sightings + 1 : 1;
       // Kafka never assigns the id of a deleted topic again, so one observation is enough.
       if (sightings >= gapConfirmationsMin || gap.kind === 'replaced') gaps.push(gap);
-      found.set(worker, { offset, sightings });
+      found.set(fetching, { offset, sightings });
     }
     suspects = found;
     return gaps;
   };
 }
 
-/** Asks for the end of the epoch that each worker has read last, if its partition has another leader than was compared. */
+/** Asks for the end of the epoch that each partition has read last, if it has another leader than was compared. */
 async function askForEpochs(
   epochEnds: DetectorDeps['epochEnds'],
-  workers: Fetching[],
+  partitions: Fetching[],
   { leaderEpochs }: Pick<GapLogState, 'leaderEpochs'>,
 ) {
-  const presentOf = (worker: Fetching) => leaderEpochs.get(partitionKey(worker)) ?? worker.comparedEpoch;
-  const due = workers.filter(
-    (worker) => worker.fetchedEpoch >= 0 && presentOf(worker) !== worker.comparedEpoch,
+  const presentOf = (fetching: Fetching) =>
+    leaderEpochs.get(partitionKey(fetching)) ?? fetching.reading.comparedEpoch;
+  const due = partitions.filter(
+    (fetching) => fetching.reading.leaderEpoch >= 0 && presentOf(fetching) !== fetching.reading.comparedEpoch,
   );
-  const askedAt = new Map(due.map((worker) => [worker, worker.nextFetchOffset]));
-  const epochs = new Map(due.map((worker) => [partitionKey(worker), worker.fetchedEpoch]));
+  const askedAt = new Map(due.map((fetching) => [fetching, fetching.reading.nextOffset]));
+  const epochs = new Map(due.map((fetching) => [partitionKey(fetching), fetching.reading.leaderEpoch]));
   const answers = epochs.size === 0 ? new Map<string, EpochEnd>() : await epochEnds(epochs);
-  return (worker: Fetching) => {
-    const present = presentOf(worker);
-    const isAsked = askedAt.has(worker);
-    // An answer says nothing of a batch that was fetched meanwhile: the worker is asked for again.
-    const isCurrent = askedAt.get(worker) === worker.nextFetchOffset;
-    const epochEnd = isCurrent ? answers.get(partitionKey(worker)) : undefined;
+  return (fetching: Fetching) => {
+    const present = presentOf(fetching);
+    const isAsked = askedAt.has(fetching);
+    // An answer says nothing of a batch that was fetched meanwhile: it is asked for again.
+    const isCurrent = askedAt.get(fetching) === fetching.reading.nextOffset;
+    const epochEnd = isCurrent ? answers.get(partitionKey(fetching)) : undefined;
     return { present, epochEnd, isCompared: !isAsked || epochEnd !== undefined };
   };
 }

@@ -1,5 +1,4 @@
 import { given, idle } from '../../../tests/support/given-assignment.ts';
-import { takeSnapshot } from './progress.ts';
 
 describe('a fetched batch', () => {
   it.each<[string, number | null, Parameters<ReturnType<typeof given>['deliver']>, object]>([
@@ -18,13 +17,13 @@ describe('a fetched batch', () => {
     ],
     ['is dropped if a seek has happened since', 5, [5, [5], 5, true], { position: 5 }],
   ])('%s', async (_, startOffset, batch, expected) => {
-    const { assign, applied, seeks, resolved, deliver, fetchedRecords } = given();
-    const worker = assign();
-    if (startOffset !== null) worker.start(startOffset);
+    const { assign, start, applied, seeks, resolved, deliver, fetchedRecords } = given();
+    const partition = assign();
+    if (startOffset !== null) start(partition, startOffset);
     deliver(...batch);
     await idle();
     const nothingHappens = { applied: [], seeks: [], resolved: [] };
-    expect({ applied, seeks, resolved, position: worker.position }).toEqual({
+    expect({ applied, seeks, resolved, position: partition.position }).toEqual({
       ...nothingHappens,
       ...expected,
     });
@@ -38,31 +37,30 @@ describe('a fetched batch', () => {
   ])(
     'fetched from %s the next offset is not applied, and the next offset is fetched again',
     async (_, from, offsets, to) => {
-      const { assign, applied, seeks, resolved, deliver } = given();
-      const worker = assign();
-      worker.start(5);
-      worker.committed = 5;
+      const { assign, start, applied, seeks, resolved, deliver } = given();
+      const partition = assign();
+      start(partition, 5);
       deliver(from, offsets, to);
       await idle();
-      expect({ applied, seeks, resolved, position: worker.position }).toEqual({
+      expect({ applied, seeks, resolved, position: partition.position }).toEqual({
         applied: [],
         seeks: ['5'],
         resolved: [],
         position: 5,
       });
       // and the offset is committed again, since kafkajs may have committed another
-      expect(worker.committed).toBe(-1);
+      expect(partition.committed).toBe(-1);
     },
   );
 
   it('is applied up to the end of the load only, and the rest is fetched after the load', async () => {
     const { positions, assign, start, paused, applied, resolved, deliver } = given();
     positions.load(new Map([['t/0', 2]]));
-    const worker = assign();
-    start(worker);
+    const partition = assign();
+    start(partition);
     expect([...paused]).toEqual([]);
     deliver(0, [0, 1, 4, 5], 6);
-    const position = () => worker.position;
+    const position = () => partition.position;
     while (position() !== 4) await idle();
     expect({ applied, resolved, paused: [...paused] }).toEqual({
       applied: [0, 1],
@@ -72,7 +70,7 @@ describe('a fetched batch', () => {
     // The fetch in progress may bring a batch that begins before the next offset, which does not move back.
     positions.load(new Map([['t/0', 3]]));
     deliver(4, [3], 3);
-    expect(worker.nextFetchOffset).toBe(4);
+    expect(partition.reading.nextOffset).toBe(4);
     positions.load(null);
     expect([...paused]).toEqual([]);
     deliver(4, [4, 5], 6);
@@ -86,19 +84,23 @@ describe('a partition that its broker cannot read', () => {
   afterEach(() => jest.useRealTimers());
 
   it('is fetched again from the same offset once a second, names the cause, and is logged once', () => {
-    const { assignment, assign, start, paused, logged, resolved, seeks, deliver, deliverError } = given();
-    const worker = assign();
-    start(worker);
-    const cause = () => takeSnapshot(assignment.workers())[0]?.cause;
+    const { assign, start, paused, logged, resolved, seeks, deliver, deliverError } = given();
+    const partition = assign();
+    start(partition);
+    const cause = () => partition.snapshot().cause;
     const counts: number[] = [];
     for (let fetch = 0; fetch < 3; fetch += 1) {
       expect([...paused]).toEqual([]);
       deliverError(0, 'KAFKA_STORAGE_ERROR');
-      counts.push(worker.progressCount);
+      counts.push(partition.snapshot().progressCount);
       expect([[...paused], cause()]).toEqual([['t/0'], 'unreadable']);
       jest.advanceTimersByTime(1_000);
     }
-    expect({ next: worker.nextFetchOffset, resolved, seeks }).toEqual({ next: 0, resolved: [], seeks: [] });
+    expect({ next: partition.reading.nextOffset, resolved, seeks }).toEqual({
+      next: 0,
+      resolved: [],
+      seeks: [],
+    });
     // and its projector is alive, since a restart would not help
     expect(counts).toEqual([1, 2, 3]);
     deliverError(0, 'CORRUPT_MESSAGE');

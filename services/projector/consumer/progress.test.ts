@@ -1,4 +1,4 @@
-import { createPartitionWatermarks, takeSnapshot } from './progress.ts';
+import { createPartitionWatermarks } from './progress.ts';
 
 type Run = { position: number; end?: number };
 
@@ -70,43 +70,5 @@ describe('the next record of a partition', () => {
       12_000,
       null,
     ]);
-  });
-
-  it.each([
-    ['an open transaction', 4, { end: 6, stable: 4 }, 'open_transaction'],
-    ['records before an open transaction', 3, { end: 6, stable: 4 }, 'fan_out'],
-    ['its own worker', 4, { end: 6, stable: 6 }, 'fan_out'],
-    ['nothing', 6, { end: 6, stable: 6 }, 'fan_out'],
-  ])('waits for %s', (_, position, log, cause) => {
-    const at = {
-      topic: 't',
-      partition: 0,
-      position,
-      leaderEpoch: -1,
-      topicId: null,
-      nextFetchOffset: 6,
-      fetchError: null,
-      progressCount: 0,
-    };
-    const worker = { ...at, delay: 'backlog' as const, fanOutWaiting: 1, committed: -1 };
-    expect(takeSnapshot([worker], new Map([['t/0', log]]))).toMatchObject([{ cause }]);
-  });
-
-  it.each([
-    [null, 'starting'],
-    [5, 'failing'],
-    [6, 'unreadable'],
-  ])('at %s, when its broker cannot read it from 6 on, waits for %s', (position, cause) => {
-    const at = {
-      topic: 't',
-      partition: 0,
-      position,
-      leaderEpoch: -1,
-      topicId: null,
-      nextFetchOffset: 6,
-      fetchError: 'UNKNOWN',
-    };
-    const worker = { ...at, progressCount: 0, delay: 'failing' as const, fanOutWaiting: 0, committed: -1 };
-    expect(takeSnapshot([worker])).toMatchObject([{ cause }]);
   });
 });

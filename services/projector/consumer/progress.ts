@@ -2,54 +2,7 @@ import type { Db } from 'mongodb';
 import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { release } from '../../../shared/runtime/release.ts';
-import type { HoldCause } from '../../../shared/control/hold-causes.ts';
-import type { LogOffsets } from '../../../shared/kafka/log-client.ts';
-import type { PartitionWorker } from './partition-worker.ts';
-
-/** How far a partition was applied at one moment. The commit loop saves a snapshot, then commits the same snapshot. */
-export type Snapshot = {
-  topic: string;
-  partition: number;
-  /** -1 until its start offset is found. */
-  position: number;
-  /** The leader epoch of the record batch before the position; -1 if it is unknown. */
-  leaderEpoch: number;
-  /** The id of the topic whose records were applied; null if it is unknown. */
-  topicId: string | null;
-  /** See `ObservedPartition` in liveness.ts. */
-  progressCount: number;
-  /** The documents that a fan-out in progress has still to refresh, as far as known. */
-  fanOutWaiting: number;
-  /** Why its records wait, if there are any. */
-  cause?: HoldCause;
-};
-
-export const isStarted = ({ position }: Pick<Snapshot, 'position'>): boolean => position >= 0;
-
-/** The part of a worker that a snapshot shows. */
-export type SnapshotWorker = Pick<
-  PartitionWorker,
-  'topic' | 'partition' | 'position' | 'leaderEpoch' | 'topicId' | 'nextFetchOffset' | 'fetchError'
-> &
-  Pick<PartitionWorker, 'progressCount' | 'delay' | 'fanOutWaiting'>;
-
-/** A worker does not know of an open transaction; `ends` tells. */
-export const takeSnapshot = (
-  workers: SnapshotWorker[],
-  ends: ReadonlyMap<string, Pick<LogOffsets, 'end' | 'stable'>> = new Map(),
-): Snapshot[] =>
-  workers.map(({ topic, partition, position, nextFetchOffset, fetchError, ...worker }) => {
-    const { progressCount, delay, fanOutWaiting, leaderEpoch, topicId } = worker;
-    const counts = { topic, partition, progressCount, fanOutWaiting, leaderEpoch, topicId };
-    if (position === null) return { ...counts, position: -1, cause: 'starting' };
-    const log = ends.get(partitionKey({ topic, partition }));
-    const isHeld = log !== undefined && position >= log.stable && log.stable < log.end;
-    // Records that were fetched before the error wait for another reason.
-    const isUnread = fetchError !== null && position === nextFetchOffset;
-    const own = delay === 'backlog' && fanOutWaiting > 0 ? 'fan_out' : delay;
-    const cause = isHeld ? 'open_transaction' : isUnread ? 'unreadable' : own;
-    return { ...counts, position, cause };
-  });
+import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
 

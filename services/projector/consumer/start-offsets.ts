@@ -7,7 +7,8 @@ import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
 import { findGap, GapFound, gapConfirmationsMin, type LogNow } from './gap-detector.ts';
-import type { PartitionWorker } from './partition-worker.ts';
+import type { Partition } from '../partition/partition.ts';
+import type { ReadFrom } from '../partition/reading.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Assignment } from './assignment.ts';
 
@@ -32,20 +33,13 @@ export type ResumeDeps = StartOffsetDeps & {
   onFatal: (error: Error) => void;
 };
 
-/** Where a worker starts to read. */
-export type StartOffset = {
-  worker: PartitionWorker;
+/** Where a partition starts to read. */
+export type StartOffset = ReadFrom & {
+  assigned: Partition;
   /** The recorded position; 0 without one. */
   applied: number;
-  offset: number;
-  /** The leader epoch of the record batch before the offset; -1 if it is unknown. */
-  leaderEpoch: number;
-  /** The epoch of the leader whose log was compared with the applied records. */
-  comparedEpoch: number;
   /** The offset that the group has committed; -1 if it has committed none. */
   committed: number;
-  end: number;
-  topicId: string | null;
 };
 
 /**
@@ -55,37 +49,39 @@ export type StartOffset = {
  */
 export async function findStartOffsets(
   deps: StartOffsetDeps,
-  workers: PartitionWorker[],
+  partitions: Partition[],
 ): Promise<StartOffset[]> {
-  const topics = [...new Set(workers.map(({ topic }) => topic))];
+  const topics = [...new Set(partitions.map(({ topic }) => topic))];
   if (topics.length === 0) return [];
   // Records are applied, then recorded, then committed. Read in reverse order, no value can appear ahead.
   const committed = await committedOffsets(deps, topics);
   const progress = await readProgress(deps.control, deps.generation);
   const log = await deps.log.read(topics);
   const recorded = new Map(progress.map((one) => [partitionKey(one), one]));
-  const epochEnds = await readEpochEnds(deps, workers, recorded);
+  const epochEnds = await readEpochEnds(deps, partitions, recorded);
   const topicIds = appliedTopicIds(progress);
   const gaps: Gap[] = [];
   const starts: StartOffset[] = [];
-  for (const worker of workers) {
-    const key = partitionKey(worker);
+  for (const assigned of partitions) {
+    const { topic, partition } = assigned;
+    const key = partitionKey(assigned);
     const applied = recorded.get(key);
-    const now = logNow(log, worker, epochEnds);
+    const now = logNow(log, assigned, epochEnds);
     // Without a leader that answers, nothing is known of the log.
     if (!now || (leaderEpochOf(applied) >= 0 && !now.epochEnd)) continue;
     const read = {
-      ...worker,
+      topic,
+      partition,
       offset: applied?.position || (deps.beginningOf(key) ?? now.low),
       leaderEpoch: leaderEpochOf(applied),
-      topicId: topicIds.get(worker.topic) ?? null,
+      topicId: topicIds.get(topic) ?? null,
     };
     const gap = findGap(read, now);
     if (gap) gaps.push(gap);
     // The committed offset may be lost, or be older: a commit is refused to a member that was away for long. It is ahead
     // if another client has committed or reset it, or if MongoDB was restored.
     starts.push({
-      worker,
+      assigned,
       applied: applied?.position ?? 0,
       offset: Math.max(read.offset, now.low),
       leaderEpoch: read.leaderEpoch,
@@ -99,28 +95,28 @@ export async function findStartOffsets(
   return starts;
 }
 
-/** The log of a worker's partition; null if its leader does not answer. */
+/** The log of a partition; null if its leader does not answer. */
 function logNow(
   { ends, topicIds }: Pick<LogState, 'ends' | 'topicIds'>,
-  worker: TopicPartition,
+  place: TopicPartition,
   epochEnds: Map<string, EpochEnd>,
 ): LogNow | null {
-  const key = partitionKey(worker);
+  const key = partitionKey(place);
   const log = ends.get(key);
-  return log ? { ...log, topicId: topicIds.get(worker.topic) ?? null, epochEnd: epochEnds.get(key) } : null;
+  return log ? { ...log, topicId: topicIds.get(place.topic) ?? null, epochEnd: epochEnds.get(key) } : null;
 }
 
 const leaderEpochOf = (applied: Progress | undefined): number =>
   applied && applied.position > 0 ? (applied.leaderEpoch ?? -1) : -1;
 
-/** Where the epochs end that were applied last, of the workers' partitions for which an epoch is recorded. */
+/** Where the epochs end that were applied last, of the partitions for which an epoch is recorded. */
 function readEpochEnds(
   { log }: Pick<StartOffsetDeps, 'log'>,
-  workers: PartitionWorker[],
+  partitions: TopicPartition[],
   recorded: Map<string, Progress>,
 ): Promise<Map<string, EpochEnd>> {
-  const epochs = workers.map((worker) => {
-    const key = partitionKey(worker);
+  const epochs = partitions.map((place) => {
+    const key = partitionKey(place);
     return [key, leaderEpochOf(recorded.get(key))] as const;
   });
   return log.epochEnds(new Map(epochs.filter(([, epoch]) => epoch >= 0)));
@@ -139,23 +135,25 @@ async function committedOffsets({ admin, groupId }: StartOffsetDeps, topics: str
 const retryDelayMs = 1_000;
 
 /**
- * Resumes the partitions of workers that go on, then finds the start offsets of the others and resumes them. Retries until
- * `signal` aborts.
+ * Resumes the partitions that go on, then finds the start offsets of the others and resumes them. Retries until `signal`
+ * aborts.
  */
 export async function resumePartitions(
   deps: ResumeDeps,
   consumer: Consumer,
   assignment: Assignment,
-  workers: PartitionWorker[],
+  partitions: Partition[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (const worker of workers) {
-    if (worker.nextFetchOffset === null) continue;
-    seek(consumer, worker, worker.nextFetchOffset);
-    assignment.updateFetching(worker);
+  for (const assigned of partitions) {
+    const { nextOffset } = assigned.reading;
+    if (nextOffset === null) continue;
+    seek(consumer, assigned, nextOffset);
+    assignment.updateFetching(assigned);
   }
-  const unstarted = workers.filter(({ position }) => position === null);
-  for (let [gaps, left] = [0, unstarted]; left.length > 0 && !signal.aborted;) {
+  let gaps = 0;
+  let left = partitions.filter(({ position }) => position === null);
+  while (left.length > 0 && !signal.aborted) {
     try {
       const startOffsets = await findStartOffsets(deps, left);
       if (signal.aborted) return;
@@ -165,7 +163,8 @@ export async function resumePartitions(
       if (left.length === 0) return;
       throw new Error(`the brokers report no offsets of ${left.map(partitionKey).join(', ')}`);
     } catch (error) {
-      if (error instanceof GapFound && (gaps += 1) >= gapConfirmationsMin) return deps.onFatal(error);
+      if (error instanceof GapFound) gaps += 1;
+      if (error instanceof GapFound && gaps >= gapConfirmationsMin) return deps.onFatal(error);
       deps.logger.warn({ error }, 'could not find the start offsets; trying again');
       await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
     }
@@ -184,8 +183,8 @@ function tellOlder(logger: Logger, startOffsets: StartOffset[]): void {
 }
 
 function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, start: StartOffset): void {
-  const { worker, offset, leaderEpoch, comparedEpoch, committed, end, topicId } = start;
-  const { topic, partition } = worker;
+  const { assigned, offset, committed, end } = start;
+  const { topic, partition } = assigned;
   const isAhead = committed > offset;
   if (isAhead) {
     deps.onForeignCommit(topic);
@@ -195,15 +194,11 @@ function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, s
         'restored; continuing from the position',
     );
   }
-  seek(consumer, worker, offset);
+  seek(consumer, assigned, offset);
+  assignment.positions.observe(partitionKey(assigned), { position: offset, end });
   // An offset that is ahead is overwritten by the next commit, even if the position has not moved.
-  worker.committed = isAhead ? -1 : committed;
-  worker.end = end;
-  worker.topicId = topicId;
-  worker.comparedEpoch = comparedEpoch;
-  assignment.positions.observe(partitionKey(worker), { position: offset, end });
-  worker.start(offset, leaderEpoch);
-  assignment.updateFetching(worker);
+  assigned.start(start, isAhead ? -1 : committed);
+  assignment.updateFetching(assigned);
 }
 
 /** Makes kafkajs fetch the partition from `offset` next. Batches fetched from another offset become stale. */

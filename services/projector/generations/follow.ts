@@ -10,7 +10,7 @@ import { isFollowed, lagSeconds, watermark } from '../../../shared/control/progr
 import { readTopicSettings } from '../../../shared/kafka/topic-settings.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
-import type { Positions } from '../consumer/positions.ts';
+import type { Positions } from '../partition/positions.ts';
 import { recordedPositions } from '../consumer/progress.ts';
 import {
   loadEnds,

@@ -3,7 +3,7 @@ import { dayMs } from '../../../shared/documents/instant.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import { watermark } from '../../../shared/control/progress.ts';
-import { isStarted, type Snapshot } from '../consumer/progress.ts';
+import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import { sweep, type SweepDeps } from './sweep.ts';

@@ -204,14 +204,14 @@ describe('the memory of decompressed batches', () => {
     const budget = budgetOf(150);
     const [one, two] = [given(50, budget), given(50, budget)];
     for (const queue of [one, two]) queue.push([batch(0, records, { compressed: gzip })], records);
-    await one.take(0);
-    // Its worker parks the batch while it applies the record, which is still in memory.
-    one.park();
+    const large = await one.take(0);
+    // Its partition parks the batch while it applies the record, which is still in memory.
+    one.park(large);
     let isTaken = false;
     const second = two.take(0).then(() => (isTaken = true));
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(isTaken).toBe(false);
-    one.release();
+    one.release(large);
     one.park();
     await second;
     for (const queue of [one, two]) queue.close();

@@ -21,16 +21,42 @@ export const chunkRecordsMax = 1_000;
 /** Each queued batch costs some objects, even if it has few bytes. */
 const batchOverheadBytes = 400;
 
-/** The next records of a partition, taken from its queue. */
+/** The next records of a partition, taken from its queue. The caller releases them once. */
 export type Taken = {
   records: KafkaRecord[];
   /** The offset after them and after the control records that follow them. */
   nextOffset: number;
   /** The leader epoch of the last batch that was taken from; -1 if none was. */
   leaderEpoch: number;
+  /** Whether the records exceed their share of the memory: their batch is kept while they are used. */
+  isLarge: boolean;
+  /** Whether their batch has no more records. */
+  isReadToEnd: boolean;
 };
 
-export type RecordQueue = ReturnType<typeof createRecordQueue>;
+/** The fetched batches of one partition, in the order of the log. They are decoded when their turn comes. */
+export type RecordQueue = {
+  /**
+   * Queues batches that have records. `nextOffset` is the offset after all that was fetched with them; `leaderEpoch` is
+   * that of the control records after them.
+   */
+  push: (batches: RawBatch[], nextOffset: number, leaderEpoch?: number) => void;
+  isEmpty: () => boolean;
+  /** The size of the queued batches, compressed. */
+  bytes: () => number;
+  /**
+   * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax` but at least one. In place of
+   * records that cannot be decoded, it takes one record that stands for them. Rejects if the process has no memory for the
+   * next batch; the caller tries again.
+   */
+  take: (position: number) => Promise<Taken>;
+  /** Frees the decompressed first batch, unless the records taken from it are larger than their share. */
+  park: (taken?: Taken) => void;
+  /** Frees the memory of taken records that exceed their share: they are applied, or given up. */
+  release: (taken: Taken) => void;
+  /** Empties the queue for good. */
+  close: () => void;
+};
 
 /** A batch, or the control records after one. */
 type Queued = {
@@ -47,86 +73,81 @@ type Queued = {
 /** Taken records, and their bytes so far. */
 type Filling = Taken & { bytes: number };
 
-type RecordQueueDeps = {
+export type RecordQueueDeps = {
   partition: number;
   budget: Budget;
   /** The most bytes of decompressed records that are taken together. */
   chunkBytesMax: () => number;
 };
 
-/** The fetched batches of one partition, in the order of the log. They are decoded when their turn comes. */
-export function createRecordQueue(deps: RecordQueueDeps) {
+export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   const queue: Queued[] = [];
   let isClosed = false;
   const head = createHead(deps, () => isClosed);
-  /** Of the records that were taken: whether they exceed their share, and whether their batch is read to its end. */
-  let [isLarge, isRead] = [false, false];
-  const shift = () => {
-    if (isLarge) isRead = true;
+  /** Removes the first batch. It stays decompressed while large records of it are used. */
+  const shift = (taken: Taken): void => {
+    if (taken.isLarge) taken.isReadToEnd = true;
     else head.park();
-    return queue.shift()?.nextOffset ?? 0;
+    taken.nextOffset = queue.shift()?.nextOffset ?? taken.nextOffset;
+  };
+  /** Takes records of the first batch. Returns whether more may be taken after them. */
+  const takeRecords = async (taken: Filling, first: Queued, batch: RawBatch, position: number) => {
+    const bytesMax = deps.chunkBytesMax();
+    taken.leaderEpoch = first.leaderEpoch;
+    const isEnd = await readInto(taken, first, () => head.open(batch.bytes), position, bytesMax);
+    taken.isLarge = taken.records.length > 0 && taken.bytes > bytesMax;
+    if (isEnd) shift(taken);
+    return isEnd || taken.records.length === 0;
+  };
+  const takeUndecodable = (taken: Taken, first: Queued, batch: RawBatch): void => {
+    taken.records = [undecodable(deps.partition, taken.nextOffset, batch, first.error)];
+    taken.leaderEpoch = first.leaderEpoch;
+    shift(taken);
   };
   return {
-    /**
-     * Queues batches that have records. `nextOffset` is the offset after all that was fetched with them; `leaderEpoch` is
-     * that of the control records after them.
-     */
-    push: (batches: RawBatch[], nextOffset: number, leaderEpoch = -1): void => {
+    push: (batches, nextOffset, leaderEpoch = -1) => {
       if (!isClosed) queue.push(...queuedOf(batches, nextOffset, leaderEpoch));
     },
-    isEmpty: (): boolean => queue.length === 0,
-    /** The size of the queued batches, compressed. */
-    bytes: (): number =>
-      queue.reduce((sum, { batch }) => sum + batchOverheadBytes + (batch?.bytes.length ?? 0), 0),
-    /**
-     * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax` but at least one. In place of
-     * records that cannot be decoded, it takes one record that stands for them. Rejects if the process has no memory for the
-     * next batch; the caller tries again.
-     */
-    take: async (position: number): Promise<Taken> => {
-      const chunk: Filling = { records: [], nextOffset: position, leaderEpoch: -1, bytes: 0 };
+    isEmpty: () => queue.length === 0,
+    bytes: () => queue.reduce((sum, { batch }) => sum + batchOverheadBytes + (batch?.bytes.length ?? 0), 0),
+    take: async (position) => {
+      const taken = emptyAt(position);
       for (let first = queue[0]; first && !isClosed; first = queue[0]) {
-        const { batch, error, leaderEpoch } = first;
-        const hasRecords = chunk.records.length > 0;
+        const { batch, error } = first;
+        const hasRecords = taken.records.length > 0;
         if (batch === null) {
-          chunk.leaderEpoch = leaderEpoch;
-          chunk.nextOffset = shift();
-        } else if (hasRecords && (error !== undefined || !fits(batch, chunk, deps.chunkBytesMax()))) {
+          taken.leaderEpoch = first.leaderEpoch;
+          shift(taken);
+        } else if (hasRecords && (error !== undefined || !fits(batch, taken, deps.chunkBytesMax()))) break;
+        else if (error !== undefined) {
+          takeUndecodable(taken, first, batch);
           break;
-        } else if (error !== undefined) {
-          const records = [undecodable(deps.partition, chunk.nextOffset, batch, error)];
-          return { records, nextOffset: shift(), leaderEpoch };
-        } else {
-          chunk.leaderEpoch = leaderEpoch;
-          const bytesMax = deps.chunkBytesMax();
-          const isEnd = await readInto(chunk, first, () => head.open(batch.bytes), position, bytesMax);
-          isLarge = chunk.records.length > 0 && chunk.bytes > bytesMax;
-          if (isEnd) chunk.nextOffset = shift();
-          else if (chunk.records.length > 0) break;
-        }
+        } else if (!(await takeRecords(taken, first, batch, position))) break;
       }
-      return chunk;
+      return taken;
     },
-    /**
-     * Gives the memory of a batch of which a part is taken back, unless the part exceeds its share. The next `take`
-     * decompresses the batch again.
-     */
-    park: (): void => {
-      if (!isLarge) head.park();
+    park: (taken) => {
+      if (!taken?.isLarge) head.park();
     },
-    /** Gives the memory of taken records that exceed their share back: they are applied, or given up. */
-    release: (): void => {
-      if (isRead) head.park();
-      isLarge = isRead = false;
+    release: (taken) => {
+      if (taken.isLarge && taken.isReadToEnd) head.park();
     },
-    /** Empties the queue for good. */
-    close: (): void => {
+    close: () => {
       isClosed = true;
       queue.length = 0;
       head.park();
     },
   };
 }
+
+const emptyAt = (position: number): Filling => ({
+  records: [],
+  nextOffset: position,
+  leaderEpoch: -1,
+  isLarge: false,
+  isReadToEnd: false,
+  bytes: 0,
+});
 
 function queuedOf(batches: RawBatch[], nextOffset: number, controlEpoch: number): Queued[] {
   const place = { at: 0, count: 0 };
@@ -142,11 +163,11 @@ function queuedOf(batches: RawBatch[], nextOffset: number, controlEpoch: number)
 }
 
 /**
- * Adds the next records of the first batch to the chunk, from `position` on. Resolves to whether the batch is read to its
- * end.
+ * Adds the next records of the first batch to the taken ones, from `position` on. Resolves to whether the batch is read to
+ * its end.
  */
 async function readInto(
-  chunk: Filling,
+  taken: Filling,
   first: Queued,
   open: () => Promise<OpenBatch>,
   position: number,
@@ -154,17 +175,17 @@ async function readInto(
 ): Promise<boolean> {
   try {
     const opened = await open();
-    const read = opened.read(first.place, chunkRecordsMax - chunk.records.length, bytesMax - chunk.bytes);
+    const read = opened.read(first.place, chunkRecordsMax - taken.records.length, bytesMax - taken.bytes);
     first.place = read.place;
     first.error = read.error;
-    chunk.bytes += read.bytes;
-    chunk.nextOffset = Math.max(chunk.nextOffset, (read.records.at(-1)?.position.offset ?? -1) + 1);
+    taken.bytes += read.bytes;
+    taken.nextOffset = Math.max(taken.nextOffset, (read.records.at(-1)?.position.offset ?? -1) + 1);
     // The first batch may begin before the position.
-    for (const record of read.records) if (record.position.offset >= position) chunk.records.push(record);
+    for (const record of read.records) if (record.position.offset >= position) taken.records.push(record);
     return read.isEnd && read.error === undefined;
   } catch (error) {
     // The records before this batch are taken without it, so none is lost when the caller tries again.
-    if (isOutOfMemory(error) && chunk.records.length === 0) throw error;
+    if (isOutOfMemory(error) && taken.records.length === 0) throw error;
     if (!isOutOfMemory(error)) first.error = error;
     return false;
   }
@@ -190,10 +211,10 @@ function createHead({ partition, budget }: RecordQueueDeps, isClosed: () => bool
 }
 
 /** A batch is taken together with records before it only as a whole. */
-const fits = ({ bytes }: RawBatch, chunk: Filling, bytesMax: number): boolean =>
+const fits = ({ bytes }: RawBatch, taken: Filling, bytesMax: number): boolean =>
   bytes.length >= batchHeaderBytes &&
-  chunk.records.length + batchHeader(bytes).recordCount <= chunkRecordsMax &&
-  chunk.bytes + bytes.length <= bytesMax;
+  taken.records.length + batchHeader(bytes).recordCount <= chunkRecordsMax &&
+  taken.bytes + bytes.length <= bytesMax;
 
 /** Stands for the records of a batch from an offset on. */
 function undecodable(partition: number, from: number, batch: RawBatch, error: unknown): KafkaRecord {

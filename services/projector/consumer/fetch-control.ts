@@ -1,0 +1,96 @@
+import type { Consumer, TopicPartitions } from 'kafkajs';
+import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
+import type { Partition } from '../partition/partition.ts';
+import type { Positions } from '../partition/positions.ts';
+
+/** How long a partition that its broker cannot read is not fetched, in milliseconds. */
+const restMs = 1_000;
+
+type FetchControlDeps = {
+  /** The assigned partitions, by `<topic>/<partition>`. */
+  assigned: ReadonlyMap<string, Partition>;
+  positions: Pick<Positions, 'loadEnd' | 'onLoadChange'>;
+  /** The share of the memory that each partition may take with its queued batches. */
+  shareBytes: () => number;
+};
+
+export type FetchControl = {
+  /** Pauses or resumes a partition: it is fetched below its share of the memory, up to its load end. */
+  update: (partition: Partition) => void;
+  /** Pauses a partition that its broker cannot read for a second: the error would be the answer to each fetch, at once. */
+  rest: (partition: Partition) => void;
+  /** Pauses all partitions of a new assignment, each of which kafkajs would fetch. */
+  pauseAll: (topics: TopicPartitions[]) => void;
+  /** Pauses every partition for good. */
+  stop: () => void;
+};
+
+/** Decides which of the assigned partitions kafkajs fetches. */
+export function createFetchControl(
+  { assigned, positions, shareBytes }: FetchControlDeps,
+  consumer: Pick<Consumer, 'pause' | 'resume'>,
+): FetchControl {
+  const paused = new Set<string>();
+  const resting = new Set<Partition>();
+  let isStopping = false;
+  const update = (partition: Partition): void => {
+    const key = partitionKey(partition);
+    const { nextOffset } = partition.reading;
+    if (assigned.get(key) !== partition || nextOffset === null) return;
+    const hasRoom = !resting.has(partition) && partition.queuedBytes() <= shareBytes();
+    const isDue = !isStopping && hasRoom && nextOffset < positions.loadEnd(key);
+    if (isDue) resume(partition);
+    else pause(partition);
+  };
+  const updateAll = () => [...assigned.values()].forEach(update);
+  const pause = (place: TopicPartition): void => {
+    const key = partitionKey(place);
+    if (paused.has(key)) return;
+    paused.add(key);
+    ignoreRestart(() => consumer.pause(topicsOf(place)));
+  };
+  const resume = (place: TopicPartition): void => {
+    if (paused.delete(partitionKey(place))) ignoreRestart(() => consumer.resume(topicsOf(place)));
+  };
+  const endRest = (partition: Partition): void => {
+    resting.delete(partition);
+    update(partition);
+  };
+  positions.onLoadChange(updateAll);
+  return {
+    update,
+    rest: (partition) => {
+      partition.countWait();
+      resting.add(partition);
+      update(partition);
+      setTimeout(() => endRest(partition), restMs).unref();
+    },
+    pauseAll: (topics) => {
+      for (const place of placesIn(topics)) paused.add(partitionKey(place));
+      consumer.pause(topics);
+    },
+    stop: () => {
+      isStopping = true;
+      updateAll();
+    },
+  };
+}
+
+const topicsOf = ({ topic, partition }: TopicPartition): TopicPartitions[] => [
+  { topic, partitions: [partition] },
+];
+
+export const placesIn = (topics: TopicPartitions[]): TopicPartition[] =>
+  topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })));
+
+/**
+ * kafkajs throws at `pause` and `resume` while it restarts a consumer that has lost its brokers. Once the consumer is
+ * back in its group, all its partitions are paused and started again.
+ */
+function ignoreRestart(change: () => void): void {
+  try {
+    change();
+  } catch (error) {
+    if (!String(error).includes('Consumer group was not initialized')) throw error;
+  }
+}

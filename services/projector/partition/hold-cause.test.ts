@@ -1,0 +1,78 @@
+import { pino } from 'pino';
+import { batch, given, nothingApplied, until } from '../../../tests/support/given-attempts.ts';
+import {
+  createPartition,
+  received,
+  startAt,
+  startPartition,
+} from '../../../tests/support/start-partition.ts';
+import type { Partition } from './partition.ts';
+
+describe('the cause for which the records of a partition wait', () => {
+  const causeOf = (partition: Partition) => partition.snapshot().cause;
+
+  it('is its start before that is found, the backlog then, and none once it is stopped', async () => {
+    const partition = createPartition({ apply: () => new Promise(() => undefined) });
+    expect(causeOf(partition)).toBe('starting');
+    partition.start(startAt(5), 5);
+    expect(causeOf(partition)).toBe('backlog');
+    await partition.stop(0);
+    expect(causeOf(partition)).toBeUndefined();
+  });
+
+  it('follows from the reports of its chunk', async () => {
+    const { partition, attempt } = given();
+    const first = await attempt(0);
+    first.onQueued?.(true);
+    expect(causeOf(partition)).toBe('one_at_a_time');
+    first.onQueued?.(false);
+    expect(causeOf(partition)).toBe('backlog');
+    first.onFanOut?.(700);
+    expect(partition.snapshot()).toMatchObject({ cause: 'fan_out', fanOutWaiting: 700 });
+    first.onConflicting?.();
+    expect(causeOf(partition)).toBe('conflicting');
+    first.onProgress();
+    expect(causeOf(partition)).toBe('fan_out');
+    first.fail();
+    const second = await attempt(1);
+    expect(partition.snapshot()).toMatchObject({ cause: 'failing', fanOutWaiting: 0 });
+    second.end();
+    await until(() => causeOf(partition) === 'backlog');
+  });
+
+  it.each([
+    ['at the last stable offset is an open transaction', { end: 12, stable: 5 }, 'open_transaction'],
+    ['before the last stable offset is its own', { end: 12, stable: 9 }, 'fan_out'],
+    ['without an open transaction is its own', { end: 9, stable: 9 }, 'fan_out'],
+  ])('%s', async (_, log, cause) => {
+    const { partition, attempt } = given();
+    (await attempt(0)).onFanOut?.(1);
+    expect(partition.snapshot(log).cause).toBe(cause);
+  });
+
+  it('is its broker, which cannot read it, once all that was fetched before is applied', async () => {
+    const { partition, attempt } = given();
+    (await attempt(0)).fail();
+    partition.reading.failed('UNKNOWN');
+    const again = await attempt(1);
+    expect(causeOf(partition)).toBe('failing');
+    again.end();
+    await until(() => partition.position === 9);
+    expect(causeOf(partition)).toBe('unreadable');
+    partition.reading.succeeded();
+    expect(causeOf(partition)).toBe('backlog');
+  });
+
+  it('is logged at debug level with each state', async () => {
+    const states: unknown[] = [];
+    const logger = pino(
+      { level: 'debug' },
+      { write: (line) => void states.push((JSON.parse(line) as { state: { name: string } }).state.name) },
+    );
+    const partition = startPartition(5, { logger, apply: async () => nothingApplied });
+    partition.receive(received([batch(5, 5)], 6));
+    await until(() => partition.position === 6);
+    await partition.stop(0);
+    expect(states).toEqual(['idle', 'applying', 'idle', 'stopped']);
+  });
+});

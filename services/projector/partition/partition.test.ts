@@ -1,0 +1,211 @@
+import { promises as timers } from 'node:timers';
+import { MongoNetworkError } from 'mongodb';
+import { batch, given, nothingApplied, until } from '../../../tests/support/given-attempts.ts';
+import {
+  createPartition,
+  received,
+  startAt,
+  startPartition,
+} from '../../../tests/support/start-partition.ts';
+import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
+
+const idle = () => new Promise((resolve) => setImmediate(resolve));
+/** A queue, and how often it was told to give the memory of its batch back. */
+function watchedQueue() {
+  const queue = createRecordQueue({
+    partition: 0,
+    budget: createBudget(1, () => undefined),
+    chunkBytesMax: () => 1_000,
+  });
+  const calls = { park: 0, close: 0 };
+  const count = (name: keyof typeof calls) => () => {
+    calls[name] += 1;
+    queue[name]();
+  };
+  return { queue: { ...queue, park: count('park'), close: count('close') }, calls };
+}
+
+it('a partition without memory for its next batch tries again', async () => {
+  const { queue } = watchedQueue();
+  let failures = 2;
+  const partition = startPartition(5, {
+    queue: { ...queue, take: (at) => ((failures -= 1) < 0 ? queue.take(at) : Promise.reject(new Error())) },
+    apply: async () => nothingApplied,
+  });
+  partition.receive(received([batch(5, 5)], 6));
+  await until(() => partition.position === 6);
+});
+
+it('a partition pauses for longer after each failed attempt, and for ten seconds at most', async () => {
+  const pauses: unknown[] = [];
+  const sleep = jest.spyOn(timers, 'setTimeout').mockImplementation(async (ms) => pauses.push(ms));
+  let failures = 4;
+  const partition = startPartition(5, {
+    apply: () => ((failures -= 1) < 0 ? Promise.resolve(nothingApplied) : Promise.reject(new Error())),
+    retryDelayMs: 4_000,
+  });
+  partition.receive(received([batch(5, 5)], 6));
+  await until(() => partition.position === 6);
+  sleep.mockRestore();
+  expect(pauses).toEqual([4_000, 8_000, 10_000, 10_000]);
+});
+
+describe('the position of a partition', () => {
+  it('stays before a batch until it is applied; a failed one is retried', async () => {
+    const { partition, attempts, attempt, applied } = given();
+    (await attempt(0)).fail();
+    const again = await attempt(1);
+    expect([partition.position, ...attempts.map(({ offsets }) => offsets)]).toEqual([5, [5, 7], [5, 7]]);
+    again.end();
+    await idle();
+    expect([partition.position, applied]).toEqual([9, [9]]);
+  });
+
+  it('stays before a batch that is aborted', async () => {
+    const { partition, attempt } = given();
+    const { signal, fail } = await attempt(0);
+    const stopped = partition.stop(0);
+    await until(() => signal.aborted);
+    expect(() => signal.throwIfAborted()).toThrow('no longer assigned');
+    fail();
+    await stopped;
+    expect(partition.position).toBe(5);
+  });
+});
+
+it('a partition reads which records are set aside before each attempt but the first', async () => {
+  const reads: number[] = [];
+  const given: unknown[] = [];
+  const partition = startPartition(5, {
+    readSetAside: async () => new Map([[7, `read ${reads.push(given.length)}`]]),
+    apply: async ({ setAside }) => {
+      if (given.push(setAside?.get(7)) < 3) throw new Error('refused by MongoDB');
+      return nothingApplied;
+    },
+  });
+  partition.receive(received([batch(8, 5, 7)], 9));
+  await until(() => partition.position === 9);
+  expect({ reads, given }).toEqual({ reads: [1, 2], given: [undefined, 'read 1', 'read 2'] });
+  // and not for the next batch
+  partition.receive(received([batch(9, 9)], 10));
+  await until(() => partition.position === 10);
+  expect(reads).toHaveLength(2);
+});
+
+describe('the progress count of a partition', () => {
+  it('grows while MongoDB is away, since a restart would not help, and not if it refuses the batch', async () => {
+    const { partition, attempt } = given();
+    const counts: number[] = [];
+    for (const error of [new MongoNetworkError('reset'), new Error('refused by MongoDB')]) {
+      (await attempt(counts.length)).fail(error);
+      await idle();
+      counts.push(partition.snapshot().progressCount);
+    }
+    expect(counts).toEqual([1, 1]);
+    (await attempt(2)).end();
+  });
+
+  it('grows only when an attempt gets further than every attempt before it', async () => {
+    const { partition, attempt } = given();
+    // given an attempt that completes two chunks and fails
+    const first = await attempt(0);
+    for (let chunk = 0; chunk < 2; chunk += 1) first.onProgress();
+    expect(partition.snapshot().progressCount).toBe(2);
+    first.fail();
+    // when the next attempt gets as far, then that is no progress, but a third chunk is
+    const second = await attempt(1);
+    for (let chunk = 0; chunk < 2; chunk += 1) second.onProgress();
+    expect(partition.snapshot().progressCount).toBe(2);
+    second.onProgress();
+    expect(partition.snapshot().progressCount).toBe(3);
+    // and after a page that is saved, the next attempt begins there: its second part is the first that is new
+    second.onProgress(true);
+    second.fail();
+    const third = await attempt(2);
+    third.onProgress();
+    expect(partition.snapshot().progressCount).toBe(4);
+    third.onProgress();
+    expect(partition.snapshot().progressCount).toBe(5);
+    third.end();
+  });
+});
+
+it('a partition is started once, within its log, and is fetched forwards', () => {
+  const partition = createPartition({ apply: async () => nothingApplied });
+  expect(() => partition.receive(received([], 6))).toThrow('is fetched once it is started');
+  expect(() => partition.start({ ...startAt(5), end: 4 }, 5)).toThrow('starts within its log');
+  partition.start(startAt(5), 5);
+  expect(() => partition.start(startAt(5), 5)).toThrow('is started once');
+  expect(() => partition.receive(received([], 4))).toThrow('never falls');
+});
+
+it('a partition that waits for its turn says so, and gives the memory of its batch back', async () => {
+  let endWait = () => {};
+  const { queue, calls } = watchedQueue();
+  const partition = startPartition(5, {
+    queue,
+    waitForTurn: (_, __, onWait) => {
+      onWait();
+      return new Promise((resolve) => (endWait = resolve));
+    },
+    apply: () => new Promise(() => undefined),
+  });
+  partition.receive(received([batch(8, 5, 7)], 9));
+  expect([partition.snapshot().cause, calls.park]).toEqual(['prerequisites', 1]);
+  endWait();
+  await idle();
+  expect(partition.snapshot().cause).toBe('backlog');
+});
+
+it('a partition that is stopped while it takes records applies none of them, and gives their memory back', async () => {
+  const taken = Promise.withResolvers<Awaited<ReturnType<RecordQueue['take']>>>();
+  const { queue, calls } = watchedQueue();
+  const apply = jest.fn(async () => nothingApplied);
+  const partition = startPartition(5, {
+    queue: { ...queue, isEmpty: () => false, take: () => taken.promise },
+    apply,
+  });
+  partition.receive(received([batch(5, 5)], 6));
+  const chunk = await queue.take(5);
+  expect(chunk.records).toHaveLength(1);
+  const stopped = partition.stop(3_600_000);
+  taken.resolve(chunk);
+  await stopped;
+  expect([apply.mock.calls, partition.position, calls.close]).toEqual([[], 5, 1]);
+});
+
+it('a partition that is stopped finishes its batch, and starts no other', async () => {
+  const { partition, attempts, attempt } = given();
+  const first = await attempt(0);
+  partition.receive(received([batch(9, 9)], 10));
+  const stopped = partition.stop(3_600_000);
+  first.end();
+  await stopped;
+  expect([attempts.length, partition.position]).toEqual([1, 9]);
+});
+
+it('a partition that stops tells at once that it stops, and only later that its partition is lost', async () => {
+  const { partition, attempt } = given();
+  const { stopping, signal, fail } = await attempt(0);
+  stopping?.addEventListener('abort', () => fail());
+  await partition.stop(3_600_000);
+  expect([stopping?.aborted, signal.aborted, partition.position]).toEqual([true, false, 5]);
+});
+
+it('a partition that stops between two attempts makes no other, and does not wait for it', async () => {
+  const attempted = Promise.withResolvers<void>();
+  let attempts = 0;
+  const partition = startPartition(5, {
+    apply: () => {
+      attempts += 1;
+      attempted.resolve();
+      return Promise.reject(new MongoNetworkError('away'));
+    },
+    retryDelayMs: 10_000,
+  });
+  partition.receive(received([batch(5, 5)], 6));
+  await attempted.promise;
+  await idle();
+  await partition.stop(3_600_000);
+  expect([attempts, partition.position]).toEqual([1, 5]);
+});

@@ -1,0 +1,288 @@
+import assert from 'node:assert';
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
+import type { LogOffsets } from '../../../shared/kafka/log-client.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
+import { isTransient } from '../../../shared/kafka/transient-errors.ts';
+import type { HoldCause } from '../../../shared/control/hold-causes.ts';
+import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
+import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
+import type { Applied, Apply, Chunk, Watch } from '../hand-over.ts';
+import { causeOf, type PartitionState } from './partition-state.ts';
+import { createProgressCounter } from './progress-counter.ts';
+import { Reading, type ReadFrom, type Received } from './reading.ts';
+import type { RecordQueue, Taken } from './record-queue.ts';
+import { retry } from './retry.ts';
+import type { Snapshot } from './snapshot.ts';
+import type { WaitForTurn } from './wait-for-turn.ts';
+
+/** Thrown when work is aborted because the partition is no longer assigned to this process. */
+class Revoked extends Error {
+  override name = 'Revoked';
+}
+
+const applying: PartitionState = { name: 'applying', isConflicting: false };
+
+export type PartitionDeps = TopicPartition & {
+  queue: RecordQueue;
+  apply: Apply;
+  waitForTurn: WaitForTurn;
+  /** Reads which records of the partition an operator has set aside. Called before each attempt but the first. */
+  readSetAside: (place: TopicPartition) => Promise<SetAsideOffsets>;
+  /** Called after each chunk that was applied, once the position has moved. */
+  onApplied: (partition: Partition, applied: Applied) => void;
+  logger: Logger;
+  /** Limits the lines about refusals of the servers, of all partitions together. */
+  limitRefusals: LogLimit;
+  /** The pause before a failed chunk is retried, in milliseconds. It grows with each attempt, up to ten seconds. */
+  retryDelayMs: number;
+};
+
+/** After this long, a batch that is applied in parts gives its memory back, so that no other partition waits for it. */
+const parkAfterMs = 1_000;
+
+/** A chunk may hold control records alone, such as the end of a transaction. */
+const nothing: Applied = { events: 0, rejected: [], times: [] };
+
+/**
+ * One assigned partition, which applies its fetched records in the order of the log. It owns its state: others read it, and
+ * tell it of events.
+ */
+export class Partition {
+  readonly topic: string;
+  readonly partition: number;
+  /** How far it was fetched. */
+  readonly reading: Reading;
+  readonly #deps: PartitionDeps;
+  readonly #stopping = new AbortController();
+  readonly #revoked = new AbortController();
+  #state: PartitionState = { name: 'finding-start' };
+  #running: Promise<void> | null = null;
+  #position: number | null = null;
+  #leaderEpoch = -1;
+  #committed = -1;
+  #progressCount = 0;
+  #fanOutWaiting = 0;
+
+  constructor(deps: PartitionDeps) {
+    this.topic = deps.topic;
+    this.partition = deps.partition;
+    this.reading = new Reading(deps, deps.logger);
+    this.#deps = deps;
+  }
+
+  /** Offset of the next record to apply; null until the partition is started. */
+  get position(): number | null {
+    return this.#position;
+  }
+
+  /** The offset that was last committed; -1 to commit the position even if it has not moved. */
+  get committed(): number {
+    return this.#committed;
+  }
+
+  /** Whether it is applied up to its end as last seen. */
+  isCaughtUp(): boolean {
+    return this.#position !== null && this.#position >= this.reading.end;
+  }
+
+  /** The size of the queued batches, compressed. */
+  queuedBytes(): number {
+    return this.#deps.queue.bytes();
+  }
+
+  /** How far it is applied. `log` are the offsets of its log, as far as known: they tell of an open transaction. */
+  snapshot(log?: Pick<LogOffsets, 'end' | 'stable'>): Snapshot {
+    const cause = this.#holdCause(log);
+    const snapshot: Snapshot = {
+      topic: this.topic,
+      partition: this.partition,
+      position: this.#position ?? -1,
+      leaderEpoch: this.#leaderEpoch,
+      topicId: this.reading.topicId,
+      progressCount: this.#progressCount,
+      fanOutWaiting: this.#fanOutWaiting,
+    };
+    if (cause !== null) snapshot.cause = cause;
+    return snapshot;
+  }
+
+  /** Sets the start. Nothing is fetched before. The group has committed the offset `committed`. */
+  start(from: ReadFrom, committed: number): void {
+    this.reading.start(from);
+    this.#position = from.offset;
+    this.#leaderEpoch = from.leaderEpoch;
+    this.#committed = committed;
+    this.#setState({ name: 'idle' });
+  }
+
+  /** Queues the batches that were fetched from the next offset on. */
+  receive(received: Received): void {
+    this.reading.received(received);
+    this.#deps.queue.push(received.batches, received.nextOffset, this.reading.leaderEpoch);
+    this.#wake();
+  }
+
+  /** It waits for a broker. A restart of this process would not help: it does not count as stuck. */
+  countWait(): void {
+    this.#progressCount += 1;
+  }
+
+  /** The group has committed this offset. */
+  committedTo(offset: number): void {
+    this.#committed = offset;
+  }
+
+  /** The next commit is sent even if the position has not moved: the group may hold another offset. */
+  commitAgain(): void {
+    this.#committed = -1;
+  }
+
+  /**
+   * Stops; resolves when nothing runs any more. The chunk in progress has `graceMs` to finish. Then its signal aborts, and
+   * the next owner of the partition applies the chunk again.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#setState({ name: 'stopped' });
+    this.#stopping.abort();
+    this.#deps.queue.close();
+    const reason = new Revoked(`${this.topic}/${this.partition} is no longer assigned`);
+    const graceTimer = setTimeout(() => this.#revoked.abort(reason), graceMs);
+    await this.#running;
+    clearTimeout(graceTimer);
+  }
+
+  /** The only writer of the state. */
+  #setState(state: PartitionState): void {
+    const before = this.#state;
+    if (before.name === 'stopped' || isDeepStrictEqual(before, state)) return;
+    this.#state = state;
+    const { topic, partition } = this;
+    this.#deps.logger.debug({ topic, partition, position: this.#position, before, state }, 'partition state');
+  }
+
+  #holdCause(log?: Pick<LogOffsets, 'end' | 'stable'>): HoldCause | null {
+    if (this.#position === null) return 'starting';
+    if (log && log.stable < log.end && this.#position >= log.stable) return 'open_transaction';
+    // Records that were fetched before the error wait for another reason.
+    if (this.reading.hasFailed && this.#position === this.reading.nextOffset) return 'unreadable';
+    return causeOf(this.#state, this.#fanOutWaiting);
+  }
+
+  #wake(): void {
+    if (this.#stopping.signal.aborted || this.#running || this.#deps.queue.isEmpty()) return;
+    this.#running = this.#applyQueue().catch(ignoreRevoked);
+    void this.#running.finally(() => {
+      this.#running = null;
+      this.#wake();
+    });
+  }
+
+  async #applyQueue(): Promise<void> {
+    while (!this.#stopping.signal.aborted && !this.#deps.queue.isEmpty()) await this.#applyNext();
+    this.#setState({ name: 'idle' });
+  }
+
+  // Not in the loop above, whose variables would keep the records in memory while the next ones are taken.
+  async #applyNext(): Promise<void> {
+    const { queue } = this.#deps;
+    await this.#waitForTurn();
+    if (this.#stopping.signal.aborted) return;
+    const taken = await this.#retry(() => queue.take(this.#position ?? 0));
+    if (this.#stopping.signal.aborted) return;
+    const parkTimer = setTimeout(() => queue.park(taken), parkAfterMs);
+    const applied = await this.#apply(taken.records).finally(() => {
+      clearTimeout(parkTimer);
+      queue.release(taken);
+    });
+    this.#advance(taken);
+    this.#deps.onApplied(this, applied);
+  }
+
+  /**
+   * Counts each poll as progress: a partition that waits for its turn is not stuck. While it waits, it gives its memory
+   * back, so that no other partition waits for it.
+   */
+  async #waitForTurn(): Promise<void> {
+    const { queue, waitForTurn } = this.#deps;
+    const turn = { topic: this.topic, position: this.#position ?? 0, end: () => this.reading.end };
+    await waitForTurn(turn, this.#stopping.signal, () => {
+      this.#setState({ name: 'waiting-for-turn', behind: 'prerequisites' });
+      queue.park();
+      this.#progressCount += 1;
+    });
+    this.#setState(applying);
+  }
+
+  /** Applies records, and tries again until it succeeds. It skips none. */
+  async #apply(records: KafkaRecord[]): Promise<Applied> {
+    if (records.length === 0) return nothing;
+    const { apply, readSetAside } = this.#deps;
+    const countAttempt = createProgressCounter(() => (this.#progressCount += 1));
+    let hasFailed = false;
+    return this.#retry(async () => {
+      const watch = this.#watch(countAttempt());
+      const chunk: Chunk = { topic: this.topic, records };
+      if (hasFailed) chunk.setAside = await readSetAside({ topic: this.topic, partition: this.partition });
+      hasFailed = true;
+      return apply(chunk, watch);
+    });
+  }
+
+  #watch(countPart: Watch['onProgress']): Watch {
+    return {
+      signal: this.#revoked.signal,
+      stopping: this.#stopping.signal,
+      onProgress: (isSaved) => {
+        if (this.#state.name === 'applying') this.#setState(applying);
+        countPart(isSaved);
+      },
+      onQueued: (isQueued) =>
+        this.#setState(isQueued ? { name: 'waiting-for-turn', behind: 'one_at_a_time' } : applying),
+      onFanOut: (documents) => {
+        this.#fanOutWaiting = documents;
+      },
+      onConflicting: () => this.#setState({ name: 'applying', isConflicting: true }),
+    };
+  }
+
+  #advance({ nextOffset, leaderEpoch }: Taken): void {
+    assert(this.#position !== null && nextOffset >= this.#position, 'the position never falls');
+    assert(nextOffset <= (this.reading.nextOffset ?? -1), 'only fetched records are applied');
+    this.#position = nextOffset;
+    this.#leaderEpoch = Math.max(this.#leaderEpoch, leaderEpoch);
+    this.#fanOutWaiting = 0;
+  }
+
+  async #retry<T>(attemptOnce: () => Promise<T>): Promise<T> {
+    const { retryDelayMs } = this.#deps;
+    const stopping = this.#stopping.signal;
+    const onFailed = (error: unknown, attempt: number) => this.#attemptFailed(error, attempt);
+    const done = await retry({ stopping, retryDelayMs, onFailed }, attemptOnce);
+    this.#setState(applying);
+    return done;
+  }
+
+  /** Throws if the partition stops. While MongoDB or the brokers are away, a restart would not help: it is not stuck. */
+  #attemptFailed(error: unknown, attempt: number): void {
+    const { topic, partition, position } = this;
+    this.#setState({ name: 'retrying' });
+    this.#fanOutWaiting = 0;
+    if (error instanceof Revoked || this.#stopping.signal.aborted)
+      throw new Revoked(`${topic}/${partition} is given up`);
+    const write = (more: object) =>
+      this.#deps.logger.error(
+        { error, topic, partition, position, attempt, ...more },
+        'could not apply the batch; retrying (no record is skipped)',
+      );
+    if (isTransient(error)) {
+      this.#progressCount += 1;
+      this.#deps.limitRefusals(write);
+    } else write({});
+  }
+}
+
+const ignoreRevoked = (error: unknown) => {
+  if (!(error instanceof Revoked)) throw error;
+};

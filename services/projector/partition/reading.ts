@@ -1,0 +1,120 @@
+import assert from 'node:assert';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { RawBatch } from '../../../shared/kafka/record-batch.ts';
+import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
+
+/** Where a partition starts to read, as it was checked. */
+export type ReadFrom = {
+  offset: number;
+  /** The leader epoch of the record batch before the offset; -1 if it is unknown. */
+  leaderEpoch: number;
+  /** The epoch of the leader whose log was compared with the applied records. */
+  comparedEpoch: number;
+  /** The end of the log. */
+  end: number;
+  topicId: string | null;
+};
+
+/** The records that were fetched from the next offset on. */
+export type Received = {
+  /** The batches that have records. */
+  batches: RawBatch[];
+  /** The offset after all that was fetched with them. */
+  nextOffset: number;
+  /** The leader epoch of the last batch; -1 if it is unknown. */
+  leaderEpoch: number;
+  /** The end of the log, as its broker saw it. */
+  end: number;
+};
+
+/** How far a partition was read, and from which log. The gap detector compares that with the log as it is now. */
+export class Reading {
+  readonly #place: TopicPartition;
+  readonly #logger: Logger;
+  #nextOffset: number | null = null;
+  #leaderEpoch = -1;
+  #comparedEpoch = -1;
+  #topicId: string | null = null;
+  #end = 0;
+  #error: string | null = null;
+
+  constructor({ topic, partition }: TopicPartition, logger: Logger) {
+    this.#place = { topic, partition };
+    this.#logger = logger;
+  }
+
+  /** Offset of the next record to fetch; null until the start offset is found. */
+  get nextOffset(): number | null {
+    return this.#nextOffset;
+  }
+
+  /** The leader epoch of the record batch before that offset; -1 if it is unknown. */
+  get leaderEpoch(): number {
+    return this.#leaderEpoch;
+  }
+
+  /**
+   * The epoch of the leader whose log was last compared with all that was fetched. A batch of a later epoch is not taken
+   * before the log of its leader was compared, too: that leader may have lost records.
+   */
+  get comparedEpoch(): number {
+    return this.#comparedEpoch;
+  }
+
+  /** The id of the topic when the start offset was found; null before that, and if the brokers have no topic ids. */
+  get topicId(): string | null {
+    return this.#topicId;
+  }
+
+  /** The end offset of the log, as last seen. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** Whether its broker could not read the partition at the next offset when it was last asked. */
+  get hasFailed(): boolean {
+    return this.#error !== null;
+  }
+
+  start({ offset, leaderEpoch, comparedEpoch, end, topicId }: ReadFrom): void {
+    assert(this.#nextOffset === null, 'a partition is started once');
+    assert(offset <= end, 'a partition starts within its log');
+    this.#nextOffset = offset;
+    this.#leaderEpoch = leaderEpoch;
+    this.#comparedEpoch = comparedEpoch;
+    this.#topicId = topicId;
+    this.#end = end;
+  }
+
+  received({ nextOffset, leaderEpoch, end }: Received): void {
+    assert(this.#nextOffset !== null, 'a partition is fetched once it is started');
+    assert(nextOffset >= this.#nextOffset, 'the next offset to fetch never falls');
+    this.#nextOffset = nextOffset;
+    this.#leaderEpoch = Math.max(this.#leaderEpoch, leaderEpoch);
+    // The broker may have read the end before the last of the records came.
+    this.#end = Math.max(this.#end, end, nextOffset);
+  }
+
+  /** The broker cannot read the partition at the next offset. Each new error is logged once. */
+  failed(error: string): void {
+    if (error !== this.#error)
+      this.#logger.error({ ...this.#place, error }, 'a broker cannot read a partition');
+    this.#error = error;
+  }
+
+  /** The broker can read the partition. */
+  succeeded(): void {
+    this.#error = null;
+  }
+
+  /** The log of the leader with this epoch holds all that was fetched. */
+  comparedWith(leaderEpoch: number): void {
+    this.#comparedEpoch = leaderEpoch;
+  }
+
+  /** The topic has this id. Nothing was read of a topic of this name with another one. */
+  ofTopic(topicId: string): void {
+    assert(!this.#nextOffset, 'a topic is taken for another one before its first record is read');
+    this.#topicId = topicId;
+  }
+}

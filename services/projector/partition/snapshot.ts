@@ -1,0 +1,20 @@
+import type { HoldCause } from '../../../shared/control/hold-causes.ts';
+import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
+
+/** How far a partition was applied at one moment. The commit loop saves snapshots, then commits the same snapshots. */
+export type Snapshot = TopicPartition & {
+  /** -1 until its start offset is found. */
+  position: number;
+  /** The leader epoch of the record batch before the position; -1 if it is unknown. */
+  leaderEpoch: number;
+  /** The id of the topic whose records were applied; null if it is unknown. */
+  topicId: string | null;
+  /** See `ObservedPartition` in liveness.ts. */
+  progressCount: number;
+  /** The documents that a fan-out in progress has still to refresh, as far as known. */
+  fanOutWaiting: number;
+  /** Why its records wait, if there are any; absent once it is stopped. */
+  cause?: HoldCause;
+};
+
+export const isStarted = ({ position }: Pick<Snapshot, 'position'>): boolean => position >= 0;

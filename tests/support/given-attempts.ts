@@ -1,0 +1,34 @@
+import type { Watch } from '../../services/projector/hand-over.ts';
+import { rawBatch } from './example-responses.ts';
+import { received, startPartition } from './start-partition.ts';
+
+/** A batch up to its last offset, with records at these offsets. */
+export const batch = (lastOffset: number, ...offsets: number[]) =>
+  rawBatch({ baseOffset: offsets[0] ?? 0, lastOffset, records: offsets.map((offset) => ({ offset })) });
+export const nothingApplied = { events: 0, rejected: [], times: [] };
+export const until = async (isDone: () => boolean) => {
+  while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 1));
+};
+
+/** A partition at offset 5. The test decides when each attempt to apply a batch fails or ends. */
+export function given() {
+  type Attempt = { offsets: number[]; end: () => void; fail: (error?: Error) => void };
+  const attempts: (Attempt & Watch)[] = [];
+  const applied: (number | null)[] = [];
+  const partition = startPartition(5, {
+    apply: ({ records }, watch) =>
+      new Promise((resolve, reject) => {
+        const offsets = records.map(({ position }) => position.offset);
+        const fail = (error = new Error('refused by MongoDB')) => reject(error);
+        attempts.push({ offsets, end: () => resolve(nothingApplied), fail, ...watch });
+      }),
+    onApplied: (self) => applied.push(self.position),
+  });
+  partition.receive(received([batch(8, 5, 7)], 9));
+  /** The attempt of this number, from 0 on, once it is made. */
+  const attempt = async (number: number) => {
+    await until(() => attempts.length > number);
+    return attempts[number] as (typeof attempts)[number];
+  };
+  return { partition, attempts, attempt, applied };
+}

@@ -1,0 +1,47 @@
+import { pino } from 'pino';
+import type { RawBatch } from '../../shared/kafka/record-batch.ts';
+import { Partition, type PartitionDeps } from '../../services/projector/partition/partition.ts';
+import { createBudget, createRecordQueue } from '../../services/projector/partition/record-queue.ts';
+
+/** A start at an offset, which is the end of the log, too. */
+export const startAt = (offset: number) => ({
+  offset,
+  leaderEpoch: -1,
+  comparedEpoch: 0,
+  end: offset,
+  topicId: null,
+});
+
+/** A partition of which nothing is fetched yet; by default it waits for nothing, and its memory has room for any batch. */
+export const createPartition = (deps: Pick<PartitionDeps, 'apply'> & Partial<PartitionDeps>) =>
+  new Partition({
+    topic: 't',
+    partition: 0,
+    waitForTurn: async () => undefined,
+    readSetAside: async () => new Map(),
+    queue: createRecordQueue({
+      partition: 0,
+      budget: createBudget(1, () => undefined),
+      chunkBytesMax: () => 1_000,
+    }),
+    onApplied: () => undefined,
+    logger: pino({ level: 'silent' }),
+    limitRefusals: (write) => write({}),
+    retryDelayMs: 0,
+    ...deps,
+  });
+
+/** Starts such a partition at an offset. */
+export const startPartition = (offset: number, deps: Parameters<typeof createPartition>[0]) => {
+  const partition = createPartition(deps);
+  partition.start(startAt(offset), offset);
+  return partition;
+};
+
+/** Batches that were fetched up to an offset, where the log ends. */
+export const received = (batches: RawBatch[], nextOffset: number) => ({
+  batches,
+  nextOffset,
+  leaderEpoch: -1,
+  end: nextOffset,
+});
