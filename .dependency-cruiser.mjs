@@ -89,13 +89,13 @@ export default {
     upward(
       'engine-knows-no-kafka',
       '^services/projector/materialize/',
-      '^(services/projector/(consumer|pipeline|dead-letters|retention|projector)|shared/kafka/(?!record-format\\.ts|topics\\.ts))',
+      '^(services/projector/(consumer|apply|dead-letters|retention|projector)|shared/kafka/(?!record-format\\.ts|topics\\.ts))',
       'The engine applies changes; where they come from is above it.',
     ),
     upward(
       'consumer-hands-over-records',
       '^services/projector/consumer/',
-      '^services/projector/(pipeline|materialize|projections|dead-letters|retention|projector\\.ts)',
+      '^services/projector/(apply|materialize|projections|dead-letters|retention|projector\\.ts)',
       'The consumer is given a function that applies records.',
     ),
     {
@@ -145,7 +145,7 @@ export default {
     upward(
       'console-reads-by-operations',
       '^services/console/',
-      '^services/(api|cli|projector/(consumer|dead-letters|events|materialize|pipeline|projections|retention))/',
+      '^services/(api|cli|projector/(consumer|dead-letters|events|materialize|apply|projections|retention))/',
       'The console shows the values of operations, as the CLI prints them; it computes nothing of its own.',
     ),
     upward(

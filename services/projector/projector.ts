@@ -8,15 +8,15 @@ import { createStoreClock, storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
 import type { projectorSettings } from './config.ts';
 import { startCommitLoop, type CommitLoop } from './consumer/commit-loop.ts';
-import { startConsumer, type ConsumerDeps } from './consumer/consumer.ts';
+import { startConsumer } from './consumer/consumer.ts';
 import { createPositions, type Positions } from './partition/positions.ts';
 import { kindOfTopic, topicOf } from '../../shared/kafka/topics.ts';
 import { partitionKey, type TopicPartition } from '../../shared/control/topic-partition.ts';
 import { prerequisites } from './materialize/edges.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
 import type { Applied } from './hand-over.ts';
-import { createApplier, type Applier } from './pipeline/applier.ts';
-import { applyRecords, type ApplyDeps, type RecordBatch } from './pipeline/apply-records.ts';
+import { createApplier } from './apply/apply.ts';
+import type { FinishDeps } from './apply/phases.ts';
 import { measureDeadLetters } from '../../shared/control/dead-letters.ts';
 import { expireMarks } from './dead-letters/expire-marks.ts';
 import { createDeadLetterRoom, roomLimits, type DeadLetterRoom } from './dead-letters/room.ts';
@@ -58,10 +58,8 @@ type ProjectorDeps = {
   refusalLimitMs?: number;
 };
 
-type EngineDeps = Pick<ApplyDeps, 'control' | 'generation' | 'now'> &
+type EngineDeps = Pick<FinishDeps, 'control' | 'generation' | 'now'> &
   Pick<ProjectorDeps, 'metrics' | 'logger'> & { database: Db; positions: Positions };
-
-type ByTopic = Pick<ConsumerDeps, 'prerequisitesOf' | 'apply' | 'onForeignCommit' | 'onFetched'>;
 
 /** How often the size of the dead letters is measured for the metrics, in milliseconds. */
 const measureRoomEveryMs = 15_000;
@@ -86,8 +84,7 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
   const { config, metrics, logger, topics } = deps;
   const { nowMs = () => performance.now(), commitIntervalMs, refusalLimitMs } = deps;
   const { registered, own, brokers, onWait, ...stores } = await connect(deps, report);
-  const { control } = stores;
-  const generation = registered.number;
+  const { control, generation } = stores;
   const clock = createStoreClock(() => storeTime(control), nowMs);
   const { now } = clock;
   await waitUntil(onWait, waitingForStore, clock.read);
@@ -96,8 +93,8 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
   const by = `projector ${hostname()} ${process.pid}`;
   const followed = { control, generation, allowanceMs, by, metrics, logger };
   const positions = createPositions(nowMs);
-  const engine = createEngine({ ...stores, generation, now, positions, metrics, logger }, config);
-  const applier = createApplier(applyMeasured(engine, metrics));
+  const engine = createEngine({ ...stores, now, positions, metrics, logger }, config);
+  const applier = createApplier(engine, metrics);
   // Set before the first record is read: a build must not begin with records after its load.
   applyGenerationSettings({ positions, applier }, registered);
   // Run before the first commit: the old watermark shows how long no projector ran.
@@ -106,15 +103,18 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
   const onFatal = storingEnd({ ...followed, now }, deps.onFatal);
   const consumer = await startConsumer({
     ...brokers,
-    ...byTopic(engine, applier, metrics),
     own,
     control,
     generation,
     positions,
+    apply: applier.apply,
+    prerequisitesOf: (topic) => prerequisiteTopics(topic, config.TOPIC_PREFIX),
     logger,
     queuedBytesMax: config.QUEUED_MEGABYTES_MAX * 1024 * 1024,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     beginningOf: (key) => beginningOf(registered, key),
+    onFetched: (topic, records) => metrics.fetched.inc({ topic }, records),
+    onForeignCommit: (topic) => metrics.foreignCommits.inc({ topic }),
     onFatal,
   });
   // A dropped generation is a normal end: it is not stored as a failure.
@@ -127,9 +127,8 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
   const liveness = createLiveness(nowMs());
   // Without `GENERATION` a restart may follow another generation.
   const isPinned = config.GENERATION !== undefined;
-  const kafkaWatch = createKafkaWatch(report, now);
   const refusalLimit = createRefusalLimit(nowMs, refusalLimitMs);
-  const observers = { liveness, kafkaWatch, refusalLimit, onFatal };
+  const observers = { liveness, kafkaWatch: createKafkaWatch(report, now), refusalLimit, onFatal };
   const commitLoop = startCommitLoop(
     { ...followed, ...observers, log: brokers.log, topics, isPinned, startedAt, positions, clock, nowMs },
     consumer,
@@ -163,7 +162,7 @@ async function connect(deps: ProjectorDeps, report: WaitingReport) {
   const brokers = await connectBrokers(kafka, topics, groupIdOf(config, generation), onWait);
   await refuseOtherCluster(following, brokers.log);
   await refuseStrangers(brokers.admin, brokers.groupId, own, onWait);
-  return { ...stores, registered, own, brokers, onWait };
+  return { ...stores, generation, registered, own, brokers, onWait };
 }
 
 const measureRoom = (room: DeadLetterRoom, metrics: Metrics, logger: Logger) =>
@@ -192,7 +191,7 @@ const reportingWaits =
 function createEngine(
   { control, database, generation, now, positions, metrics, logger }: EngineDeps,
   config: Config,
-): ApplyDeps & { room: DeadLetterRoom } {
+): FinishDeps & { room: DeadLetterRoom } {
   const { TOPIC_PREFIX: prefix, TOMBSTONE_DAYS: tombstoneDays } = config;
   return {
     room: createDeadLetterRoom(() => measureDeadLetters(control), roomLimits(config)),
@@ -225,35 +224,10 @@ function createEngine(
   };
 }
 
-/** Applies batches together, and measures the time until each is complete. */
-const applyMeasured = (engine: ApplyDeps, metrics: Metrics) => async (batches: RecordBatch[]) => {
-  const end = metrics.batchSeconds.startTimer();
-  const completing = await applyRecords(engine, batches);
-  return completing.map((complete, index) => async () => {
-    const applied = await complete();
-    end({ topic: topicOf(batches[index]?.kind ?? 'message', engine.prefix) });
-    return applied;
-  });
-};
-
-/** Translates between the consumer, which knows topics, and the engine, which knows kinds. */
-function byTopic(engine: ApplyDeps, applier: Applier, metrics: Metrics): ByTopic {
-  const kindOf = (topic: string) => kindOfTopic(topic, engine.prefix);
-  return {
-    prerequisitesOf: (topic) => {
-      const kind = kindOf(topic);
-      return kind ? prerequisites(kind).map((of) => topicOf(of, engine.prefix)) : [];
-    },
-    apply: async (chunk, watch) => {
-      const kind = kindOf(chunk.topic);
-      if (!kind) throw new Error(`${chunk.topic} is not a topic of this projector`);
-      const applied = await applier.run({ ...chunk, kind, watch });
-      metrics.batchRecords.observe(chunk.records.length);
-      return applied;
-    },
-    onForeignCommit: (topic) => metrics.foreignCommits.inc({ topic }),
-    onFetched: (topic, records) => metrics.fetched.inc({ topic }, records),
-  };
+/** The topics whose entities the documents of a topic refer to. */
+function prerequisiteTopics(topic: string, prefix: string): string[] {
+  const kind = kindOfTopic(topic, prefix);
+  return kind ? prerequisites(kind).map((of) => topicOf(of, prefix)) : [];
 }
 
 /** Counts applied events and dead letters. An event older than the watermark counts as late. */

@@ -7,7 +7,7 @@ import {
   tallyIdOf,
   type OpenTally,
 } from '../../shared/control/tally.ts';
-import type { Rejected } from '../../services/projector/dead-letters/dead-letter.ts';
+import type { RejectedRecord } from '../../services/projector/dead-letters/dead-letter.ts';
 import type { Room } from '../../services/projector/dead-letters/room.ts';
 import { alikeMax, storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
@@ -21,7 +21,7 @@ describe('a flood of alike dead letters', () => {
   const opened = useOpened(openDatabases, { each: true });
   beforeEach(() => ensureDeadLetterIndexes(opened.control));
 
-  const rejected = (first: number, last: number, given: Partial<Rejection> = {}): Rejected[] =>
+  const rejected = (first: number, last: number, given: Partial<Rejection> = {}): RejectedRecord[] =>
     Array.from({ length: last - first + 1 }, (_, index) => ({
       record: {
         key: Buffer.from(`con_${first + index}`),
@@ -32,7 +32,7 @@ describe('a flood of alike dead letters', () => {
       rejection: { reason: 'not_json', detail: 'value: must be JSON', ...given },
     }));
   const store = (
-    records: Rejected[],
+    records: RejectedRecord[],
     { generation = 1, room = 'whole' }: { generation?: number; room?: Room } = {},
   ) =>
     storeDeadLetters(

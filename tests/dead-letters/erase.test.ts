@@ -1,5 +1,5 @@
 import { deadLettersOf, ensureDeadLetterIndexes, purgeMarksOf } from '../../shared/control/dead-letters.ts';
-import type { Rejected } from '../../services/projector/dead-letters/dead-letter.ts';
+import type { RejectedRecord } from '../../services/projector/dead-letters/dead-letter.ts';
 import { eraseDeadLetters, eraseSince, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';
@@ -14,13 +14,13 @@ describe('the dead letters about a deleted entity', () => {
   beforeAll(() => ensureDeadLetterIndexes(opened.control));
   beforeEach(() => Promise.all([deadLettersOf, purgeMarksOf].map((of) => of(opened.control).deleteMany({}))));
 
-  const rejectedVersion = (id: string, version: number): Rejected => ({
+  const rejectedVersion = (id: string, version: number): RejectedRecord => ({
     record: recordOf(created('contact', id, {}, version), version),
     // Each has a detail of its own, so that they are not counted as alike ones.
     rejection: { reason: 'bad_data', detail: `data.emails[${version}]: must be an object` },
   });
   const deps = () => ({ control: opened.control, prefix: 'support.', now: () => new Date() });
-  const store = (rejected: Rejected[], topic = 'support.contacts', generation = 1) =>
+  const store = (rejected: RejectedRecord[], topic = 'support.contacts', generation = 1) =>
     storeDeadLetters({ ...deps(), generation, room: ampleRoom }, topic, rejected);
 
   test('are erased, whatever their number, and the others are kept', async () => {

@@ -23,7 +23,7 @@ describe('a projector that follows the registry', () => {
     let last: boolean | undefined;
     const fatal: Error[] = [];
     const metrics = createMetrics();
-    const applier = { set: (isOneAtATime: boolean) => void (last = isOneAtATime) };
+    const applier = { applyOneAtATime: (isOneAtATime: boolean) => void (last = isOneAtATime) };
     const { stop } = followRegistry(
       {
         control: rebuild.control,

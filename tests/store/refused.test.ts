@@ -1,8 +1,14 @@
-import { applyParsed } from '../../services/projector/pipeline/apply-records.ts';
 import type { Change } from '../../services/projector/events/change.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
-import { applyChanges, changeOf, engineDeps, recordOf, storedDocument } from '../support/engine.ts';
+import {
+  applyChanges,
+  applyRecords,
+  changeOf,
+  engineDeps,
+  recordOf,
+  storedDocument,
+} from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { useEngineStore } from './engine-store.ts';
@@ -34,8 +40,7 @@ describe('a document that the store refuses', () => {
   const apply = async (events: Event[]) => {
     const { notRefreshed, deps } = watched();
     const records = events.map((event) => recordOf(event, (offset += 1)));
-    const [complete] = await applyParsed(deps, [{ kind: events[0]?.kind ?? 'tag', records, watch: deps }]);
-    const { rejected = [] } = (await complete?.()) ?? {};
+    const { rejected } = await applyRecords(deps, events[0]?.kind ?? 'tag', records);
     const deadLettered = rejected.map(({ record, rejection }) => [
       events[records.indexOf(record)]?.id,
       events[records.indexOf(record)]?.version,

@@ -9,6 +9,13 @@ import {
   type UpdateDeps,
 } from '../../services/projector/materialize/fan-out.ts';
 import type { Rejected } from '../../services/projector/materialize/plan.ts';
+import {
+  applyChanges as applyPhaseOne,
+  finishFanOuts,
+  parseChunk,
+  type Effect,
+} from '../../services/projector/apply/phases.ts';
+import type { SetAsideOffsets } from '../../shared/control/set-aside.ts';
 import { rawHeaders } from './example-records.ts';
 import { encode, type Event, type Produced } from './events.ts';
 
@@ -90,4 +97,15 @@ export async function applyChanges(deps: UpdateDeps, kind: Kind, changes: Change
   const outcome = await applyTogether(deps, [batch]);
   await completeBatch(deps, batch, outcome);
   return outcome.rejections;
+}
+
+/** Applies the records of one chunk, with both phases. Returns the applied changes and the rejected records. */
+export async function applyRecords(
+  deps: UpdateDeps,
+  kind: Kind,
+  records: KafkaRecord[],
+  setAside: SetAsideOffsets = new Map(),
+): Promise<Effect> {
+  const chunk = parseChunk(kind, { topic: kind, records, setAside }, deps);
+  return finishFanOuts(deps, chunk, await applyPhaseOne(deps, [chunk]));
 }

@@ -1,13 +1,13 @@
 import type { Db } from 'mongodb';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { generationOf, readRegistry } from '../../../shared/control/generations.ts';
-import { applyParsed } from '../../projector/pipeline/apply-records.ts';
+import { applyChanges, finishFanOuts, parseChunk } from '../../projector/apply/phases.ts';
 import type { Change } from '../../projector/events/change.ts';
 import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
 import { isCodeError } from '../../../shared/store/code-errors.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { parseRecord } from '../../projector/pipeline/parse-record.ts';
-import { kindOfTopic } from '../../../shared/kafka/topics.ts';
+import { parseRecord } from '../../projector/apply/parse-record.ts';
+import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
 import { evolve, type Entity } from '../../projector/materialize/evolve.ts';
 import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
 import { projections } from '../../projector/projections/projections.ts';
@@ -109,21 +109,20 @@ async function apply(
 ) {
   const records = readable.map(({ record }) => record);
   const watch = { signal: new AbortController().signal, onProgress: () => undefined };
-  const [complete] = await applyParsed(
-    {
-      ...deps,
-      // The positions of dead letters count as applied, although their records never were.
-      isApplied: () => false,
-      outOfOrder: true,
-      onNotRefreshed: () => undefined,
-      onStalled: ({ rounds, ids }) => {
-        const count = `after ${rounds} rounds`;
-        throw new Error(`other writes of ${ids.join(', ')} still come first ${count}: run the command again`);
-      },
+  const engine: ReconcileDeps = {
+    ...deps,
+    // The positions of dead letters count as applied, although their records never were.
+    isApplied: () => false,
+    outOfOrder: true,
+    onNotRefreshed: () => undefined,
+    onStalled: ({ rounds, ids }) => {
+      const count = `after ${rounds} rounds`;
+      throw new Error(`other writes of ${ids.join(', ')} still come first ${count}: run the command again`);
     },
-    [{ kind, records, watch }],
-  );
-  const { changes = [], rejected = [] } = (await complete?.()) ?? {};
+  };
+  const chunk = parseChunk(kind, { topic: topicOf(kind, deps.prefix), records }, watch);
+  const outcome = await applyChanges(engine, [chunk]);
+  const { changes, rejected } = await finishFanOuts(engine, chunk, outcome);
   // Throws if the generation was dropped meanwhile.
   const registry = await readRegistry(deps.control);
   if (registry) generationOf(registry, deps.generation);

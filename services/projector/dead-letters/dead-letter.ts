@@ -12,7 +12,7 @@ import type { OnStepFailed, Rejection, Step } from '../../../shared/control/reje
 import { isCodeError } from '../../../shared/store/code-errors.ts';
 
 /** A record that is not applied. `error` is set if the code has thrown it for the record. */
-export type Rejected = { record: KafkaRecord; rejection: Rejection; error?: unknown };
+export type RejectedRecord = { record: KafkaRecord; rejection: Rejection; error?: unknown };
 
 type FieldOptions = {
   /** How much of the record is stored; by default all of it, up to 8 MB. */

@@ -8,7 +8,7 @@ import { isAfter } from '../materialize/evolve.ts';
 import type { Store, StoredEnvelope } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
 import { deadLettersOf, purgeDeadLetters, type DeadLetter } from '../../../shared/control/dead-letters.ts';
-import type { Rejected } from './dead-letter.ts';
+import type { RejectedRecord } from './dead-letter.ts';
 import { subjectsOf } from './subjects.ts';
 
 /** The part of a dead letter that decides whether it is erased. */
@@ -66,7 +66,7 @@ async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, li
 export async function erasuresAmong(
   store: EnvelopeStore,
   kind: Kind,
-  { changes, rejected }: { changes: Change[]; rejected: Rejected[] },
+  { changes, rejected }: { changes: Change[]; rejected: RejectedRecord[] },
 ): Promise<Erasure[]> {
   const deletions = Map.groupBy(
     changes.filter((change) => change.op !== 'upsert'),

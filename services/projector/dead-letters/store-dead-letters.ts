@@ -17,7 +17,7 @@ import {
   openTally,
   tallyIdOf,
 } from '../../../shared/control/tally.ts';
-import { deadLetterId, recordFields, shortHeads, type Rejected } from './dead-letter.ts';
+import { deadLetterId, recordFields, shortHeads, type RejectedRecord } from './dead-letter.ts';
 import type { DeadLetterRoom } from './room.ts';
 
 export type StoreDeadLettersDeps = {
@@ -34,7 +34,7 @@ export type StoreDeadLettersDeps = {
 export const alikeMax = 500;
 
 /** The rejected records that are stored as documents, and those that are counted. The others were purged. */
-export type StoredRejects = { stored: Rejected[]; counted: Rejected[] };
+export type StoredRejects = { stored: RejectedRecord[]; counted: RejectedRecord[] };
 
 /**
  * Stores rejected records of one topic: Invariant 13 in docs/internals/retention.md. A record that is delivered again
@@ -44,7 +44,7 @@ export type StoredRejects = { stored: Rejected[]; counted: Rejected[] };
 export async function storeDeadLetters(
   deps: StoreDeadLettersDeps,
   topic: string,
-  rejected: Rejected[],
+  rejected: RejectedRecord[],
 ): Promise<StoredRejects> {
   if (rejected.length === 0) return { stored: [], counted: [] };
   const room = await deps.room.left();
@@ -55,22 +55,22 @@ export async function storeDeadLetters(
   return { ...placed, stored: placed.stored.filter(({ record }) => !removed.has(idOf(topic, record))) };
 }
 
-const idOf = (topic: string, { position }: Rejected['record']) => deadLetterId(topic, position);
-const tallyOf = (topic: string, { position }: Rejected['record']) =>
+const idOf = (topic: string, { position }: RejectedRecord['record']) => deadLetterId(topic, position);
+const tallyOf = (topic: string, { position }: RejectedRecord['record']) =>
   tallyIdOf(topic, position.partition, position.offset);
 
 /** Places each record: one that is stored or counted already stays so, and of alike ones the first `max` are stored. */
 async function placeRejects(
   { control }: StoreDeadLettersDeps,
   topic: string,
-  rejected: Rejected[],
+  rejected: RejectedRecord[],
   max: number,
 ): Promise<StoredRejects> {
   const ids = rejected.map(({ record }) => idOf(topic, record));
   // In this order: a purge stores its mark before it removes the dead letter.
   const known = await knownIds(control, ids);
   const [marked, tallies] = await Promise.all([markedIds(control, ids), talliesAt(control, topic, rejected)]);
-  const fresh: Rejected[] = [];
+  const fresh: RejectedRecord[] = [];
   const placed: StoredRejects = { stored: [], counted: [] };
   for (const one of rejected) {
     const { offset, timestampMs } = one.record.position;
@@ -90,14 +90,19 @@ async function placeRejects(
 }
 
 /** The records by partition, reason and detail. */
-function groupAlike(rejected: Rejected[]): Rejected[][] {
+function groupAlike(rejected: RejectedRecord[]): RejectedRecord[][] {
   const groups = Map.groupBy(rejected, ({ record, rejection: { reason, detail } }) =>
     JSON.stringify([record.position.partition, reason, detail]),
   );
   return [...groups.values()];
 }
 
-async function countAlike(control: Db, topic: string, [first]: Rejected[], max: number): Promise<number> {
+async function countAlike(
+  control: Db,
+  topic: string,
+  [first]: RejectedRecord[],
+  max: number,
+): Promise<number> {
   if (!first || max === 0) return 0;
   const { partition } = first.record.position;
   const { reason, detail } = first.rejection;
@@ -114,14 +119,19 @@ async function markedIds(control: Db, ids: string[]): Promise<Set<string>> {
   return new Set(await found.map(({ _id }) => _id).toArray());
 }
 
-async function talliesAt(control: Db, topic: string, rejected: Rejected[]) {
+async function talliesAt(control: Db, topic: string, rejected: RejectedRecord[]) {
   const ids = new Set(rejected.map(({ record }) => tallyOf(topic, record)));
   const found = await readTallies(control, { _id: { $in: [...ids] } });
   return new Map(found.map((tally) => [tally._id, openTally(tally)]));
 }
 
 /** One command for all records, whatever their number. A record that is stored already counts once more. */
-async function storeEach(deps: StoreDeadLettersDeps, topic: string, rejected: Rejected[], isHead: boolean) {
+async function storeEach(
+  deps: StoreDeadLettersDeps,
+  topic: string,
+  rejected: RejectedRecord[],
+  isHead: boolean,
+) {
   let bytes = 0;
   const limits = isHead ? shortHeads : undefined;
   const operations = rejected.map(({ record, rejection }) => {
@@ -139,7 +149,7 @@ async function storeEach(deps: StoreDeadLettersDeps, topic: string, rejected: Re
 async function countEach(
   { control, generation, now }: StoreDeadLettersDeps,
   topic: string,
-  rejected: Rejected[],
+  rejected: RejectedRecord[],
 ) {
   const byTally = Map.groupBy(rejected, ({ record }) => tallyOf(topic, record));
   const at = now();

@@ -21,13 +21,13 @@ import {
   requireRegistry,
 } from '../../../shared/control/registry.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Applier } from '../pipeline/applier.ts';
+import type { Applier } from '../apply/apply.ts';
 import { lagStart, lagToRecord, tombstoneBound, tombstoneWarning } from './tombstones.ts';
 
 type FollowDeps = {
   control: Db;
   generation: number;
-  applier: Pick<Applier, 'set'>;
+  applier: Pick<Applier, 'applyOneAtATime'>;
   positions: Pick<Positions, 'load'>;
   /** The lateness allowance, by which every watermark lags. */
   allowanceMs: number;
@@ -50,7 +50,7 @@ export function applyGenerationSettings(
   oneAtATime = own.state === 'building',
 ): void {
   positions.load(loadEnds(own));
-  applier.set(oneAtATime);
+  applier.applyOneAtATime(oneAtATime);
 }
 
 /**

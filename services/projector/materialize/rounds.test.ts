@@ -1,8 +1,15 @@
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { emptyData, memoryStore } from '../../../tests/simulation/memory-store.ts';
-import { applyChanges, changeOf, deletionOf, engineDeps, recordOf } from '../../../tests/support/engine.ts';
+import {
+  applyChanges,
+  applyRecords,
+  changeOf,
+  deletionOf,
+  engineDeps,
+  recordOf,
+} from '../../../tests/support/engine.ts';
 import { created } from '../../../tests/support/entities.ts';
-import { applyParsed } from '../pipeline/apply-records.ts';
+import { applyChanges as applyPhaseOne, parseChunk } from '../apply/phases.ts';
 import type { UpdateDeps } from './fan-out.ts';
 import type { Stall } from './rounds.ts';
 import type { Store, Written } from './store.ts';
@@ -66,18 +73,18 @@ describe('rounds without progress', () => {
     await expect(applyChanges(byClock, 'tag', [changeOf(tag)])).rejects.toThrow('revoked');
   });
 
-  it('give up a set of batches, so that each is applied by itself', async () => {
+  it('give up a group of chunks, so that each is applied by itself', async () => {
     const { deps } = given(() => lost(null));
     const marked: string[] = [];
-    const batch = (id: string) => {
+    const chunk = (id: string) => {
       const watch = {
         signal: deps.signal,
         onProgress: () => undefined,
         onConflicting: () => void marked.push(id),
       };
-      return { kind: 'tag' as const, records: [recordOf(created('tag', id), 1)], watch };
+      return parseChunk('tag', { topic: 'tags', records: [recordOf(created('tag', id), 1)] }, watch);
     };
-    await expect(applyParsed(deps, [batch('tag_1'), batch('tag_2')])).rejects.toThrow(
+    await expect(applyPhaseOne(deps, [chunk('tag_1'), chunk('tag_2')])).rejects.toThrow(
       /tag documents .* tag_1/,
     );
     expect(marked).toEqual([]);
@@ -134,9 +141,7 @@ describe('a deletion that the store refuses', () => {
     const { deps, stored, notRefreshed } = given((write) => (write === 2 ? refusal : null));
     await applyChanges(deps, 'tag', [changeOf(tag)]);
     const records = [recordOf(deletionOf(tag, 2), 2)];
-    const watch = { signal: deps.signal, onProgress: () => undefined };
-    const [complete] = await applyParsed(deps, [{ kind: 'tag', records, watch }]);
-    const { changes, rejected } = (await complete?.()) ?? {};
+    const { changes, rejected } = await applyRecords(deps, 'tag', records);
     expect(rejected).toEqual([
       { record: records[0], rejection: { reason: 'refused_by_store', detail: 'refused' } },
     ]);

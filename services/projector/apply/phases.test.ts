@@ -2,14 +2,19 @@ import { BSON, MongoNetworkError } from 'mongodb';
 import { resources, states, type Kind } from '../../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { emptyData, memoryStore, type Data } from '../../../tests/simulation/memory-store.ts';
-import { deletionOf, engineDeps, recordOf, storedDocument } from '../../../tests/support/engine.ts';
+import {
+  applyRecords,
+  deletionOf,
+  engineDeps,
+  recordOf,
+  storedDocument,
+} from '../../../tests/support/engine.ts';
 import { created } from '../../../tests/support/entities.ts';
 import type { Event } from '../../../tests/support/events.ts';
 import type { Chunk } from '../hand-over.ts';
 import { upcasts } from '../events/upcasts.ts';
 import type { Store } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
-import { applyParsed } from './apply-records.ts';
 
 type Options = { data?: Data; plant?: (store: Store) => Partial<Store>; setAside?: Chunk['setAside'] };
 
@@ -22,8 +27,7 @@ async function apply(kind: Kind, records: KafkaRecord[], options: Options = {}) 
     { ...store, ...plant(store) },
     { onNotRefreshed: (of, id, reason) => notRefreshed.push(`${of} ${id}: ${reason}`) },
   );
-  const [complete] = await applyParsed(deps, [{ kind, records, setAside, watch: deps }]);
-  const { changes = [], rejected = [] } = (await complete?.()) ?? {};
+  const { changes, rejected } = await applyRecords(deps, kind, records, setAside);
   return {
     stored: [...(data.get(kind)?.keys() ?? [])].sort(),
     changes: changes.map(({ id }) => id).sort(),

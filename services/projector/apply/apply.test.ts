@@ -1,0 +1,120 @@
+import { MongoNetworkError, type Db } from 'mongodb';
+import { emptyData, memoryStore } from '../../../tests/simulation/memory-store.ts';
+import { engineDeps, recordOf } from '../../../tests/support/engine.ts';
+import { created } from '../../../tests/support/entities.ts';
+import type { Watch } from '../hand-over.ts';
+import type { Store } from '../materialize/store.ts';
+import { createMetrics } from '../metrics.ts';
+import { createApplier } from './apply.ts';
+
+const idle = () => new Promise((resolve) => setImmediate(resolve));
+
+/** An applier of chunks that each change one tag, the groups that it applies, and a gate that each group waits for. */
+function given({ isOneAtATime = false, fails = (_: string[]): boolean => false } = {}) {
+  const groups: string[][] = [];
+  let gate = Promise.resolve();
+  let applying = 0;
+  let applyingMax = 0;
+  const memory = memoryStore(emptyData());
+  const readCurrent: Store['readCurrent'] = async (kind, ids) => {
+    const group = ids.map((id) => id.replace('tag_', ''));
+    groups.push(group);
+    applying += 1;
+    applyingMax = Math.max(applyingMax, applying);
+    await gate;
+    applying -= 1;
+    if (fails(group)) throw new MongoNetworkError(`lost ${group.join()}`);
+    const documents = await Promise.all(ids.map((id) => memory.readCurrent(kind, [id])));
+    return { documents: documents.flatMap((one) => one.documents), unreadable: [], remaining: [] };
+  };
+  // Without rejected records and deletions, nothing of the control database is read.
+  const control = undefined as unknown as Db;
+  const room = { left: async () => 'whole' as const, add: () => undefined };
+  const engine = engineDeps({ ...memory, readCurrent });
+  const deps = { ...engine, control, room, prefix: 'support.', generation: 1 };
+  const applier = createApplier(deps, createMetrics());
+  applier.applyOneAtATime(isOneAtATime);
+  const run = (name: string, count = 1, watch: Partial<Watch> = {}) => {
+    const tag = created('tag', `tag_${name}`);
+    const records = Array.from({ length: count }, (_, offset) => recordOf(tag, offset));
+    const own = { signal: new AbortController().signal, onProgress: () => undefined, ...watch };
+    return applier.apply({ topic: 'support.tags', records }, own);
+  };
+  /** Holds every group until the returned function is called. */
+  const hold = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    return resolve;
+  };
+  const { applyOneAtATime } = applier;
+  return { run, applyOneAtATime, groups, hold, applyingMax: () => applyingMax };
+}
+
+describe('the applier', () => {
+  it('applies the small chunks that wait together', async () => {
+    const { run, groups, hold } = given();
+    const release = hold();
+    const runs = ['a', 'b', 'c'].map((name) => run(name));
+    release();
+    await Promise.all(runs);
+    expect(groups).toEqual([['a'], ['b', 'c']]);
+  });
+
+  it('applies a large chunk at once, beside others', async () => {
+    const { run, groups, hold } = given();
+    const release = hold();
+    const runs = [run('a'), run('b', 1_000)];
+    await idle();
+    expect(groups).toEqual([['a'], ['b']]);
+    release();
+    await Promise.all(runs);
+  });
+
+  it('applies each chunk of a group that fails by itself, so that one fails alone', async () => {
+    const { run, groups } = given({ fails: (group) => group.includes('b') });
+    const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((name) => run(name)));
+    expect(groups).toEqual([['a'], ['b', 'c'], ['b'], ['c']]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('applies one group at a time, also of large chunks, while a build loads', async () => {
+    const { run, groups, hold } = given({ isOneAtATime: true });
+    const release = hold();
+    const queued: boolean[] = [];
+    const runs = ['a', 'b', 'c'].map((name) => run(name, 1_000, { onQueued: (is) => queued.push(is) }));
+    await idle();
+    expect(groups).toEqual([['a']]);
+    release();
+    await Promise.all(runs);
+    expect(groups).toEqual([['a'], ['b'], ['c']]);
+    expect(queued).toEqual([true, false, true, true, false, false]);
+  });
+
+  it('applies one at a time, too, the chunks of a group that fails then', async () => {
+    const { run, applyingMax } = given({ isOneAtATime: true, fails: (group) => group.length > 1 });
+    await Promise.all(['a', 'b', 'c'].map((name) => run(name)));
+    expect(applyingMax()).toBe(1);
+  });
+
+  it('tells the chunks that wait when it begins to apply one at a time', async () => {
+    const { run, applyOneAtATime, hold } = given();
+    const release = hold();
+    const told: boolean[] = [];
+    const runs = [run('a'), run('b', 1, { onQueued: (isQueued) => void told.push(isQueued) })];
+    applyOneAtATime(true);
+    release();
+    await Promise.all(runs);
+    expect(told).toEqual([false, true, false]);
+  });
+
+  it('applies no chunk of a partition that is to stop', async () => {
+    const { run, groups } = given();
+    const first = run('a');
+    const stopping = new AbortController();
+    const second = run('b', 1, { stopping: stopping.signal });
+    stopping.abort();
+    await expect(second).rejects.toThrow();
+    await first;
+    expect(groups).toEqual([['a']]);
+  });
+});

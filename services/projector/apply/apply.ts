@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Applied, Apply, Chunk, Watch } from '../hand-over.ts';
+import type { Metrics } from '../metrics.ts';
+import { applyChanges, finish, parseChunkOf, type FinishDeps } from './phases.ts';
+
+export type Applier = {
+  apply: Apply;
+  /** Sets whether one group at a time is applied, which leaves MongoDB and the cores to readers. */
+  applyOneAtATime: (isOn: boolean) => void;
+};
+
+/** A chunk that waits to be applied, and the promise of its effect. */
+type Waiting = Pick<PromiseWithResolvers<Applied>, 'resolve' | 'reject'> & { chunk: Chunk; watch: Watch };
+
+/** A chunk of this many records fills its commands, and is applied at once, beside others. */
+const largeMin = 300;
+/** A group takes no further chunk once it has this many records. */
+const groupRecords = 1_000;
+/** The least time between the starts of two groups, in milliseconds: chunks gather meanwhile. */
+const gatherMs = 50;
+
+/** Applies chunks: a small one in a group with others that wait, so that they share their commands. */
+export function createApplier(
+  deps: FinishDeps,
+  metrics: Pick<Metrics, 'batchSeconds' | 'batchRecords'>,
+): Applier {
+  const waiting: Waiting[] = [];
+  let isOneAtATime = false;
+  let isApplyingGroups = false;
+  const takeGroup = (): Waiting[] => {
+    const group: Waiting[] = [];
+    for (let records = 0; records < groupRecords;) {
+      const one = waiting.shift();
+      if (!one) break;
+      const { stopping, onQueued } = one.watch;
+      onQueued?.(false);
+      if (stopping?.aborted) one.reject(stopping.reason);
+      else group.push(one);
+      records += one.chunk.records.length;
+    }
+    return group;
+  };
+  const applyGroup = async (group: Waiting[]): Promise<void> => {
+    if (group.length === 0) return;
+    try {
+      const finished = await applyTwoPhases(deps, metrics, group);
+      if (isOneAtATime) await Promise.allSettled(finished);
+    } catch (error) {
+      if (group.length === 1) return group[0]?.reject(error);
+      // One chunk may be the cause. It fails again by itself, and its partition tries again; the others are applied.
+      for (const one of group) {
+        const ended = applyGroup([one]);
+        if (isOneAtATime) await ended;
+      }
+    }
+  };
+  const applyGroups = async (): Promise<void> => {
+    isApplyingGroups = true;
+    while (waiting.length > 0) await Promise.all([sleep(gatherMs), applyGroup(takeGroup())]);
+    isApplyingGroups = false;
+  };
+  return {
+    apply: (chunk, watch) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Applied>();
+      const one = { chunk, watch, resolve, reject };
+      if (!isOneAtATime && chunk.records.length >= largeMin) void applyGroup([one]);
+      else {
+        watch.onQueued?.(isOneAtATime);
+        waiting.push(one);
+        if (!isApplyingGroups) void applyGroups();
+      }
+      return promise;
+    },
+    applyOneAtATime: (isOn) => {
+      isOneAtATime = isOn;
+      for (const { watch } of waiting) watch.onQueued?.(isOn);
+    },
+  };
+}
+
+/** Returns once the first phase is over: the effect of each chunk, which its second phase brings. */
+async function applyTwoPhases(
+  deps: FinishDeps,
+  { batchSeconds, batchRecords }: Pick<Metrics, 'batchSeconds' | 'batchRecords'>,
+  group: Waiting[],
+): Promise<Promise<Applied>[]> {
+  const endTimer = batchSeconds.startTimer();
+  const parsed = group.map(({ chunk, watch, resolve }) => ({
+    ...parseChunkOf(deps.prefix, chunk, watch),
+    resolve,
+  }));
+  const outcome = await applyChanges(deps, parsed);
+  return parsed.map((chunk) => {
+    const finished = finish(deps, chunk, outcome).then((applied) => {
+      endTimer({ topic: chunk.topic });
+      batchRecords.observe(chunk.records.length);
+      return applied;
+    });
+    chunk.resolve(finished);
+    return finished;
+  });
+}

@@ -1,0 +1,138 @@
+import type { Kind } from '../../../shared/documents/resources.ts';
+import { kindOfTopic } from '../../../shared/kafka/topics.ts';
+import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
+import type { RejectedRecord } from '../dead-letters/dead-letter.ts';
+import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
+import { storeDeadLetters, type StoreDeadLettersDeps } from '../dead-letters/store-dead-letters.ts';
+import type { Change } from '../events/change.ts';
+import type { Applied, Chunk, Watch } from '../hand-over.ts';
+import {
+  applyTogether,
+  completeBatch,
+  type Batch,
+  type Outcome,
+  type UpdateDeps,
+} from '../materialize/fan-out.ts';
+import type { ReconcileDeps } from '../materialize/reconcile.ts';
+import type { Stall } from '../materialize/rounds.ts';
+import { isolate } from './isolate.ts';
+import { parseRecord } from './parse-record.ts';
+
+export type FinishDeps = ReconcileDeps & StoreDeadLettersDeps;
+
+/** A chunk whose records are parsed. */
+export type ParsedChunk = Chunk & {
+  kind: Kind;
+  /** The meaning of the records, in the order of the log. */
+  changes: Change[];
+  /** The records without a meaning: they become dead letters. */
+  rejected: RejectedRecord[];
+  watch: Watch;
+};
+
+/** The changes of a chunk that were applied, and its rejected records. */
+export type Effect = { changes: Change[]; rejected: RejectedRecord[] };
+
+/** Parses a chunk of one of the topics with a prefix. */
+export function parseChunkOf(prefix: string, chunk: Chunk, watch: Watch): ParsedChunk {
+  const kind = kindOfTopic(chunk.topic, prefix);
+  if (!kind) throw new Error(`${chunk.topic} is not a topic of this projector`);
+  return parseChunk(kind, chunk, watch);
+}
+
+export function parseChunk(kind: Kind, chunk: Chunk, watch: Watch): ParsedChunk {
+  const changes: Change[] = [];
+  const rejected: RejectedRecord[] = [];
+  for (const record of chunk.records) {
+    const parsed = parseRecord(kind, record, chunk.setAside);
+    if ('change' in parsed) changes.push(parsed.change);
+    else rejected.push({ record, rejection: parsed.rejected, error: parsed.error });
+  }
+  return { ...chunk, kind, changes, rejected, watch };
+}
+
+const never = new AbortController().signal;
+
+/**
+ * Phase 1: applies the changes of chunks together. On return, their effect is durable, except the large fan-outs in the
+ * outcome: `finish` each chunk next.
+ */
+export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): Promise<Outcome> {
+  const [only, ...others] = chunks;
+  if (only && others.length === 0) return applyIsolated(watched(deps, only), only);
+  // Together, they are applied also if the partition of one is revoked: their writes are guarded. No partition is told of
+  // the documents that are still to be refreshed.
+  const onProgress = () => chunks.forEach(({ watch }) => watch.onProgress());
+  return applyTogether({ ...deps, signal: never, onProgress, onStalled: giveUp }, chunks);
+}
+
+/**
+ * Phase 2 of one chunk. When it returns, the effect of each of its records is durable, or the record is stored as a dead
+ * letter: Invariants 13 and 14 in docs/internals/retention.md.
+ */
+export async function finish(deps: FinishDeps, chunk: ParsedChunk, outcome: Outcome): Promise<Applied> {
+  const { topic, kind } = chunk;
+  const { changes, rejected } = await finishFanOuts(deps, chunk, outcome);
+  const { stored, counted } = await storeDeadLetters(deps, topic, rejected);
+  for (const { record, rejection, error } of rejected.filter(isProjectorError))
+    deps.onProjectorError?.({ ...record.position, topic }, rejection.detail, error);
+  // A counted one has nothing to erase.
+  await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected: stored }));
+  return {
+    events: changes.length,
+    rejected: [...stored, ...counted].map(({ rejection }) => rejection.reason),
+    times: changes.map(({ time }) => time.getTime()),
+  };
+}
+
+/** The part of phase 2 before the dead letters: the large fan-outs of one chunk. */
+export async function finishFanOuts(
+  deps: ReconcileDeps,
+  chunk: ParsedChunk,
+  outcome: Outcome,
+): Promise<Effect> {
+  const { kind, records } = chunk;
+  const { failed } = await isolate(chunk.changes, (changes) =>
+    completeBatch(watched(deps, chunk), { kind, changes }, outcome),
+  );
+  const rejections = [...outcome.rejections, ...failed.map(rejectionOf)];
+  const rejected = [...chunk.rejected];
+  for (const { change, ...why } of rejections) {
+    const record = records.find(({ position }) => position === change.position);
+    if (record) rejected.push({ record, ...why });
+  }
+  const refused = new Set(rejections.map(({ change }) => change));
+  return { changes: chunk.changes.filter((change) => !refused.has(change)), rejected };
+}
+
+/** The engine's dependencies for the work of one chunk, which its partition watches. */
+function watched(deps: ReconcileDeps, { watch }: ParsedChunk): UpdateDeps {
+  const onStalled = (stall: Stall) => {
+    deps.onStalled?.(stall);
+    watch.onConflicting?.();
+  };
+  return { ...deps, ...watch, onStalled };
+}
+
+/** Finds the changes for which the engine's code throws. In a group, the applier repeats each chunk alone. */
+async function applyIsolated(deps: UpdateDeps, { kind, changes }: Batch): Promise<Outcome> {
+  const { done, failed } = await isolate(changes, (part) => applyTogether(deps, [{ kind, changes: part }]));
+  return {
+    rejections: [...done.flatMap(({ rejections }) => rejections), ...failed.map(rejectionOf)],
+    large: new Map([[kind, done.flatMap(({ large }) => large.get(kind) ?? [])]]),
+  };
+}
+
+const rejectionOf = ({ change, error }: { change: Change; error: unknown }) => ({
+  change,
+  rejection: projectorError('engine', error),
+  error,
+});
+
+const isProjectorError = ({ rejection }: { rejection: Rejection }): boolean =>
+  rejection.reason === 'projector_error';
+
+/** One of several chunks may be the cause: the applier then applies each by itself, and the others go on. */
+function giveUp({ kind, ids, cause, rounds }: Stall): never {
+  throw new Error(`${kind} documents are unfinished after ${rounds} rounds (${cause}): ${ids.join(', ')}`);
+}
