@@ -89,14 +89,38 @@ export default {
     upward(
       'engine-knows-no-kafka',
       '^services/projector/materialize/',
-      '^(services/projector/(consumer|apply|dead-letters|retention|projector)|shared/kafka/(?!record-format\\.ts|topics\\.ts))',
+      '^(services/projector/(hand-over|partition|consumer|apply|progress|dead-letters|retention|projector)|shared/kafka/(?!record-format\\.ts|topics\\.ts))',
       'The engine applies changes; where they come from is above it.',
+    ),
+    upward(
+      'hand-over-is-the-contract',
+      '^services/projector/hand-over\\.ts$',
+      '^services/projector/',
+      'What reading and applying agree on knows neither of them.',
+    ),
+    upward(
+      'partition-hands-over-records',
+      '^services/projector/partition/',
+      '^services/projector/(consumer|apply|progress|materialize|projections|dead-letters|retention|projector\\.ts)',
+      'A partition is given a function that applies its records. It knows no consumer: kafkajs is above it.',
     ),
     upward(
       'consumer-hands-over-records',
       '^services/projector/consumer/',
-      '^services/projector/(apply|materialize|projections|dead-letters|retention|projector\\.ts)',
-      'The consumer is given a function that applies records.',
+      '^services/projector/(apply|progress|materialize|projections|dead-letters|retention|projector\\.ts)',
+      'The consumer hands what it fetches to partitions. It does not know how records are applied, or where progress is saved.',
+    ),
+    upward(
+      'apply-knows-no-partition',
+      '^services/projector/apply/',
+      '^services/projector/(partition|consumer|progress|retention|projector\\.ts)',
+      'Applying is given a chunk and a watch: hand-over.ts. Whose they are, it does not know.',
+    ),
+    upward(
+      'progress-knows-no-consumer',
+      '^services/projector/progress/',
+      '^services/projector/(consumer|apply|materialize|projections|dead-letters|retention|projector\\.ts)',
+      'Progress is recorded of partitions, and handed to the group by a function: kafkajs is above it.',
     ),
     {
       name: 'projector-is-what-it-runs',
@@ -145,7 +169,7 @@ export default {
     upward(
       'console-reads-by-operations',
       '^services/console/',
-      '^services/(api|cli|projector/(consumer|dead-letters|events|materialize|apply|projections|retention))/',
+      '^services/(api|cli|projector/(partition|consumer|apply|progress|dead-letters|events|materialize|projections|retention))/',
       'The console shows the values of operations, as the CLI prints them; it computes nothing of its own.',
     ),
     upward(

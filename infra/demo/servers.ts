@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { recordedPositions } from '../../services/projector/consumer/progress.ts';
+import { recordedPositions } from '../../services/projector/progress/progress.ts';
 import { estimateDocuments } from '../../services/operations/counts.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { activeGeneration } from '../../shared/control/generations.ts';

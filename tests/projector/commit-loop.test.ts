@@ -1,13 +1,12 @@
 import { type CommandStartedEvent, type Db } from 'mongodb';
 import { pino } from 'pino';
 import { progressOf, watermark } from '../../shared/control/progress.ts';
-import type { RunningConsumer } from '../../services/projector/consumer/consumer.ts';
-import { startCommitLoop, type CommitLoop } from '../../services/projector/consumer/commit-loop.ts';
+import { startCommitLoop, type AssignedPartitions } from '../../services/projector/progress/commit-loop.ts';
 import type { Snapshot } from '../../services/projector/partition/snapshot.ts';
 import type { LogClient } from '../../shared/kafka/log-client.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
 import { createRefusalLimit } from '../../services/projector/refusal-limit.ts';
-import { createLiveness } from '../../services/projector/liveness.ts';
+import { createLiveness } from '../../services/projector/progress/liveness.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { eventually } from '../support/eventually.ts';
 import { anyOrder } from '../support/order.ts';
@@ -24,9 +23,9 @@ describe('a run of the commit loop', () => {
   // Jest runs hooks in the order of their definition: the loop stops before its database is dropped.
   const opened = useOpened(openDatabases, { each: true });
   let control: Db;
-  let commitLoop: CommitLoop;
-  let start: (intervalMs: number, onObserved?: () => void) => CommitLoop;
-  let onApplied: Parameters<RunningConsumer['onApplied']>[0];
+  let commitLoop: ReturnType<typeof startCommitLoop>;
+  let start: (intervalMs: number, onObserved?: () => void) => typeof commitLoop;
+  let onApplied: Parameters<AssignedPartitions['onApplied']>[0];
   const inTheBeginning = () => ({
     /** The store's clock. */
     nowMs: 50_000,
@@ -62,7 +61,7 @@ describe('a run of the commit loop', () => {
         return { partitions, ends: read, leaderEpochs: new Map(), topicIds: new Map(), unreachable };
       },
     };
-    const consuming: RunningConsumer = {
+    const consuming: AssignedPartitions = {
       onApplied: (listener) => (onApplied = listener),
       snapshot: () => {
         const taken = given.partitions.map((one) => ({ ...one }));
@@ -72,7 +71,6 @@ describe('a run of the commit loop', () => {
       isCaughtUp: () => given.isCaughtUp,
       detectGaps: async () => undefined,
       commit: (snapshot) => given.onCommit(snapshot),
-      stop: async () => undefined,
     };
     const startedAt = new Date(0);
     const clock = { read: async () => new Date(given.nowMs) };

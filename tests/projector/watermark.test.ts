@@ -1,5 +1,5 @@
 import { progressOf, raiseWatermark, watermark } from '../../shared/control/progress.ts';
-import { createProgressRecorder, registerPartitions } from '../../services/projector/consumer/progress.ts';
+import { createProgressRecorder, registerPartitions } from '../../services/projector/progress/progress.ts';
 import type { Snapshot } from '../../services/projector/partition/snapshot.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Db } from 'mongodb';
-import { registerPartitions } from '../../services/projector/consumer/progress.ts';
+import { registerPartitions } from '../../services/projector/progress/progress.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';

@@ -1,7 +1,7 @@
 import type { Admin, RecordMetadata } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { endOffsets } from '../../infra/sample-data/publish.ts';
-import { recordedPositions } from '../../services/projector/consumer/progress.ts';
+import { recordedPositions } from '../../services/projector/progress/progress.ts';
 import { eventually, type Wait } from './eventually.ts';
 
 /** Offsets by `<topic>/<partition>`. */

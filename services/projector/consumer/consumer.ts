@@ -23,7 +23,7 @@ import { refuseStrangeLeader } from './strange-leader.ts';
  *   poll     kafkajs fetches, and hands over each batch              handle-batch.ts
  *   queue    of the partition, within the bytes of all queues        ../partition/record-queue.ts
  *   apply    the next records of a partition, small chunks together  ../partition/partition.ts, ../apply/apply.ts
- *   save     once a second the progress, then the watermark          commit-loop.ts, progress.ts
+ *   save     once a second the progress, then the watermark          ../progress/commit-loop.ts
  *   commit   the positions that were saved                           below
  */
 

@@ -11,7 +11,7 @@ import { readTopicSettings } from '../../../shared/kafka/topic-settings.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Positions } from '../partition/positions.ts';
-import { recordedPositions } from '../consumer/progress.ts';
+import { recordedPositions } from '../progress/progress.ts';
 import {
   loadEnds,
   changeRegistry,

@@ -5,7 +5,9 @@ type Run = { position: number; end?: number };
 /** The watermark of a partition at each run of the commit loop; the runs are a second apart, from 10,000 on. */
 function readRuns(runs: Run[]) {
   const readMarks = createPartitionWatermarks();
-  return runs.map(({ position, end }, run) => readMarks('t/0', position, end, 10_000 + run * 1_000));
+  return runs.map(({ position, end }, run) =>
+    readMarks({ key: 't/0', position, end, asOfMs: 10_000 + run * 1_000 }),
+  );
 }
 
 const watermarks = (...runs: Run[]) => readRuns(runs).map(({ completeToMs }) => completeToMs);

@@ -1,40 +1,71 @@
+import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import type { StoreClock } from '../../../shared/store/clock.ts';
 import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import { raiseWatermark } from '../../../shared/control/progress.ts';
 import { createSampler } from '../../../shared/control/samples.ts';
-import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { LogClient, LogOffsets, LogState } from '../../../shared/kafka/log-client.ts';
 import { explained } from '../../../shared/kafka/remedies.ts';
+import type { Applied } from '../hand-over.ts';
 import type { KafkaWatch } from '../kafka-watch.ts';
-import type { Liveness, ObservedPartition } from '../liveness.ts';
+import type { Metrics } from '../metrics.ts';
 import type { RefusalLimit } from '../refusal-limit.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
-import type { RunningConsumer } from './consumer.ts';
 import { createFreshnessGauges } from './freshness.ts';
+import type { Liveness, ObservedPartition } from './liveness.ts';
 import type { Positions } from '../partition/positions.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 import { createProgressRecorder, recordedPositions, registerPartitions } from './progress.ts';
 
-type CommitLoopDeps = Parameters<typeof createProgressRecorder>[0] &
-  Parameters<typeof createSampler>[0] &
-  Parameters<typeof createFreshnessGauges>[0] & {
-    log: LogClient;
-    topics: string[];
-    liveness: Liveness;
-    /** Tells operators if Kafka does not answer. */
-    kafkaWatch: Pick<KafkaWatch, 'watch'>;
-    refusalLimit: RefusalLimit;
-    /** The servers refuse this process: it must exit with an error. */
-    onFatal: (error: Error) => void;
-    positions: Positions;
-    /** MongoDB's clock. No other clock decides the instant up to which the documents are complete. */
-    clock: Pick<StoreClock, 'read'>;
-    nowMs: () => number;
-  };
+export type CommitLoopDeps = {
+  control: Db;
+  generation: number;
+  /** Whether the projector was given the number of its generation. */
+  isPinned?: boolean;
+  topics: string[];
+  log: LogClient;
+  /** The lateness allowance, by which the watermark lags. */
+  allowanceMs: number;
+  /** Records before this instant belong to the load of a new generation. */
+  startedAt: Date;
+  positions: Positions;
+  liveness: Liveness;
+  /** Tells operators if Kafka does not answer. */
+  kafkaWatch: Pick<KafkaWatch, 'watch'>;
+  refusalLimit: RefusalLimit;
+  /** The servers refuse this process: it must exit with an error. */
+  onFatal: (error: Error) => void;
+  /** MongoDB's clock. No other clock decides the instant up to which the documents are complete. */
+  clock: Pick<StoreClock, 'read'>;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
+  metrics: Metrics;
+  logger: Logger;
+};
 
-export type CommitLoop = ReturnType<typeof startCommitLoop>;
+/** The partitions whose progress is recorded, and the group that is told of it. */
+export type AssignedPartitions = {
+  /** Calls `listener` after each chunk that is applied from now on. */
+  onApplied: (listener: (place: TopicPartition, applied: Applied) => void) => void;
+  /** How far each assigned partition has been applied, and why its records wait. */
+  snapshot: (ends?: LogState['ends']) => Snapshot[];
+  /** Whether each assigned partition is applied up to its end as last seen. */
+  isCaughtUp: () => boolean;
+  /** Looks for gaps in their logs. */
+  detectGaps: (log: LogState) => Promise<void>;
+  /** Commits the offsets of a snapshot. Its progress must have been saved before. */
+  commit: (snapshot: Snapshot[]) => Promise<void>;
+};
+
+export type CommitLoop = {
+  /** Saves progress, raises the watermark and commits, once. Rejects if one of them fails. */
+  flush: () => Promise<void>;
+  /** The watermark after the last run. */
+  watermarkMs: () => number;
+  stop: () => Promise<void>;
+};
 
 /** MongoDB or the brokers have refused this process for long. A process that reads its settings again may be needed. */
 class Refused extends Error {
@@ -49,7 +80,11 @@ const extraRunMin = 1_000;
  * of the assigned partitions and raises the watermark, then commits. It commits last, so that no committed offset is
  * ahead of saved progress. The next runs do not wait for a commit: a group coordinator that is away delays no freshness.
  */
-export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer, intervalMs = 1_000) {
+export function startCommitLoop(
+  deps: CommitLoopDeps,
+  partitions: AssignedPartitions,
+  intervalMs = 1_000,
+): CommitLoop {
   const { control, generation, liveness, nowMs } = deps;
   const registered = new Set<string>();
   const saveProgress = createProgressRecorder(deps);
@@ -59,20 +94,15 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
   let appliedSince = 0;
   let committing: Promise<void> | null = null;
 
-  const registerNew = async (keys: string[], asOf: Date) => {
-    const added = keys.filter((key) => !registered.has(key));
-    if (added.length > 0) await registerPartitions(control, generation, added, asOf);
-    for (const key of added) registered.add(key);
-  };
   const save = async (): Promise<Snapshot[]> => {
     // Before the ends are read: every record that was published until this instant lies before them.
     const asOf = await deps.clock.read();
     appliedSince = 0;
     const log = await deps.kafkaWatch.watch(deps.log.read(deps.topics));
-    await consumer.detectGaps(log);
-    await registerNew(log.partitions, asOf);
+    await partitions.detectGaps(log);
+    await registerNew(deps, registered, log.partitions, asOf);
     warnOfUnread(deps.logger, log, [...registered]);
-    const snapshot = consumer.snapshot(log.ends);
+    const snapshot = partitions.snapshot(log.ends);
     await reportPositions(deps, log, snapshot);
     // While a broker may know more partitions than the others, no instant counts as complete.
     const ends = log.unreachable.length > 0 ? new Map<string, LogOffsets>() : log.ends;
@@ -87,7 +117,7 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
   };
   const run = async () => {
     const snapshot = await save();
-    committing ??= tryCommit(deps, consumer, snapshot).finally(() => (committing = null));
+    committing ??= tryCommit(deps, partitions, snapshot).finally(() => (committing = null));
   };
 
   const { runNow, stop } = repeat(run, {
@@ -101,21 +131,31 @@ export function startCommitLoop(deps: CommitLoopDeps, consumer: RunningConsumer,
     },
   });
   // If a backlog ends, the next run starts at once.
-  consumer.onApplied((_partition, { events, rejected }) => {
+  partitions.onApplied((_partition, { events, rejected }) => {
     appliedSince += events + rejected.length;
-    if (appliedSince >= extraRunMin && consumer.isCaughtUp()) runNow();
+    if (appliedSince >= extraRunMin && partitions.isCaughtUp()) runNow();
   });
   return {
-    /** Saves progress, raises the watermark and commits, once. Rejects if one of them fails. */
-    flush: async (): Promise<void> => {
+    flush: async () => {
       // An earlier commit that arrives late must not take back a later one.
       await committing;
-      await consumer.commit(await save());
+      await partitions.commit(await save());
     },
-    /** The watermark after the last run. */
-    watermarkMs: (): number => watermarkMs,
+    watermarkMs: () => watermarkMs,
     stop,
   };
+}
+
+/** Registers the partitions that are not yet, and remembers them in `registered`. */
+async function registerNew(
+  { control, generation }: CommitLoopDeps,
+  registered: Set<string>,
+  keys: string[],
+  asOf: Date,
+): Promise<void> {
+  const added = keys.filter((key) => !registered.has(key));
+  if (added.length > 0) await registerPartitions(control, generation, added, asOf);
+  for (const key of added) registered.add(key);
 }
 
 /** The most partitions that one log line names. */
@@ -130,9 +170,9 @@ function warnOfUnread(logger: Logger, { ends, unreachable }: LogState, partition
   );
 }
 
-async function tryCommit(deps: CommitLoopDeps, consumer: RunningConsumer, snapshot: Snapshot[]) {
+async function tryCommit(deps: CommitLoopDeps, partitions: AssignedPartitions, snapshot: Snapshot[]) {
   try {
-    await consumer.commit(snapshot);
+    await partitions.commit(snapshot);
     deps.liveness.observeCommit(deps.nowMs());
   } catch (error) {
     deps.logger.warn({ error }, 'could not commit the offsets; trying again');

@@ -49,7 +49,7 @@ export function createProgressRecorder({ control, generation, allowanceMs, isPin
       const key = partitionKey({ topic, partition });
       // Unknown for a partition that was added after the ends were read: it may have any number of records.
       const end = ends.get(key)?.end;
-      const { completeToMs, waitingSinceMs } = readMarks(key, position, end, asOf.getTime());
+      const { completeToMs, waitingSinceMs } = readMarks({ key, position, end, asOfMs: asOf.getTime() });
       instants.set(key, completeToMs);
       const completeTo = new Date(Math.max(0, completeToMs - allowanceMs));
       const waitingSince = waitingSinceMs === null ? null : new Date(waitingSinceMs);
@@ -77,18 +77,31 @@ type Mark = { end: number; asOfMs: number };
 /** Marks are this part of the time since the oldest apart. A week's backlog then has some 200 of them. */
 const markSpacing = 1 / 16;
 
-/**
- * Returns a function that computes the instant, in milliseconds, up to which a partition is complete: `asOfMs` if it is
- * caught up, the start of an earlier run if it has reached the end of that run, otherwise 0; and the first run that saw
- * its next record, null if there is none. No producer's clock decides. Call it once per run of the commit loop, with the
- * end offset that was read after `asOfMs`, or undefined.
- */
-export function createPartitionWatermarks() {
+/** How far a partition was applied in one run of the commit loop. */
+type Reached = {
+  key: string;
+  position: number;
+  /** The end of its log, which was read after `asOfMs`; undefined if it is unknown. */
+  end: number | undefined;
+  asOfMs: number;
+};
+
+/** Up to which instants a partition is complete, in milliseconds. */
+type Marked = {
+  /** `asOfMs` if it is caught up; the start of an earlier run whose end it has reached; otherwise 0. */
+  completeToMs: number;
+  /** The first run that saw its next record; null if there is none. */
+  waitingSinceMs: number | null;
+};
+
+/** Returns a function to call once per run of the commit loop. No producer's clock decides. */
+export function createPartitionWatermarks(): (reached: Reached) => Marked {
   const marksByKey = new Map<string, Mark[]>();
-  return (key: string, position: number, end = Infinity, asOfMs: number) => {
+  return ({ key, position, end = Infinity, asOfMs }) => {
     const marks = marksByKey.get(key) ?? [];
     const ahead = marks.filter((mark) => position < mark.end);
-    const [oldestMs, newestMs] = [ahead[0]?.asOfMs ?? asOfMs, ahead.at(-1)?.asOfMs ?? -Infinity];
+    const oldestMs = ahead[0]?.asOfMs ?? asOfMs;
+    const newestMs = ahead.at(-1)?.asOfMs ?? -Infinity;
     const isDue = asOfMs - newestMs >= (asOfMs - oldestMs) * markSpacing;
     if (position < end && end < Infinity && isDue) ahead.push({ end, asOfMs });
     marksByKey.set(key, ahead);

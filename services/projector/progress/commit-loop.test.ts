@@ -1,10 +1,14 @@
 import { MongoNetworkError } from 'mongodb';
 import { pino } from 'pino';
-import { createLiveness } from '../liveness.ts';
 import { createRefusalLimit } from '../refusal-limit.ts';
 import { createMetrics } from '../metrics.ts';
-import { observedPartitions, startCommitLoop } from './commit-loop.ts';
-import type { RunningConsumer } from './consumer.ts';
+import {
+  observedPartitions,
+  startCommitLoop,
+  type AssignedPartitions,
+  type CommitLoopDeps,
+} from './commit-loop.ts';
+import { createLiveness } from './liveness.ts';
 import { createPositions } from '../partition/positions.ts';
 import type { Snapshot } from '../partition/snapshot.ts';
 
@@ -67,8 +71,8 @@ it.each([
     liveness,
     refusalLimit: createRefusalLimit(() => 0),
   };
-  const consumer = { onApplied: () => undefined } as unknown as RunningConsumer;
-  const loop = startCommitLoop(deps as unknown as Parameters<typeof startCommitLoop>[0], consumer);
+  const consumer = { onApplied: () => undefined } as unknown as AssignedPartitions;
+  const loop = startCommitLoop(deps as unknown as CommitLoopDeps, consumer);
   await failed.promise;
   await loop.stop();
   expect(outages).toBe(expected);
