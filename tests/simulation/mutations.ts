@@ -76,7 +76,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a state counts as propagated once it is stored',
     file: reconcile,
-    edits: { 'before: isKnown ? current : null,': 'before: current ?? null,' },
+    edits: { 'before: propagatedBefore(deps, kind, item),': 'before: current ?? null,' },
   },
   {
     name: 'a position counts as applied before its effect is durable',
@@ -177,7 +177,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a deletion that is interrupted starts its fan-out again',
     file: writes,
-    edits: { 'goesOn ?': 'goesOn && deps.outOfOrder ?' },
+    edits: { 'if (goesOn)': 'if (goesOn && deps.outOfOrder)' },
   },
   {
     name: 'a stale version is applied',

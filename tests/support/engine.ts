@@ -8,7 +8,7 @@ import {
   completeBatch,
   type UpdateDeps,
 } from '../../services/projector/materialize/fan-out.ts';
-import type { Rejected } from '../../services/projector/materialize/plan.ts';
+import type { RejectedChange } from '../../services/projector/materialize/plan.ts';
 import {
   applyChanges as applyPhaseOne,
   finishFanOuts,
@@ -92,7 +92,11 @@ export const appliedUpTo =
     position.offset < offset;
 
 /** Applies one batch, and refreshes every document that depends on it. */
-export async function applyChanges(deps: UpdateDeps, kind: Kind, changes: Change[]): Promise<Rejected[]> {
+export async function applyChanges(
+  deps: UpdateDeps,
+  kind: Kind,
+  changes: Change[],
+): Promise<RejectedChange[]> {
   const batch = { kind, changes };
   const outcome = await applyTogether(deps, [batch]);
   await completeBatch(deps, batch, outcome);

@@ -163,8 +163,8 @@ async function explainReferences(database: Db, kind: Kind, document: StoredDocum
     refs.filter((ref) => typeof ref === 'string'),
   );
   const explained = await Promise.all(
-    edgesOf(kind).map(async ({ name: edge, index, to, fields }) => {
-      const wanted = ids[index] ?? [];
+    edgesOf(kind).map(async ({ name: edge, to, fields }) => {
+      const wanted = ids.get(edge) ?? [];
       const found = await collectionOf<StoredDocument>(database, to)
         .find({ _id: { $in: wanted } })
         .project<StoredDocument>({ orgId: 1, version: 1, position: 1, deletedAt: 1, 'state.id': 1 })

@@ -14,7 +14,10 @@ export type RawEvent = { attributes: Record<string, unknown>; data: () => Data }
 /** The event of a record, `'tombstone'` for a Kafka tombstone, or the reason why the record is neither. */
 type Content = RawEvent | 'tombstone' | { rejected: Rejection };
 
-/** Headers of structured mode. Producers repeat them in every record, so the last ones are decoded once. */
+/**
+ * Headers of structured mode. Producers repeat them in every record, so the last ones are decoded once. It is the only state
+ * of this folder, and no result depends on it.
+ */
 let structuredHeaders: KafkaRecord['headers'] = Buffer.alloc(0);
 
 /**

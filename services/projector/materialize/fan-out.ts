@@ -9,7 +9,7 @@ import {
   refOf,
   type Incoming,
 } from './edges.ts';
-import type { Rejected } from './plan.ts';
+import type { RejectedChange } from './plan.ts';
 import { reconcile, type Reconciled, type ReconcileDeps } from './reconcile.ts';
 import type { StoredState } from './store.ts';
 
@@ -29,15 +29,15 @@ export const chunkSize = 1_000;
 export type Batch = { kind: Kind; changes: Change[] };
 
 /** `large` are the entities of each kind whose fan-out is still to be done: it takes more than a page, or resumes. */
-export type Outcome = { rejections: Rejected[]; large: Map<Kind, Reconciled[]> };
+export type Outcome = { rejections: RejectedChange[]; large: Map<Kind, Reconciled[]> };
 
 /** Ids of documents that embed an older state than is stored, or lack an entity that they should embed, by kind. */
 type Stale = Map<Kind, Set<string>>;
 
 /**
  * Applies batches together, referenced kinds first: each document is written once, for its own changes and for those of
- * its references. When it returns, this is durable, but for large fan-outs; when it throws, any part may be, and the caller
- * applies the batches again. Returns the changes that the rules or the store refused, too.
+ * its references. On return all writes are durable, except the large fan-outs in `large`. On an error some may be: apply
+ * the batches again. Returns the changes that the rules or the store refused, too.
  */
 export async function applyTogether(deps: UpdateDeps, batches: Batch[]): Promise<Outcome> {
   const outcome: Outcome = { rejections: [], large: new Map() };
@@ -57,7 +57,7 @@ export async function applyTogether(deps: UpdateDeps, batches: Batch[]): Promise
     );
     outcome.large.set(kind, await findStale(deps, kind, applied, superseded, stale));
     // Documents may refer to others of their own kind.
-    await reconcileAll(deps, kind, new Map(), stale.get(kind));
+    await refreshAll(deps, kind, stale.get(kind) ?? []);
   }
   return outcome;
 }
@@ -73,7 +73,7 @@ export async function completeBatch(deps: UpdateDeps, { kind, changes }: Batch, 
 export async function updateDependents(deps: UpdateDeps, kind: Kind, entities: Reconciled[]): Promise<void> {
   const stale: Stale = new Map();
   const large = await findStale(deps, kind, entities, [], stale);
-  for (const [from, ids] of stale) await reconcileAll(deps, from, new Map(), ids);
+  for (const [from, ids] of stale) await refreshAll(deps, from, ids);
   await refreshLarge(deps, kind, large);
 }
 
@@ -92,10 +92,9 @@ const hasCursor = ({ outOfOrder }: UpdateDeps, { resumeAt }: Reconciled): boolea
   resumeAt !== undefined || outOfOrder === true;
 
 /**
- * Adds the documents that embed one of these entities, or should: those that refer to it, a parent that it has left among
- * them, and the parents that its state and its superseded states name. The invariants are in docs/internals/joins.md:
- * the entities are already written (Invariant 5), and both sides are looked for (Invariant 6). Returns the entities whose
- * fan-out is large.
+ * Adds to `stale`: (1) documents that refer to an entity, a former parent too; (2) parents that its new or a superseded state
+ * names. The entities are already written (Invariant 5), and both sides are looked for (Invariant 6). Returns the entities
+ * whose fan-out is large.
  */
 async function findStale(
   deps: UpdateDeps,
@@ -157,7 +156,7 @@ async function refreshTogether(deps: UpdateDeps, kind: Kind, changed: StaleEdges
   if (!first) return;
   if (others.length === 0) return refreshEdges(deps, kind, first);
   const found = await findReferring(deps, kind, changed);
-  if (found) for (const [from, ids] of found) await reconcileAll(deps, from, new Map(), new Set(ids));
+  if (found) for (const [from, ids] of found) await refreshAll(deps, from, ids);
   else {
     const half = Math.ceil(changed.length / 2);
     await refreshTogether(deps, kind, changed.slice(0, half));
@@ -178,7 +177,7 @@ async function refreshPages(deps: UpdateDeps, kind: Kind, entity: Reconciled, ov
   const ref = refOf(edge.name, entity.id);
   for (;;) {
     const page = await deps.store.pageOfDependents(from, ref, after);
-    await reconcileAll(deps, from, new Map(), new Set(page.ids));
+    await refreshAll(deps, from, page.ids);
     if (page.next === null) return;
     after = page.next;
     entity.resumeAt = { from, edge: edge.name, after };
@@ -189,15 +188,21 @@ async function refreshPages(deps: UpdateDeps, kind: Kind, entity: Reconciled, ov
 
 const stateOf = ({ id, version, state }: Reconciled) => ({ id, version, isDeleted: state === undefined });
 
+/** Brings documents of one kind up to date with their references, some at a time. */
+export async function refreshAll(deps: UpdateDeps, kind: Kind, ids: Iterable<string>): Promise<void> {
+  await reconcileAll(deps, kind, new Map(), new Set(ids));
+}
+
 /** Applies changes, and refreshes stale documents, some at a time. */
 async function reconcileAll(
   deps: UpdateDeps,
   kind: Kind,
   changes: Map<string, Change[]>,
   stale: ReadonlySet<string> = new Set(),
-): Promise<{ entities: Reconciled[]; rejections: Rejected[] }> {
+): Promise<{ entities: Reconciled[]; rejections: RejectedChange[] }> {
   const ids = [...new Set([...changes.keys(), ...stale])];
-  const [entities, rejections]: [Reconciled[], Rejected[]] = [[], []];
+  const entities: Reconciled[] = [];
+  const rejections: RejectedChange[] = [];
   for (let start = 0; start < ids.length; start += chunkSize) {
     deps.signal.throwIfAborted();
     deps.onFanOut?.(Math.min(stale.size, ids.length - start));

@@ -5,8 +5,10 @@ import { projections } from '../projections/projections.ts';
 import { edgesOf, idIn, refOf } from './edges.ts';
 import type { Child, ReferencedEntity, Store, StoredState } from './store.ts';
 
-/** A living document to be joined, with the ids that its state names, in the order of its kind's edges. */
-export type Joining = { id: string; orgId: string; ids: string[][] };
+/** A living document to be joined, with the ids that its state names over each edge, by the edge's name. */
+export type Joining = { id: string; orgId: string; ids: IdsByEdge };
+
+export type IdsByEdge = ReadonlyMap<string, string[]>;
 
 /** The entities that documents are joined from. Their revisions are compared again after the write. */
 export type References = {
@@ -15,16 +17,23 @@ export type References = {
 };
 
 /** The ids that a complete state names over the edges of its kind. */
-export const idsInState = <K extends Kind>(kind: K, state: EntityState[K]): Joining['ids'] =>
-  edgesOf(kind).map((edge) => {
-    if (edge.type === 'reference') return edge.ids(state);
-    return edge.type === 'owner' ? [idIn(state, edge.parentField)] : [];
-  });
+export const idsInState = <K extends Kind>(kind: K, state: EntityState[K]): IdsByEdge =>
+  new Map(
+    edgesOf(kind).map((edge) => {
+      if (edge.type === 'reference') return [edge.name, edge.ids(state)];
+      return [edge.name, edge.type === 'owner' ? [idIn(state, edge.parentField)] : []];
+    }),
+  );
 
 /** The same ids, from the references of a stored document. */
-export function idsInRefs(kind: Kind, refs: string[] = []): Joining['ids'] {
+export function idsInRefs(kind: Kind, refs: string[] = []): IdsByEdge {
   const byEdge = Map.groupBy(refs, (ref) => ref.slice(0, ref.indexOf(':')));
-  return edgesOf(kind).map(({ name }) => (byEdge.get(name) ?? []).map((ref) => ref.slice(name.length + 1)));
+  return new Map(
+    edgesOf(kind).map(({ name }) => [
+      name,
+      (byEdge.get(name) ?? []).map((ref) => ref.slice(name.length + 1)),
+    ]),
+  );
 }
 
 /**
@@ -57,7 +66,7 @@ function idsOver(edge: Edge, joining: Joining, references: References): string[]
   switch (edge.type) {
     case 'reference':
     case 'owner':
-      return joining.ids[edge.index] ?? [];
+      return joining.ids.get(edge.name) ?? [];
     case 'through': {
       const children = childrenOf(references, edge.via, joining);
       return [...new Set(children.map(({ state }) => idIn(state, edge.field)))];
@@ -85,7 +94,8 @@ function idsToRead(kind: Kind, joinings: Joining[], references: References): Map
 export function join(kind: Kind, joining: Joining, references: References) {
   const resolved: Record<string, unknown> = {};
   const refs: string[] = [];
-  let [ownerDeleted, ownerMissing] = [false, false];
+  let ownerDeleted = false;
+  let ownerMissing = false;
   for (const edge of edgesOf(kind)) {
     const entities = references.byKind.get(edge.to);
     // An entity is read once for all edges that lead to it; each edge embeds its own fields alone.
@@ -119,21 +129,20 @@ export function join(kind: Kind, joining: Joining, references: References) {
  */
 export async function recheckReferences(store: Store, kind: Kind, joinings: Joining[], read: References) {
   const edges = edgesOf(kind);
+  const childrenEdges = edges.filter((edge) => edge.type === 'children');
   const wanted = idsToRead(kind, joinings, read);
-  const [revisions, children] = await Promise.all([
+  const [revisions, families] = await Promise.all([
     store.readRevisions(wanted),
     Promise.all(
-      edges.map(async (edge) =>
-        edge.type === 'children' ? [[edge, await readChildren(store, edge, joinings)] as const] : [],
-      ),
+      childrenEdges.map(async (edge) => ({ edge, ...(await readChildren(store, edge, joinings)) })),
     ),
   ]);
   const changed = new Map<Kind, Set<string>>();
   for (const [to, ids] of wanted) {
-    const [before, now] = [read.byKind.get(to), revisions.get(to)];
+    const before = read.byKind.get(to);
+    const now = revisions.get(to);
     changed.set(to, new Set([...ids].filter((id) => now?.get(id) !== before?.get(id)?.revision)));
   }
-  const families = children.flat();
   const outdated = joinings.filter(
     (joining) =>
       edges.some((edge) => {
@@ -141,7 +150,7 @@ export async function recheckReferences(store: Store, kind: Kind, joinings: Join
         return ids?.size && idsOver(edge, joining, read).some((id) => ids.has(id));
       }) ||
       families.some(
-        ([edge, { children: now, remaining }]) =>
+        ({ edge, children: now, remaining }) =>
           remaining.includes(joining.id) ||
           !areSame(now.get(joining.id) ?? [], childrenOf(read, edge, joining)),
       ),

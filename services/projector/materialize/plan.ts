@@ -5,7 +5,7 @@ import { projections } from '../projections/projections.ts';
 import { evolve, type Entity, type EvolveRules } from './evolve.ts';
 import { idsInRefs, idsInState } from './join.ts';
 import type { Current, Store } from './store.ts';
-import type { PendingWrite, WriteDeps } from './writes.ts';
+import type { PlannedWrite, WriteDeps } from './writes.ts';
 
 export type PlanDeps = WriteDeps & {
   /**
@@ -23,35 +23,39 @@ export type PlanDeps = WriteDeps & {
 };
 
 /** A change that is not applied. `error` is set if the code has thrown it for the change. */
-export type Rejected<K extends Kind = Kind> = { change: Change<K>; rejection: Rejection; error?: unknown };
+export type RejectedChange<K extends Kind = Kind> = {
+  change: Change<K>;
+  rejection: Rejection;
+  error?: unknown;
+};
 
 /** The work of `reconcile`, as one round leaves it to the next. */
 export type Work<K extends Kind> = {
   changes: Map<string, Change<K>[]>;
-  /** Changes that break the rules, by entity: each round judges the changes of its documents again. */
-  rejected: Map<string, Rejected<K>[]>;
-  /** Changes that the store refuses: later rounds leave them out. */
-  refused: Map<Change<K>, Rejected<K>>;
-  /** Documents whose references have changed since they were last written. */
+  /** Rejected: changes that break the rules, by entity. Each round judges the changes of its documents again. */
+  rejected: Map<string, RejectedChange<K>[]>;
+  /** Refused: changes that the store does not take, or for which the code throws. Later rounds leave them out. */
+  refused: Map<Change<K>, RejectedChange<K>>;
+  /** Outdated: documents whose references have changed since they were last written, and stale ones at first. */
   outdated: Set<string>;
 };
 
 type ReadCurrent = Awaited<ReturnType<Store['readCurrent']>>;
 
-/** The writes of one round: of the documents that were read, those that are not up to date. */
+/** Plans one round: the writes of the documents in `todo` that were read, and are not up to date. */
 export function planRound<K extends Kind>(
   deps: PlanDeps,
   kind: K,
-  pending: string[],
+  todo: string[],
   read: ReadCurrent,
   { changes, rejected, refused, outdated }: Work<K>,
-): PendingWrite<K>[] {
+): PlannedWrite<K>[] {
   const stored = new Map(read.documents.map((document) => [document._id, document]));
   const unreadable = new Map(read.unreadable.map((document) => [document._id, document]));
-  const notRead = new Set(read.remaining);
-  const planned: PendingWrite<K>[] = [];
-  for (const id of pending) {
-    if (notRead.has(id)) continue;
+  const remaining = new Set(read.remaining);
+  const planned: PlannedWrite<K>[] = [];
+  for (const id of todo) {
+    if (remaining.has(id)) continue;
     const current = stored.get(id);
     const broken = unreadable.get(id);
     const given = changes.get(id);
@@ -59,7 +63,7 @@ export function planRound<K extends Kind>(
       if (broken)
         deps.onNotRefreshed(kind, id, `${broken.field} cannot be read: an event of its own rewrites it`);
       else if (current?.state)
-        planned.push(pendingWrite(kind, { id, current, guard: current.revision }, current, []));
+        planned.push(plannedWrite(kind, { id, current, guard: current.revision }, current, []));
       continue;
     }
     const accepted = refused.size === 0 ? given : given.filter((change) => !refused.has(change));
@@ -74,7 +78,7 @@ export function planRound<K extends Kind>(
 }
 
 /** A document to write, and the stored one; a document that cannot be read counts as absent. */
-type Target = Pick<PendingWrite<Kind>, 'id' | 'current' | 'guard'>;
+type Target = Pick<PlannedWrite<Kind>, 'id' | 'current' | 'guard'>;
 
 /** Applies an entity's changes to its stored document. No write if the outcome is stored and has reached every dependent. */
 function planWrite<K extends Kind>(
@@ -87,7 +91,7 @@ function planWrite<K extends Kind>(
   const { current } = target;
   const { deletionIsFinal } = projections[kind];
   const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
-  const rejections: Rejected<K>[] = [];
+  const rejections: RejectedChange<K>[] = [];
   const effective: Change<K>[] = [];
   let entity: Entity | null = current ?? null;
   for (const change of changes) {
@@ -98,17 +102,17 @@ function planWrite<K extends Kind>(
   }
   const isDone =
     effective.length === 0 && !isOutdated && current !== undefined && isPropagated(deps, kind, current);
-  const write = entity && !isDone ? pendingWrite(kind, target, entity, effective) : null;
+  const write = entity && !isDone ? plannedWrite(kind, target, entity, effective) : null;
   return { write, rejections };
 }
 
 /** `changes` are those that changed the entity. */
-function pendingWrite<K extends Kind>(
+function plannedWrite<K extends Kind>(
   kind: K,
   target: Target,
   entity: Entity,
   changes: Change<K>[],
-): PendingWrite<K> {
+): PlannedWrite<K> {
   const upsert = changes.find(
     (change): change is Upsert<K> => change.op === 'upsert' && change.state === entity.state,
   );

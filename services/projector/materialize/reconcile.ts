@@ -1,12 +1,13 @@
+import assert from 'node:assert';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import type { Change } from '../events/change.ts';
 import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { readReferences, recheckReferences, type Joining } from './join.ts';
-import { isPropagated, planRound, type PlanDeps, type Rejected, type Work } from './plan.ts';
+import { isPropagated, planRound, type PlanDeps, type RejectedChange, type Work } from './plan.ts';
 import { countLosses, watchRounds, type RepeatCause, type RoundDeps } from './rounds.ts';
 import type { Current, Guard, Store, StoredState, Write } from './store.ts';
-import { prepareWrites, type PendingWrite } from './writes.ts';
+import { prepareWrites, type PlannedWrite } from './writes.ts';
 
 export type ReconcileDeps = PlanDeps &
   RoundDeps & {
@@ -26,15 +27,28 @@ export type Reconciled = {
   resumeAt?: Current['fanOutCursor'];
 };
 
-type Outcome<K extends Kind = Kind> = { entities: Map<string, Reconciled>; rejections: Rejected<K>[] };
+/** The entities after their changes, and the changes that were not applied. */
+type Reconciliation<K extends Kind> = { entities: Map<string, Reconciled>; rejections: RejectedChange<K>[] };
+
+/** The outcome of one bulk write. */
+type Round<K extends Kind> = {
+  /** The entities whose documents were written. */
+  entities: Reconciled[];
+  /** Changes whose documents the store refuses, or for which the code throws. Later rounds leave them out. */
+  refused: RejectedChange<K>[];
+  /** Documents for another round: not read yet, conflicted, without a refused change, or outdated. */
+  unfinished: string[];
+  /** The documents among them that were written from references that have changed since: Invariant 3. */
+  outdated: string[];
+};
 
 /** Limits the memory of a round: a reference takes a few kilobytes at most. */
 const referencesPerRoundMax = 10_000;
 
 /**
- * Brings documents of one kind up to date with their changes and, those that are stale, with their references. Without
- * changes that is a refresh. A document whose references changed meanwhile, or whose write lost, goes into another round.
- * The invariants are in docs/internals/joins.md.
+ * Applies changes to documents of one kind, and joins the stale ones again. A call without changes is a refresh. A document
+ * whose references changed meanwhile, or whose write lost, goes into another round. The invariants are in
+ * docs/internals/joins.md.
  */
 export async function reconcile<K extends Kind>(
   deps: ReconcileDeps,
@@ -42,65 +56,54 @@ export async function reconcile<K extends Kind>(
   ids: string[],
   changes: Map<string, Change<K>[]>,
   stale: ReadonlySet<string>,
-): Promise<Outcome<K>> {
+): Promise<Reconciliation<K>> {
   const entities = new Map<string, Reconciled>();
   const work: Work<K> = { changes, rejected: new Map(), refused: new Map(), outdated: new Set(stale) };
   const endRound = watchRounds(deps, kind);
   const isNoRace = countLosses();
-  let pending = ids;
-  while (pending.length > 0) {
-    const read = await deps.store.readCurrent(kind, pending);
-    const planned = planRound(deps, kind, pending, read, work);
+  let todo = ids;
+  while (todo.length > 0) {
+    const read = await deps.store.readCurrent(kind, todo);
+    const planned = planRound(deps, kind, todo, read, work);
     const unfinished = [...read.remaining];
     const refusedBefore = work.refused.size;
     let cause: RepeatCause = 'conflict';
-    for (const batch of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
-      const round = await writeBatch(deps, kind, batch, isNoRace);
+    for (const writes of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
+      const round = await writeTogether(deps, kind, writes, isNoRace);
       for (const entity of round.entities) entities.set(entity.id, entity);
       for (const refusal of round.refused) work.refused.set(refusal.change, refusal);
       for (const id of round.outdated) work.outdated.add(id);
       if (round.outdated.length > 0) cause = 'reference';
       unfinished.push(...round.unfinished);
     }
-    const hasProgress = unfinished.length < pending.length || work.refused.size > refusedBefore;
-    pending = unfinished;
-    await endRound(pending, hasProgress, cause);
+    assert(unfinished.length <= todo.length, 'a round leaves no document that it was not given');
+    const hasProgress = unfinished.length < todo.length || work.refused.size > refusedBefore;
+    todo = unfinished;
+    await endRound(todo, hasProgress, cause);
   }
   const rejections = [...work.rejected.values()].flat();
   return { entities, rejections: rejections.concat(...work.refused.values()) };
 }
 
-/** Brings documents of one kind up to date with their references. */
-export const refresh = (deps: ReconcileDeps, kind: Kind, ids: string[]): Promise<Outcome> =>
-  reconcile(deps, kind, ids, new Map(), new Set(ids));
-
 /** How many references a document is joined with, and one for itself. */
 const referencesOf = ({ joining }: { joining: Joining | null }): number =>
-  joining ? joining.ids.reduce((sum, ids) => sum + ids.length, 1) : 1;
+  joining ? [...joining.ids.values()].reduce((sum, ids) => sum + ids.length, 1) : 1;
 
 /** Makes one bulk write. */
-async function writeBatch<K extends Kind>(
+async function writeTogether<K extends Kind>(
   deps: ReconcileDeps,
   kind: K,
-  pendingWrites: PendingWrite<K>[],
+  planned: PlannedWrite<K>[],
   isNoRace: (id: string, guard: Guard) => boolean,
-) {
+): Promise<Round<K>> {
   const { store } = deps;
-  const joinings = pendingWrites.flatMap(({ joining }) => joining ?? []);
+  const joinings = planned.flatMap(({ joining }) => joining ?? []);
   const { references, remaining } = await readReferences(store, kind, joinings);
-  const ready = pendingWrites.filter(({ id }) => !remaining.has(id));
+  const ready = planned.filter(({ id }) => !remaining.has(id));
   const { prepared, failed } = prepareWrites(deps, kind, ready, references);
   const writes = prepared.map(({ write }) => write);
   const { conflicted, refused } = await store.write(kind, writes);
-  const round = {
-    entities: [] as Reconciled[],
-    /** Changes whose documents the store refuses, or for which the code throws. Later rounds leave them out. */
-    refused: [] as Rejected<K>[],
-    /** Documents for another round. */
-    unfinished: [...remaining],
-    /** Documents among them that were written from references that have changed since: Invariant 3. */
-    outdated: [] as string[],
-  };
+  const round: Round<K> = { entities: [], refused: [], unfinished: [...remaining], outdated: [] };
   for (const { item, error } of failed) {
     const rejection = projectorError('join', error);
     if (item.upsert) {
@@ -136,20 +139,28 @@ async function writeBatch<K extends Kind>(
 const isSame = (before: string[] | undefined, after: string[]): boolean =>
   before?.length === after.length && after.every((ref, index) => ref === before[index]);
 
-function reconciledOf(deps: ReconcileDeps, kind: Kind, item: PendingWrite<Kind>, { op, document }: Write) {
+function reconciledOf(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>, { op, document }: Write) {
   const { id, current, entity } = item;
   const state = op === 'put' ? document.state : current?.state;
-  // A purged document tells no longer what its dependents show.
-  const isPurged = current && !current.state && !current.deletedAt;
-  const isKnown =
-    current?.orgId === entity.orgId && !isPurged && isPropagated(deps, kind, current) && !deps.outOfOrder;
   const reconciled: Reconciled = {
     id,
     version: entity.version,
-    before: isKnown ? current : null,
+    before: propagatedBefore(deps, kind, item),
     // Invariant 8: a new state starts its fan-out from the beginning.
     resumeAt: op === 'join' ? current?.fanOutCursor : document.fanOutCursor,
   };
   if (state !== undefined) reconciled.state = state;
   return reconciled;
+}
+
+/** The state that has reached every dependent before the write; null if that is not known. */
+function propagatedBefore(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>): Reconciled['before'] {
+  const { current, entity } = item;
+  // Positions tell nothing of changes that do not come in the order of the log.
+  if (!current || deps.outOfOrder) return null;
+  // Until a record named its organization, the entity counted as missing.
+  if (current.orgId !== entity.orgId) return null;
+  // A purged document tells no longer what its dependents show.
+  if (!current.state && !current.deletedAt) return null;
+  return isPropagated(deps, kind, current) ? current : null;
 }

@@ -15,7 +15,7 @@ export type WriteDeps = {
 };
 
 /** An entity after its changes, and the stored document that this is built on. */
-export type PendingWrite<K extends Kind> = {
+export type PlannedWrite<K extends Kind> = {
   id: string;
   current: Current | undefined;
   /** The guard of the write, also of a document that cannot be read. */
@@ -31,8 +31,8 @@ export type PendingWrite<K extends Kind> = {
 
 /** The writes of documents, and the documents for which the code throws. */
 type Prepared<K extends Kind> = {
-  prepared: { item: PendingWrite<K>; write: Write }[];
-  failed: { item: PendingWrite<K>; error: unknown }[];
+  prepared: { item: PlannedWrite<K>; write: Write }[];
+  failed: { item: PlannedWrite<K>; error: unknown }[];
 };
 
 /**
@@ -42,7 +42,7 @@ type Prepared<K extends Kind> = {
 export function prepareWrites<K extends Kind>(
   deps: WriteDeps,
   kind: K,
-  items: PendingWrite<K>[],
+  items: PlannedWrite<K>[],
   read: References,
 ): Prepared<K> {
   const outcome: Prepared<K> = { prepared: [], failed: [] };
@@ -58,7 +58,7 @@ export function prepareWrites<K extends Kind>(
 }
 
 /** A refresh bumps the revision even when nothing changed: Invariant 4 in docs/internals/joins.md. */
-function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PendingWrite<K>, read: References): Write {
+function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PlannedWrite<K>, read: References): Write {
   const { current, guard, joining, entity, upsert } = item;
   const revision = nextRevision(guard, deps.now());
   const joined = joining && join(kind, joining, read);
@@ -74,7 +74,7 @@ function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PendingWrite<K>
 
 type Joined = ReturnType<typeof join>;
 
-function joinedFields({ now }: WriteDeps, item: PendingWrite<Kind>, join: Joined, revision: number) {
+function joinedFields({ now }: WriteDeps, item: PlannedWrite<Kind>, join: Joined, revision: number) {
   const { joined, isPending, refs, ownerMissing } = join;
   const { position, tombstonePosition } = item.entity;
   const fields: JoinedFields = { _id: item.id, revision, position, joined, refs };
@@ -89,28 +89,24 @@ function joinedFields({ now }: WriteDeps, item: PendingWrite<Kind>, join: Joined
 function tombstoneOf(
   deps: WriteDeps,
   kind: Kind,
-  item: PendingWrite<Kind>,
+  item: PlannedWrite<Kind>,
   revision: number,
 ): StoredDocument {
   const { id, current, entity } = item;
   const rules = { deletionIsFinal: false, now: deps.now(), tombstoneDays: deps.tombstoneDays };
-  // An entity whose owner is deleted still has a state, and is deleted here. A purged entity has none, and stays purged.
+  // With a state: its owner was deleted, so it is deleted now. Without: it was purged before, and stays so.
   const { orgId, version, position, tombstonePosition, deletedAt, expiresAt, dataRetentionDays } =
     entity.state === undefined ? entity : toTombstone(entity, rules);
+  const tombstone: StoredDocument = { _id: id, orgId, version, revision, position };
+  if (tombstonePosition) tombstone.tombstonePosition = tombstonePosition;
+  if (deletedAt) tombstone.deletedAt = deletedAt;
+  if (expiresAt) tombstone.expiresAt = expiresAt;
+  if (dataRetentionDays) tombstone.dataRetentionDays = dataRetentionDays;
   // Invariant 8: to dependents, all deletions of an entity are one state.
   const goesOn = current?.deletedAt && current.orgId === orgId && current.fanOutCursor;
-  return {
-    _id: id,
-    orgId,
-    version,
-    revision,
-    position,
-    ...(tombstonePosition && { tombstonePosition }),
-    ...(deletedAt && { deletedAt }),
-    ...(expiresAt && { expiresAt }),
-    ...(dataRetentionDays && { dataRetentionDays }),
-    ...(goesOn ? { fanOutCursor: goesOn } : deletedAt && fanOutStarted(deps, kind)),
-  };
+  if (goesOn) tombstone.fanOutCursor = goesOn;
+  else if (deletedAt) Object.assign(tombstone, fanOutStarted(deps, kind));
+  return tombstone;
 }
 
 /** A cursor before the first dependent, so that the fan-out counts as incomplete until its end: Invariant 8. */

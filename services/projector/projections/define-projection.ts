@@ -5,7 +5,7 @@ import type { EntityState, Kind } from '../../../shared/documents/resources.ts';
  * embeds; a change of others refreshes no dependent. A document never embeds the joined part of another, so one fan-out
  * step reaches every dependent.
  */
-export type Edge<K extends Kind = never> = { name: string; index: number } & Declared<K>;
+export type Edge<K extends Kind = never> = { name: string } & Declared<K>;
 
 type Declared<K extends Kind> = ReferenceEdge<K> | ChildrenEdge | ThroughEdge | OwnerEdge;
 
@@ -113,9 +113,7 @@ export function defineProjection<K extends Kind, E extends Record<string, Declar
 ): Projection<K> {
   return {
     // The objects stay the declared ones: a `through` edge points to the children edge itself.
-    edges: Object.entries(declare(edgeBuilders<K>())).map(([name, edge], index) =>
-      Object.assign(edge, { name, index }),
-    ),
+    edges: Object.entries(declare(edgeBuilders<K>())).map(([name, edge]) => Object.assign(edge, { name })),
     join: (resolved) => {
       const joined = document(resolved as Resolved<E>);
       return { joined, isPending: isPending(joined) };

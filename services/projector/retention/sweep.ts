@@ -1,8 +1,7 @@
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { expiredUpTo } from '../../../shared/documents/visibility.ts';
 import { refOf } from '../materialize/edges.ts';
-import { updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
-import { refresh } from '../materialize/reconcile.ts';
+import { refreshAll, updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
 import { nextRevision } from '../materialize/envelope.ts';
 import type { Write } from '../materialize/store.ts';
 import type {
@@ -139,7 +138,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     });
     // A refresh removes the mark of a message whose conversation is there.
     const idsOfMarked = marked.map(({ _id }) => _id);
-    await refresh(deps, 'message', idsOfMarked);
+    await refreshAll(deps, 'message', idsOfMarked);
     // A message whose refresh the store refuses keeps its mark.
     const waitingAgain = [...marked, ...waiting].filter(({ guard }) => typeof guard === 'number');
     if (waitingAgain.length > 0) await sweepStore.waitAgain(waitingAgain, upTo, deps.now());
