@@ -96,7 +96,7 @@ export default {
       'hand-over-is-the-contract',
       '^services/projector/hand-over\\.ts$',
       '^services/projector/',
-      'What reading and applying agree on knows neither of them.',
+      'The contract between reading and applying knows neither of them.',
     ),
     upward(
       'partition-hands-over-records',
@@ -108,7 +108,7 @@ export default {
       'consumer-hands-over-records',
       '^services/projector/consumer/',
       '^services/projector/(apply|progress|materialize|projections|dead-letters|retention|projector\\.ts)',
-      'The consumer hands what it fetches to partitions. It does not know how records are applied, or where progress is saved.',
+      'The consumer hands its fetches to partitions. It does not know how records are applied, or where progress is saved.',
     ),
     upward(
       'apply-knows-no-partition',
