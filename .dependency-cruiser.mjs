@@ -65,8 +65,20 @@ export default {
     upward(
       'http-knows-no-middleware',
       '^services/api/http/',
-      '^services/api/(app|main|server|middleware|resources|openapi|docs)',
+      '^services/api/(app|api|main|server|middleware|resources|openapi|docs|auth|paging|rate-limit|traces)',
       'http/ defines the request context and the errors that everything above uses.',
+    ),
+    upward(
+      'api-store-knows-no-request',
+      '^services/api/store/',
+      '^services/api/(?!store/|[a-z-]+\\.ts$)|^services/api/(app|api|main|config)\\.ts$',
+      'store/ reads for a caller; what asked for the read, and what is made of it, is above it.',
+    ),
+    upward(
+      'api-settings-know-no-room',
+      '^services/api/config\\.ts$',
+      '^services/api/(?!server/certificate\\.ts$)',
+      'Every room may read the settings; the settings only check that a certificate can be used.',
     ),
     upward(
       'middleware-is-composed-by-app',

@@ -1,34 +1,31 @@
-import { ReadConcern, type Db, type MongoClient, type ReadConcernLevel } from 'mongodb';
+import type { Db, MongoClient } from 'mongodb';
 import type { Closer } from '../../shared/runtime/lifecycle.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
-import { controlDatabase, generationDatabase } from '../../shared/store/connection.ts';
-import { activeGeneration } from '../../shared/control/generations.ts';
-import { notAfterNow, watermark } from '../../shared/control/progress.ts';
-import { servedIndexes, servedKinds } from '../../shared/documents/served-indexes.ts';
-import { resources } from '../../shared/documents/resources.ts';
-import { indexFaults, readCollections } from '../../shared/store/structures.ts';
+import { createStoreClock, storeTime } from '../../shared/store/clock.ts';
+import { controlDatabase } from '../../shared/store/connection.ts';
 import { createApp } from './app.ts';
 import { createApiKeyCache, findCallers } from './auth/api-key-cache.ts';
 import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
-import { rateLimitStore, type ApiConfig } from './config.ts';
+import { createRefuseKey } from './auth/refuse-key.ts';
+import type { ApiConfig } from './config.ts';
 import { createCounts } from './counts.ts';
-import { startKeylessBudget } from './keyless-budget.ts';
 import type { Route } from './http/route.ts';
+import { startKeylessBudget } from './keyless-budget.ts';
 import { observeBudget, type Metrics } from './metrics.ts';
 import { specSettings } from './openapi/info.ts';
 import { createSpec } from './openapi/spec.ts';
 import { createRateLimiter } from './rate-limit/fallback-rate-limiter.ts';
+import { authFailureLimitOf, rateLimitOf, rateLimitStoreOf } from './rate-limit/rate-limit-settings.ts';
 import { createRoutes } from './resources/routes.ts';
-import { startServer } from './server/server.ts';
+import { startServer, type ServerOptions } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
 import { announceReplica } from './store/announce-replica.ts';
 import { createCollectionCheck } from './store/collection-check.ts';
-import { readOptions, type ReadOptions } from './store/deadline.ts';
-import { createStoreClock, storeTime, type StoreClock } from '../../shared/store/clock.ts';
-import { storeTimeOf } from './store/read-data.ts';
-import { createReadSnapshots } from './store/read-snapshot.ts';
+import { readOptions } from './store/deadline.ts';
 import { createReadBudget } from './store/read-budget.ts';
+import { createReadSnapshots } from './store/read-snapshot.ts';
 import { createReaders } from './store/reader.ts';
+import { createSnapshotSources } from './store/snapshot-sources.ts';
 import { createUnreadableReport } from './store/unreadable-report.ts';
 import { startTracing } from './traces/tracer.ts';
 
@@ -54,33 +51,38 @@ type ApiDeps = {
 export async function startApi(deps: ApiDeps) {
   const { config, mongo, authMongo, credentials, metrics, logger, nowMs } = deps;
   const settings = specSettings(config);
-  const { docs, limit } = settings;
+  const { docs, keyPrefix, clientPackage } = settings;
   const trustedProxies = config.API_TRUSTED_PROXIES;
   const control = controlDatabase(authMongo, config.DATABASE_NAME);
   const clock = createStoreClock(() => readStoreTime(control), nowMs);
   const { now = clock.now } = deps;
   const routes = createRoutes({ now, brand: config.BRAND });
-  const sources = snapshotSources({ mongo, authMongo, control, clock }, config.DATABASE_NAME);
+  const sources = createSnapshotSources({ mongo, authMongo, control, clock }, config.DATABASE_NAME);
   const snapshots = createReadSnapshots({ ...sources, logger, nowMs });
   const generationsInUse = createCounts<number>();
-  const failureLimit = { ...limit, requests: config.AUTH_FAILURE_LIMIT };
-  const limiterDeps = { nowMs, logger, fallbacks: metrics.rateLimitFallbacks };
-  const rateLimiter = createRateLimiter(limiterDeps, { limit, store: rateLimitStore(config) });
+  const { authFailures, refuseKey, limit, rateLimiter } = createLimits(deps);
   const storeNow = async () => (deps.now ? deps.now() : clock.nowOrRead());
   const records = startRecords({ control, routes, metrics, logger, now: storeNow, nowMs }, config);
   const { trace, admitKeyless } = records;
+  const { budget, openReader, requireCollections } = createReading(deps);
   const app = createApp({
-    ...settings,
     routes,
     spec: createSpec(settings, routes),
+    docs,
+    keyPrefix,
+    clientPackage,
+    trustedProxies,
+    authFailures,
+    refuseKey,
+    apiKeys: createApiKeyCache({ nowMs, lookUp: (...query) => findCallers(control, ...query) }),
     snapshots,
     generationsInUse,
-    apiKeys: createApiKeyCache({ nowMs, lookUp: (...query) => findCallers(control, ...query) }),
-    authFailures: createAuthFailureLimiter({ limit: failureLimit, nowMs, logger }),
-    rateLimiter,
-    ...reading(deps),
-    trustedProxies,
+    requireCollections,
+    openReader,
+    budget,
     requestsMax: config.API_REQUESTS_MAX,
+    limit,
+    rateLimiter,
     metrics,
     trace,
     admitKeyless,
@@ -90,14 +92,7 @@ export async function startApi(deps: ApiDeps) {
   const unparsed = { logger, docs, trace, admitKeyless };
   const { address, drain, stop, useCertificate } = await startServer(
     { listener: app.callback(), ...unparsed, nowMs, connectionsRefused: metrics.connectionsRefused },
-    {
-      host: config.API_HOST,
-      port: config.API_PORT,
-      credentials,
-      trustedProxies,
-      connectionsMax: config.API_CONNECTIONS_MAX,
-      addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
-    },
+    serverOptions(config, credentials),
   );
   const announcement = announceReplica({ control, snapshots, generationsInUse, metrics, logger, now });
   const closers: Closer[] = [
@@ -108,6 +103,31 @@ export async function startApi(deps: ApiDeps) {
     { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
   ];
   return { address, snapshots, drain, useCertificate, closers };
+}
+
+const serverOptions = (config: ApiConfig, credentials: Credentials | null): ServerOptions => ({
+  host: config.API_HOST,
+  port: config.API_PORT,
+  credentials,
+  trustedProxies: config.API_TRUSTED_PROXIES,
+  connectionsMax: config.API_CONNECTIONS_MAX,
+  addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
+});
+
+type LimitDeps = Pick<ApiDeps, 'config' | 'metrics' | 'logger' | 'nowMs'>;
+
+/** The limits of each API key, and of each client address without a valid one. */
+function createLimits({ config, metrics, logger, nowMs }: LimitDeps) {
+  const limit = rateLimitOf(config);
+  const limiterDeps = { nowMs, logger, fallbacks: metrics.rateLimitFallbacks };
+  const rateLimiter = createRateLimiter(limiterDeps, { limit, store: rateLimitStoreOf(config) });
+  const authFailures = createAuthFailureLimiter({ limit: authFailureLimitOf(config), nowMs, logger });
+  const refuseKey = createRefuseKey({
+    authFailures,
+    counted: metrics.authFailuresCounted,
+    trustedProxies: config.API_TRUSTED_PROXIES,
+  });
+  return { limit, rateLimiter, authFailures, refuseKey };
 }
 
 type RecordsDeps = Pick<ApiDeps, 'metrics' | 'logger' | 'nowMs'> & {
@@ -138,7 +158,7 @@ async function readStoreTime(control: Db): Promise<Date> {
 type ReadingDeps = Pick<ApiDeps, 'config' | 'mongo' | 'metrics' | 'logger' | 'nowMs'>;
 
 /** How requests read: the bytes that they may hold together, and the entries that one may scan. */
-function reading({ config, mongo, metrics, logger, nowMs }: ReadingDeps) {
+function createReading({ config, mongo, metrics, logger, nowMs }: ReadingDeps) {
   const bytesMax = config.API_ANSWERS_MB_MAX * 1_024 * 1_024;
   const budget = createReadBudget({ bytesMax, connectionsMax: mongo.options.maxPoolSize || Infinity });
   observeBudget(metrics, budget.usage);
@@ -147,42 +167,4 @@ function reading({ config, mongo, metrics, logger, nowMs }: ReadingDeps) {
   const onUnreadable = createUnreadableReport({ leftOut: metrics.documentsLeftOut, logger, nowMs });
   const openReader = createReaders({ budget, scanEntriesMax, requireCollections, onUnreadable, nowMs });
   return { budget, openReader, requireCollections };
-}
-
-type SourceDeps = Pick<ApiDeps, 'mongo' | 'authMongo'> & { control: Db; clock: StoreClock };
-
-/** The collections first: a collection that is replaced before its indexes are read has another id after the next read. */
-async function readStructures(database: Db, limits: ReadOptions) {
-  const all = await readCollections(database, limits);
-  const names = servedKinds.map((kind) => resources[kind].collection);
-  const faults = await indexFaults(database, servedIndexes, limits);
-  return { collections: new Map([...all].filter(([name]) => names.includes(name))), faults };
-}
-
-/** The sources of snapshots, in the databases of that name. */
-function snapshotSources({ mongo, authMongo, control, clock }: SourceDeps, name: string) {
-  const readsPrimary = mongo.readPreference.mode === 'primary';
-  return {
-    connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
-    activeGeneration: async (limits: ReadOptions) => {
-      // No request reads data before the time is known.
-      const reading = activeGeneration(control, limits);
-      const [active] = await Promise.all([reading, clock.read()]);
-      return active;
-    },
-    watermark: (generation: number, limits: ReadOptions) =>
-      authMongo.withSession(async (session) => {
-        // A clock that was wrong may have raised the watermark too far for good.
-        // A copy of its own: the driver writes the session's time into the concern of a read that it repeats.
-        const readConcern = new ReadConcern((control.readConcern?.level ?? 'local') as ReadConcernLevel);
-        const options = { ...limits, projection: notAfterNow, session, readConcern };
-        const completeTo = await watermark(control, generation, options);
-        return { completeTo, readAfter: readsPrimary ? null : storeTimeOf(session) };
-      }),
-    structures: readStructures,
-    databasesOf: (generation: number) => ({
-      database: generationDatabase(mongo, name, generation, { readPreference: mongo.readPreference }),
-      authDatabase: generationDatabase(authMongo, name, generation),
-    }),
-  };
 }

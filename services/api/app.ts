@@ -1,7 +1,13 @@
 import Koa from 'koa';
+import type { AddressRange } from '../../shared/runtime/addresses.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
+import type { ApiKeyCache } from './auth/api-key-cache.ts';
+import type { RefuseKey } from './auth/refuse-key.ts';
+import type { Counts } from './counts.ts';
 import type { RequestState } from './http/context.ts';
 import { dispatch } from './http/dispatch.ts';
+import type { DocsLocation } from './http/error-envelope.ts';
+import type { Route } from './http/route.ts';
 import type { Metrics } from './metrics.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { authenticate } from './middleware/authenticate.ts';
@@ -9,28 +15,68 @@ import { compression } from './middleware/compression.ts';
 import { concurrencyLimit } from './middleware/concurrency-limit.ts';
 import { errorHandler } from './middleware/error-handler.ts';
 import { httpsOnly } from './middleware/https-only.ts';
+import { pinSnapshot } from './middleware/pin-snapshot.ts';
 import { servePublic } from './middleware/public-paths.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
 import { requestLimits } from './middleware/request-limits.ts';
+import { requestReader } from './middleware/request-reader.ts';
+import { requireToken } from './middleware/require-token.ts';
 import { responseHeaders } from './middleware/response-headers.ts';
+import type { OpenApiDocument } from './openapi/spec.ts';
+import type { MemoryRateLimiter } from './rate-limit/memory-rate-limiter.ts';
+import type { RateLimit, RateLimiter } from './rate-limit/rate-limiter.ts';
+import type { RequireCollections } from './store/collection-check.ts';
+import type { ReadBudget } from './store/read-budget.ts';
+import type { ReadSnapshots } from './store/read-snapshot.ts';
+import type { OpenReader } from './store/reader.ts';
 import type { Trace } from './traces/tracer.ts';
 
-/** The dependencies of the middleware below. */
-type AppDeps = Parameters<typeof responseHeaders>[0] &
-  Parameters<typeof httpsOnly>[0] &
-  Parameters<typeof servePublic>[0] &
-  Omit<Parameters<typeof authenticate>[0], keyof Metrics> &
-  Parameters<typeof concurrencyLimit>[0] &
-  Parameters<typeof rateLimit>[0] &
-  Parameters<typeof dispatch>[0] & {
-    metrics: Metrics;
-    /** Null if requests are not traced. */
-    trace: Trace | null;
-    /** Whether a request without a valid key, or above a rate limit, may have a log line and a trace. */
-    admitKeyless: () => boolean;
-    logger: Logger;
-  };
+/** What the middleware below needs. */
+export type AppDeps = {
+  /** Every endpoint below `/v1`. */
+  routes: Route[];
+  /** The OpenAPI document: it is served, and the reference at `/docs` is made of it. */
+  spec: OpenApiDocument;
+  /** Where the service and the pages of its error codes are. */
+  docs: DocsLocation;
+  /** API keys begin with it, then `_live_` or `_test_`. */
+  keyPrefix: string;
+  /** Name of the typed client in documentation. */
+  clientPackage: string;
+  /** The proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` are trusted. */
+  trustedProxies: AddressRange[];
+  /** Counts requests without a valid key, or over plain HTTP, by client address. */
+  authFailures: MemoryRateLimiter;
+  /** Counts a request without a valid key, and makes its error. */
+  refuseKey: RefuseKey;
+  /** Whose key a token is. */
+  apiKeys: ApiKeyCache;
+  /** The generation to read, and its watermark. */
+  snapshots: ReadSnapshots;
+  /** The requests in progress, by the generation that each of them reads. */
+  generationsInUse: Counts<number>;
+  /** Refuses a read that has found nothing in a collection that is gone. */
+  requireCollections: RequireCollections;
+  /** Opens the reader of a request. */
+  openReader: OpenReader;
+  /** The memory that responses in progress may hold. */
+  budget: ReadBudget;
+  /** Requests in progress, of all clients together. */
+  requestsMax: number;
+  /** The rate limit of each key. */
+  limit: RateLimit;
+  /** Counts the requests of each key. */
+  rateLimiter: RateLimiter;
+  metrics: Metrics;
+  /** Stores the trace of a request; null if requests are not traced. */
+  trace: Trace | null;
+  /** Whether a request without a valid key, or above a rate limit, may have a log line and a trace. */
+  admitKeyless: () => boolean;
+  logger: Logger;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
+};
 
 /** The middleware that a request passes through, from the outside in. */
 export function createApp({ metrics, logger, trace, admitKeyless, ...deps }: AppDeps): Koa<RequestState> {
@@ -48,8 +94,11 @@ export function createApp({ metrics, logger, trace, admitKeyless, ...deps }: App
   app.use(httpsOnly(deps));
   app.use(requestLimits);
   app.use(servePublic(deps));
-  app.use(authenticate({ ...deps, ...metrics }));
+  app.use(requireToken(deps));
+  app.use(pinSnapshot(deps));
+  app.use(authenticate(deps));
   app.use(concurrencyLimit(deps));
+  app.use(requestReader(deps));
   app.use(rateLimit(deps));
   app.use(dispatch(deps));
   // Only a body that was interrupted gets here: the client has left, or the store failed midway.

@@ -4,9 +4,10 @@ import { orFile, readConfig, type ConfigResult, type Environment } from '../../s
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { isReadable } from '../../shared/runtime/is-readable.ts';
 import { commonSettings, flag, integer, port, storeSettings } from '../../shared/runtime/settings.ts';
-import { clientPackage } from './openapi/code-samples.ts';
-import type { RateLimitStore } from './rate-limit/redis-rate-limiter.ts';
 import { readCertificate } from './server/certificate.ts';
+
+/** The name of the typed client, unless a provider has built it under another. */
+export const clientPackage = '@support-read-models/client';
 
 const webAddress = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
@@ -128,16 +129,6 @@ export type ApiConfig = z.output<z.ZodObject<typeof apiSettings>>;
 
 export const readApiConfig = (environment: Environment): ConfigResult<ApiConfig> =>
   readConfig(apiSettings, environment, tlsErrors);
-
-/** The store that counts for all replicas; null if each counts for itself. */
-export const rateLimitStore = (config: ApiConfig): RateLimitStore | null => {
-  const {
-    RATE_LIMIT_STORE_URL: url,
-    RATE_LIMIT_STORE_TIMEOUT_MS: timeoutMs,
-    DATABASE_NAME: database,
-  } = config;
-  return url === undefined ? null : { url, timeoutMs, database };
-};
 
 function tlsErrors({ API_TLS_CERT: cert, API_TLS_KEY: key }: Environment): string[] {
   if (!cert && !key) return [];

@@ -1,7 +1,16 @@
-export type Counts<Key> = ReturnType<typeof createCounts<Key>>;
-
 /** A number for each key, such as its requests or bytes in progress. A key without any takes no memory. */
-export function createCounts<Key>() {
+export type Counts<Key> = {
+  /** The number of a key; 0 if it has none. */
+  count: (key: Key) => number;
+  /** Adds to the number of a key; a negative number subtracts. */
+  add: (key: Key, more: number) => void;
+  /** Every key with its number. */
+  entries: () => [Key, number][];
+  /** Counts one more. The returned function ends it, and is called once. */
+  begin: (key: Key) => () => void;
+};
+
+export function createCounts<Key>(): Counts<Key> {
   const counts = new Map<Key, number>();
   const count = (key: Key): number => counts.get(key) ?? 0;
   const add = (key: Key, more: number): void => {
@@ -13,8 +22,7 @@ export function createCounts<Key>() {
     count,
     add,
     entries: () => [...counts],
-    /** Counts one more. The returned function ends it, and is called once. */
-    begin: (key: Key) => {
+    begin: (key) => {
       add(key, 1);
       return () => add(key, -1);
     },

@@ -8,7 +8,8 @@ import { requireRegistry } from '../../shared/control/registry.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { counted } from '../../shared/runtime/counted.ts';
 import { collectionOf, generationDatabase, requireWritable } from '../../shared/store/connection.ts';
-import { rateLimitStore, readApiConfig, type ApiConfig } from '../api/config.ts';
+import { readApiConfig, type ApiConfig } from '../api/config.ts';
+import { rateLimitStoreOf } from '../api/rate-limit/rate-limit-settings.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
 import { describeStrangers, readMembers } from '../../shared/kafka/group-members.ts';
 import type { OwnMembership } from '../../shared/kafka/member-metadata.ts';
@@ -162,7 +163,7 @@ async function checkMongo(
 }
 
 async function checkRateLimitStore(line: Line, config: ApiConfig): Promise<void> {
-  const store = rateLimitStore(config);
+  const store = rateLimitStoreOf(config);
   if (store === null) return;
   await line('rate limit', async () => {
     const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };

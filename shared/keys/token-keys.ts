@@ -7,6 +7,9 @@ import { blockedKeys, blocksMarkerId } from '../control/blocked-keys.ts';
 /** A key that has the hash of a token. A deleted key has none. */
 export type TokenKey = { id: string; orgId: string; state: 'active' | 'archived' | 'blocked' };
 
+/** Whose token a request has: the API key, and its organization. */
+export type Caller = { keyId: string; orgId: string };
+
 /** Who has a token, in one generation. */
 export type TokenKeys = {
   /** In the order of their ids, at most `sameTokenMax`. */

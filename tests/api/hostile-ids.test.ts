@@ -1,6 +1,7 @@
 import { createMemoryRateLimiter } from '../../services/api/rate-limit/memory-rate-limiter.ts';
 import { createExpectedBytes } from '../../services/api/store/expected-bytes.ts';
-import { createUse, replyBytesMax } from '../../services/api/store/read-budget.ts';
+import { createUse } from '../../services/api/fair-share.ts';
+import { replyBytesMax } from '../../services/api/store/read-budget.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';

@@ -11,7 +11,7 @@ import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { selfSigned } from '../../infra/certificate.ts';
 import { startCommand, type Service } from '../../infra/service.ts';
 import type { RequestState } from '../../services/api/http/context.ts';
-import { streamBody } from '../../services/api/http/responses.ts';
+import { streamBody } from '../../services/api/http/send-answer.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
 import { startServer } from '../../services/api/server/server.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';

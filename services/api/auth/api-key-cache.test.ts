@@ -1,8 +1,9 @@
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import type { TokenRefusal } from '../../../shared/keys/token-keys.ts';
-import type { Caller } from './caller.ts';
+import type { Caller } from '../../../shared/keys/token-keys.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
-import { createApiKeyCache, isToken, tokenShape } from './api-key-cache.ts';
+import { createApiKeyCache } from './api-key-cache.ts';
+import { isToken, tokenShape } from './bearer-token.ts';
 
 const snapshot = (generation: number) => ({ generation }) as ReadSnapshot;
 const settled = () => new Promise((resolve) => setImmediate(resolve));

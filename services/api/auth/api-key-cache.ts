@@ -1,8 +1,12 @@
 import { hash as digest } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Db } from 'mongodb';
-import { keyOfToken, readTokenKeys, type TokenRefusal } from '../../../shared/keys/token-keys.ts';
-import type { Caller } from './caller.ts';
+import {
+  keyOfToken,
+  readTokenKeys,
+  type Caller,
+  type TokenRefusal,
+} from '../../../shared/keys/token-keys.ts';
 import { readRepeatedly, type ReadOptions } from '../store/deadline.ts';
 import { createSharedQueries } from '../store/gather.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
@@ -15,12 +19,14 @@ type LookUp = (
   limits: ReadOptions,
 ) => Promise<Map<string, Caller | TokenRefusal>>;
 
-export type ApiKeyCache = ReturnType<typeof createApiKeyCache>;
+export type ApiKeyCache = {
+  /** Finds the caller of a token in a snapshot, or why the token is refused. */
+  find: (snapshot: ReadSnapshot, token: string) => Promise<Caller | TokenRefusal>;
+};
 
 /** A key stops or starts working at most this long after the read model has the change, or an operator has blocked it. */
 const lifetimeMs = 5_000;
 const entriesMax = 10_000;
-const tokenLengthMax = 512;
 /** Queries for keys in progress at once: the snapshots and the traces use the same connections. */
 const queriesMax = 2;
 /** Keys in one look-up: more than the pause lets clients guess. */
@@ -28,16 +34,19 @@ const readersPerQuery = 256;
 /** Pause after a query that contained an unknown token. */
 const pauseMs = 10;
 
-export const tokenShape = (keyPrefix: string) => new RegExp(`^${keyPrefix}_(live|test)_[!-~]+$`);
-
-type CacheDeps = { lookUp: LookUp; nowMs: () => number; pause?: (ms: number) => Promise<unknown> };
+type CacheDeps = {
+  lookUp: LookUp;
+  nowMs: () => number;
+  /** Waits between look-ups; by default a timer. */
+  pause?: (ms: number) => Promise<unknown>;
+};
 
 /**
  * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path.
  * They have a cache of their own, so that a flood of invalid tokens does not evict valid ones. However many tokens clients
  * guess, a replica starts at most 100 look-ups a second, and a valid key waits about 10 ms.
  */
-export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps) {
+export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCache {
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };
   const known = new LRUCache<string, Caller>(options);
   const refused = new LRUCache<string, TokenRefusal>(options);
@@ -51,8 +60,7 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps) {
         pauseMs: hashes.every((hash) => isCaller(callers.get(hash))) ? 0 : pauseMs,
       };
     });
-  /** Finds the caller of a token in a snapshot, or why the token is refused. */
-  const find = async (snapshot: ReadSnapshot, token: string): Promise<Caller | TokenRefusal> => {
+  const find: ApiKeyCache['find'] = async (snapshot, token) => {
     const hash = digest('sha256', token);
     const entry = `${snapshot.generation}/${hash}`;
     const cached = known.get(entry) ?? refused.get(entry);
@@ -69,8 +77,6 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps) {
 
 export const isCaller = (found: Caller | TokenRefusal | undefined): found is Caller =>
   typeof found === 'object';
-
-export const isToken = (shape: RegExp, token: string) => token.length <= tokenLengthMax && shape.test(token);
 
 /**
  * The API's only query without an organization, because the key determines it. Throws `StoreUnavailable` if the blocks

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { fixedContent } from '../http/responses.ts';
+import { fixedContent } from '../http/fixed-content.ts';
 
 const { resolve } = createRequire(import.meta.url);
 const ownFile = (name: string) => join(import.meta.dirname, 'browser', name);

@@ -1,28 +1,28 @@
 import { pageDocument } from '../../../shared/pages/document.ts';
 import { html, type Html } from '../../../shared/pages/html.ts';
 import { exampleOrigin } from '../openapi/errors.ts';
-import type { SpecSettings } from '../openapi/info.ts';
+import type { PageSettings } from '../openapi/info.ts';
 import { assetPath } from './assets.ts';
-
-export type Site = ReturnType<typeof createSite>;
 
 /**
  * The URLs of pages and assets, and the settings that pages contain. Links contain no host, so pages are the same under
  * every host name of the service.
  */
-export function createSite(settings: SpecSettings) {
+export type Site = {
+  /** URL of the API in examples. */
+  apiUrl: string;
+  /** URL of a path of this service, for links in pages. */
+  href: (path: string) => string;
+  /** URL of an asset. */
+  asset: (name: string) => string;
+  settings: PageSettings;
+};
+
+export function createSite(settings: PageSettings): Site {
   const { baseUrl } = settings.docs;
   const prefix = baseUrl ? new URL(baseUrl).pathname.replace(/\/$/, '') : '';
   const href = (path: string) => prefix + path;
-  return {
-    /** URL of the API in examples. */
-    apiUrl: baseUrl ?? exampleOrigin,
-    /** URL of a path of this service, for links in pages. */
-    href,
-    /** URL of an asset. */
-    asset: (name: string) => href(assetPath(name)),
-    settings,
-  };
+  return { apiUrl: baseUrl ?? exampleOrigin, href, asset: (name) => href(assetPath(name)), settings };
 }
 
 export type Page = {

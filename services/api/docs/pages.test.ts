@@ -9,7 +9,6 @@ const settings = {
   docs: { docsUrl: undefined, baseUrl: 'https://acme.test/support' },
   keyPrefix: 'acme',
   clientPackage: '@acme/support',
-  limit: { requests: 7, windowSeconds: 30 },
 };
 const { fixed: pages, search } = createPages(
   createSite(settings),

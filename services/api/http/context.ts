@@ -1,5 +1,5 @@
 import type { Middleware as KoaMiddleware, ParameterizedContext } from 'koa';
-import type { Caller } from '../auth/caller.ts';
+import type { Caller } from '../../../shared/keys/token-keys.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import type { ErrorCode } from './error-catalogue.ts';

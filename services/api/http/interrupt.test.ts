@@ -13,9 +13,8 @@ import { concurrencyLimit } from '../middleware/concurrency-limit.ts';
 import { serveConnections } from '../server/connections.ts';
 import { answerUnparsed } from '../server/parser-errors.ts';
 import { acceptTls, type Credentials } from '../server/tls.ts';
-import type { StoreReader } from '../store/reader.ts';
 import type { RequestState } from './context.ts';
-import { streamBody } from './responses.ts';
+import { streamBody } from './send-answer.ts';
 
 const host = '127.0.0.1';
 const request = 'GET / HTTP/1.0\r\nHost: a\r\n';
@@ -34,16 +33,11 @@ async function serve({ isTls, silenceMs = 0 }: { isTls: boolean; silenceMs?: num
   const app = new Koa<RequestState>();
   app.on('error', () => undefined);
   app.use((context, next) => {
-    Object.assign(context.state, {
-      caller: { orgId: 'org_1', keyId: 'key_1' },
-      snapshot: {},
-      responseBytes: 0,
-    });
+    Object.assign(context.state, { caller: { orgId: 'org_1', keyId: 'key_1' }, responseBytes: 0 });
     return next();
   });
   app.use(compression);
-  const openReader = () => ({ end: () => undefined }) as unknown as StoreReader;
-  app.use(concurrencyLimit({ requestsMax: 20, openReader, budget: { isHalfUsed: () => true }, nowMs }));
+  app.use(concurrencyLimit({ requestsMax: 20, budget: { isHalfUsed: () => true }, nowMs }));
   app.use((context) => streamBody(context, body));
   const server = createServer().setTimeout(silenceMs);
   served = server;

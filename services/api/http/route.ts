@@ -6,14 +6,20 @@ import type { StoreReader } from '../store/reader.ts';
 /** Decides whether data has expired. A request reads the clock once, so that one response reflects one instant. */
 export type Clock = { now: () => Date };
 
-/** A handler reads the caller's organization alone, in the generation of this request. */
-export type Scope = { orgId: string; store: StoreReader; path: string };
+/** What a handler may read: the caller's organization alone, in the generation of this request. */
+export type Scope = {
+  orgId: string;
+  store: StoreReader;
+  /** The path of the request. */
+  path: string;
+};
 
-/**
- * A response body. `chunks` are the JSON text of a body that is too large to hold in memory. A list also has the cursor
- * of its next page, null on the last one, which is known once the body has been read as far as it is held in memory.
- */
-export type Reply<T> = ({ body: T } | { chunks: AsyncGenerator<string, void> }) & {
+/** What a handler answers: a body, or the JSON text in pieces of one that is too large to hold in memory. */
+export type Answer<T> = ({ body: T } | { chunks: AsyncGenerator<string, void> }) & {
+  /**
+   * Of a list: the cursor of its next page; null on the last page. It may be called once the first 256 K characters of
+   * the text are read.
+   */
   nextCursor?: () => string | null;
 };
 
@@ -37,11 +43,14 @@ type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodTy
   handler: (
     scope: Scope,
     request: { params: z.output<P>; query: z.output<Q> },
-  ) => Promise<Reply<z.output<R>>>;
+  ) => Promise<Answer<z.output<R>>>;
 };
 
 export type Route = Omit<Declaration<z.ZodObject, z.ZodObject, z.ZodType>, 'handler'> & {
-  respond: (scope: Scope, raw: { params: Record<string, string>; search: string }) => Promise<Reply<unknown>>;
+  respond: (
+    scope: Scope,
+    raw: { params: Record<string, string>; search: string },
+  ) => Promise<Answer<unknown>>;
 };
 
 /**

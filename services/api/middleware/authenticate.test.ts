@@ -1,8 +1,15 @@
 import { EventEmitter } from 'node:events';
 import { createCounts } from '../counts.ts';
 import { ApiError } from '../http/api-error.ts';
+import type { ApiKeyCache } from '../auth/api-key-cache.ts';
+import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
+import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
+import { createRefuseKey } from '../auth/refuse-key.ts';
+import type { Context } from '../http/context.ts';
 import { authenticate } from './authenticate.ts';
+import { pinSnapshot } from './pin-snapshot.ts';
+import { requireToken } from './require-token.ts';
 
 type Given = {
   leaves?: boolean;
@@ -28,24 +35,31 @@ async function given({
     state: {},
   };
   const generationsInUse = createCounts<number>();
-  const middleware = authenticate({
-    keyPrefix: 'svc',
-    generationsInUse,
-    snapshots: {
-      current: async () => {
-        res.closed = leaves;
-        if (leaves) res.emit('close');
-        return { generation: 1, dataAsOf };
-      },
-    },
-    requireCollections: async () => undefined,
-    authFailuresCounted: { inc: () => undefined },
+  const refuseKey = createRefuseKey({
+    authFailures: { consume } as unknown as MemoryRateLimiter,
+    counted: { inc: () => undefined },
     trustedProxies: [],
-    apiKeys: { find },
-    authFailures: { consume },
-  } as unknown as Parameters<typeof authenticate>[0]);
+  });
+  const snapshots = {
+    current: async () => {
+      res.closed = leaves;
+      if (leaves) res.emit('close');
+      return { generation: 1, dataAsOf } as ReadSnapshot;
+    },
+  };
+  const apiKeys = { find } as ApiKeyCache;
+  const middleware = [
+    requireToken({ keyPrefix: 'svc', refuseKey }),
+    pinSnapshot({ snapshots, generationsInUse }),
+    authenticate({ apiKeys, refuseKey, requireCollections: async () => undefined }),
+  ];
   let isPassedOn = false;
-  await middleware(context as never, async () => void (isPassedOn = true));
+  const run = async (step: number): Promise<void> => {
+    const next = middleware[step];
+    if (next) await next(context as unknown as Context, () => run(step + 1));
+    else isPassedOn = true;
+  };
+  await run(0);
   const counts = generationsInUse.entries();
   res.emit('close');
   return { isPassedOn, counts, after: generationsInUse.entries() };

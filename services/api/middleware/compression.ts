@@ -10,7 +10,9 @@ import {
   gzipSync,
 } from 'node:zlib';
 import type { Middleware } from '../http/context.ts';
-import { chooseEncoding, fixedContents, streamBody } from '../http/responses.ts';
+import { chooseEncoding } from '../http/encoding.ts';
+import { fixedContents } from '../http/fixed-content.ts';
+import { streamBody } from '../http/send-answer.ts';
 
 /** A response below this many bytes fits in a packet or two uncompressed. */
 const thresholdBytes = 1_024;

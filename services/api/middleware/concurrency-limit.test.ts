@@ -3,18 +3,20 @@ import type { Context } from '../http/context.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { Overloaded } from '../store/store-errors.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
+import { requestReader } from './request-reader.ts';
 
 const requestsMax = 500;
 
-/** The limit with a clock that the test sets. `ask` starts a request of an organization and leaves its response unread. */
+/** The limit and the readers behind it, with a clock that the test sets. `ask` starts a request of an organization and leaves its response unread. */
 function createLimit() {
   const state = { nowMs: 0, isMemoryHalfUsed: false, readersEnded: 0 };
   const limit = concurrencyLimit({
     requestsMax,
-    openReader: () => ({ end: () => (state.readersEnded += 1) }) as unknown as StoreReader,
     budget: { isHalfUsed: () => state.isMemoryHalfUsed },
     nowMs: () => state.nowMs,
   });
+  const openReader = () => ({ end: () => (state.readersEnded += 1) }) as unknown as StoreReader;
+  const read = requestReader({ openReader });
   const ask = (orgId: string, { keyId = '', responseBytes = 0, hasLeft = false } = {}) => {
     const res = Object.assign(new EventEmitter(), {
       closed: hasLeft,
@@ -23,9 +25,13 @@ function createLimit() {
         res.emit('close');
       },
     });
-    const context = { res, state: { caller: { orgId, keyId }, snapshot: {}, responseBytes } };
+    const state = { caller: { orgId, keyId }, snapshot: {}, responseBytes };
+    const context = { res, state } as unknown as Context;
     let isAdmitted = false;
-    void limit(context as unknown as Context, async () => void (isAdmitted = true));
+    void limit(context, async () => {
+      isAdmitted = true;
+      await read(context, async () => undefined);
+    });
     return { res, isAdmitted };
   };
   /** Starts as many requests of an organization as are admitted, each with a key of its own unless `options` names one. */

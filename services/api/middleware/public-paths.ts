@@ -4,16 +4,11 @@ import { createSite } from '../docs/layout.ts';
 import { createPages } from '../docs/pages.ts';
 import type { Context, Middleware } from '../http/context.ts';
 import { handleMethod } from '../http/methods.ts';
-import { fixedContent } from '../http/responses.ts';
-import type { SpecSettings } from '../openapi/info.ts';
+import { isPublic } from '../http/public.ts';
+import { fixedContent } from '../http/fixed-content.ts';
+import type { PageSettings } from '../openapi/info.ts';
 import { anyOrigin, specCacheControl } from '../openapi/public-operations.ts';
 import type { OpenApiDocument } from '../openapi/spec.ts';
-
-const isDocs = (path: string): boolean => path === '/docs' || path.startsWith('/docs/');
-
-/** Whether a path needs no key and contains no organization's data. */
-export const isPublic = (path: string): boolean =>
-  path === '/health' || path === '/openapi.json' || isDocs(path);
 
 /** `data:` is for the icons in stylesheets, and the form searches these pages. */
 const policy = securityPolicy({ 'img-src': "'self' data:", 'form-action': "'self'" });
@@ -22,16 +17,26 @@ const docsHeaders = { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-
 const specHeaders = { 'Cache-Control': specCacheControl };
 const cachedHeaders = { ...docsHeaders, 'Cache-Control': 'public, max-age=300' };
 
-/** `path` is its path, or the pattern of its paths. */
-type Resource = { path: string; headers: Record<string, string>; send: (context: Context) => void };
+type Resource = {
+  /** Its path, or the pattern of its paths. */
+  path: string;
+  headers: Record<string, string>;
+  /** Sets status, type and body of the response. */
+  send: (context: Context) => void;
+};
+
+type PublicDeps = PageSettings & {
+  /** The OpenAPI document. */
+  spec: OpenApiDocument;
+};
 
 /** The route of a path, for logs and metrics: one for all pages of a kind, so that these have few labels. */
 const routeOf = (path: string): string =>
   path.replace(/^(\/docs\/(?:assets|errors|guides))\/.+$/, '$1/:name');
 
 /** Serves `/health`, the OpenAPI document, the documentation and its assets to anyone. */
-export function servePublic({ spec, ...settings }: SpecSettings & { spec: OpenApiDocument }): Middleware {
-  const site = createSite(settings);
+export function servePublic({ spec, docs, keyPrefix, clientPackage }: PublicDeps): Middleware {
+  const site = createSite({ docs, keyPrefix, clientPackage });
   const { fixed, search, missing } = createPages(site, spec);
   const send = (context: Context, body: string, status = 200) =>
     Object.assign(context, { status, type: 'text/html', body });

@@ -1,6 +1,6 @@
 import type { ReadSnapshots } from '../store/read-snapshot.ts';
 import { commonHeaders } from '../http/headers.ts';
-import { isPublic } from './public-paths.ts';
+import { isPublic } from '../http/public.ts';
 import type { Middleware } from '../http/context.ts';
 
 /**

@@ -4,9 +4,6 @@ import type { Operation } from './types.ts';
 type Described = { path: string; operationId: string; exampleId: string | undefined };
 type Names = { baseUrl: string | undefined; clientPackage: string };
 
-/** The name of the typed client, unless a provider has built it under another. */
-export const clientPackage = '@support-read-models/client';
-
 /** Examples of a request, with curl, the typed client and Python. */
 export function codeSamples(
   { baseUrl = exampleOrigin, clientPackage: packageName }: Names,

@@ -1,25 +1,41 @@
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import type { ApiConfig } from '../config.ts';
+import type { DocsLocation } from '../http/error-envelope.ts';
+import { rateLimitOf } from '../rate-limit/rate-limit-settings.ts';
+import type { RateLimit } from '../rate-limit/rate-limiter.ts';
 import { readTimeoutMs } from '../store/deadline.ts';
 
+/** The settings that pages and the OpenAPI document contain. */
+export type PageSettings = {
+  /** Where the service and its pages are. */
+  docs: DocsLocation;
+  /** API keys begin with it, then `_live_` or `_test_`. */
+  keyPrefix: string;
+  /** Name of the typed client. */
+  clientPackage: string;
+};
+
 /** The settings that the OpenAPI document contains. */
-export const specSettings = (config: ApiConfig) => ({
+export type SpecSettings = PageSettings & {
+  /** The limit of each key. */
+  limit: RateLimit;
+  /** Requests that a key may have in progress while the service has room: half of its organization's quarter. */
+  inProgressMax: number;
+  /** How long a request can be traced; null if requests are not traced. */
+  traceDays: number | null;
+};
+
+export const specSettings = (config: ApiConfig): SpecSettings => ({
   docs: { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL },
   keyPrefix: config.KEY_PREFIX,
   clientPackage: config.CLIENT_PACKAGE,
-  limit: { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS },
-  /** Requests that a key may have in progress while the service has room: half of its organization's quarter. */
+  limit: rateLimitOf(config),
   inProgressMax: Math.max(1, Math.floor(config.API_REQUESTS_MAX / 8)),
-  /** How long a request can be traced; null if requests are not traced. */
   traceDays: config.REQUEST_TRACES ? config.REQUEST_TRACE_DAYS : null,
 });
 
-export type DocumentSettings = ReturnType<typeof specSettings>;
-/** The settings that pages contain, too. */
-export type SpecSettings = Omit<DocumentSettings, 'inProgressMax' | 'traceDays'>;
-
 /** The introduction of the OpenAPI document, in Markdown. */
-export const description = ({ keyPrefix, limit, inProgressMax }: DocumentSettings): string => `\
+export const description = ({ keyPrefix, limit, inProgressMax }: SpecSettings): string => `\
 Read access to the support data of an organization: tickets, conversations, messages, channels and the Q&As of
 its knowledge base.
 
@@ -71,7 +87,7 @@ service is busy. A request is in progress until you have read its response. Furt
 \`too_many_requests\`, too, with \`Retry-After: 1\`. They do not count against the window.
 `;
 
-const rateLimit = ({ requests, windowSeconds }: SpecSettings['limit']): string =>
+const rateLimit = ({ requests, windowSeconds }: RateLimit): string =>
   requests === 0
     ? 'Requests are not limited.'
     : `A key may make ${requests} requests in any ${windowSeconds} seconds. Further requests return 429

@@ -3,7 +3,7 @@ import { release } from '../../../shared/runtime/release.ts';
 import { errorEnvelopeSchema } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
 import { headerComponents, responseHeaders } from './headers.ts';
-import { description, tags, type DocumentSettings } from './info.ts';
+import { description, tags, type SpecSettings } from './info.ts';
 import { otherError } from './errors.ts';
 import { toOpenSchema, type JsonSchema } from './json-schema.ts';
 import type { Operation, Response } from './types.ts';
@@ -13,7 +13,7 @@ import { specOperation, healthOperation } from './public-operations.ts';
 export type OpenApiDocument = ReturnType<typeof createSpec>;
 
 /** Creates the OpenAPI 3.1 document from the schemas that parse requests and type responses. */
-export function createSpec(settings: DocumentSettings, routes: Route[]) {
+export function createSpec(settings: SpecSettings, routes: Route[]) {
   const { docs, keyPrefix, clientPackage, limit, traceDays } = settings;
   const isLimited = limit.requests > 0;
   const headersOf = (status: number, isList?: boolean) => responseHeaders(status, isLimited, isList);

@@ -1,8 +1,5 @@
 import { z } from 'zod';
-import { bufferedLengthMax } from '../http/responses.ts';
-import { chunkLength } from './json-chunks.ts';
 import { pageSizeMax } from './page-parameters.ts';
-import type { Page } from './page-query.ts';
 
 /** The schema of a list; `id` names its component in the OpenAPI document, such as `TicketList`. */
 export const listSchema = <T extends z.ZodType>(id: string, item: T) =>
@@ -27,55 +24,21 @@ export const listSchema = <T extends z.ZodType>(id: string, item: T) =>
     })
     .meta({ id, description: 'One page of a list.' });
 
-/** A page in the list envelope; `url` is the path of its request. */
-export const listEnvelope = <T>(url: string, data: T[], nextCursor: string | null = null) => ({
-  object: 'list' as const,
-  data,
-  ...endOf(url, nextCursor),
-});
+/** The last members of the envelope. */
+type ListEnd = { hasMore: boolean; nextCursor: string | null; url: string };
 
-const endOf = (url: string, nextCursor: string | null) => ({ hasMore: nextCursor !== null, nextCursor, url });
+/** A page in the list envelope. */
+export type ListEnvelope<T> = { object: 'list'; data: T[] } & ListEnd;
 
-/** Writes the items of a page one after another, as pieces of JSON text. */
-export type ItemWriter<T> = {
-  write: (item: T) => AsyncIterable<string>;
-  /** Whether the page has to end before its next item. */
-  isFull: () => boolean;
-  /** The sort key of an item. */
-  keyOf: (item: T) => string | undefined;
-};
-
-/**
- * The JSON text of the same envelope, written item by item. The page ends early after the item with which it is full or
- * longer than a body that is held in memory. So by the time that the response begins, its last item is known.
- */
-export function listChunks<T>(
+/** `url` is the path of the request. */
+export const listEnvelope = <T>(
   url: string,
-  { items, nextKey }: Pick<Page<T>, 'items' | 'nextKey'>,
-  cursorOf: (sortKey: string | null) => string | null,
-  { write, isFull, keyOf }: ItemWriter<T>,
-) {
-  let begun = 0;
-  const nextCursor = () => {
-    const last = items[begun - 1];
-    return cursorOf(begun < items.length && last !== undefined ? (keyOf(last) ?? null) : nextKey);
-  };
-  async function* chunks(): AsyncGenerator<string, void> {
-    let length = 0;
-    let text = '{"object":"list","data":[';
-    for (const item of items) {
-      if (begun > 0 && (isFull() || length + text.length >= bufferedLengthMax)) break;
-      if (begun > 0) text += ',';
-      begun += 1;
-      for await (const piece of write(item)) {
-        text += piece;
-        if (text.length < chunkLength) continue;
-        yield text;
-        length += text.length;
-        text = '';
-      }
-    }
-    yield `${text}],${JSON.stringify(endOf(url, nextCursor())).slice(1)}`;
-  }
-  return { chunks: chunks(), nextCursor };
-}
+  data: T[],
+  nextCursor: string | null = null,
+): ListEnvelope<T> => ({ object: 'list', data, ...listEnd(url, nextCursor) });
+
+export const listEnd = (url: string, nextCursor: string | null): ListEnd => ({
+  hasMore: nextCursor !== null,
+  nextCursor,
+  url,
+});

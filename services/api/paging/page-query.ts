@@ -89,14 +89,11 @@ export async function readPage<T extends Document>(store: StoreReader, query: Pa
 
 /** Returns the sort key of the last entry that may be examined; null if the range does not exceed the limit. */
 async function readScanEnd(store: StoreReader, query: PageQuery): Promise<string | null> {
-  const { database, scanEntriesMax } = store;
-  const {
-    keys: [last, next],
-  } = await store.read({ kind: query.kind, items: 1 }, async (options) => {
-    const { raws: keys } = await readReply(database, findScanEnd(query, scanEntriesMax), options);
-    // Keys say nothing about the size of documents.
-    return { keys, replyItems: 0, replyBytes: 0 };
-  });
+  const command = findScanEnd(query, store.scanEntriesMax);
+  const reply = await store.readKeys({ kind: query.kind, items: 1 }, (options) =>
+    readReply(store.database, command, options),
+  );
+  const [last, next] = reply.raws;
   return last && next ? (BSON.deserialize(last)[query.field] as string) : null;
 }
 

@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import type { ServedKind } from '../../../shared/documents/served-indexes.ts';
 import { isShown, type StoredConversation } from '../../../shared/documents/visibility.ts';
-import { readStored, UnreadableDocument } from '../paging/readable.ts';
+import { readStored, UnreadableDocument } from '../store/readable.ts';
 import type { StoreReader } from '../store/reader.ts';
 
 type Stored = { state: unknown; joined?: unknown };

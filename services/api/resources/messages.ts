@@ -17,9 +17,9 @@ import { idParameter } from '../http/parameters.ts';
 import { defineRoute, type Clock } from '../http/route.ts';
 import { oldestFirst, type RangeQuery } from '../paging/key-range.ts';
 import { listEnvelope, listSchema } from '../paging/list-envelope.ts';
-import { listHandler } from '../paging/list-handler.ts';
+import { answerPage, readListPage } from '../paging/list-page.ts';
 import { pageParameters } from '../paging/page-parameters.ts';
-import { readPage } from '../paging/page-query.ts';
+import { readPage, type Page, type PageRequest } from '../paging/page-query.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { findConversation, type StateAndJoined } from './find-by-id.ts';
 import { choice, component, displayName, nullableText, secondsSchema, toSeconds } from './fields.ts';
@@ -157,26 +157,34 @@ export const listMessages = ({ now }: Clock) =>
     response: messageListSchema,
     example: listEnvelope(`/v1/conversations/${question.conversationId}/messages`, [question, answer]),
     errors: ['conversation_not_found', 'invalid_cursor'],
-    handler: listHandler(({ orgId, store }, { params: { id }, query: { limit } }) => ({
-      kind: 'message',
-      cursorScope: { list: `messages of ${id}`, sort: 'createdAt', filters: null },
-      read: (after) =>
-        readMessages(store, { thread: { orgId, conversationId: id }, limit, after, now: now() }),
-      present: presentMessageItem,
-    })),
+    handler: async (scope, { params, query: { limit, startingAfter } }) => {
+      const { orgId, store } = scope;
+      const conversationId = params.id;
+      const page = await readListPage(scope, {
+        kind: 'message',
+        cursorScope: { list: `messages of ${conversationId}`, sort: 'createdAt', filters: null },
+        startingAfter,
+        read: (after) => readMessages(store, conversationId, now(), { orgId, limit, after }),
+        present: (message) => presentMessageItem(message),
+      });
+      return answerPage(page);
+    },
   });
-
-type Request = { thread: Omit<Thread, 'from'>; limit: number; after: string | null; now: Date };
 
 /**
  * Reads the page and, in parallel, the conversation with its retention. If the page starts with expired messages, it is
  * read again; this is rare: the first page of a conversation that is older than its retention.
  */
-async function readMessages(store: StoreReader, { thread, limit, after, now }: Request) {
+async function readMessages(
+  store: StoreReader,
+  conversationId: string,
+  now: Date,
+  { orgId, limit, after }: PageRequest,
+): Promise<Page<MessageDocument>> {
+  const thread = { orgId, conversationId };
   const readFrom = (from: string | null) =>
     readPage<MessageDocument>(store, { ...threadQuery({ ...thread, from }, after), limit });
-  const { conversationId: id } = thread;
-  const finding = findConversation<StoredConversation>(store, id, now, visibilityFields);
+  const finding = findConversation<StoredConversation>(store, conversationId, now, visibilityFields);
   const [conversation, page] = await Promise.all([finding, readFrom(null)]);
   if (!conversation) throw new ApiError('conversation_not_found');
   const { from } = threadOf(thread, conversation.joined.channel, now);

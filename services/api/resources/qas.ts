@@ -4,7 +4,7 @@ import { noParameters } from '../http/parameters.ts';
 import { defineRoute } from '../http/route.ts';
 import { oldestFirst } from '../paging/key-range.ts';
 import { listEnvelope, listSchema } from '../paging/list-envelope.ts';
-import { listHandler } from '../paging/list-handler.ts';
+import { answerPage, readListPage } from '../paging/list-page.ts';
 import { pageParameters } from '../paging/page-parameters.ts';
 import { readPage, type PageQuery, type PageRequest } from '../paging/page-query.ts';
 import { component, millisecondsSchema, toMilliseconds } from './fields.ts';
@@ -68,10 +68,15 @@ export const listQas = defineRoute({
   response: qaListSchema,
   example: listEnvelope('/v1/knowledge/qa', [example]),
   errors: ['invalid_cursor'],
-  handler: listHandler(({ orgId, store }, { query: { limit } }) => ({
-    kind: 'qa',
-    cursorScope: { list: 'qas', sort: 'createdAt', filters: null },
-    read: (after) => readPage<QaDocument>(store, qaPageQuery({ orgId, limit, after })),
-    present: presentQa,
-  })),
+  handler: async (scope, { query: { limit, startingAfter } }) => {
+    const { orgId, store } = scope;
+    const page = await readListPage(scope, {
+      kind: 'qa',
+      cursorScope: { list: 'qas', sort: 'createdAt', filters: null },
+      startingAfter,
+      read: (after) => readPage<QaDocument>(store, qaPageQuery({ orgId, limit, after })),
+      present: (qa) => presentQa(qa),
+    });
+    return answerPage(page);
+  },
 });

@@ -26,23 +26,34 @@ const httpOptions = {
   requireHostHeader: false,
 };
 
-type Deps = UnparsedDeps & { listener: Listener; connectionsRefused: Counter; nowMs: () => number };
+type ServerDeps = UnparsedDeps & {
+  /** Answers a request. */
+  listener: Listener;
+  /** Counts the connections that are closed because of a limit. */
+  connectionsRefused: Counter;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
+};
 
-type Options = {
+export type ServerOptions = {
+  /** The address to listen on. */
   host: string;
+  /** 0 for one that the system chooses. */
   port: number;
+  /** Null for plain HTTP. */
   credentials: Credentials | null;
   /** Connections beyond this number are closed at once. */
   connectionsMax: number;
   /** The same limit for each client address. */
   addressConnectionsMax: number;
+  /** Their addresses are exempt. */
   trustedProxies: AddressRange[];
 };
 
 /** Serves `listener` over plain HTTP; with credentials, over TLS alone. */
 export async function startServer(
-  { listener, connectionsRefused, nowMs, ...unparsed }: Deps,
-  { host, port, credentials, connectionsMax, addressConnectionsMax: max, trustedProxies }: Options,
+  { listener, connectionsRefused, nowMs, ...unparsed }: ServerDeps,
+  { host, port, credentials, connectionsMax, addressConnectionsMax: max, trustedProxies }: ServerOptions,
 ) {
   const serve: Listener = (request, response) => {
     request.url = originForm(request.url ?? '/');

@@ -5,8 +5,8 @@ import { documentBytes, replyBytesMax } from './read-budget.ts';
 /** A read of at most `items` documents of a kind. */
 export type Reading = { kind: Kind; items: number };
 
-/** The number and size of the documents in a reply. */
-export type Reply = { replyItems: number; replyBytes: number };
+/** The number and size of the documents in a reply of the store. */
+export type ReplySize = { replyItems: number; replyBytes: number };
 
 /** The minimum estimate. */
 const estimateMin = 256 * 1_024;
@@ -39,7 +39,7 @@ export function createExpectedBytes(nowMs: () => number) {
         ? max
         : Math.ceil(Math.min(max, Math.max(estimateMin, margin * items * each)));
     },
-    record: (orgId: string, kind: Kind, { replyItems, replyBytes }: Reply): void => {
+    record: (orgId: string, kind: Kind, { replyItems, replyBytes }: ReplySize): void => {
       if (replyItems === 0) return;
       const bytes = Math.max(replyBytes / replyItems, recentBytes(orgId, kind) ?? 0);
       const own = largest.get(orgId) ?? new Map<Kind, Largest>();

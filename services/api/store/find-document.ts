@@ -1,6 +1,6 @@
 import { BSON, type Document } from 'mongodb';
 import { type Kind, resources } from '../../../shared/documents/resources.ts';
-import type { Reply } from './expected-bytes.ts';
+import type { ReplySize } from './expected-bytes.ts';
 import { createGather } from './gather.ts';
 import { readData } from './read-data.ts';
 import { readReply } from './read-reply.ts';
@@ -9,7 +9,7 @@ import type { DataSnapshot } from './read-snapshot.ts';
 type Wanted = { orgId: string; id: string };
 type OwnedDocument = Document & { orgId: string };
 /** At most one document. */
-type Found = Reply & { documents: OwnedDocument[] };
+type Found = ReplySize & { documents: OwnedDocument[] };
 
 /** The kind of a document, and its fields to read. */
 export type Shape = { kind: Kind; projection: Document };

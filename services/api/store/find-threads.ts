@@ -2,7 +2,7 @@ import { BSON, type Document } from 'mongodb';
 import type { Message, MessageDocument } from '../../../shared/documents/message.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import type { ServedIndex } from '../../../shared/documents/served-indexes.ts';
-import type { Reply } from './expected-bytes.ts';
+import type { ReplySize } from './expected-bytes.ts';
 import { createGather } from './gather.ts';
 import { readData } from './read-data.ts';
 import { itemsBytesMax, readReply } from './read-reply.ts';
@@ -33,7 +33,7 @@ export type ThreadMessage = { state: Pick<Message, Shown>; byCreated: string };
 type StoredMessage = Pick<MessageDocument, 'orgId'> & ThreadMessage & { state: { conversationId: string } };
 
 /** The first messages of a thread, oldest first; not all of them unless `isComplete`. */
-export type ThreadStart = Reply & { documents: StoredMessage[]; isComplete: boolean };
+export type ThreadStart = ReplySize & { documents: StoredMessage[]; isComplete: boolean };
 type Wanted = { orgId: string; conversationId: string };
 
 const limitOf = (wanted: Wanted[]) => Math.min(threadBatchSize * wanted.length, sharedReplyMax);

@@ -1,5 +1,11 @@
 import { readTimeoutMs } from './deadline.ts';
-import { createGather, createSharedQueries, ForeignDocument, readersMax, type Answer } from './gather.ts';
+import {
+  createGather,
+  createSharedQueries,
+  ForeignDocument,
+  readersMax,
+  type SharedResult,
+} from './gather.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 type Started = {
@@ -22,7 +28,7 @@ function createReaders(queriesMax?: number) {
   const read = (wanted: string, name = 'ticket', generation = 1) => {
     const group = `${generation} ${name}`;
     return gather({ snapshot: (snapshots[generation] ??= {}), name }, wanted, (all) => {
-      const { promise, resolve, reject } = Promise.withResolvers<Answer<string, string>>();
+      const { promise, resolve, reject } = Promise.withResolvers<SharedResult<string, string>>();
       const answer = (pauseMs = 0) => resolve({ find: (one) => `${group} ${one}`, pauseMs });
       queries.push({ group, wanted: all, answer, fail: () => reject(new Error(`no ${all.join()}`)) });
       return promise;

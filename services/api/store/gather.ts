@@ -1,24 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withDeadline } from './deadline.ts';
 
-/** The answer of one query. */
-export type Answer<Wanted, Found> = {
-  /** Returns the result for one reader's `wanted`. */
+/** The result of one query, for all of its readers. */
+export type SharedResult<Wanted, Found> = {
+  /** Returns the part of one reader. */
   find: (wanted: Wanted) => Found;
   /** Pause before the next query of the group, in milliseconds. */
   pauseMs?: number;
 };
 
 /** Reads all that several readers want with one query. */
-type Query<Wanted, Found> = (wanted: Wanted[]) => Promise<Answer<Wanted, Found>>;
+type Query<Wanted, Found> = (wanted: Wanted[]) => Promise<SharedResult<Wanted, Found>>;
 
+/** Readers of one group may share queries: those of one snapshot and of one name. */
 type Group = { snapshot: object; name: string };
 
+/** One who waits for a query. */
 type Reader<Wanted, Found> = {
   wanted: Wanted;
   resolve: (found: Found) => void;
   reject: (error: unknown) => void;
-  /** Set once its deadline has passed: no query asks for it. */
+  /** True after its deadline: later queries leave it out. */
   hasLeft?: true;
 };
 
@@ -52,6 +54,14 @@ export function createGather<Wanted extends { orgId: string }, Found extends Own
   };
 }
 
+type SharingLimits = {
+  /** Queries in progress at once, of all groups. */
+  queriesMax?: number;
+  readersPerQuery?: number;
+  /** Waits between queries; by default a timer. */
+  pause?: (ms: number) => Promise<unknown>;
+};
+
 /**
  * Reads of the same kind share queries. The first reader of a group starts a query at once; readers that come while it
  * is in progress share the next query. That one starts when the query before it has ended or is overdue, and fewer than
@@ -61,12 +71,7 @@ export function createSharedQueries<Wanted, Found>({
   queriesMax = Infinity,
   readersPerQuery = readersMax,
   pause = sleep,
-}: {
-  /** Queries in progress at once, of all groups. */
-  queriesMax?: number;
-  readersPerQuery?: number;
-  pause?: (ms: number) => Promise<unknown>;
-} = {}) {
+}: SharingLimits = {}) {
   type Waiting = Map<string, Reader<Wanted, Found>[]>;
   const waitingBySnapshot = new WeakMap<object, Waiting>();
   const inProgress = new Set<Promise<void>>();

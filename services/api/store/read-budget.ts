@@ -1,5 +1,5 @@
-import type { Caller } from '../auth/caller.ts';
-import { createCounts, type Counts } from '../counts.ts';
+import type { Caller } from '../../../shared/keys/token-keys.ts';
+import { createUse, isWithinShare } from '../fair-share.ts';
 import { readTimeoutMs } from './deadline.ts';
 import { Overloaded, StoreUnavailable } from './store-errors.ts';
 
@@ -12,15 +12,16 @@ export const documentBytesMax = 12 * 1_024 * 1_024;
 /** The expected maximum of a single document. Larger ones are very rare. */
 export const documentBytes = 4 * 1_024 * 1_024;
 
+/** A read that waits for room. */
 type Waiting = {
   caller: Caller;
+  /** Its expected size. */
   bytes: number;
+  /** Its request, whose client may leave. */
   request: object | undefined;
   admit: () => void;
   refuse: (error: Error) => void;
 };
-
-export type ReadBudget = ReturnType<typeof createReadBudget>;
 
 type Limits = {
   /** Bytes that all responses in progress may hold. */
@@ -31,60 +32,36 @@ type Limits = {
   waitMs?: number;
 };
 
-/**
- * Returns the part of a limit that one of several may use: the limit divided by `parts`, and once half of it is in use the
- * rest divided by `parts`. A user without any may always start. So the next one has room, however many others hold
- * their shares.
- */
-const fairShare = (limit: number, used: number, parts: number): number =>
-  (used < limit / 2 ? limit : limit - used) / parts;
+/** What this process has in use. */
+export type BudgetUsage = {
+  /** Reads in progress. */
+  reads: number;
+  /** Bytes held. */
+  bytes: number;
+  /** Reads that wait for room. */
+  waiting: number;
+};
 
-/**
- * Whether a caller may use `more` of a limit: its organization a quarter, and its key a half of that. So a key that does
- * not take its responses leaves room for the other keys of its organization. While less than half of the limit is in
- * use, `more` may exceed a share that is not used up: the reads of a key then start in the order in which they came.
- * Otherwise its small reads could pass its large one for ever.
- */
-export function isWithinShare(limit: number, more: number, used: Use): boolean {
-  const isScarce = used.all >= limit / 2;
-  const isWithin = (own: number, share: number) =>
-    own === 0 || (isScarce ? own + more <= share : own < share);
-  const share = fairShare(limit, used.all, 4);
-  return isWithin(used.org, share) && isWithin(used.key, fairShare(share, used.org, 2));
-}
-
-type Use = { all: number; org: number; key: number };
-
-/** Counts the use of a limit: by all callers together, each organization and each key. */
-export function createUse() {
-  const organizations = createCounts<string>();
-  /** By organization. An organization without any use takes no memory. */
-  const keys = new Map<string, Counts<string>>();
-  let all = 0;
-  return {
-    all: () => all,
-    of: ({ orgId, keyId }: Caller): Use => ({
-      all,
-      org: organizations.count(orgId),
-      key: keys.get(orgId)?.count(keyId) ?? 0,
-    }),
-    add: ({ orgId, keyId }: Caller, more: number) => {
-      all += more;
-      organizations.add(orgId, more);
-      const own = keys.get(orgId) ?? createCounts<string>();
-      own.add(keyId, more);
-      if (organizations.count(orgId) === 0) keys.delete(orgId);
-      else keys.set(orgId, own);
-    },
-  };
-}
+export type ReadBudget = {
+  /** Counts a read of `bytes` once there is room. Rejects with `Overloaded` if there is none in time. */
+  acquire: (caller: Caller, bytes: number, request?: object) => Promise<void>;
+  /** Ends a read that was counted. */
+  release: (caller: Caller, bytes: number) => void;
+  /** Rejects the reads of a request that wait: its client has left. */
+  leave: (request: object) => void;
+  /** Counts bytes that stay in memory; a negative number releases them. */
+  count: (caller: Caller, bytes: number) => void;
+  usage: () => BudgetUsage;
+  /** Whether more than half of the bytes are held. */
+  isHalfUsed: () => boolean;
+};
 
 /**
  * Limits the memory of all responses in progress: the expected reply of each read, then the bytes kept until the client
  * has taken the response. Further reads wait in a queue. One organization, and each of its keys, may hold its share of the
  * bytes and never every connection, so that it cannot make the others wait.
  */
-export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits) {
+export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits): ReadBudget {
   const reads = createUse();
   const bytesHeld = createUse();
   const waiting = new Set<Waiting>();
@@ -110,8 +87,7 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
     }
   };
   return {
-    /** Counts a read of `bytes` once there is room. Rejects with `Overloaded` if there is none in time. */
-    acquire: async (caller: Caller, bytes: number, request?: object): Promise<void> => {
+    acquire: async (caller, bytes, request) => {
       if (waiting.size === 0 && mayRead(caller, bytes) && hasRoom(bytes)) return add(caller, 1, bytes);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const refuse = (error: Error) => {
@@ -130,25 +106,21 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
       const timer = setTimeout(expire, waitMs).unref();
       return promise.finally(() => clearTimeout(timer));
     },
-    /** Rejects the reads of a request that wait: its client has left. */
-    leave: (request: object) => {
+    leave: (request) => {
       for (const read of waiting) {
         if (read.request === request) read.refuse(new StoreUnavailable('the client has left'));
       }
       admitWaiting();
     },
-    release: (caller: Caller, bytes: number) => {
+    release: (caller, bytes) => {
       add(caller, -1, -bytes);
       admitWaiting();
     },
-    /** Counts bytes that stay in memory; a negative number releases them. */
-    count: (caller: Caller, bytes: number) => {
+    count: (caller, bytes) => {
       bytesHeld.add(caller, bytes);
       if (bytes < 0) admitWaiting();
     },
-    /** All of this process: the reads in progress and in the queue, and the bytes held. */
     usage: () => ({ reads: reads.all(), bytes: bytesHeld.all(), waiting: waiting.size }),
-    /** Whether more than half of the bytes are held. */
     isHalfUsed: () => bytesHeld.all() > bytesMax / 2,
   };
 }

@@ -27,7 +27,17 @@ export type DataSnapshot = Omit<ReadSnapshot, 'dataAsOf' | 'hasBlocksMarker'>;
 /** A generation's database on two connection pools, so that reads of data do not delay authentication. */
 export type Databases = { database: Db; authDatabase: Db };
 
-export type ReadSnapshots = ReturnType<typeof createReadSnapshots>;
+export type ReadSnapshots = {
+  /** The watermark of the last snapshot; 1970 before the first. */
+  lastDataAsOf: () => Date;
+  /** The generation of the last snapshot; null before the first. */
+  lastGeneration: () => number | null;
+  /**
+   * Returns a snapshot at most a second old. After a failure, requests get its error at once, and once a second one of
+   * them starts another read, until a read succeeds: no request waits for a store that does not answer.
+   */
+  current: () => Promise<ReadSnapshot>;
+};
 
 /** The generation to be served, as the registry names it. */
 type ActiveGeneration = {
@@ -46,7 +56,8 @@ export type Structures = {
   faults: IndexFault[];
 };
 
-type SnapshotSources = {
+/** Where snapshots are read from. */
+export type SnapshotSources = {
   /**
    * Connects to the store if that has not succeeded yet. If the driver's first connection fails, it refuses every
    * operation (`Topology is closed`) until `connect` is called again.
@@ -59,20 +70,24 @@ type SnapshotSources = {
   ) => Promise<{ completeTo: Date | null; readAfter: StoreTime | null }>;
   structures: (database: Db, limits: ReadOptions) => Promise<Structures>;
   databasesOf: (generation: number) => Databases;
-  logger: Logger;
-  nowMs: () => number;
 };
+
+type SnapshotDeps = SnapshotSources & { logger: Logger; nowMs: () => number };
 
 /** How long a snapshot is used, and the pause after a failure to read one. */
 const lifetimeMs = 1_000;
+
+/** What the reads of snapshots have found so far. */
 type Cache = {
+  /** The last snapshot, and when its read began. */
   latest: { snapshot: ReadSnapshot; readMs: number } | null;
+  /** Why the last read failed, and when; null if it succeeded. */
   failure: { error: unknown; readMs: number } | null;
   /** The active generation, if this replica does not serve it yet because it lags. */
   awaited: number | null;
 };
 
-export function createReadSnapshots(sources: SnapshotSources) {
+export function createReadSnapshots(sources: SnapshotDeps): ReadSnapshots {
   const cache: Cache = { latest: null, failure: null, awaited: null };
   let pending: Promise<ReadSnapshot> | null = null;
 
@@ -95,15 +110,9 @@ export function createReadSnapshots(sources: SnapshotSources) {
   };
 
   return {
-    /** The watermark of the last snapshot; 1970 before the first. */
     lastDataAsOf: () => cache.latest?.snapshot.dataAsOf ?? new Date(0),
-    /** The generation of the last snapshot; null before the first. */
     lastGeneration: () => cache.latest?.snapshot.generation ?? null,
-    /**
-     * Returns a snapshot at most a second old. After a failure, requests get its error at once, and once a second one of
-     * them starts another read, until a read succeeds: no request waits for a store that does not answer.
-     */
-    current: async (): Promise<ReadSnapshot> => {
+    current: async () => {
       const { latest, failure } = cache;
       const isFresh = (readMs: number) => sources.nowMs() - readMs < lifetimeMs;
       if (latest && !failure && isFresh(latest.readMs)) return latest.snapshot;
@@ -127,11 +136,7 @@ function sayOnce(logger: Logger, { failure }: Cache): (error: unknown) => void {
  * Reads the active generation and its watermark. After a switch the old generation is served until the new one has
  * reached the watermark that clients have seen, so that `Data-As-Of` never goes back, unless the operator accepted that.
  */
-async function readSnapshot(
-  sources: SnapshotSources,
-  cache: Cache,
-  limits: ReadOptions,
-): Promise<ReadSnapshot> {
+async function readSnapshot(sources: SnapshotDeps, cache: Cache, limits: ReadOptions): Promise<ReadSnapshot> {
   await sources.connect();
   const active = await sources.activeGeneration(limits);
   if (active === null) throw new StoreUnavailable('no generation is active yet');

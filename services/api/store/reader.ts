@@ -1,8 +1,8 @@
-import type { Document } from 'mongodb';
-import type { Caller } from '../auth/caller.ts';
-import type { OnUnreadable } from '../paging/readable.ts';
+import type { Db, Document } from 'mongodb';
+import type { Caller } from '../../../shared/keys/token-keys.ts';
+import type { OnUnreadable } from './readable.ts';
 import type { RequireCollections } from './collection-check.ts';
-import { createExpectedBytes, type Reading, type Reply } from './expected-bytes.ts';
+import { createExpectedBytes, type Reading, type ReplySize } from './expected-bytes.ts';
 import { createDocumentFinder, type Shape } from './find-document.ts';
 import { createThreadFinder, threadBatchSize, type ThreadStart } from './find-threads.ts';
 import { readData, type ReadDataOptions } from './read-data.ts';
@@ -10,83 +10,117 @@ import type { ReadBudget } from './read-budget.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-export type OpenReader = ReturnType<typeof createReaders>;
 /** Reads the generation's database for one request, and counts the memory that the request holds. */
-export type StoreReader = ReturnType<OpenReader>;
-
-type ReaderDeps = {
-  budget: ReadBudget;
+export type StoreReader = {
+  database: Db;
   /** Index entries that the store may examine for one page. */
   scanEntriesMax: number;
-  requireCollections: RequireCollections;
+  /** Receives each document that a list leaves out. */
   onUnreadable: OnUnreadable;
+  /** Runs a read once the budget admits it. The sizes in its reply improve the estimate of later reads. */
+  read: <T extends ReplySize>(reading: Reading, run: Run<T>) => Promise<T>;
+  /** The same for a read of index keys: they say nothing about the size of documents. */
+  readKeys: <T>(reading: Reading, run: Run<T>) => Promise<T>;
+  /**
+   * Finds a document of the organization by its id; null if there is none, and its collection exists. Requests share
+   * queries.
+   */
+  find: (shape: Shape, id: string) => Promise<Document | null>;
+  /** Finds the first messages of a conversation of the organization. Requests share queries. */
+  findThread: (conversationId: string) => Promise<ThreadStart>;
+  /** Called after a read that has found nothing, which counts only if its collection exists. */
+  requireCollections: () => Promise<void>;
+  /** Counts bytes that the request keeps in memory. The returned function releases them, and is called once. */
+  hold: (bytes: number) => () => void;
+  /** Releases everything: the client has taken the response, or has left. */
+  end: () => void;
+};
+
+/** Sends the commands of a read. */
+type Run<T> = (options: ReadDataOptions) => Promise<T>;
+
+/** Opens the reader of a request. */
+export type OpenReader = (caller: Caller, snapshot: DataSnapshot) => StoreReader;
+
+type ReaderDeps = Pick<StoreReader, 'scanEntriesMax' | 'onUnreadable'> & {
+  budget: ReadBudget;
+  requireCollections: RequireCollections;
   nowMs: () => number;
 };
 
-/** Creates the reader of each request. All readers together stay within the budget. */
-export function createReaders(deps: ReaderDeps) {
+/** Creates the function that opens readers. All readers together stay within the budget. */
+export function createReaders(deps: ReaderDeps): OpenReader {
   const { budget, scanEntriesMax, requireCollections, onUnreadable, nowMs } = deps;
   const expected = createExpectedBytes(nowMs);
   const findDocument = createDocumentFinder();
   const findThread = createThreadFinder();
-  return (caller: Caller, snapshot: DataSnapshot) => {
+  return (caller, snapshot) => {
     const { orgId } = caller;
     const request = {};
-    let held = 0;
-    let hasEnded = false;
-    const count = (bytes: number) => {
-      if (hasEnded) return;
-      held += bytes;
-      budget.count(caller, bytes);
-    };
-    const admit = async <T extends Reply>(reading: Reading, run: () => Promise<T>): Promise<T> => {
-      if (hasEnded) throw new StoreUnavailable('the client has left');
+    const memory = createRequestMemory(budget, caller);
+    const admit = async <T>(reading: Reading, run: () => Promise<T>): Promise<T> => {
+      if (memory.hasEnded()) throw new StoreUnavailable('the client has left');
       const bytes = expected.estimate(orgId, reading);
       await budget.acquire(caller, bytes, request);
       try {
-        const reply = await run();
-        expected.record(orgId, reading.kind, reply);
-        return reply;
+        return await run();
       } finally {
         budget.release(caller, bytes);
       }
     };
+    const measure = async <T extends ReplySize>(reading: Reading, run: () => Promise<T>): Promise<T> => {
+      const reply = await admit(reading, run);
+      expected.record(orgId, reading.kind, reply);
+      return reply;
+    };
     return {
-      /** Counts bytes that the request keeps in memory. The returned function releases them, and is called once. */
-      hold: (bytes: number) => {
-        count(bytes);
-        return () => count(-bytes);
-      },
-      /** Releases everything: the client has taken the response, or has left. */
-      end: () => {
-        // Before there is room for them.
-        budget.leave(request);
-        count(-held);
-        hasEnded = true;
-      },
       database: snapshot.database,
       scanEntriesMax,
       onUnreadable,
-      /** Called after a read that has found nothing, which counts only if its collection exists. */
-      requireCollections: () => requireCollections(snapshot),
-      /** Runs a read once the budget admits it. */
-      read: <T extends Reply>(reading: Reading, run: (options: ReadDataOptions) => Promise<T>) =>
-        admit(reading, () => readData(snapshot, run)),
-      /** Finds a document of the organization by its id; null if there is none, and its collection exists. Requests share queries. */
-      find: async (shape: Shape, id: string): Promise<Document | null> => {
+      read: (reading, run) => measure(reading, () => readData(snapshot, run)),
+      readKeys: (reading, run) => admit(reading, () => readData(snapshot, run)),
+      find: async (shape, id) => {
         const reading = { kind: shape.kind, items: 1 };
-        const { documents } = await admit(reading, () => findDocument(snapshot, shape, { orgId, id }));
+        const { documents } = await measure(reading, () => findDocument(snapshot, shape, { orgId, id }));
         const [found] = documents;
         if (!found) await requireCollections(snapshot);
         return found ?? null;
       },
-      /** Finds the first messages of a conversation of the organization. Requests share queries. */
-      findThread: async (conversationId: string): Promise<ThreadStart> => {
+      findThread: async (conversationId) => {
         const reading = { kind: 'message', items: threadBatchSize } as const;
-        const start = await admit(reading, () => findThread(snapshot, { orgId, conversationId }));
+        const start = await measure(reading, () => findThread(snapshot, { orgId, conversationId }));
         if (start.documents.length === 0) await requireCollections(snapshot);
         return start;
       },
+      requireCollections: () => requireCollections(snapshot),
+      hold: memory.hold,
+      end: () => {
+        // Before there is room for them.
+        budget.leave(request);
+        memory.end();
+      },
     };
+  };
+}
+
+/** Counts the bytes that one request holds, until it ends. */
+function createRequestMemory(budget: ReadBudget, caller: Caller) {
+  let held = 0;
+  let hasEnded = false;
+  const count = (bytes: number) => {
+    if (hasEnded) return;
+    held += bytes;
+    budget.count(caller, bytes);
+  };
+  return {
+    hasEnded: () => hasEnded,
+    hold: (bytes: number) => {
+      count(bytes);
+      return () => count(-bytes);
+    },
+    end: () => {
+      count(-held);
+      hasEnded = true;
+    },
   };
 }

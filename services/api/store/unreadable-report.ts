@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { OnUnreadable } from '../paging/readable.ts';
+import type { OnUnreadable } from './readable.ts';
 
 /** A document is named in the log once in this time, in milliseconds: clients may request its page again and again. */
 const againAfterMs = 60_000;

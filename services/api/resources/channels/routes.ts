@@ -3,8 +3,8 @@ import { ApiError } from '../../http/api-error.ts';
 import { anyIdParameter, noParameters } from '../../http/parameters.ts';
 import { defineRoute } from '../../http/route.ts';
 import { oldestFirst } from '../../paging/key-range.ts';
-import { listHandler } from '../../paging/list-handler.ts';
-import { readStored } from '../../paging/readable.ts';
+import { answerPage, readListPage } from '../../paging/list-page.ts';
+import { readStored } from '../../store/readable.ts';
 import { readPage, type PageQuery, type PageRequest } from '../../paging/page-query.ts';
 import { findById } from '../find-by-id.ts';
 import { presentChannel, presentChannelItem } from './presenter.ts';
@@ -19,10 +19,13 @@ import {
 /** `now` decides which mailboxes count as stalled. */
 export type ChannelDeps = { now: () => Date; brand: string };
 
-type ChannelPage = PageRequest & { type?: ChannelType | undefined };
-
 /** Archived channels have no sort key, so they are left out. */
-export const channelPageQuery = ({ orgId, type, limit, after }: ChannelPage): PageQuery => {
+export const channelPageQuery = ({
+  orgId,
+  type,
+  limit,
+  after,
+}: PageRequest & { type?: ChannelType | undefined }): PageQuery => {
   const within = { orgId, ...(type ? { 'state.type': type } : {}) };
   return {
     ...oldestFirst({ kind: 'channel', within, hint: type ? 'typeCreated' : 'created', after }),
@@ -42,12 +45,17 @@ export const listChannels = ({ now }: ChannelDeps) =>
     response: channelListSchema,
     example: channelListExample,
     errors: ['invalid_cursor'],
-    handler: listHandler(({ orgId, store }, { query: { type, limit } }) => ({
-      kind: 'channel',
-      cursorScope: { list: 'channels', sort: 'createdAt', filters: type ?? null },
-      read: (after) => readPage<ChannelDocument>(store, channelPageQuery({ orgId, type, limit, after })),
-      present: (channel) => presentChannelItem(channel, now()),
-    })),
+    handler: async (scope, { query: { type, limit, startingAfter } }) => {
+      const { orgId, store } = scope;
+      const page = await readListPage(scope, {
+        kind: 'channel',
+        cursorScope: { list: 'channels', sort: 'createdAt', filters: type ?? null },
+        startingAfter,
+        read: (after) => readPage<ChannelDocument>(store, channelPageQuery({ orgId, type, limit, after })),
+        present: (channel) => presentChannelItem(channel, now()),
+      });
+      return answerPage(page);
+    },
   });
 
 export const retrieveChannel = ({ now, brand }: ChannelDeps) =>

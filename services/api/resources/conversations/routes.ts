@@ -3,7 +3,7 @@ import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noParameters } from '../../http/parameters.ts';
 import { defineRoute, type Clock } from '../../http/route.ts';
 import { objectChunks } from '../../paging/json-chunks.ts';
-import { readStored } from '../../paging/readable.ts';
+import { readStored } from '../../store/readable.ts';
 import { findConversation } from '../find-by-id.ts';
 import { threadOf } from '../messages.ts';
 import { presentConversationHead, presentEmbeddedMessage } from './presenter.ts';

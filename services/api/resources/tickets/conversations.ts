@@ -7,13 +7,13 @@ import {
 } from '../../../../shared/documents/visibility.ts';
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { objectChunks } from '../../paging/json-chunks.ts';
-import type { ItemWriter } from '../../paging/list-envelope.ts';
+import type { ItemWriter } from '../../paging/list-page.ts';
 import { oldestFirst, type RangeQuery, type SortField } from '../../paging/key-range.ts';
-import { readListed } from '../../paging/readable.ts';
+import { readListed } from '../../store/readable.ts';
 import { readRange } from '../../paging/read-range.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import type { StateAndJoined } from '../find-by-id.ts';
-import { presentReference, presentTicketItem, type ConversationSummary } from './presenter.ts';
+import { presentReference, type ConversationSummary } from './presenter.ts';
 import type { TicketItem, TicketResponse } from './schema.ts';
 
 /** Conversations in one reply of the store: 60 KB of their summaries. */
@@ -94,18 +94,17 @@ export const ticketChunks = <Presented>(
 export function ticketWriter(
   store: StoreReader,
   { orgId, now, field }: { orgId: string; now: Date; field: SortField },
-): ItemWriter<TicketDocument> {
+): ItemWriter<TicketDocument, TicketItem> {
   let readCount = 0;
-  const onRead = (count: number) => (readCount += count);
+  const onRead = (count: number) => {
+    readCount += count;
+  };
   return {
     isFull: () => readCount >= remainingMax,
     keyOf: (ticket) => ticket[field],
-    write: (ticket) =>
-      ticketChunks(
-        store,
-        presentTicketItem(ticket, now),
-        visibleConversations(store, ticket, { orgId, now, onRead }),
-        presentReference,
-      ),
+    write: (ticket, presented) => {
+      const conversations = visibleConversations(store, ticket, { orgId, now, onRead });
+      return ticketChunks(store, presented, conversations, presentReference);
+    },
   };
 }

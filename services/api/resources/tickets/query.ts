@@ -1,18 +1,19 @@
 import { ticketStatuses } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { dateRangeOf, type DateRange } from '../../paging/date-range.ts';
-import { keyRange } from '../../paging/key-range.ts';
+import { keyRange, type SortField } from '../../paging/key-range.ts';
 import type { PageQuery, PageRequest } from '../../paging/page-query.ts';
 import type { TicketListQuery } from './schema.ts';
 
 /** The filters of a ticket list, normalized: its cursors are bound to them. */
 type TicketFilters = { statuses: string[]; created: DateRange; updated: DateRange };
 
+const isBounded = ({ from, until }: DateRange): boolean => from !== null || until !== null;
+
 /** Throws `conflicting_date_range` if both dates are bounded. */
 export function ticketFilters(query: TicketListQuery): TicketFilters {
   const created = dateRangeOf(query['createdAt[gte]'], query['createdAt[lte]']);
   const updated = dateRangeOf(query['updatedAt[gte]'], query['updatedAt[lte]']);
-  const isBounded = ({ from, until }: DateRange) => from !== null || until !== null;
   if (isBounded(created) && isBounded(updated)) throw new ApiError('conflicting_date_range');
   const chosen = new Set<string>(query.status ?? []);
   const statuses = ticketStatuses.filter((status) => chosen.has(status));
@@ -29,9 +30,13 @@ const hints = {
   statusAndSort: { byCreated: 'statusCreated', byUpdated: 'statusUpdated' },
 } as const;
 
-type TicketPage = PageRequest & Pick<TicketListQuery, 'sort'> & { filters: TicketFilters };
-
-export function ticketPageQuery({ orgId, sort, limit, filters, after }: TicketPage): PageQuery {
+export function ticketPageQuery({
+  orgId,
+  sort,
+  limit,
+  filters,
+  after,
+}: PageRequest & { sort: TicketListQuery['sort']; filters: TicketFilters }): PageQuery {
   const { statuses, created, updated } = filters;
   const field = ticketSortField(sort);
   const direction = sort.startsWith('-') ? 'descending' : 'ascending';
@@ -40,8 +45,8 @@ export function ticketPageQuery({ orgId, sort, limit, filters, after }: TicketPa
   const dateRange = isByCreated
     ? { from: created.from, until: created.until ?? updated.until }
     : { from: updated.from ?? created.from, until: updated.until };
+  const otherField: SortField = isByCreated ? 'byUpdated' : 'byCreated';
   const other = isByCreated ? updated : created;
-  const hasOther = other.from !== null || other.until !== null;
   const status = statuses.length === 1 ? statuses[0] : { $in: statuses };
   return {
     kind: 'ticket',
@@ -49,9 +54,7 @@ export function ticketPageQuery({ orgId, sort, limit, filters, after }: TicketPa
     field,
     direction,
     range: keyRange(dateRange, { after, direction }),
-    filter: hasOther
-      ? { [isByCreated ? 'byUpdated' : 'byCreated']: keyRange(other, { after: null, direction }) }
-      : undefined,
+    filter: isBounded(other) ? { [otherField]: keyRange(other, { after: null, direction }) } : undefined,
     hint: statuses.length === 0 ? hints.sort[field] : hints.statusAndSort[field],
     limit,
   };

@@ -2,9 +2,9 @@ import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noParameters } from '../../http/parameters.ts';
 import { defineRoute, type Clock } from '../../http/route.ts';
-import { listHandler } from '../../paging/list-handler.ts';
+import { answerPage, readListPage, streamPage } from '../../paging/list-page.ts';
 import { readPage } from '../../paging/page-query.ts';
-import { readStored } from '../../paging/readable.ts';
+import { readStored } from '../../store/readable.ts';
 import { findById } from '../find-by-id.ts';
 import { hasMoreConversations, ticketChunks, ticketWriter, visibleConversations } from './conversations.ts';
 import { presentTicket, presentTicketConversation, presentTicketItem } from './presenter.ts';
@@ -32,21 +32,23 @@ export const listTickets = ({ now }: Clock) =>
     response: ticketListSchema,
     example: ticketListExample,
     errors: ['invalid_cursor', 'conflicting_date_range'],
-    handler: listHandler(({ orgId, store }, { query }) => {
-      const { sort, limit } = query;
+    handler: async (scope, { query }) => {
+      const { orgId, store } = scope;
+      const { sort, limit, startingAfter } = query;
       const filters = ticketFilters(query);
-      const field = ticketSortField(sort);
       const instant = now();
-      return {
+      const page = await readListPage(scope, {
         kind: 'ticket',
         cursorScope: { list: 'tickets', sort, filters },
+        startingAfter,
         read: (after) =>
           readPage<TicketDocument>(store, ticketPageQuery({ orgId, sort, limit, filters, after })),
         present: (ticket) => presentTicketItem(ticket, instant),
-        writer: ({ items }) =>
-          items.some(hasMoreConversations) ? ticketWriter(store, { orgId, now: instant, field }) : null,
-      };
-    }),
+      });
+      if (!page.items.some(hasMoreConversations)) return answerPage(page);
+      const field = ticketSortField(sort);
+      return streamPage(page, ticketWriter(store, { orgId, now: instant, field }));
+    },
   });
 
 export const retrieveTicket = ({ now }: Clock) =>

@@ -1,7 +1,9 @@
-import { listChunks, listEnvelope, type ItemWriter } from './list-envelope.ts';
+import { listEnvelope } from './list-envelope.ts';
+import { streamPage, type ItemWriter } from './list-page.ts';
 
 const url = '/v1/letters';
-const cursorOf = (sortKey: string | null) => sortKey && `after ${sortKey}`;
+const cursorOf = (sortKey: string) => `after ${sortKey}`;
+const cursorAfter = (sortKey: string | null) => (sortKey === null ? null : cursorOf(sortKey));
 const present = (id: string) => ({ id });
 
 async function* charactersOf(text: string) {
@@ -9,13 +11,26 @@ async function* charactersOf(text: string) {
 }
 
 /** Writes a page in pieces. Returns its text, and its cursor once more characters have been written than are held. */
-async function writeList(items: string[], nextKey: string | null, writer: Partial<ItemWriter<string>> = {}) {
-  const write = (item: string) => charactersOf(JSON.stringify(present(item)));
-  const keyOf = (item: string) => item;
-  const { chunks, nextCursor } = listChunks(url, { items, nextKey }, cursorOf, {
-    ...{ keyOf, write, isFull: () => false },
+async function writeList(
+  items: string[],
+  nextKey: string | null,
+  writer: Partial<ItemWriter<string, { id: string }>> = {},
+) {
+  const page = {
+    path: url,
+    items,
+    presented: items.map(present),
+    nextCursor: cursorAfter(nextKey),
+    cursorOf,
+  };
+  const answer = streamPage(page, {
+    keyOf: (item) => item,
+    write: (_, presented) => charactersOf(JSON.stringify(presented)),
+    isFull: () => false,
     ...writer,
   });
+  if (!('chunks' in answer) || !answer.nextCursor) throw new Error('the page is not written in pieces');
+  const { chunks, nextCursor } = answer;
   let text = '';
   let known: string | null = null;
   for await (const chunk of chunks) {
@@ -30,7 +45,7 @@ describe('a list written in pieces', () => {
     ['one item', ['a'], null],
     ['several, and more after them', ['a', 'b', 'c'], 'c'],
   ])('has the same text as one written at once: %s', async (_, items, nextKey) => {
-    const whole = JSON.stringify(listEnvelope(url, items.map(present), cursorOf(nextKey)));
+    const whole = JSON.stringify(listEnvelope(url, items.map(present), cursorAfter(nextKey)));
     expect((await writeList(items, nextKey)).text).toBe(whole);
   });
 

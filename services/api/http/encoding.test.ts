@@ -1,4 +1,4 @@
-import { chooseEncoding } from './responses.ts';
+import { chooseEncoding } from './encoding.ts';
 
 const choose = (accepted: string) =>
   chooseEncoding({ req: { headers: { 'accept-encoding': accepted } } } as never);

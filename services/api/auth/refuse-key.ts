@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http';
+import type { Counter } from 'prom-client';
+import type { TokenRefusal } from '../../../shared/keys/token-keys.ts';
+import type { AddressRange } from '../../../shared/runtime/addresses.ts';
+import { ApiError } from '../http/api-error.ts';
+import { retryAfter } from '../http/headers.ts';
+import { clientAddress } from '../http/proxy.ts';
+import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
+
+/** Why a request has no valid key. */
+export type KeyRefusal = 'missing' | 'malformed' | TokenRefusal;
+
+/** Counts a request without a valid key against its client address, and returns the error that the client receives. */
+export type RefuseKey = (request: IncomingMessage, reason: KeyRefusal) => ApiError;
+
+type Deps = {
+  /** Counts by client address. */
+  authFailures: MemoryRateLimiter;
+  /** The metric, by reason. */
+  counted: Pick<Counter<'reason'>, 'inc'>;
+  trustedProxies: AddressRange[];
+};
+
+const challenge = { headers: { 'WWW-Authenticate': 'Bearer' } };
+
+/**
+ * Above the limit of an address, invalid tokens are 429, a missing one is still 401, and a valid key is still admitted. So
+ * a client that guesses keys locks out no other client of its address, and one that forgets its key learns so.
+ */
+export function createRefuseKey({ authFailures, counted, trustedProxies }: Deps): RefuseKey {
+  return (request, reason) => {
+    counted.inc({ reason });
+    const { admitted, resetMs } = authFailures.consume(clientAddress(trustedProxies, request));
+    if (reason === 'missing') return new ApiError('missing_api_key', challenge);
+    if (admitted) return new ApiError('invalid_api_key', challenge);
+    return new ApiError('too_many_requests', {
+      message:
+        'Too many requests from this address had no valid API key; wait as long as the header Retry-After says.',
+      headers: retryAfter(resetMs),
+    });
+  };
+}

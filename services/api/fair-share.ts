@@ -1,0 +1,58 @@
+import type { Caller } from '../../shared/keys/token-keys.ts';
+import { createCounts, type Counts } from './counts.ts';
+
+/** How much of a limit is in use: by all callers together, by one caller's organization, and by its key. */
+export type Use = { all: number; org: number; key: number };
+
+/** Counts the use of one limit. */
+export type UseCounter = {
+  all: () => number;
+  of: (caller: Caller) => Use;
+  /** A negative number ends a use. */
+  add: (caller: Caller, more: number) => void;
+};
+
+export function createUse(): UseCounter {
+  const organizations = createCounts<string>();
+  /** By organization. An organization without any use takes no memory. */
+  const keys = new Map<string, Counts<string>>();
+  let all = 0;
+  return {
+    all: () => all,
+    of: ({ orgId, keyId }) => ({
+      all,
+      org: organizations.count(orgId),
+      key: keys.get(orgId)?.count(keyId) ?? 0,
+    }),
+    add: ({ orgId, keyId }, more) => {
+      all += more;
+      organizations.add(orgId, more);
+      const own = keys.get(orgId) ?? createCounts<string>();
+      own.add(keyId, more);
+      if (organizations.count(orgId) === 0) keys.delete(orgId);
+      else keys.set(orgId, own);
+    },
+  };
+}
+
+/** The share of one of several users: `limit / parts` while less than half is in use, then `free / parts`. */
+const fairShare = (limit: number, used: number, parts: number): number =>
+  (used < limit / 2 ? limit : limit - used) / parts;
+
+/**
+ * Whether a caller may use `more` of a limit. Its organization may use a quarter, and its key a half of that: a key that
+ * does not take its responses leaves room for the other keys of its organization. A user with nothing in use may always
+ * start.
+ *
+ * While less than half of the limit is in use, `more` may exceed a share that is not used up: the reads of a key then
+ * start in the order in which they came. Otherwise its small reads could pass its large one for ever.
+ */
+export function isWithinShare(limit: number, more: number, used: Use): boolean {
+  const isScarce = used.all >= limit / 2;
+  const isWithin = (own: number, share: number) => {
+    if (own === 0) return true;
+    return isScarce ? own + more <= share : own < share;
+  };
+  const share = fairShare(limit, used.all, 4);
+  return isWithin(used.org, share) && isWithin(used.key, fairShare(share, used.org, 2));
+}

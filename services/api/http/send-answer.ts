@@ -1,0 +1,94 @@
+import { Readable } from 'node:stream';
+import type { StoreReader } from '../store/reader.ts';
+import type { Context } from './context.ts';
+import { etagOf, isNotModified } from './etag.ts';
+import { interruptResponse } from './interrupt.ts';
+import type { Answer } from './route.ts';
+
+/** Up to this many characters a body in pieces is sent in one, with a length and an ETag. */
+export const bufferedLengthMax = 262_144;
+
+/**
+ * Sends an answer. A body in pieces that is longer than the limit is streamed without an ETag. Streaming starts only
+ * after that much has been read, so the client usually still gets a 503 if MongoDB is unavailable. A later failure resets
+ * the connection, because the status has been sent; when the client leaves, the generator ends.
+ */
+export async function sendAnswer(
+  context: Context,
+  store: StoreReader,
+  answer: Answer<unknown>,
+  baseUrl: string | undefined,
+): Promise<void> {
+  const sendBuffered = (text: string) => {
+    const bytes = Buffer.byteLength(text);
+    context.state.responseBytes = bytes;
+    store.hold(bytes);
+    if (isNotModified(context, etagOf(text))) return;
+    linkNext(context, answer, baseUrl);
+    context.type = 'application/json';
+    // Node sends a string and the headers in one write, a buffer in another one.
+    context.body = text;
+  };
+  if ('body' in answer) {
+    sendBuffered(JSON.stringify(answer.body));
+    return;
+  }
+  let text = '';
+  while (text.length <= bufferedLengthMax) {
+    const { value, done } = await answer.chunks.next();
+    if (done) {
+      sendBuffered(text);
+      return;
+    }
+    text += value;
+  }
+  linkNext(context, answer, baseUrl);
+  context.type = 'application/json';
+  streamBody(context, Readable.from(countPieces(context, store, text, answer.chunks), { highWaterMark: 1 }));
+}
+
+/** Links a list to its next page: the same request with another cursor. The header `Host` is not used, as in errors. */
+function linkNext(context: Context, { nextCursor }: Answer<unknown>, baseUrl = ''): void {
+  const cursor = nextCursor?.();
+  if (!cursor) return;
+  const query = new URLSearchParams(context.querystring);
+  query.set('startingAfter', cursor);
+  context.set('Link', `<${baseUrl}${context.path}?${query.toString()}>; rel="next"`);
+}
+
+/** Sends a stream. If it fails, the connection is reset, because the status has been sent. */
+export function streamBody(context: Context, stream: Readable): void {
+  stream.once('error', (error) => {
+    context.state.failure = error;
+    interruptResponse(context.res);
+  });
+  context.body = stream;
+}
+
+/**
+ * `first`, then the pieces of `rest`. Each is counted until the client has room for the next. Ending the result early
+ * ends `rest`. Not a generator: that would hold the last piece uncounted while it awaits the next.
+ */
+function countPieces(
+  context: Context,
+  store: StoreReader,
+  first: string,
+  rest: AsyncGenerator<string, void>,
+): AsyncIterable<string> {
+  let isFirst = true;
+  let release = () => undefined as void;
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        release();
+        const result = isFirst ? { value: first, done: false } : await rest.next();
+        isFirst = false;
+        const bytes = Buffer.byteLength(result.value ?? '');
+        release = store.hold(bytes);
+        context.state.responseBytes += bytes;
+        return result;
+      },
+      return: () => rest.return(),
+    }),
+  };
+}

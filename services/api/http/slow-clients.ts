@@ -1,0 +1,46 @@
+import type { ServerResponse } from 'node:http';
+import type { Context, RequestState } from './context.ts';
+import { interruptResponse } from './interrupt.ts';
+
+/** A client has this long to take its response, and a second more for each 64 KB. */
+const takeMs = 60_000;
+const takeMsPerByte = 1_000 / 65_536;
+
+/** A response that its client has not taken yet. */
+type InProgress = {
+  startedMs: number;
+  res: ServerResponse;
+  state: RequestState;
+  /** Ends the watch. */
+  end: () => void;
+};
+
+/** Knows which clients take their responses too slowly. */
+export type SlowClients = {
+  /** Watches a response until it closes or its client is disconnected. Then it calls `onEnd`, once. */
+  watch: (context: Pick<Context, 'res' | 'state'>, onEnd: () => void) => void;
+  /** Disconnects the clients that take their responses too slowly. */
+  disconnect: () => void;
+};
+
+export function createSlowClients({ nowMs }: { nowMs: () => number }): SlowClients {
+  const inProgress = new Set<InProgress>();
+  return {
+    watch: ({ res, state }, onEnd) => {
+      const end = () => {
+        if (inProgress.delete(entry)) onEnd();
+      };
+      const entry: InProgress = { startedMs: nowMs(), res, state, end };
+      inProgress.add(entry);
+      res.once('close', end);
+    },
+    disconnect: () => {
+      const atMs = nowMs();
+      for (const { startedMs, res, state, end } of inProgress) {
+        if (atMs - startedMs <= takeMs + state.responseBytes * takeMsPerByte) continue;
+        end();
+        interruptResponse(res);
+      }
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import { isToken, tokenOf, tokenShape } from '../auth/bearer-token.ts';
+import type { RefuseKey } from '../auth/refuse-key.ts';
+import type { Middleware } from '../http/context.ts';
+
+type RequireTokenDeps = {
+  /** API keys begin with it, then `_live_` or `_test_`. */
+  keyPrefix: string;
+  refuseKey: RefuseKey;
+};
+
+/** Refuses a request without a token in the header `Authorization`, or with one that cannot be a key. It asks no store. */
+export function requireToken({ keyPrefix, refuseKey }: RequireTokenDeps): Middleware {
+  const shape = tokenShape(keyPrefix);
+  return ({ req }, next) => {
+    const token = tokenOf(req);
+    if (token === null) throw refuseKey(req, 'missing');
+    if (!isToken(shape, token)) throw refuseKey(req, 'malformed');
+    return next();
+  };
+}

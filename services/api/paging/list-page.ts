@@ -1,0 +1,111 @@
+import type { ServedKind } from '../../../shared/documents/served-indexes.ts';
+import type { Answer, Scope } from '../http/route.ts';
+import { bufferedLengthMax } from '../http/send-answer.ts';
+import { readListed } from '../store/readable.ts';
+import { decodeCursor, encodeCursor, type CursorScope } from './cursor.ts';
+import { chunkLength } from './json-chunks.ts';
+import { listEnd, listEnvelope, type ListEnvelope } from './list-envelope.ts';
+import type { Page } from './page-query.ts';
+
+/** One request for a list. */
+type List<T, Presented> = {
+  /** The kind of its items. */
+  kind: ServedKind;
+  /** The cursors of the list are valid only with this scope and the organization. */
+  cursorScope: Omit<CursorScope, 'orgId'>;
+  /** The cursor that the client sent; undefined for the first page. */
+  startingAfter: string | undefined;
+  /** Reads the page after a sort key; the first page for null. */
+  read: (after: string | null) => Promise<Page<T>>;
+  present: (item: T) => Presented;
+};
+
+/** A page of a list that has been read and presented. */
+export type ListPage<T, Presented> = {
+  /** The path of its request. */
+  path: string;
+  /** The stored items, without those that cannot be presented. */
+  items: T[];
+  /** The same items as responses show them, in the same order. */
+  presented: Presented[];
+  /** The cursor of the next page; null on the last page. */
+  nextCursor: string | null;
+  /** The cursor of a page that starts after a sort key. */
+  cursorOf: (sortKey: string) => string;
+};
+
+/**
+ * Decodes the cursor, reads the page and presents its items. A document that cannot be presented is left out: it would
+ * make its page an error, and end each walk through the list there.
+ */
+export async function readListPage<T extends { _id: string }, Presented>(
+  { orgId, path, store }: Scope,
+  { kind, cursorScope, startingAfter, read, present }: List<T, Presented>,
+): Promise<ListPage<T, Presented>> {
+  const scope = { orgId, ...cursorScope };
+  const cursorOf = (sortKey: string) => encodeCursor(sortKey, scope);
+  const page = await read(startingAfter === undefined ? null : decodeCursor(startingAfter, scope));
+  const items: T[] = [];
+  const presented: Presented[] = [];
+  for (const item of page.items) {
+    const one = readListed(kind, item._id, () => present(item), store.onUnreadable);
+    if (one === null) continue;
+    items.push(item);
+    presented.push(one);
+  }
+  const nextCursor = page.nextKey === null ? null : cursorOf(page.nextKey);
+  return { path, items, presented, nextCursor, cursorOf };
+}
+
+/** Answers with a page in one piece. */
+export const answerPage = <Presented>({
+  path,
+  presented,
+  nextCursor,
+}: Pick<ListPage<unknown, Presented>, 'path' | 'presented' | 'nextCursor'>): Answer<
+  ListEnvelope<Presented>
+> => ({ body: listEnvelope(path, presented, nextCursor), nextCursor: () => nextCursor });
+
+/** Writes the items of a page one after another, as pieces of JSON text. */
+export type ItemWriter<T, Presented> = {
+  write: (item: T, presented: Presented) => AsyncIterable<string>;
+  /** Whether the page has to end before its next item. */
+  isFull: () => boolean;
+  /** The sort key of an item. */
+  keyOf: (item: T) => string | undefined;
+};
+
+/**
+ * Answers with the same envelope, written item by item. The page ends after the item that fills it or passes
+ * `bufferedLengthMax`. So its cursor is known before the first byte is sent.
+ */
+export function streamPage<T, Presented>(
+  { path, items, presented, nextCursor, cursorOf }: ListPage<T, Presented>,
+  { write, isFull, keyOf }: ItemWriter<T, Presented>,
+): Answer<ListEnvelope<Presented>> {
+  let begun = 0;
+  const cursor = () => {
+    const last = items[begun - 1];
+    if (begun === items.length || last === undefined) return nextCursor;
+    const key = keyOf(last);
+    return key === undefined ? null : cursorOf(key);
+  };
+  async function* chunks(): AsyncGenerator<string, void> {
+    let length = 0;
+    let text = '{"object":"list","data":[';
+    for (const [index, item] of items.entries()) {
+      if (begun > 0 && (isFull() || length + text.length >= bufferedLengthMax)) break;
+      if (begun > 0) text += ',';
+      begun += 1;
+      for await (const piece of write(item, presented[index] as Presented)) {
+        text += piece;
+        if (text.length < chunkLength) continue;
+        yield text;
+        length += text.length;
+        text = '';
+      }
+    }
+    yield `${text}],${JSON.stringify(listEnd(path, cursor())).slice(1)}`;
+  }
+  return { chunks: chunks(), nextCursor: cursor };
+}
