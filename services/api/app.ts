@@ -32,7 +32,7 @@ import type { ReadSnapshots } from './store/read-snapshot.ts';
 import type { OpenReader } from './store/reader.ts';
 import type { Trace } from './traces/tracer.ts';
 
-/** What the middleware below needs. */
+/** The dependencies of the middleware below. */
 export type AppDeps = {
   /** Every endpoint below `/v1`. */
   routes: Route[];

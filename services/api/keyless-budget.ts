@@ -5,7 +5,7 @@ import { createMemoryRateLimiter } from './rate-limit/memory-rate-limiter.ts';
 
 const windowSeconds = 60;
 
-type Deps = {
+type KeylessBudgetDeps = {
   /** Counts the requests that are left out as lost traces; null if requests are not traced. */
   lost: Counter<'reason'> | null;
   logger: Pick<Logger, 'warn'>;
@@ -13,11 +13,11 @@ type Deps = {
 };
 
 /**
- * Bounds the log lines and traces of requests without a valid key, or above a rate limit: each that is admitted has both.
- * Without the budget, any client that reaches the port could fill the disk of the log, and the store. One line a minute
- * tells how many requests were left out.
+ * Bounds the log lines and traces of requests without a valid key, or above a rate limit: each that is admitted has
+ * both. Without the budget, any client that reaches the port could fill the disk of the log, and the store. One line a
+ * minute tells how many requests were left out.
  */
-export function startKeylessBudget({ lost, logger, nowMs }: Deps, requests: number) {
+export function startKeylessBudget({ lost, logger, nowMs }: KeylessBudgetDeps, requests: number) {
   const budget = createMemoryRateLimiter({ limit: { requests, windowSeconds }, nowMs });
   let leftOut = 0;
   const report = () => {

@@ -1,15 +1,38 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { servedKinds } from '../../shared/documents/served-indexes.ts';
 import { registerBuildInfo } from '../../shared/runtime/release.ts';
-import type { ReadBudget } from './store/read-budget.ts';
+import type { BudgetUsage } from './store/read-budget.ts';
 
-export type Metrics = ReturnType<typeof createMetrics>;
+/** The metrics by their use in the code. The `help` of each is its description. */
+export type Metrics = RequestMetrics & DataMetrics & { registry: Registry };
+
+/** About requests and connections. */
+type RequestMetrics = {
+  durations: Histogram<'method' | 'route' | 'status'>;
+  inFlight: Gauge;
+  requestsRefused: Counter<'reason'>;
+  connectionsRefused: Counter;
+  authFailuresCounted: Counter<'reason'>;
+  rateLimitFallbacks: Counter;
+  certificateEnd: Gauge;
+};
+
+/** About the data that is served. */
+type DataMetrics = {
+  generation: Gauge;
+  dataAge: Gauge;
+  storeErrors: Counter;
+  documentsLeftOut: Counter<'kind'>;
+  ready: Gauge;
+  logGap: Gauge;
+  tracesLost: Counter<'reason'>;
+};
 
 /**
- * The metrics that the admin port serves at `/metrics`. Routes are labelled by pattern, so there are few labels. The help
- * texts are the catalogue in docs/metrics.md.
+ * The metrics that the admin port serves at `/metrics`. Routes are labelled by pattern, so there are few labels. The
+ * help texts are the catalogue in docs/metrics.md.
  */
-export function createMetrics() {
+export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -24,7 +47,7 @@ export function createMetrics() {
   return metrics;
 }
 
-const requestMetrics = (registers: Registry[]) => ({
+const requestMetrics = (registers: Registry[]): RequestMetrics => ({
   durations: new Histogram({
     name: 'api_request_duration_seconds',
     help: 'Time from the request to the end of its response; method GET, HEAD, OPTIONS or other, route by its pattern, status 499 if the client left before it',
@@ -66,7 +89,7 @@ const requestMetrics = (registers: Registry[]) => ({
   }),
 });
 
-const dataMetrics = (registers: Registry[]) => ({
+const dataMetrics = (registers: Registry[]): DataMetrics => ({
   generation: new Gauge({
     name: 'api_generation',
     help: 'The generation that is served: replicas differ only for seconds after a promotion',
@@ -107,17 +130,8 @@ const dataMetrics = (registers: Registry[]) => ({
 });
 
 /** Adds the gauges of the read budget, which each scrape reads. */
-export function observeBudget({ registry }: Metrics, usage: ReadBudget['usage']): void {
-  const gauges = [
-    ['bytes', 'api_answers_bytes', 'Memory that responses in progress hold, of `API_ANSWERS_MB_MAX`'],
-    ['reads', 'api_reads_in_progress', 'Reads of MongoDB in progress'],
-    [
-      'waiting',
-      'api_reads_waiting',
-      'Reads that wait for memory or a connection: above 0 for long, clients wait',
-    ],
-  ] as const;
-  for (const [of, name, help] of gauges)
+export function observeBudget({ registry }: Metrics, usage: () => BudgetUsage): void {
+  const add = (of: keyof BudgetUsage, name: string, help: string) =>
     new Gauge({
       name,
       help,
@@ -126,4 +140,11 @@ export function observeBudget({ registry }: Metrics, usage: ReadBudget['usage'])
         this.set(usage()[of]);
       },
     });
+  add('bytes', 'api_answers_bytes', 'Memory that responses in progress hold, of `API_ANSWERS_MB_MAX`');
+  add('reads', 'api_reads_in_progress', 'Reads of MongoDB in progress');
+  add(
+    'waiting',
+    'api_reads_waiting',
+    'Reads that wait for memory or a connection: above 0 for long, clients wait',
+  );
 }

@@ -24,7 +24,9 @@ export type ApiKeyCache = {
   find: (snapshot: ReadSnapshot, token: string) => Promise<Caller | TokenRefusal>;
 };
 
-/** A key stops or starts working at most this long after the read model has the change, or an operator has blocked it. */
+/**
+ * A key stops or starts working at most this long after the read model has the change, or an operator has blocked it.
+ */
 const lifetimeMs = 5_000;
 const entriesMax = 10_000;
 /** Queries for keys in progress at once: the snapshots and the traces use the same connections. */
@@ -43,8 +45,8 @@ type CacheDeps = {
 
 /**
  * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path.
- * They have a cache of their own, so that a flood of invalid tokens does not evict valid ones. However many tokens clients
- * guess, a replica starts at most 100 look-ups a second, and a valid key waits about 10 ms.
+ * They have a cache of their own, so that a flood of invalid tokens does not evict valid ones. However many tokens
+ * clients guess, a replica starts at most 100 look-ups a second, and a valid key waits about 10 ms.
  */
 export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCache {
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };

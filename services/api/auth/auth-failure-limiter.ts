@@ -2,7 +2,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createMemoryRateLimiter, type MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 import type { RateLimit, RateLimitUsage } from '../rate-limit/rate-limiter.ts';
 
-type Deps = { limit: RateLimit; nowMs: () => number; logger: Logger };
+type AuthFailureLimiterDeps = { limit: RateLimit; nowMs: () => number; logger: Logger };
 
 const unlimited: RateLimitUsage = { admitted: true, remaining: 0, resetMs: 0 };
 
@@ -11,7 +11,11 @@ const unlimited: RateLimitUsage = { admitted: true, remaining: 0, resetMs: 0 };
  * limit further invalid keys are refused; a valid key still passes, and a missing one still has its own error. The log
  * names such an address once in each window, so that an operator can block it.
  */
-export function createAuthFailureLimiter({ limit, nowMs, logger }: Deps): MemoryRateLimiter {
+export function createAuthFailureLimiter({
+  limit,
+  nowMs,
+  logger,
+}: AuthFailureLimiterDeps): MemoryRateLimiter {
   if (limit.requests === 0) return { consume: () => unlimited };
   const failures = createMemoryRateLimiter({ limit, nowMs });
   const warnings = createMemoryRateLimiter({ limit: { ...limit, requests: 1 }, nowMs });

@@ -13,7 +13,7 @@ export type KeyRefusal = 'missing' | 'malformed' | TokenRefusal;
 /** Counts a request without a valid key against its client address, and returns the error that the client receives. */
 export type RefuseKey = (request: IncomingMessage, reason: KeyRefusal) => ApiError;
 
-type Deps = {
+type RefuseKeyDeps = {
   /** Counts by client address. */
   authFailures: MemoryRateLimiter;
   /** The metric, by reason. */
@@ -24,10 +24,10 @@ type Deps = {
 const challenge = { headers: { 'WWW-Authenticate': 'Bearer' } };
 
 /**
- * Above the limit of an address, invalid tokens are 429, a missing one is still 401, and a valid key is still admitted. So
- * a client that guesses keys locks out no other client of its address, and one that forgets its key learns so.
+ * Above the limit of an address, invalid tokens are 429, a missing one is still 401, and a valid key is still admitted.
+ * So a client that guesses keys locks out no other client of its address, and one that forgets its key learns so.
  */
-export function createRefuseKey({ authFailures, counted, trustedProxies }: Deps): RefuseKey {
+export function createRefuseKey({ authFailures, counted, trustedProxies }: RefuseKeyDeps): RefuseKey {
   return (request, reason) => {
     counted.inc({ reason });
     const { admitted, resetMs } = authFailures.consume(clientAddress(trustedProxies, request));

@@ -89,7 +89,9 @@ function typeName(spec: OpenApiDocument, schema: JsonSchema, type: string): stri
   return format ? `${type} (${format})` : type;
 }
 
-/** The object to which a reference leads, such as `#/components/schemas/Ticket`; any other object is returned as it is. */
+/**
+ * The object to which a reference leads, such as `#/components/schemas/Ticket`; any other object is returned as it is.
+ */
 export function resolve<Target extends object>(spec: OpenApiDocument, value: Target | Reference): Target {
   if (!('$ref' in value)) return value;
   const [, ...steps] = value.$ref.split('/');

@@ -55,13 +55,7 @@ export const layout = (site: Site, { path, title, isWide, body }: Page): string 
       links: sections.map((section) => ({
         href: site.href(section.path),
         name: section.name,
-        // The page of a code is in Errors.
-        current:
-          path === section.path
-            ? 'page'
-            : section.path !== '/docs' && path.startsWith(`${section.path}/`)
-              ? 'true'
-              : null,
+        current: currentOf(section.path, path),
       })),
     },
     besides: path === '/docs/search' ? html`` : searchForm(site),
@@ -70,6 +64,12 @@ export const layout = (site: Site, { path, title, isWide, body }: Page): string 
     body,
     footer: html`<a href="${site.href('/openapi.json')}">OpenAPI 3.1 document</a>`,
   });
+
+/** Whether a section is the page itself, or contains it: the page of a code is in Errors. */
+function currentOf(section: string, path: string): 'page' | 'true' | null {
+  if (path === section) return 'page';
+  return section !== '/docs' && path.startsWith(`${section}/`) ? 'true' : null;
+}
 
 /** The field of the search, with the query of the page that shows its results. */
 export const searchForm = ({ href }: Site, query = ''): Html =>

@@ -10,7 +10,9 @@ import { headingsOf, inline, lexMarkdown, renderMarkdown } from './markdown.ts';
 
 type Described = { path: string; operation: Operation };
 
-/** The reference: the introduction of the OpenAPI document and its endpoints, all on one page, for the browser's search. */
+/**
+ * The reference: the introduction of the OpenAPI document and its endpoints, all on one page, for the browser's search.
+ */
 export function referencePage(site: Site, spec: OpenApiDocument): Page {
   const introduction = lexMarkdown(site, spec.info.description);
   const groups = spec.tags.map((tag) => ({

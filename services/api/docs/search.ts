@@ -11,7 +11,9 @@ type Section = { href: string; title: string; text: string; named: string; all: 
 /** How many of the words a text in lower case contains. */
 const count = (text: string, words: string[]): number => words.filter((word) => text.includes(word)).length;
 
-/** Returns the results of a query: the sections of all pages that contain each of its words, those in a heading first. */
+/**
+ * Returns the results of a query: the sections of all pages that contain each of its words, those in a heading first.
+ */
 export function createSearch(site: Site, pages: Page[]): (query: string) => Html {
   const sections = pages.flatMap((page) => sectionsOf(site, page));
   return (query) => {

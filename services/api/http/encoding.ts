@@ -6,7 +6,9 @@ export type Encoding = 'br' | 'gzip' | 'identity';
 
 const preference: Encoding[] = ['br', 'gzip', 'identity'];
 
-/** The longest `Accept-Encoding` that is parsed: one of 32 KB would take 3 ms. With a longer one nothing is compressed. */
+/**
+ * The longest `Accept-Encoding` that is parsed: one of 32 KB would take 3 ms. With a longer one nothing is compressed.
+ */
 const acceptedLengthMax = 1_000;
 
 /** The type declarations of `negotiator` lack the second argument. */

@@ -10,8 +10,8 @@ const rateLimit = category('rate_limit_error');
 const api = category('api_error');
 
 /**
- * Every error that a client can receive: its status, category and text. Codes are part of the public contract; texts are
- * for people and may change.
+ * Every error that a client can receive: its status, category and text. Codes are part of the public contract; texts
+ * are for people and may change.
  */
 export const errorCatalogue = {
   missing_api_key: authentication(401, 'Send your API key in the header `Authorization: Bearer <API_KEY>`.'),

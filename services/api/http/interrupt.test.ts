@@ -25,7 +25,9 @@ beforeAll(async () => {
   credentials = await selfSigned();
 });
 
-/** A server whose response has begun, and ends only if `body` does. `silenceMs` is the time-out of a silent connection. */
+/**
+ * A server whose response has begun, and ends only if `body` does. `silenceMs` is the time-out of a silent connection.
+ */
 async function serve({ isTls, silenceMs = 0 }: { isTls: boolean; silenceMs?: number }) {
   const clock = { nowMs: 0 };
   const nowMs = () => clock.nowMs;

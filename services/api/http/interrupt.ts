@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The TCP connection of each response in progress. Over TLS it is not the response's own socket, which cannot be reset. */
+/**
+ * The TCP connection of each response in progress. Over TLS it is not the response's own socket, which cannot be reset.
+ */
 const connections = new WeakMap<ServerResponse, Socket>();
 
 export function rememberConnection(response: ServerResponse, connection: Socket): void {

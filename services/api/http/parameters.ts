@@ -4,9 +4,9 @@ import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { ApiError } from './api-error.ts';
 
 /**
- * `{id}` of a resource whose ids have a prefix: at most 256 characters including the prefix, as JSON Schema counts them.
- * Stored ids have at most as many UTF-16 units, so a valid id with many characters of two units can be longer than any
- * of them; that is a 404.
+ * `{id}` of a resource whose ids have a prefix: at most 256 characters including the prefix, as JSON Schema counts
+ * them. Stored ids have at most as many UTF-16 units, so a valid id with many characters of two units can be longer
+ * than any of them; that is a 404.
  */
 export const idParameter = (prefix: string, example: string) =>
   z.object({
@@ -44,7 +44,8 @@ const keyShape = /[A-Za-z0-9]_(live|test)_[!-~]{8}/;
 /**
  * Parses a query string with a schema whose fields are the parameters. An unknown name, an invalid value or a repeated
  * parameter throws `invalid_query_parameter`. `param` names the first parameter that contains an API key, or the first
- * unknown one, in the order sent; otherwise the first invalid one in the order declared. A name that is a key is not repeated.
+ * unknown one, in the order sent; otherwise the first invalid one in the order declared. A name that is a key is not
+ * repeated.
  */
 export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.output<Q> {
   const given = new URLSearchParams(search);

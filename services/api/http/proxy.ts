@@ -33,9 +33,9 @@ export function isTrustedPeer(trustedProxies: AddressRange[], socket: Socket): b
 }
 
 /**
- * The client's address: the peer, or the address that trusted proxies report. Each proxy appends its own peer to `X-Forwarded-For`,
- * so the client is the last address there that is not a trusted proxy. Earlier addresses could be forged, and are not
- * read.
+ * The client's address: the peer, or the address that trusted proxies report. Each proxy appends its own peer to
+ * `X-Forwarded-For`, so the client is the last address there that is not a trusted proxy. Earlier addresses could be
+ * forged, and are not read.
  */
 export function clientAddress(trustedProxies: AddressRange[], { socket, headers }: IncomingMessage): string {
   let address = socket.remoteAddress ?? '';

@@ -6,7 +6,7 @@ import type { StoreReader } from '../store/reader.ts';
 /** Decides whether data has expired. A request reads the clock once, so that one response reflects one instant. */
 export type Clock = { now: () => Date };
 
-/** What a handler may read: the caller's organization alone, in the generation of this request. */
+/** A handler reads the caller's organization alone, in the generation of this request. */
 export type Scope = {
   orgId: string;
   store: StoreReader;
@@ -14,7 +14,7 @@ export type Scope = {
   path: string;
 };
 
-/** What a handler answers: a body, or the JSON text in pieces of one that is too large to hold in memory. */
+/** The answer of a handler: a body, or the JSON text in pieces of one that is too large to hold in memory. */
 export type Answer<T> = ({ body: T } | { chunks: AsyncGenerator<string, void> }) & {
   /**
    * Of a list: the cursor of its next page; null on the last page. It may be called once the first 256 K characters of
@@ -34,7 +34,9 @@ type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodTy
   description: string;
   params: P;
   query: Q;
-  /** Shape of the 200 body. Tests validate every route against it; in production only the types of presenters use it. */
+  /**
+   * Shape of the 200 body. Tests validate every route against it; in production only the types of presenters use it.
+   */
   response: R;
   /** A 200 body for the OpenAPI document. */
   example: z.output<R>;
@@ -54,8 +56,8 @@ export type Route = Omit<Declaration<z.ZodObject, z.ZodObject, z.ZodType>, 'hand
 };
 
 /**
- * Declares a route as data. Path and query are parsed here, so handlers receive only valid input. Every route may answer
- * `invalid_query_parameter`, because an unknown parameter is invalid.
+ * Declares a route as data. Path and query are parsed here, so handlers receive only valid input. Every route may
+ * answer `invalid_query_parameter`, because an unknown parameter is invalid.
  */
 export function defineRoute<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType>({
   handler,

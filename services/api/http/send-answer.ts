@@ -10,8 +10,8 @@ export const bufferedLengthMax = 262_144;
 
 /**
  * Sends an answer. A body in pieces that is longer than the limit is streamed without an ETag. Streaming starts only
- * after that much has been read, so the client usually still gets a 503 if MongoDB is unavailable. A later failure resets
- * the connection, because the status has been sent; when the client leaves, the generator ends.
+ * after that much has been read, so the client usually still gets a 503 if MongoDB is unavailable. A later failure
+ * resets the connection, because the status has been sent; when the client leaves, the generator ends.
  */
 export async function sendAnswer(
   context: Context,

@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics.ts';
 import { isStoreUnavailable } from '../store/store-errors.ts';
 import type { Trace } from '../traces/tracer.ts';
 
-type Deps = {
+type AccessLogDeps = {
   logger: Logger;
   trace: Trace | null;
   /** Whether a request without a valid key, or above a rate limit, may have a log line and a trace. */
@@ -17,12 +17,12 @@ type Deps = {
 const clientLeft = 499;
 
 /**
- * Writes one log line, one metric observation and one trace per request, when its response has been sent or interrupted.
- * Of requests that no valid key vouches for, only those within a budget have a line and a trace.
- * Of the requests that fail because the store refuses, it logs one a second.
- * Paths and queries are not logged, because they contain customers' ids and cursors; headers are never logged.
+ * Writes one log line, one metric observation and one trace per request, when its response has been sent or
+ * interrupted. Of requests that no valid key vouches for, only those within a budget have a line and a trace. Of the
+ * requests that fail because the store refuses, it logs one a second. Paths and queries are not logged, because they
+ * contain customers' ids and cursors; headers are never logged.
  */
-export function accessLog({ durations, inFlight, trace, admitKeyless, ...deps }: Deps): Middleware {
+export function accessLog({ durations, inFlight, trace, admitKeyless, ...deps }: AccessLogDeps): Middleware {
   // Its fields are listed below, so none has to be searched for secrets; the text of an error still is.
   const logger = deps.logger.child({}, { redact: [] });
   const limitRefusals = createLogLimit();

@@ -20,7 +20,9 @@ type Given = {
 
 const caller = { orgId: 'org_1', keyId: 'key_1' };
 
-/** Authenticates a request whose client leaves, or not, while the snapshot is read; `after` are the counts at its end. */
+/**
+ * Authenticates a request whose client leaves, or not, while the snapshot is read; `after` are the counts at its end.
+ */
 async function given({
   leaves = false,
   find = async () => caller,

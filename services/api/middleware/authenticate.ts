@@ -12,8 +12,8 @@ type AuthenticateDeps = {
 };
 
 /**
- * Finds whose key the token is, in the snapshot of the request. A store that does not answer counts against no client. The
- * cache of keys limits what guesses cost the store.
+ * Finds whose key the token is, in the snapshot of the request. A store that does not answer counts against no client.
+ * The cache of keys limits the look-ups of guessed keys.
  */
 export function authenticate({ apiKeys, refuseKey, requireCollections }: AuthenticateDeps): Middleware {
   return async ({ req, state }, next) => {

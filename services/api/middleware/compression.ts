@@ -1,4 +1,4 @@
-import { pipeline, Stream, type Readable } from 'node:stream';
+import { pipeline, Stream, type Duplex, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import {
   brotliCompress,
@@ -10,7 +10,7 @@ import {
   gzipSync,
 } from 'node:zlib';
 import type { Middleware } from '../http/context.ts';
-import { chooseEncoding } from '../http/encoding.ts';
+import { chooseEncoding, type Encoding } from '../http/encoding.ts';
 import { fixedContents } from '../http/fixed-content.ts';
 import { streamBody } from '../http/send-answer.ts';
 
@@ -26,21 +26,40 @@ const synchronousBytesMax = 32_768;
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_LGWIN]: 18 } };
 const gzipOptions = { level: 1 };
 
-const encoders = {
+type Compression = Exclude<Encoding, 'identity'>;
+
+type Encoder = {
+  /** In this thread. */
+  sync: (body: Buffer) => Buffer;
+  /** In the thread pool. */
+  async: (body: Buffer) => Promise<Buffer>;
+  stream: () => Duplex;
+};
+
+const encoders: Record<Compression, Encoder> = {
   br: {
-    sync: (body: Buffer) => brotliCompressSync(body, brotliOptions),
-    async: (body: Buffer): Promise<Buffer> => promisify(brotliCompress)(body, brotliOptions),
+    sync: (body) => brotliCompressSync(body, brotliOptions),
+    async: (body) => promisify(brotliCompress)(body, brotliOptions),
     stream: () => createBrotliCompress(brotliOptions),
   },
   gzip: {
-    sync: (body: Buffer) => gzipSync(body, gzipOptions),
-    async: (body: Buffer): Promise<Buffer> => promisify(gzip)(body, gzipOptions),
+    sync: (body) => gzipSync(body, gzipOptions),
+    async: (body) => promisify(gzip)(body, gzipOptions),
     stream: () => createGzip(gzipOptions),
   },
 };
 
-/** Compresses a content on its first request. */
-function fixedEncoding(content: Buffer, encoding: keyof typeof encoders): Promise<Buffer> | undefined {
+/** Compresses a body that is not a stream. */
+async function encode(body: Buffer | string, encoding: Compression): Promise<Buffer> {
+  const content = Buffer.isBuffer(body) ? body : Buffer.from(body);
+  const fixed = fixedEncoding(content, encoding);
+  if (fixed) return await fixed;
+  const { sync, async } = encoders[encoding];
+  return content.length <= synchronousBytesMax ? sync(content) : await async(content);
+}
+
+/** Compresses a content that never changes, on its first request; undefined for any other body. */
+function fixedEncoding(content: Buffer, encoding: Compression): Promise<Buffer> | undefined {
   const known = fixedContents.get(content);
   const encoded = known && (known.get(encoding) ?? encoders[encoding].async(content));
   if (!encoded) return undefined;
@@ -62,16 +81,12 @@ export const compression: Middleware = async (context, next) => {
   if (!body || length < thresholdBytes || context.status >= 400) return;
   const encoding = chooseEncoding(context);
   if (encoding === 'identity') return;
-  const encoder = encoders[encoding];
   try {
     if (!(body instanceof Stream)) {
-      const content = Buffer.isBuffer(body) ? body : Buffer.from(body);
-      const isSmall = content.length <= synchronousBytesMax;
-      const fixed = fixedEncoding(content, encoding);
-      context.body = fixed ? await fixed : isSmall ? encoder.sync(content) : await encoder.async(content);
+      context.body = await encode(body, encoding);
     } else if (context.method !== 'HEAD') {
       // An error of one stream ends the other.
-      const encoded = pipeline(body, encoder.stream(), () => undefined);
+      const encoded = pipeline(body, encoders[encoding].stream(), () => undefined);
       streamBody(context, encoded);
     }
     context.set('Content-Encoding', encoding);

@@ -7,7 +7,10 @@ import { requestReader } from './request-reader.ts';
 
 const requestsMax = 500;
 
-/** The limit and the readers behind it, with a clock that the test sets. `ask` starts a request of an organization and leaves its response unread. */
+/**
+ * The limit and the readers behind it, with a clock that the test sets. `ask` starts a request of an organization and
+ * leaves its response unread.
+ */
 function createLimit() {
   const state = { nowMs: 0, isMemoryHalfUsed: false, readersEnded: 0 };
   const limit = concurrencyLimit({
@@ -34,7 +37,9 @@ function createLimit() {
     });
     return { res, isAdmitted };
   };
-  /** Starts as many requests of an organization as are admitted, each with a key of its own unless `options` names one. */
+  /**
+   * Starts as many requests of an organization as are admitted, each with a key of its own unless `options` names one.
+   */
   const fill = (orgId: string, options: Parameters<typeof ask>[1] = {}) => {
     const responses = [];
     try {

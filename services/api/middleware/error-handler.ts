@@ -10,11 +10,11 @@ const retryAfterMs = 5_000;
 /** How long it should wait while this process has too much in progress. */
 const overloadedMs = 1_000;
 
-type Deps = { docs: DocsLocation; storeErrors: Counter; requestsRefused: Counter<'reason'> };
+type ErrorHandlerDeps = { docs: DocsLocation; storeErrors: Counter; requestsRefused: Counter<'reason'> };
 
 /** Turns whatever was thrown into the error envelope. It is the only place, so no error has another shape. */
 export const errorHandler =
-  ({ docs, storeErrors, requestsRefused }: Deps): Middleware =>
+  ({ docs, storeErrors, requestsRefused }: ErrorHandlerDeps): Middleware =>
   async (context, next) => {
     try {
       await next();

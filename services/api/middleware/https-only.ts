@@ -5,15 +5,16 @@ import { clientAddress, isHttps } from '../http/proxy.ts';
 import type { Middleware } from '../http/context.ts';
 import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 
-type Deps = { trustedProxies: AddressRange[]; authFailures: MemoryRateLimiter };
+type HttpsOnlyDeps = { trustedProxies: AddressRange[]; authFailures: MemoryRateLimiter };
 
 /**
  * Refuses plain HTTP before it looks at anything else in the request. A redirect would let the client send its key
- * unencrypted every time. Without a certificate of its own the API serves `/health` in plain, for probes inside a cluster.
- * A refusal counts against the client address, whose log line tells the operator of a proxy that is not trusted.
+ * unencrypted every time. Without a certificate of its own the API serves `/health` in plain, for probes inside a
+ * cluster. A refusal counts against the client address, whose log line tells the operator of a proxy that is not
+ * trusted.
  */
 export const httpsOnly =
-  ({ trustedProxies, authFailures }: Deps): Middleware =>
+  ({ trustedProxies, authFailures }: HttpsOnlyDeps): Middleware =>
   (context, next) => {
     if (isHttps(trustedProxies, context.req)) {
       context.set('Strict-Transport-Security', strictTransportSecurity);

@@ -3,10 +3,10 @@ import type { Middleware } from '../http/context.ts';
 import { retryAfter, wholeSeconds } from '../http/headers.ts';
 import type { RateLimit, RateLimiter } from '../rate-limit/rate-limiter.ts';
 
-type Deps = { limit: RateLimit; rateLimiter: RateLimiter };
+type RateLimitDeps = { limit: RateLimit; rateLimiter: RateLimiter };
 
 /** Limits each key, and reports its usage in every response. A 304 counts too: it costs the store as much. */
-export function rateLimit({ limit, rateLimiter }: Deps): Middleware {
+export function rateLimit({ limit, rateLimiter }: RateLimitDeps): Middleware {
   return async (context, next) => {
     const { caller } = context.state;
     if (limit.requests > 0 && caller) {

@@ -7,8 +7,8 @@ const hostShape = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]*)(:\d*)?$/;
 
 /**
  * Refuses requests that Node's parser passes on and this API does not serve: overlong targets, an unknown
- * `Transfer-Encoding`, a missing or malformed `Host`, and a repeated `Host` or `Authorization`, of which two servers in a
- * chain could take different ones.
+ * `Transfer-Encoding`, a missing or malformed `Host`, and a repeated `Host` or `Authorization`, of which two servers in
+ * a chain could take different ones.
  */
 export const requestLimits: Middleware = (context, next) => {
   const { url = '', headers, rawHeaders, httpVersion } = context.req;

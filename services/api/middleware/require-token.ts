@@ -8,7 +8,9 @@ type RequireTokenDeps = {
   refuseKey: RefuseKey;
 };
 
-/** Refuses a request without a token in the header `Authorization`, or with one that cannot be a key. It asks no store. */
+/**
+ * Refuses a request without a token in the header `Authorization`, or with one that cannot be a key. It asks no store.
+ */
 export function requireToken({ keyPrefix, refuseKey }: RequireTokenDeps): Middleware {
   const shape = tokenShape(keyPrefix);
   return ({ req }, next) => {

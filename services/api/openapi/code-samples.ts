@@ -57,8 +57,8 @@ if not response.ok:
 print(response.json())`;
 
 /**
- * The method of the typed client. `listMacros` of `/v1/macros` is `macros.list`, `retrieveMacro` is `macros.retrieve`, and
- * an operation of `/v1/macros/:id/steps` is within `macros`.
+ * The method of the typed client. `listMacros` of `/v1/macros` is `macros.list`, `retrieveMacro` is `macros.retrieve`,
+ * and an operation of `/v1/macros/:id/steps` is within `macros`.
  */
 export function clientMethod(path: string, operationId: string): string {
   const [, verb, noun = ''] = /^(list|retrieve)([A-Z]\w*)$/.exec(operationId) ?? [];

@@ -71,8 +71,8 @@ type HeaderName = keyof typeof headers;
 const componentOf = (name: HeaderName) => name.replaceAll('-', '');
 
 /**
- * Without a rate limit (`isLimited` is false) its headers are left out. `traceDays` is how long a request can be traced;
- * null if requests are not traced.
+ * Without a rate limit (`isLimited` is false) its headers are left out. `traceDays` is how long a request can be
+ * traced; null if requests are not traced.
  */
 export const headerComponents = (isLimited: boolean, traceDays: number | null): Record<string, Header> => {
   const components = Object.fromEntries(

@@ -4,6 +4,7 @@ import type { DocsLocation } from '../http/error-envelope.ts';
 import { rateLimitOf } from '../rate-limit/rate-limit-settings.ts';
 import type { RateLimit } from '../rate-limit/rate-limiter.ts';
 import { readTimeoutMs } from '../store/deadline.ts';
+import type { Tag } from './types.ts';
 
 /** The settings that pages and the OpenAPI document contain. */
 export type PageSettings = {
@@ -95,7 +96,7 @@ const rateLimit = ({ requests, windowSeconds }: RateLimit): string =>
 \`RateLimit-Remaining\` and \`RateLimit-Reset\` show the current usage, \`RateLimit-Policy\` the limit and its window in
 seconds. A 304 counts like any other response.`;
 
-export const tags = [
+export const tags: Tag[] = [
   {
     name: 'Tickets',
     description: 'Cases. Each has at most one primary conversation and any number of side conversations.',

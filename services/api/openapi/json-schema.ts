@@ -8,12 +8,15 @@ type Converted = {
   components: Record<string, JsonSchema>;
 };
 
-/** Converts the zod schema of parameters to JSON Schema for OpenAPI 3.1. It describes the parsed value: a number, not its text. */
+/**
+ * Converts the zod schema of parameters to JSON Schema for OpenAPI 3.1. It describes the parsed value: a number, not
+ * its text.
+ */
 export const toJsonSchema = (zodSchema: z.ZodType): Converted => convert(zodSchema, (value) => value);
 
 /**
- * Converts the zod schema of a response. What docs/guides/versioning.md allows to change without notice is open: objects
- * may have further fields, and fields further values.
+ * Converts the zod schema of a response. What docs/guides/versioning.md allows to change without notice is open:
+ * objects may have further fields, and fields further values.
  */
 export const toOpenSchema = (zodSchema: z.ZodType): Converted => convert(zodSchema, open);
 

@@ -6,14 +6,44 @@ import { headerComponents, responseHeaders } from './headers.ts';
 import { description, tags, type SpecSettings } from './info.ts';
 import { otherError } from './errors.ts';
 import { toOpenSchema, type JsonSchema } from './json-schema.ts';
-import type { Operation, Response } from './types.ts';
+import type { Header, Operation, Parameter, Response, Tag } from './types.ts';
 import { ifNoneMatch, operation, responseComponents } from './operation.ts';
 import { specOperation, healthOperation } from './public-operations.ts';
 
-export type OpenApiDocument = ReturnType<typeof createSpec>;
+/** An OpenAPI 3.1 document, as far as this service uses it. */
+export type OpenApiDocument = {
+  /** The version of OpenAPI. */
+  openapi: string;
+  info: {
+    title: string;
+    /** The release of the service. */
+    version: string;
+    summary: string;
+    /** The introduction, in Markdown. */
+    description: string;
+    license: { name: string; identifier: string };
+  };
+  servers: { url: string; description: string }[];
+  /** The headings under which the reference lists the operations. */
+  tags: Tag[];
+  /** Every operation needs an API key, unless it says otherwise. */
+  security: Record<string, string[]>[];
+  /** The operations by the template of their path, such as `/v1/tickets/{id}`. */
+  paths: Record<string, { get: Operation }>;
+  /** The parts to which operations refer by name. */
+  components: {
+    securitySchemes: {
+      apiKey: { type: 'http'; scheme: 'bearer'; bearerFormat: string; description: string };
+    };
+    parameters: Record<string, Parameter>;
+    headers: Record<string, Header>;
+    responses: Record<string, Response>;
+    schemas: Record<string, JsonSchema>;
+  };
+};
 
-/** Creates the OpenAPI 3.1 document from the schemas that parse requests and type responses. */
-export function createSpec(settings: SpecSettings, routes: Route[]) {
+/** Creates the document from the schemas that parse requests and type responses. */
+export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocument {
   const { docs, keyPrefix, clientPackage, limit, traceDays } = settings;
   const isLimited = limit.requests > 0;
   const headersOf = (status: number, isList?: boolean) => responseHeaders(status, isLimited, isList);
@@ -65,5 +95,11 @@ const templateOf = (path: string): string => path.replace(/:([A-Za-z]+)/g, '{$1}
 
 function schemaComponents(schemas: z.ZodType[]): Record<string, JsonSchema> {
   const components = schemas.flatMap((schema) => Object.entries(toOpenSchema(schema).components));
-  return Object.fromEntries(components.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+  return Object.fromEntries(components.toSorted(([a], [b]) => byCodeUnits(a, b)));
+}
+
+/** The order of texts that is the same on every machine. */
+function byCodeUnits(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }

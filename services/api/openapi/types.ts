@@ -14,6 +14,9 @@ export type Parameter = {
   explode?: boolean;
 };
 
+/** A group of operations. */
+export type Tag = { name: string; description: string };
+
 export type Header = { description: string; required: boolean; schema: JsonSchema; example: string };
 
 export type MediaType = {

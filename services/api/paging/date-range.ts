@@ -20,10 +20,10 @@ const textPattern =
   '([Tt]([01]\\d|2[0-3]):[0-5]\\d(:([0-5]\\d|60)(\\.\\d+)?)?([Zz]|[+-]([01]\\d|2[0-3])(:?[0-5]\\d)?))?$';
 
 /**
- * Parses ISO 8601: a UTC day, or a time with `Z` or an offset; returns null for anything else. Bounds are inclusive, so a
- * time to the second covers the whole second, because responses contain whole seconds; likewise a day and a minute. A
- * fraction of zeros is none: many languages write one for a time that they have read from a response.
- * Digits after the milliseconds are ignored, because nothing finer is stored.
+ * Parses ISO 8601: a UTC day, or a time with `Z` or an offset; returns null for anything else. Bounds are inclusive, so
+ * a time to the second covers the whole second, because responses contain whole seconds; likewise a day and a minute. A
+ * fraction of zeros is none: many languages write one for a time that they have read from a response. Digits after the
+ * milliseconds are ignored, because nothing finer is stored.
  */
 export function parseInterval(value: string): Interval | null {
   // A `+` that was not percent-encoded arrives as a space.
@@ -32,10 +32,15 @@ export function parseInterval(value: string): Interval | null {
   const [, day = '', minutes = '00:00', seconds, fraction, zone = 'Z'] = match;
   const start = parseInstant(`${day}T${minutes}:${seconds ?? '00'}.${fraction ?? '0'}${fullZone(zone)}`);
   if (!start) return null;
-  const inMinute = /[1-9]/.test(fraction ?? '') ? 1 : seconds === undefined ? 60_000 : 1_000;
-  const lengthMs = match[2] ? inMinute : dayMs;
-  const last = new Date(start.getTime() + lengthMs - 1);
+  const isDay = match[2] === undefined;
+  const last = new Date(start.getTime() + (isDay ? dayMs : timeLengthMs(seconds, fraction)) - 1);
   return { from: start.toISOString(), until: keyAbove(last) };
+}
+
+/** How long a time lasts that is written to the minute, the second or the millisecond. */
+function timeLengthMs(seconds: string | undefined, fraction: string | undefined): number {
+  if (fraction !== undefined && /[1-9]/.test(fraction)) return 1;
+  return seconds === undefined ? 60_000 : 1_000;
 }
 
 /** `+01` and `+0100` are valid in ISO 8601 too, but `parseInstant` expects `+01:00`. */

@@ -9,21 +9,27 @@ type KeyRange = { $gt?: string; $gte?: string; $lt?: string; $lte?: string };
 
 /**
  * The contiguous range of a page: the bounds, narrowed to the keys after the cursor. Without bounds it is `> ''`, which
- * excludes documents without the sort key: lists must not contain them. A bound is ASCII, so JavaScript compares it with
- * a key as the store does.
+ * excludes documents without the sort key: lists must not contain them. A bound is ASCII, so JavaScript compares it
+ * with a key as the store does.
  */
 export function keyRange(
   { from, until }: DateRange,
   { after, direction }: { after: string | null; direction: Direction },
 ): KeyRange {
-  const passed = (direction === 'ascending' ? after : null) ?? '';
-  const reached = direction === 'descending' ? after : null;
-  const lower = from === null || from <= passed ? { $gt: passed } : { $gte: from };
-  const upper = reached !== null && (until === null || until > reached) ? reached : until;
-  return upper === null ? lower : { ...lower, $lt: upper };
+  if (direction === 'ascending') return { ...lowerBound(from, after ?? ''), ...upperBound(until) };
+  const isReached = after !== null && (until === null || until > after);
+  return { ...lowerBound(from, ''), ...upperBound(isReached ? after : until) };
 }
 
-/** The part of a range up to and including `key`, which lies in the range. MongoDB reads the keys that all bounds allow. */
+/** The keys from `from` on, but only those after `passed`. */
+const lowerBound = (from: string | null, passed: string): KeyRange =>
+  from === null || from <= passed ? { $gt: passed } : { $gte: from };
+
+const upperBound = (until: string | null): KeyRange => (until === null ? {} : { $lt: until });
+
+/**
+ * The part of a range up to and including `key`, which lies in the range. MongoDB reads the keys that all bounds allow.
+ */
 export const rangeUpTo = (range: KeyRange, direction: Direction, key: string): KeyRange =>
   direction === 'ascending' ? { ...range, $lte: key } : { ...range, $gte: key };
 

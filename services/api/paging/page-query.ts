@@ -12,8 +12,8 @@ export type PageQuery = RangeQuery & {
   /** Items on the page. One more is read, to know whether others follow. */
   limit: number;
   /**
-   * A condition that does not narrow the index range: the store also examines entries that fail it, so with a filter the
-   * page ends after `scanEntriesMax` entries. Without one it examines at most `limit + 2` for each range.
+   * A condition that does not narrow the index range: the store also examines entries that fail it, so with a filter
+   * the page ends after `scanEntriesMax` entries. Without one it examines at most `limit + 2` for each range.
    */
   filter?: Filter<Document> | undefined;
   /** Fields to read besides the sort key. */
@@ -39,8 +39,8 @@ const countRanges = (within: RangeQuery['within']): number =>
   );
 
 /**
- * A filtered page scans its range twice: once to find its end, once for its items. Each time the seek at the start of each
- * range examines an entry, too.
+ * A filtered page scans its range twice: once to find its end, once for its items. Each time the seek at the start of
+ * each range examines an entry, too.
  */
 const scanEntries = (scanEntriesMax: number, { within }: RangeQuery) =>
   Math.floor(scanEntriesMax / 2) - countRanges(within);

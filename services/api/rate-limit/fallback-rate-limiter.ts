@@ -31,9 +31,10 @@ type FallbackDeps = {
 };
 
 /**
- * Counts in a shared store, and in this process while the store is unavailable, so no request fails or waits for it. Only
- * the requests in progress notice a failure: it connects apart from requests, with a pause after each attempt. So a store
- * that accepts connections but refuses commands gets few connections and log lines, however many requests arrive.
+ * Counts in a shared store, and in this process while the store is unavailable, so no request fails or waits for it.
+ * Only the requests in progress notice a failure: it connects apart from requests, with a pause after each attempt. So
+ * a store that accepts connections but refuses commands gets few connections and log lines, however many requests
+ * arrive.
  */
 export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }: FallbackDeps) {
   let shared: RedisRateLimiter | null = null;
@@ -47,11 +48,12 @@ export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }
   };
   const connectOnce = async () => {
     if (shared) return;
+    // Set once the connection is made. An error of a connection that was given up is not about the one in use.
     let made: RedisRateLimiter | null = null;
-    // An error of a connection that was given up is not about the one in use.
-    made = await connect((error) => {
+    const onError = (error: unknown) => {
       if (made && shared === made) lose(error);
-    });
+    };
+    made = await connect(onError);
     shared = made;
     isKnownUnavailable = false;
     logger.info('rate limits are shared');

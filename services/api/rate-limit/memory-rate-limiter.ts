@@ -6,13 +6,13 @@ const keysMax = 50_000;
 /** A `RateLimiter` that answers synchronously. */
 export type MemoryRateLimiter = { consume: (key: string) => RateLimitUsage };
 
-type Deps = { limit: RateLimit; nowMs: () => number };
+type MemoryRateLimiterDeps = { limit: RateLimit; nowMs: () => number };
 
 /**
  * Counts in this process. It keeps the instants of the counted requests, 8 bytes each, at most `requests` per key, and
  * frees windows that have passed. N replicas together admit up to N times the limit.
  */
-export function createMemoryRateLimiter({ limit, nowMs }: Deps): MemoryRateLimiter {
+export function createMemoryRateLimiter({ limit, nowMs }: MemoryRateLimiterDeps): MemoryRateLimiter {
   const { requests, windowSeconds } = limit;
   const windowMs = windowSeconds * 1_000;
   /** The counted instants of each key, the least recently used key first. */

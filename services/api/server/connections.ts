@@ -23,8 +23,9 @@ const ageMaxMs = 15 * 60_000;
 const randomAgeMs = () => ageMaxMs * (0.9 + Math.random() / 5);
 
 /**
- * Requests of a connection that wait for the response in progress; a connection with more is closed. Clients that pipeline
- * send up to 16 at once. Node parses all requests of the 64 KB that it reads at once, up to 2,600, and each takes 1.5 KB.
+ * Requests of a connection that wait for the response in progress; a connection with more is closed. Clients that
+ * pipeline send up to 16 at once. Node parses all requests of the 64 KB that it reads at once, up to 2,600, and each
+ * takes 1.5 KB.
  */
 export const waitingRequestsMax = 32;
 
@@ -38,7 +39,7 @@ type Connection = {
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-type Deps = { logger: Logger; connectionsRefused: Pick<Counter, 'inc'>; nowMs: () => number };
+type ConnectionsDeps = { logger: Logger; connectionsRefused: Pick<Counter, 'inc'>; nowMs: () => number };
 
 /**
  * Hands the requests of each connection to `listener` one after another, and stops the server in order. By default Node
@@ -46,7 +47,7 @@ type Deps = { logger: Logger; connectionsRefused: Pick<Counter, 'inc'>; nowMs: (
  * reads none, thousands of full pages. While a request waits, nothing more is read from its connection, and it begins
  * after the other connections have had their turn.
  */
-export function serveConnections(server: Server, deps: Deps, listener: Listener) {
+export function serveConnections(server: Server, deps: ConnectionsDeps, listener: Listener) {
   const { logger, connectionsRefused, nowMs } = deps;
   const connections = new Map<string, Connection>();
   let isDraining = false;
@@ -92,7 +93,10 @@ export function serveConnections(server: Server, deps: Deps, listener: Listener)
   return {
     /** Every response from now on says `Connection: close`. */
     drain,
-    /** Accepts no more connections, and resolves when all are closed. A slow client's connection is closed after 15 seconds. */
+    /**
+     * Accepts no more connections, and resolves when all are closed. A slow client's connection is closed after 15
+     * seconds.
+     */
     stop: async () => {
       drain();
       isStopping = true;

@@ -111,8 +111,9 @@ const discardedBytesMax = 16 * 1_024 * 1_024;
 const discardMsMax = 5_000;
 
 /**
- * No endpoint takes a body. A body is discarded before the request is answered and the connection closed: a client that is
- * still sending would lose the response. Resolves with false if the client has left or its request turns out to be invalid.
+ * No endpoint takes a body. A body is discarded before the request is answered and the connection closed: a client that
+ * is still sending would lose the response. Resolves with false if the client has left or its request turns out to be
+ * invalid.
  */
 function discardBody(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -15,8 +15,8 @@ const answeredMs = 5_000;
 
 /**
  * Makes `server` accept TLS alone. `refuse` answers a connection that begins with anything else, whose bytes are never
- * parsed: without TLS, a client sends thousands of requests in one piece. The server's limits and its list of connections
- * cover such a connection, too.
+ * parsed: without TLS, a client sends thousands of requests in one piece. The server's limits and its list of
+ * connections cover such a connection, too.
  */
 export function acceptTls(
   server: Server,

@@ -4,12 +4,17 @@ import { createSharedQueries } from './gather.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** Rejects with `StoreUnavailable` if a collection of the snapshot was dropped or replaced since the snapshot was read. */
+/**
+ * Rejects with `StoreUnavailable` if a collection of the snapshot was dropped or replaced since the snapshot was read.
+ */
 export type RequireCollections = (
   snapshot: Pick<ReadSnapshot, 'authDatabase' | 'collections' | 'generation'>,
 ) => Promise<void>;
 
-/** Queries in progress at once, and the pause between two of a snapshot: 404s cost the store at most 100 queries a second. */
+/**
+ * Queries in progress at once, and the pause between two of a snapshot: 404s cost the store at most 100 queries a
+ * second.
+ */
 const queriesMax = 2;
 const pauseMs = 10;
 

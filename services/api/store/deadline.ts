@@ -24,8 +24,8 @@ export const driverTimeouts = {
   serverSelectionTimeoutMS: 1_000,
   /**
    * Each server reports its state this often. The driver gives a server up when a report is `connectTimeoutMS` late: a
-   * silent primary is left within 3 s, and the reads in progress there are repeated on its successor. A slow read is not
-   * interrupted as long as its server reports.
+   * silent primary is left within 3 s, and the reads in progress there are repeated on its successor. A slow read is
+   * not interrupted as long as its server reports.
    */
   heartbeatFrequencyMS: 1_000,
 };
@@ -33,8 +33,9 @@ export const driverTimeouts = {
 export type ReadOptions = { maxTimeMS: number; signal: AbortSignal };
 
 /**
- * The time limits of every read. After `readTimeoutMs` the driver drops the connection and throws a `TimeoutError`. A read
- * of data ends them with `using`: thousands of signals that wait for their time would outlive many garbage collections.
+ * The time limits of every read. After `readTimeoutMs` the driver drops the connection and throws a `TimeoutError`. A
+ * read of data ends them with `using`: thousands of signals that wait for their time would outlive many garbage
+ * collections.
  */
 export function readOptions(): ReadOptions & Disposable {
   const controller = new AbortController();

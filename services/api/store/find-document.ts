@@ -17,8 +17,8 @@ export type Shape = { kind: Kind; projection: Document };
 const notFound: Found = { documents: [], replyItems: 0, replyBytes: 0 };
 
 /**
- * Creates the function that finds a document of an organization by its id. Requests of any organization share a query if
- * they read the same shape. Requests for the same document share its object.
+ * Creates the function that finds a document of an organization by its id. Requests of any organization share a query
+ * if they read the same shape. Requests for the same document share its object.
  */
 export function createDocumentFinder() {
   const gather = createGather<Wanted, Found>();

@@ -98,8 +98,8 @@ export function createSharedQueries<Wanted, Found>({
     waiting.delete(name);
   };
   /**
-   * Returns the result for `wanted`. All readers of a group pass equivalent queries. Rejects with the error of the query,
-   * or with `StoreUnavailable` after `readTimeoutMs`.
+   * Returns the result for `wanted`. All readers of a group pass equivalent queries. Rejects with the error of the
+   * query, or with `StoreUnavailable` after `readTimeoutMs`.
    */
   return ({ snapshot, name }: Group, wanted: Wanted, query: Query<Wanted, Found>): Promise<Found> => {
     const { promise, resolve, reject } = Promise.withResolvers<Found>();

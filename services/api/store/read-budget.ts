@@ -32,7 +32,7 @@ type Limits = {
   waitMs?: number;
 };
 
-/** What this process has in use. */
+/** The use of the budget by this process. */
 export type BudgetUsage = {
   /** Reads in progress. */
   reads: number;
@@ -58,8 +58,8 @@ export type ReadBudget = {
 
 /**
  * Limits the memory of all responses in progress: the expected reply of each read, then the bytes kept until the client
- * has taken the response. Further reads wait in a queue. One organization, and each of its keys, may hold its share of the
- * bytes and never every connection, so that it cannot make the others wait.
+ * has taken the response. Further reads wait in a queue. One organization, and each of its keys, may hold its share of
+ * the bytes and never every connection, so that it cannot make the others wait.
  */
 export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeoutMs }: Limits): ReadBudget {
   const reads = createUse();

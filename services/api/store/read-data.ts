@@ -10,8 +10,8 @@ export type ReadDataOptions = ReadOptions & { session?: ClientSession; readPrefe
 
 /**
  * Runs a read of data, repeatedly until it succeeds, with its time limits. A secondary answers only once it has applied
- * everything that the store held when the snapshot's watermark was read (`afterClusterTime`), so that `Data-As-Of` is true
- * of its answer too.
+ * everything that the store held when the snapshot's watermark was read (`afterClusterTime`), so that `Data-As-Of` is
+ * true of its answer too.
  */
 export function readData<T>(
   { database, readAfter }: DataSnapshot,

@@ -77,7 +77,7 @@ type SnapshotDeps = SnapshotSources & { logger: Logger; nowMs: () => number };
 /** How long a snapshot is used, and the pause after a failure to read one. */
 const lifetimeMs = 1_000;
 
-/** What the reads of snapshots have found so far. */
+/** The results of the reads so far. */
 type Cache = {
   /** The last snapshot, and when its read began. */
   latest: { snapshot: ReadSnapshot; readMs: number } | null;
@@ -123,7 +123,10 @@ export function createReadSnapshots(sources: SnapshotDeps): ReadSnapshots {
   };
 }
 
-/** Names the reason of the first repetition in the log, unless MongoDB was away before: the readiness poll has named it then. */
+/**
+ * Names the reason of the first repetition in the log, unless MongoDB was away before: the readiness poll has named it
+ * then.
+ */
 function sayOnce(logger: Logger, { failure }: Cache): (error: unknown) => void {
   let isSaid = failure !== null;
   return (error) => {
@@ -134,7 +137,8 @@ function sayOnce(logger: Logger, { failure }: Cache): (error: unknown) => void {
 
 /**
  * Reads the active generation and its watermark. After a switch the old generation is served until the new one has
- * reached the watermark that clients have seen, so that `Data-As-Of` never goes back, unless the operator accepted that.
+ * reached the watermark that clients have seen, so that `Data-As-Of` never goes back, unless the operator accepted
+ * that.
  */
 async function readSnapshot(sources: SnapshotDeps, cache: Cache, limits: ReadOptions): Promise<ReadSnapshot> {
   await sources.connect();

@@ -19,7 +19,9 @@ export class UnreadableDocument extends Error {
 /** Receives each document that a list leaves out. */
 export type OnUnreadable = (unreadable: UnreadableDocument) => void;
 
-/** Reads something of the stored document with this id. Throws `UnreadableDocument` if the document does not allow it. */
+/**
+ * Reads something of the stored document with this id. Throws `UnreadableDocument` if the document does not allow it.
+ */
 export function readStored<T>(kind: ServedKind, id: string, read: () => T): T {
   try {
     return requireWhole(read());

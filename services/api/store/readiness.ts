@@ -13,7 +13,7 @@ const pollIntervalMs = 1_000;
  */
 const toleratedMs = 15_000;
 
-type Deps = {
+type ReadinessDeps = {
   snapshots: Pick<ReadSnapshots, 'current'>;
   metrics: { ready: Gauge };
   logger: Logger;
@@ -21,11 +21,14 @@ type Deps = {
 };
 
 /** Polls MongoDB until it is stopped, and logs when requests can be served and when they no longer can. */
-export function watchReadiness({ snapshots, metrics, logger, nowMs }: Deps) {
+export function watchReadiness({ snapshots, metrics, logger, nowMs }: ReadinessDeps) {
   let reason: string | null = 'MongoDB has not been reached yet';
   let reachedMs = -Infinity;
   let isStopping = false;
-  const failure = () => (isStopping ? 'stopping' : nowMs() - reachedMs < toleratedMs ? null : reason);
+  const failure = () => {
+    if (isStopping) return 'stopping';
+    return nowMs() - reachedMs < toleratedMs ? null : reason;
+  };
   const poll = async () => {
     const current = await snapshots.current().then(() => null, errorMessage);
     if (isStopping) return;

@@ -7,10 +7,10 @@ import type { OnUnreadable } from './readable.ts';
 const againAfterMs = 60_000;
 const entriesMax = 1_000;
 
-type Deps = { leftOut: Counter<'kind'>; logger: Logger; nowMs: () => number };
+type UnreadableReportDeps = { leftOut: Counter<'kind'>; logger: Logger; nowMs: () => number };
 
 /** Counts each time that a list leaves a document out, and names the document in the log. */
-export function createUnreadableReport({ leftOut, logger, nowMs }: Deps): OnUnreadable {
+export function createUnreadableReport({ leftOut, logger, nowMs }: UnreadableReportDeps): OnUnreadable {
   const named = new LRUCache<string, true>({
     max: entriesMax,
     ttl: againAfterMs,

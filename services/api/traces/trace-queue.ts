@@ -21,8 +21,8 @@ const flushIntervalMs = 500;
 const shutdownGraceMs = 3_000;
 
 /**
- * Queues traces and writes them in batches, in the background. A failed batch is retried, so an outage of the store loses
- * no trace until the queue is full.
+ * Queues traces and writes them in batches, in the background. A failed batch is retried, so an outage of the store
+ * loses no trace until the queue is full.
  */
 export function startTraceQueue({ write, lost, logger }: TraceQueueDeps) {
   const queue: RequestTrace[] = [];

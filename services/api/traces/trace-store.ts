@@ -13,19 +13,19 @@ import {
 const writeTimeoutMs = 5_000;
 const duplicateKey = 11_000;
 
-type Deps = {
+type TraceWriterDeps = {
   control: Db;
   /** The store's time: by the clock of a host that is wrong, traces could expire at once. */
   now: () => Promise<Date>;
 };
 
 /**
- * Stores batches of traces, each in one document. The first batch creates the indexes: the API writes the traces, so the
- * API also ensures that they expire. It sends raw commands because these take a signal, which the driver's `insertOne`
- * does not. A trace is no customer's data: with `w: 1` a fail-over may lose the latest.
+ * Stores batches of traces, each in one document. The first batch creates the indexes: the API writes the traces, so
+ * the API also ensures that they expire. It sends raw commands because these take a signal, which the driver's
+ * `insertOne` does not. A trace is no customer's data: with `w: 1` a fail-over may lose the latest.
  */
 export function createTraceWriter(
-  { control, now }: Deps,
+  { control, now }: TraceWriterDeps,
   keptDays: number,
 ): (traces: RequestTrace[]) => Promise<void> {
   const collection = requestTracesOf(control).collectionName;

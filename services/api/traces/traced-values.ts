@@ -71,8 +71,8 @@ function tracedName(shape: Shape, name: string): string {
 }
 
 /**
- * The id in a path. It names a ticket, a conversation or a channel, never a person, and support questions start from it.
- * Returns null for anything that does not look like an id, because clients may send any text.
+ * The id in a path. It names a ticket, a conversation or a channel, never a person, and support questions start from
+ * it. Returns null for anything that does not look like an id, because clients may send any text.
  */
 export const tracedId = (id: string | undefined): string | null =>
   id !== undefined && idShape.test(id) ? id : null;

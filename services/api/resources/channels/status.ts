@@ -53,4 +53,7 @@ function domainIssues(domain: EmailConfig['sendingDomain']): IssueCode[] {
   return domain.verificationStatus === 'verified' ? [] : ['domain_not_verified'];
 }
 
-const later = (a: Date | null, b: Date | null): Date | null => (a && b ? (a > b ? a : b) : (a ?? b));
+function later(a: Date | null, b: Date | null): Date | null {
+  if (!a || !b) return a ?? b;
+  return a > b ? a : b;
+}

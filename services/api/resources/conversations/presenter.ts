@@ -14,8 +14,8 @@ export type VisibleConversation = StateAndJoined<ConversationDocument> & { joine
 type Status = ConversationDocument['state']['status'];
 
 /**
- * A conversation without its messages; `opening` is the first message. `status` is a separate argument, so that the type
- * excludes archived conversations.
+ * A conversation without its messages; `opening` is the first message. `status` is a separate argument, so that the
+ * type excludes archived conversations.
  */
 export const presentConversationHead = (
   { state, joined }: VisibleConversation,

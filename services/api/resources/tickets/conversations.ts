@@ -47,7 +47,9 @@ type Reading = {
   onRead?: (count: number) => void;
 };
 
-/** Yields the visible conversations of a ticket: first the embedded ones, then those that its document does not embed. */
+/**
+ * Yields the visible conversations of a ticket: first the embedded ones, then those that its document does not embed.
+ */
 export async function* visibleConversations(
   store: StoreReader,
   { state, joined }: Ticket,
