@@ -51,12 +51,12 @@ export const apiSettings = {
   API_REQUESTS_MAX: integer(1, 1_000_000)
     .default(500)
     .describe(
-      'Requests with a valid key in progress, until the client has taken the response; one organization may have a quarter of them, and once half are in progress a quarter of the rest; one key may have half as many as its organization; further ones are 429 `too_many_requests`, or 503 `service_unavailable` if all are in progress',
+      'Requests with a valid key in progress, until the client has taken the response; further ones are 503 `service_unavailable`, and those above the [share](run.md#connections-and-requests-in-progress) of an organization or a key 429 `too_many_requests`',
     ),
   API_ANSWERS_MB_MAX: integer(64, 1_000_000)
     .default(128)
     .describe(
-      'Megabytes that responses in progress may hold in memory. A read counts as its expected size, estimated from the recent reads of its organization (at first 16 for a page and 4 for a document); then the response text counts until the client has taken it. One organization may have a quarter, and once half is in use a quarter of the rest; one key may have half as much as its organization. Further reads wait up to 10 s, then 429 `too_many_requests`, or 503 `service_unavailable` if all is in use',
+      'Megabytes that responses in progress may hold in memory. A read counts as its expected size, estimated from the recent reads of its organization (at first 16 for a page and 4 for a document); then the response text counts until the client has taken it. Further reads wait up to 10 s, then they are 503 `service_unavailable`, or 429 `too_many_requests` above the [share](run.md#connections-and-requests-in-progress) of an organization or a key',
     ),
   API_SCAN_ENTRIES_MAX: integer(1_000, 10_000_000)
     .default(20_000)
