@@ -26,7 +26,7 @@ ${isList ? `for await (const item of ${call}) {\n  console.log(item);\n}` : `con
   return [
     { lang: 'Shell', label: 'curl', source: curl },
     { lang: 'TypeScript', label: 'TypeScript', source: typescript },
-    { lang: 'Python', label: 'Python', source: (isList ? pythonList : pythonRetrieve)(url) },
+    { lang: 'Python', label: 'Python', source: isList ? pythonList(url) : pythonRetrieve(url) },
   ];
 }
 

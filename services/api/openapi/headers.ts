@@ -110,13 +110,23 @@ const ofLimit: HeaderName[] = [
 /** Headers of a listed response of `/v1`; `isLimited` is false if the rate limit is turned off. */
 export const responseHeaders = (status: number, isLimited: boolean, isList = false): Headers => ({
   ...always([...ofAll, 'Data-As-Of']),
-  // A 401 comes before the limit, a 429 perhaps.
-  ...(isLimited && status !== 401 ? (status === 429 ? sometimes : always)(ofLimit) : {}),
-  ...(status === 200 ? sometimes(isList ? ['ETag', 'Link'] : ['ETag']) : {}),
-  ...(status === 304 ? always(['ETag']) : {}),
-  ...(status === 401 ? always(['WWW-Authenticate']) : {}),
-  ...(status === 429 ? always(['Retry-After']) : {}),
+  ...(isLimited ? limitHeaders(status) : {}),
+  ...ownHeaders(status, isList),
 });
+
+/** A 401 comes before the limit, a 429 perhaps. */
+function limitHeaders(status: number): Headers {
+  if (status === 401) return {};
+  return status === 429 ? sometimes(ofLimit) : always(ofLimit);
+}
+
+/** The headers that only responses of this status have. */
+function ownHeaders(status: number, isList: boolean): Headers {
+  if (status === 200) return sometimes(isList ? ['ETag', 'Link'] : ['ETag']);
+  if (status === 304) return always(['ETag']);
+  if (status === 401) return always(['WWW-Authenticate']);
+  return status === 429 ? always(['Retry-After']) : {};
+}
 
 /** Headers of a listed response of a public path, except the headers that only its 200 has. */
 export const publicHeaders: Headers = always(ofAll);

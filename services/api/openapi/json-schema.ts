@@ -46,13 +46,15 @@ function convert(zodSchema: z.ZodType, change: (value: unknown) => unknown): Con
  */
 function open(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const { additionalProperties, enum: values, pattern, ...schema } = value as JsonSchema;
-  return {
-    ...schema,
-    ...(additionalProperties !== undefined && { additionalProperties: true }),
-    ...(pattern !== undefined && schema.format !== 'date-time' && { pattern }),
-    ...(values && { description: openDescription(schema.description, values), 'x-extensible-enum': values }),
-  };
+  const { additionalProperties, enum: values, pattern, ...rest } = value as JsonSchema;
+  const schema: JsonSchema = rest;
+  if (additionalProperties !== undefined) schema.additionalProperties = true;
+  if (pattern !== undefined && schema.format !== 'date-time') schema.pattern = pattern;
+  if (values) {
+    schema.description = openDescription(schema.description, values);
+    schema['x-extensible-enum'] = values;
+  }
+  return schema;
 }
 
 function openDescription(description = '', values: unknown[]): string {
