@@ -33,5 +33,10 @@ enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/node'));
 const { runCommandLine } = await import('./run.ts');
 // Without a listener an error would end the process. One of stdout rejects `print`; without stderr the work goes on.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+// The kernel ignores these signals for process 1, as which a Job's container runs a verb, unless it listens to them.
+if (process.pid === 1) {
+  process.once('SIGTERM', () => process.exit(143));
+  process.once('SIGINT', () => process.exit(130));
+}
 // kafkajs can keep a socket for minutes after `disconnect`.
 process.exit(await runCommandLine(process.argv.slice(2), process.env, terminal));

@@ -4,6 +4,7 @@ import { parseExpectation } from '../../operations/rebuild/expectations.ts';
 import type { Accept } from '../context.ts';
 import { example, jsonOption, wholeNumber } from '../options.ts';
 import { withServers } from '../operate.ts';
+import { keeps } from './keeps.ts';
 import * as verbs from './verbs.ts';
 
 const number = wholeNumber(1_000_000);
@@ -23,6 +24,7 @@ export function addRebuild(program: Command, accept: Accept): void {
   addBuilding(group, accept);
   addComparing(group, accept);
   addSwitching(group, accept);
+  addKeeping(group, accept);
   addRestoring(group, accept);
   program
     .command('verify')
@@ -140,6 +142,19 @@ function addSwitching(group: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild drop 1'))
     .action((generation, options) => accept(withServers(verbs.drop), { generation, ...options }));
+}
+
+function addKeeping(group: Command, accept: Accept): void {
+  group
+    .command('keeps')
+    .description(
+      'fail if the active generation is not among these; the chart runs it before an upgrade or rollback',
+    )
+    .argument('<generations...>', 'the numbers of those that keep their projectors')
+    .addOption(jsonOption())
+    .addHelpText('after', '\nExit code 0 also if MongoDB does not answer: nothing is known then.')
+    .addHelpText('after', example('rebuild keeps 1 2'))
+    .action((generations, options) => accept(keeps, { kept: generations.map(number), ...options }));
 }
 
 function addRestoring(group: Command, accept: Accept): void {

@@ -1,0 +1,30 @@
+import { readRegistry } from '../../../shared/control/generations.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { configs } from '../config.ts';
+import { withMongo, type Context, type Output } from '../context.ts';
+import { output, type Json } from '../output.ts';
+
+/**
+ * Says whether the active generation is among those that keep their projectors. Fails only if it is not: while MongoDB is
+ * away nothing is known, and the change of the deployment may be what brings it back.
+ */
+export async function keeps(context: Context, options: Json & { kept: number[] }): Promise<Output> {
+  const config = configs.mongo(context.environment);
+  let active: number | undefined;
+  try {
+    active = await withMongo(
+      context,
+      config,
+      async ({ control }) => (await readRegistry(control))?.generation,
+    );
+  } catch (error) {
+    const unknown = errorMessage(error);
+    return output(options, { unknown }, `the active generation is unknown: ${unknown}\n`);
+  }
+  if (active === undefined)
+    return output(options, { active: null }, `no generation of ${config.DATABASE_NAME} is active yet\n`);
+  if (options.kept.includes(active))
+    return output(options, { active }, `generation ${active} is active, and keeps its projectors\n`);
+  const why = `generation ${active} is active, and would lose its projectors: Data-As-Of would stand still`;
+  return output(options, { active, refused: why }, `${why}\n`, 1);
+}

@@ -1,0 +1,25 @@
+import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
+import { runCli } from '../support/run-cli.ts';
+import { createTestEnvironment } from '../support/test-environment.ts';
+import { useOpened } from '../support/use-opened.ts';
+
+const testEnvironment = useOpened(() => createTestEnvironment());
+
+const keeps = async (changes: Record<string, string>, ...generations: number[]) => {
+  const environment = { ...testEnvironment.environment, LOG_LEVEL: 'silent', ...changes };
+  const { code, text } = await runCli(environment, ['rebuild', 'keeps', ...generations.map(String)]);
+  return [code, text];
+};
+
+test('rebuild keeps fails only if the active generation is known, and not among those that keep their projectors', async () => {
+  expect(await keeps({}, 1)).toEqual([0, expect.stringMatching(/^no generation of \S+ is active yet$/)]);
+  await ensureRegistry(testEnvironment.control);
+  await generationsOf(testEnvironment.control).updateOne({ _id: 'active' }, { $set: { generation: 2 } });
+  expect(await keeps({}, 1, 2)).toEqual([0, 'generation 2 is active, and keeps its projectors']);
+  expect(await keeps({}, 1, 3)).toEqual([
+    1,
+    'generation 2 is active, and would lose its projectors: Data-As-Of would stand still',
+  ]);
+  const away = { MONGODB_URL: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' };
+  expect(await keeps(away, 1, 3)).toEqual([0, expect.stringMatching(/^the active generation is unknown: /)]);
+});
