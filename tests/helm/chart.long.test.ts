@@ -1,21 +1,17 @@
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { apiSettings } from '../../services/api/config.ts';
 import { cliSettings } from '../../services/cli/config.ts';
+import { consoleSettings } from '../../services/console/config.ts';
 import { projectorConfig, projectorSettings } from '../../services/projector/config.ts';
 import { variableNames } from '../../shared/runtime/config.ts';
 import { groupIdOf } from '../../shared/control/generations.ts';
-import { parseManifests, useChart, type Manifest, type Values } from './chart.ts';
+import { named, parseManifests, podOf, useChart, variablesOf, type Manifest, type Values } from './chart.ts';
 import { deployments, everything, password, required, twoGenerations } from './example-values.ts';
 
 const chart = useChart();
 
 const render = async (values: Values) => parseManifests(await chart.template(values));
 
-const podOf = ({ spec }: Manifest) => spec?.jobTemplate?.spec.template ?? spec?.template;
 const pods = (manifests: Manifest[]) => manifests.flatMap((manifest) => podOf(manifest) ?? []);
-const named = (manifests: Manifest[], kind: string, name: string) =>
-  manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
 
 describe.each(deployments)('with %s', (_, values) => {
   test('Helm finds nothing to warn of, and Kubernetes knows every field', async () => {
@@ -46,9 +42,12 @@ describe.each(deployments)('with %s', (_, values) => {
 
   test('every variable is a setting, only Secrets hold secrets, and the API gets no secret of another service', async () => {
     const manifests = await render(values);
-    const settings = [projectorSettings, apiSettings, cliSettings].flatMap((each) => variableNames(each));
+    const settings = [projectorSettings, apiSettings, cliSettings, consoleSettings].flatMap((each) =>
+      variableNames(each),
+    );
     const others = ['NODE_EXTRA_CA_CERTS', 'TZ'];
-    const data = manifests.flatMap((manifest) => Object.keys({ ...manifest.data, ...manifest.stringData }));
+    const secrets = manifests.filter(({ kind }) => kind === 'Secret');
+    const data = secrets.flatMap((manifest) => Object.keys(manifest.data ?? {}));
     const variables = pods(manifests).flatMap(({ spec }) =>
       spec.containers.flatMap(({ env = [] }) => env.map(({ name }) => name)),
     );
@@ -64,14 +63,9 @@ test('the generations have their own Deployment, release and consumer group', as
   const manifests = await render(twoGenerations);
   const [old, next] = [1, 2].map((number) => named(manifests, 'Deployment', `support-projector-g${number}`));
   const generations = [old, next].map((deployment) => {
-    const { env = [], image } = (deployment && podOf(deployment)?.spec.containers[0]) ?? {};
-    const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
-    const result = projectorConfig({
-      ...variables,
-      KAFKA_BROKERS: 'kafka:9092',
-      MONGODB_URL: 'mongodb://m/',
-    });
+    const result = projectorConfig({ ...variablesOf(deployment), MONGODB_URL: 'mongodb://m/' });
     if ('errors' in result) throw new Error(result.errors.join());
+    const { image } = podOf(deployment)?.spec.containers[0] ?? {};
     return { image, group: groupIdOf(result.config, result.config.GENERATION ?? 0) };
   });
   expect(generations).toEqual([
@@ -145,16 +139,15 @@ test('every pod may reach MongoDB and the collector, and only the stores that it
 });
 
 test('a changed setting or secret restarts the pods that read it, and no others', async () => {
-  const checksums = async (values: Values) =>
+  const templates = async (values: Values) =>
     Object.fromEntries(
-      (await render(values)).flatMap((manifest) => {
-        const annotations = podOf(manifest)?.metadata.annotations;
-        return annotations ? [[manifest.metadata.name, annotations['checksum/configuration']]] : [];
-      }),
+      (await render(values))
+        .filter(({ kind }) => kind === 'Deployment')
+        .map((manifest) => [manifest.metadata.name, JSON.stringify(podOf(manifest))]),
     );
-  const before = await checksums(required);
+  const before = await templates(required);
   const changed = async (values: Values) => {
-    const after = await checksums({ ...required, ...values });
+    const after = await templates({ ...required, ...values });
     return Object.keys(before).filter((name) => after[name] !== before[name]);
   };
   const { api, projector, settings } = required;
@@ -163,13 +156,36 @@ test('a changed setting or secret restarts the pods that read it, and no others'
     'support-api',
     'support-cli',
     'support-projector-g1',
-    'support-verify',
   ]);
   expect(await changed({ api: { ...api, settings: { ...api.settings, BRAND: 'acme' } } })).toEqual([
     'support-api',
   ]);
   const secrets = { MONGODB_URL: 'mongodb://projector:another@mongo/' };
   expect(await changed({ projector: { ...projector, secrets } })).toEqual(['support-projector-g1']);
+});
+
+test('a pod has its settings in its template, so that a replacement of an old pod has the old ones', async () => {
+  const manifests = await render({
+    ...required,
+    settings: { ...required.settings, LOG_LEVEL: 'warn', TOPIC_PREFIX: 'a$(HOME)$$.' },
+    env: [{ name: 'LOG_LEVEL', value: 'debug' }],
+  });
+  expect(manifests.filter(({ kind }) => kind === 'ConfigMap')).toEqual([]);
+  for (const { spec } of pods(manifests))
+    expect(JSON.stringify(spec.containers[0]?.envFrom)).not.toContain('configMapRef');
+  const { env = [] } = podOf(named(manifests, 'Deployment', 'support-api'))?.spec.containers[0] ?? {};
+  // Kubernetes reads $$ as $, and would replace $(HOME).
+  expect(env).toContainEqual({ name: 'TOPIC_PREFIX', value: 'a$$(HOME)$$$$.' });
+  expect(env.filter(({ name }) => name === 'LOG_LEVEL')).toEqual([{ name: 'LOG_LEVEL', value: 'debug' }]);
+  const names = env.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test('the chart writes a whole Secret, so that a removed key goes, and its text is exact', async () => {
+  const secret = named(await render(required), 'Secret', 'support-projector');
+  expect(secret).not.toHaveProperty('stringData');
+  const { MONGODB_URL = '' } = secret?.data ?? {};
+  expect(Buffer.from(MONGODB_URL, 'base64').toString()).toBe(required.projector.secrets.MONGODB_URL);
 });
 
 test('every container has the further files and variables, and a pod its own affinity', async () => {
@@ -195,50 +211,16 @@ test('every container has the further files and variables, and a pod its own aff
   }
 });
 
-test('the PrometheusRule has the alerts of infra/monitoring', async () => {
-  const rule = named(await render(everything), 'PrometheusRule', 'support');
-  expect(rule?.spec).toEqual(parse(readFileSync('infra/monitoring/alerts.yaml', 'utf8')));
-});
-
 test('the CLI prints the commands of the chart, links lead to the Ingress, and large numbers stay whole', async () => {
   const manifests = await render(everything);
-  const data = (name: string) => named(manifests, 'ConfigMap', name)?.data;
-  expect(data('support-cli')).toEqual({ DEPLOYMENT: 'helm', OPERATOR: 'ann' });
-  expect(data('support-api')).toEqual({
+  expect(variablesOf(named(manifests, 'Deployment', 'support-cli'))).toMatchObject({
+    DEPLOYMENT: 'helm',
+    OPERATOR: 'ann',
+  });
+  expect(variablesOf(named(manifests, 'Deployment', 'support-api'))).toMatchObject({
     API_CONNECTIONS_MAX: '1000000',
     SHUTDOWN_DELAY_SECONDS: '60',
     API_BASE_URL: 'https://api.example.com',
+    API_PORT: '8080',
   });
-});
-
-test('KEDA and the autoscaler decide on the replicas alone; an upgrade leaves the pod of the operator running', async () => {
-  const manifests = await render(everything);
-  const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
-  expect(
-    Object.fromEntries(deployments.map(({ metadata, spec }) => [metadata.name, spec?.replicas])),
-  ).toEqual({
-    'support-api': undefined,
-    'support-projector-g1': 2,
-    'support-projector-g2': undefined,
-    'support-cli': 1,
-  });
-  const scaled = manifests.filter(({ kind }) => kind === 'ScaledObject');
-  expect(scaled.map(({ spec }) => spec)).toEqual([
-    expect.objectContaining({
-      scaleTargetRef: { name: 'support-projector-g2' },
-      minReplicaCount: 1,
-      maxReplicaCount: 6,
-      triggers: [
-        {
-          type: 'prometheus',
-          metadata: {
-            serverAddress: 'http://prometheus-operated.monitoring:9090',
-            query: 'max(projector_lag_seconds{namespace="prod",pod=~"support-projector-g2-.+"})',
-            threshold: '30',
-            ignoreNullValues: 'false',
-          },
-        },
-      ],
-    }),
-  ]);
 });

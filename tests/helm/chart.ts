@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { run } from '../../infra/dev-servers/native/run.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { installHelmTools, type HelmTools } from './tools.ts';
+import { installHelm3, installKubeconform, installSchemas } from './tools.ts';
 
 const execute = promisify(execFile);
 
@@ -16,6 +16,8 @@ export type Values = Record<string, unknown>;
 type Container = {
   image: string;
   env?: { name: string; value: string }[];
+  envFrom?: unknown[];
+  command?: string[];
   volumeMounts?: { mountPath: string }[];
   securityContext: Record<string, unknown>;
   resources: { limits: Record<string, string> };
@@ -28,6 +30,7 @@ type PodTemplate = {
     containers: Container[];
     affinity?: Record<string, unknown>;
     terminationGracePeriodSeconds?: number;
+    topologySpreadConstraints?: Record<string, unknown>[];
     automountServiceAccountToken: boolean;
     securityContext: Record<string, unknown>;
   };
@@ -36,9 +39,8 @@ type PodTemplate = {
 /** An object of Kubernetes, as far as the tests read it. */
 export type Manifest = {
   kind: string;
-  metadata: { name: string };
+  metadata: { name: string; labels: Record<string, string>; annotations?: Record<string, string> };
   data?: Record<string, string>;
-  stringData?: Record<string, string>;
   spec?: {
     replicas?: number;
     template?: PodTemplate;
@@ -47,11 +49,14 @@ export type Manifest = {
   };
 };
 
-/** The chart in infra/helm for the tests of a file. Its functions exist once a test runs, with the tools installed. */
-export const useChart = () =>
-  useOpened(async () => openChart(await installHelmTools((line) => process.stdout.write(`${line}\n`))));
+export const report = (line: string) => process.stdout.write(`${line}\n`);
 
-function openChart({ helm, kubeconform, schemas }: HelmTools) {
+/** The chart in infra/helm for the tests of a file. Its functions exist once a test runs, with the tools installed. */
+export const useChart = () => useOpened(openChart);
+
+async function openChart() {
+  const [helm, kubeconform] = [await installHelm3(report), await installKubeconform(report)];
+  const { schemas } = await installSchemas(report);
   const folder = mkdtempSync(join(tmpdir(), 'chart-'));
   const file = (name: string, text: string) => {
     const path = join(folder, name);
@@ -59,8 +64,8 @@ function openChart({ helm, kubeconform, schemas }: HelmTools) {
     return path;
   };
   // A Helm that `go install` has built takes the cluster for Kubernetes 1.20.
-  const options = (values: Values) => [
-    ...['infra/helm', '--namespace', 'prod', '--kube-version', '1.37.2'],
+  const options = (values: Values, namespace = 'prod') => [
+    ...['infra/helm', '--namespace', namespace, '--kube-version', '1.37.2'],
     ...['--values', file('values.json', JSON.stringify(values))],
   ];
   const schema = join(schemas, '{{.ResourceKind}}{{.KindSuffix}}.json');
@@ -68,8 +73,9 @@ function openChart({ helm, kubeconform, schemas }: HelmTools) {
     close: async () => rmSync(folder, { recursive: true }),
     lint: (values: Values) => run(helm, ['lint', '--strict', ...options(values)]),
     /** Returns the manifests that `helm template` prints. Rejects with the error of Helm. */
-    template: async (values: Values) =>
-      (await execute(helm, ['template', 'support', ...options(values)], { maxBuffer: 10_000_000 })).stdout,
+    template: async (values: Values, { release = 'support', namespace = 'prod' } = {}) =>
+      (await execute(helm, ['template', release, ...options(values, namespace)], { maxBuffer: 10_000_000 }))
+        .stdout,
     conform: (manifests: string) =>
       run(kubeconform, [
         ...['-strict', '-summary', '-schema-location', schema],
@@ -79,4 +85,19 @@ function openChart({ helm, kubeconform, schemas }: HelmTools) {
 }
 
 export const parseManifests = (text: string): Manifest[] =>
-  parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+  parseAllDocuments(text).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
+
+export const podOf = (manifest: Manifest | undefined): PodTemplate | undefined => {
+  const { kind, metadata, spec } = manifest ?? {};
+  if (kind === 'Pod') return { metadata, spec } as PodTemplate;
+  return spec?.jobTemplate?.spec.template ?? spec?.template;
+};
+
+/** The settings and other variables of a pod's container. */
+export const variablesOf = (manifest: Manifest | undefined): Record<string, string> =>
+  Object.fromEntries(
+    (podOf(manifest)?.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]),
+  );
+
+export const named = (manifests: Manifest[], kind: string, name: string) =>
+  manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);

@@ -17,9 +17,19 @@ export const twoGenerations = {
     { number: 2, replicas: 1, maxReplicas: 6 },
   ],
 };
+/** The fields without which Pod Security "restricted" refuses a container. */
+const plain = {
+  resources: { limits: { memory: '64Mi' } },
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  },
+};
 export const everything = {
   ...twoGenerations,
-  image: { tag: '2.0.0', pullSecrets: ['registry'] },
+  global: { imageRegistry: 'mirror.example.com' },
+  image: { tag: '2.0.0', pullSecrets: ['registry', { name: 'mirror' }] },
   projector: {
     ...required.projector,
     secrets: { ...required.projector.secrets, KAFKA_SASL_PASSWORD: password },
@@ -41,7 +51,25 @@ export const everything = {
       host: 'api.example.com',
       tlsSecretName: 'ingress-tls',
     },
-    autoscaling: { enabled: true },
+    httpRoute: {
+      enabled: true,
+      annotations: { team: 'support' },
+      parentRefs: [{ name: 'public', namespace: 'gateways' }],
+      hostnames: ['api.example.com'],
+    },
+    autoscaling: {
+      enabled: true,
+      metrics: [
+        {
+          type: 'Resource',
+          resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 80 } },
+        },
+      ],
+      behavior: { scaleDown: { stabilizationWindowSeconds: 600 } },
+    },
+    podDisruptionBudget: { minAvailable: '50%' },
+    strategy: { rollingUpdate: { maxSurge: '25%', maxUnavailable: 0 } },
+    minReadySeconds: 5,
   },
   cli: {
     replicas: 1,
@@ -49,11 +77,43 @@ export const everything = {
     secrets: { MONGODB_URL: `mongodb://cli:${password}@mongo/`, KAFKA_SASL_USERNAME: 'operator' },
     settings: { OPERATOR: 'ann' },
   },
-  topics: { create: true },
+  console: {
+    enabled: true,
+    secrets: {
+      MONGODB_URL: `mongodb://console:${password}@mongo/`,
+      CONSOLE_TOKEN: `${password}${password}${password}${password}`,
+    },
+    settings: { CONSOLE_HOSTNAMES: 'console.example.com' },
+  },
+  topics: { create: true, replicationFactor: 3, minInsyncReplicas: 2 },
+  verify: { timeZone: 'Europe/Berlin' },
   keda: { enabled: true },
-  serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
-  prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
+  serviceMonitor: {
+    enabled: true,
+    scrapeTimeout: '10s',
+    labels: { release: 'prometheus' },
+    relabelings: [{ targetLabel: 'cluster', replacement: 'one' }],
+    metricRelabelings: [{ action: 'drop', sourceLabels: ['__name__'], regex: 'nodejs_gc.*' }],
+  },
+  prometheusRule: {
+    enabled: true,
+    labels: { release: 'prometheus' },
+    runbookUrl: 'https://git.example.com/support/docs/runbooks/',
+    disabled: ['SupportLateEvents'],
+  },
+  grafanaDashboard: { enabled: true, annotations: { folder: 'support' } },
+  commonLabels: { 'cost-center': 'support' },
+  extraObjects: [
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: '{{ .Release.Name }}-extra' },
+      data: { FURTHER: 'true' },
+    },
+  ],
   networkPolicy: {
+    consoleClients: [{ podSelector: { matchLabels: { app: 'proxy' } } }],
+    ports: { dns: [53, 5353] },
     clients: [{ podSelector: {} }],
     egress: [{ ports: [{ port: 443 }], to: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }],
   },
@@ -65,6 +125,16 @@ export const everything = {
     { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
   ],
   podAnnotations: { 'sidecar.istio.io/inject': 'false' },
+  podLabels: { 'azure.workload.identity/use': 'true' },
+  priorityClassName: 'system-cluster-critical',
+  schedulerName: 'default-scheduler',
+  hostAliases: [{ ip: '10.0.0.1', hostnames: ['kafka'] }],
+  dnsConfig: { options: [{ name: 'ndots', value: '2' }] },
+  initContainers: [{ name: 'wait', image: 'busybox', ...plain }],
+  extraContainers: [{ name: 'proxy', image: 'envoy', ...plain }],
+  extraEnvFrom: [{ configMapRef: { name: 'further', optional: true } }],
+  deploymentAnnotations: { 'reloader.stakater.com/auto': 'true' },
+  revisionHistoryLimit: 3,
   caSecretName: 'private-ca',
   env: [{ name: 'TZ', value: 'UTC' }],
   extraVolumes: [{ name: 'client', secret: { secretName: 'mongodb-client' } }],
@@ -74,6 +144,7 @@ const nothing = {
   ...required,
   api: { ...required.api, podDisruptionBudget: { enabled: false } },
   verify: { enabled: false },
+  upgradeCheck: { enabled: false },
   networkPolicy: { enabled: false },
   serviceAccount: { create: false },
 };

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { useChart, type Values } from './chart.ts';
 import { required } from './example-values.ts';
 
@@ -57,6 +59,64 @@ test.each<[string, Values, RegExp]>([
     { ...required, api: { ...required.api, ingress: { enabled: true, host: 'api.example.com' } } },
     /api\.ingress\.tlsSecretName must be set/,
   ],
+  [
+    'a console without a token',
+    { ...required, console: { enabled: true, secrets: { MONGODB_URL: 'mongodb://m/' } } },
+    /console\.secrets\.CONSOLE_TOKEN must be set/,
+  ],
+  ['a tag that YAML takes for a number', { ...required, image: { tag: 1.1 } }, /'\/image\/tag'/],
+  ['a digest without its algorithm', { ...required, image: { digest: '0123abcd' } }, /'\/image\/digest'/],
+  [
+    'a pull secret without a name',
+    { ...required, image: { pullSecrets: [{}] } },
+    /'\/image\/pullSecrets\/0'/,
+  ],
+  ['a schedule that is none', { ...required, verify: { schedule: 'weekly' } }, /'\/verify\/schedule'/],
+  ['a text for a list', { ...required, networkPolicy: { clients: 'all' } }, /'\/networkPolicy\/clients'/],
+  [
+    'a kind of Service',
+    { ...required, api: { ...required.api, service: { type: 'Public' } } },
+    /'\/api\/service\/type'/,
+  ],
+  [
+    'a list of hosts',
+    { ...required, api: { ...required.api, ingress: { hosts: [] } } },
+    /'hosts' not allowed/,
+  ],
 ])('Helm refuses %s, and names the value', async (_, values, error) => {
   await expect(chart.template(values)).rejects.toThrow(error);
 });
+
+test('Helm refuses an unknown value at every place of values.yaml', async () => {
+  const places = placesOf(parse(readFileSync('infra/helm/values.yaml', 'utf8')) as Values, []);
+  expect(places.map((path) => path.join('.'))).toEqual(expect.arrayContaining(['', 'image', 'api.ingress']));
+  const accepted = [];
+  for (const path of places) {
+    const values = merged(required, path, { unheardOf: true });
+    const refusal = await chart.template(values).then(
+      () => null,
+      (error: Error) => error.message,
+    );
+    if (!refusal?.includes("'unheardOf' not allowed")) accepted.push([path.join('.'), refusal]);
+  }
+  expect(accepted).toEqual([]);
+});
+
+/** Maps of which Kubernetes, the services or the operator choose the keys. */
+const open =
+  /^(global|.*[sS]ettings|.*secrets|.*[aA]nnotations|.*[lL]abels|.*(requests|limits)|nodeSelector|affinity|dnsConfig|strategy|.*behavior|(podS|s)ecurityContext.*)$/;
+
+/** The maps of the values whose keys the chart chooses, each as the path that leads to it. */
+function placesOf(values: Values, path: string[]): string[][] {
+  const inner = Object.entries(values).flatMap(([name, value]) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? placesOf(value as Values, [...path, name])
+      : [],
+  );
+  return open.test(path.join('.')) ? [] : [path, ...inner];
+}
+
+const merged = (values: Values, [name, ...rest]: string[], leaf: Values): Values =>
+  name === undefined
+    ? { ...values, ...leaf }
+    : { ...values, [name]: merged((values[name] ?? {}) as Values, rest, leaf) };

@@ -4,52 +4,71 @@ import { join } from 'node:path';
 import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
 import { withGo, type Go } from '../../infra/dev-servers/native/go.ts';
 import { step } from '../../infra/dev-servers/native/progress.ts';
+import { kubernetesVersion } from '../../infra/kubernetes/install.ts';
 import { customSchemas, kubernetesSchemas } from './schemas.ts';
 
-const helm = 'v3.22.0';
-const kubeconform = 'v0.8.0';
-const kubernetes = 'v1.37.2';
-const keda = 'v2.21.0';
-const prometheusOperator = 'v0.85.0';
+type Report = (line: string) => void;
+
+/** Go programs, by module and version. */
+const helm3 = { path: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' };
+const helm4 = { path: 'helm.sh/helm/v4/cmd/helm', version: 'v4.3.1' };
+const kubeconform = { path: 'github.com/yannh/kubeconform/cmd/kubeconform', version: 'v0.8.0' };
 
 /** Go modules, and their files that describe custom resources. */
-const operator = `github.com/prometheus-operator/prometheus-operator@${prometheusOperator}`;
+const operator = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
 const customResources = [
-  [`github.com/kedacore/keda/v2@${keda}`, 'config/crd/bases/keda.sh_scaledobjects.yaml'],
+  ['github.com/kedacore/keda/v2@v2.21.0', 'config/crd/bases/keda.sh_scaledobjects.yaml'],
+  ['sigs.k8s.io/gateway-api@v1.4.0', 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
   ...['servicemonitors', 'prometheusrules'].map(
     (name) => [operator, `example/prometheus-operator-crd/monitoring.coreos.com_${name}.yaml`] as const,
   ),
 ] as const;
 
-/** The paths of the programs, and of the folder with a JSON schema of each kind. */
-export type HelmTools = { helm: string; kubeconform: string; schemas: string };
+export const installHelm3 = (report: Report) => installProgram(helm3, report);
+export const installHelm4 = (report: Report) => installProgram(helm4, report);
+export const installKubeconform = (report: Report) => installProgram(kubeconform, report);
 
-/** Builds Helm and kubeconform from their Go modules, and takes the schemas from those of Kubernetes, KEDA and Prometheus. */
-export async function installHelmTools(report: (line: string) => void): Promise<HelmTools> {
-  const versions = [helm, kubeconform, kubernetes, keda, prometheusOperator, customResources.length];
-  const folder = await installedOnce(join(cacheDir(), `helm-tools-${versions.join('-')}`), (partial) =>
-    step(report, `Helm ${helm} and kubeconform ${kubeconform}: building with Go (some minutes)`, () =>
-      withGo(partial, (go) => install(go, join(partial, 'schemas'))),
+/** Builds a program from its Go module, once. Returns its path. */
+async function installProgram({ path, version }: typeof helm3, report: Report): Promise<string> {
+  const name = path.split('/').at(-1) ?? '';
+  const folder = await installedOnce(join(cacheDir(), `${name}-${version}`), (partial) =>
+    step(report, `${name} ${version}: building with Go (1 to 3 minutes)`, () =>
+      // Two compilers at once bound the memory on a machine with many cores.
+      withGo(partial, (go) => go.run('install', '-p', '2', `${path}@${version}`)),
     ),
   );
-  const [helmPath = '', kubeconformPath = '', schemas = ''] = ['helm', 'kubeconform', 'schemas'].map((name) =>
-    join(folder, name),
-  );
-  return { helm: helmPath, kubeconform: kubeconformPath, schemas };
+  return join(folder, name);
 }
 
-async function install(go: Go, schemas: string): Promise<void> {
-  // Two compilers at once bound the memory on a machine with many cores.
-  await go.run('install', '-p', '2', `helm.sh/helm/v3/cmd/helm@${helm}`);
-  await go.run('install', '-p', '2', `github.com/yannh/kubeconform/cmd/kubeconform@${kubeconform}`);
-  const files = kubernetesSchemas(
-    await moduleFile(go, `k8s.io/kubernetes@${kubernetes}`, 'api/openapi-spec/swagger.json'),
+/**
+ * Downloads the definitions of Kubernetes, KEDA, the Gateway API and Prometheus. Returns two folders: one of a JSON schema
+ * for each kind, one of the definitions of the custom resources.
+ */
+export async function installSchemas(report: Report): Promise<{ schemas: string; definitions: string }> {
+  const versions = [kubernetesVersion, ...new Set(customResources.map(([module]) => module.split('@')[1]))];
+  const folder = await installedOnce(
+    join(cacheDir(), `kubernetes-schemas-${versions.join('-')}`),
+    (partial) =>
+      step(report, 'Schemas of Kubernetes and of custom resources: downloading', () =>
+        withGo(partial, (go) => writeSchemas(go, partial)),
+      ),
   );
-  for (const [module, file] of customResources)
-    Object.assign(files, customSchemas(await moduleFile(go, module, file)));
-  await mkdir(schemas);
+  return { schemas: join(folder, 'schemas'), definitions: join(folder, 'definitions') };
+}
+
+async function writeSchemas(go: Go, folder: string): Promise<void> {
+  const files = kubernetesSchemas(
+    await moduleFile(go, `k8s.io/kubernetes@${kubernetesVersion}`, 'api/openapi-spec/swagger.json'),
+  );
+  await mkdir(join(folder, 'definitions'));
+  for (const [module, file] of customResources) {
+    const definition = await moduleFile(go, module, file);
+    Object.assign(files, customSchemas(definition));
+    await writeFile(join(folder, 'definitions', file.split('/').at(-1) ?? ''), definition);
+  }
+  await mkdir(join(folder, 'schemas'));
   for (const [name, schema] of Object.entries(files))
-    await writeFile(join(schemas, name), JSON.stringify(schema));
+    await writeFile(join(folder, 'schemas', name), JSON.stringify(schema));
 }
 
 /** The text of a file of a Go module, which is downloaded first. */

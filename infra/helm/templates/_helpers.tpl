@@ -1,4 +1,4 @@
-{{/* Most templates take (dict "root" $ "component" "api"): projector, api or cli. */}}
+{{/* Most templates take (dict "root" $ "component" "api"): projector, api, cli or console. */}}
 
 {{- define "support.fullname" -}}
 {{ .Values.fullnameOverride | default .Release.Name | trunc 40 | trimSuffix "-" }}
@@ -10,10 +10,20 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
+{{/* A version with "+" would be no valid label: Flux appends "+" and the revision. */}}
+{{- define "support.label" -}}
+{{ . | replace "+" "_" | trunc 63 | trimAll "-_." | quote }}
+{{- end }}
+
 {{- define "support.labels" -}}
 {{ include "support.selector" . }}
+app.kubernetes.io/part-of: {{ .root.Chart.Name }}
+app.kubernetes.io/version: {{ include "support.label" .root.Chart.AppVersion }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | include "support.label" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{- define "support.serviceAccount" -}}
@@ -24,9 +34,18 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 {{- end }}
 
+{{/* A generation's own repository, tag or digest also takes the place of the digest for all. */}}
 {{- define "support.image" -}}
-{{- $own := .image | default dict -}}
-{{ $own.repository | default .root.Values.image.repository }}:{{ $own.tag | default .root.Values.image.tag | default .root.Chart.AppVersion }}
+{{- $all := .root.Values.image }}
+{{- $own := .image | default dict }}
+{{- $registry := $own.registry | default $all.registry | default .root.Values.global.imageRegistry }}
+{{- $digest := $own.digest }}
+{{- if not (or $own.repository $own.tag $own.digest) }}
+{{- $digest = $all.digest }}
+{{- end }}
+{{- with $registry }}{{ . }}/{{ end }}
+{{- $own.repository | default $all.repository }}
+{{- if $digest }}@{{ $digest }}{{ else }}:{{ $own.tag | default $all.tag | default .root.Chart.AppVersion }}{{ end }}
 {{- end }}
 
 {{/* The name of the Secret that a component reads. */}}
@@ -43,16 +62,12 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{/* Settings as the data of a ConfigMap or Secret. Helm reads numbers as floats, and JSON writes 1000000, not 1e+06. */}}
-{{- define "support.data" -}}
-{{- $data := dict }}
-{{- range $name, $value := . }}
-{{- $_ := set $data $name (ternary $value (toJson $value) (kindIs "string" $value)) }}
-{{- end }}
-{{- toYaml $data }}
+{{/* A value as text. Helm reads numbers as floats, and JSON writes 1000000, not 1e+06. */}}
+{{- define "support.text" -}}
+{{ if kindIs "string" . }}{{ . }}{{ else }}{{ toJson . }}{{ end }}
 {{- end }}
 
-{{/* The API's own settings: with an Ingress, links in errors lead to its host. */}}
+{{/* The API's own settings: with an Ingress or an HTTPRoute, links in errors lead to its host. */}}
 {{- define "support.apiSettings" -}}
 {{- $api := .Values.api -}}
 {{- if not (or $api.tls.secretName $api.settings.API_TRUSTED_PROXIES) }}
@@ -61,21 +76,24 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- $defaults := dict }}
 {{- if $api.ingress.enabled }}
 {{- $_ := set $defaults "API_BASE_URL" (printf "https://%s" $api.ingress.host) }}
+{{- else if and $api.httpRoute.enabled $api.httpRoute.hostnames }}
+{{- $_ := set $defaults "API_BASE_URL" (printf "https://%s" (first $api.httpRoute.hostnames)) }}
 {{- end }}
 {{- merge dict $api.settings $defaults | toJson }}
 {{- end }}
 
-{{- define "support.componentSettings" -}}
-{{- if eq .component "api" }}{{ include "support.apiSettings" .root }}
-{{- else if eq .component "cli" }}{{ merge (dict "DEPLOYMENT" "helm") .root.Values.cli.settings | toJson }}
-{{- else }}{{ (index .root.Values .component).settings | toJson }}
+{{/* The settings of a component, those for all services included. */}}
+{{- define "support.settings" -}}
+{{- if not .root.Values.settings.KAFKA_BROKERS }}
+{{- fail "settings.KAFKA_BROKERS must be set" }}
 {{- end }}
+{{- $own := (index .root.Values .component).settings }}
+{{- if eq .component "api" }}
+{{- $own = include "support.apiSettings" .root | fromJson }}
+{{- else if has .component (list "cli" "console") }}
+{{- $own = merge dict $own (dict "DEPLOYMENT" "helm") }}
 {{- end }}
-
-{{/* Changes with the settings and secrets that a component reads, so that its pods start again. It does not see inside an existing Secret. */}}
-{{- define "support.checksum" -}}
-{{- $secrets := (index .root.Values .component).secrets -}}
-{{- list .root.Values.settings (include "support.componentSettings" .) $secrets | toJson | sha256sum }}
+{{- merge dict $own .root.Values.settings | toJson }}
 {{- end }}
 
 {{/* A field that a component may set for itself, and otherwise has from the values for all: (list $of "affinity"). */}}
@@ -86,120 +104,45 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{- define "support.annotations" -}}
-checksum/configuration: {{ include "support.checksum" . }}
-{{ include "support.field" (list . "podAnnotations") }}
+{{/* Those of several such fields that are set: (list $of "affinity" "tolerations"). */}}
+{{- define "support.fields" -}}
+{{- $of := first . }}
+{{- $found := dict }}
+{{- range $field := rest . }}
+{{- with index $of.root.Values $of.component $field | default (index $of.root.Values $field) }}
+{{- $_ := set $found $field . }}
+{{- end }}
+{{- end }}
+{{- with $found }}{{ toYaml . }}{{ end }}
 {{- end }}
 
-{{/* Fields of every pod. Without service links, a Service named "api" cannot set API_PORT. */}}
-{{- define "support.pod" -}}
-serviceAccountName: {{ include "support.serviceAccount" .root }}
-automountServiceAccountToken: false
-enableServiceLinks: false
-securityContext:
-  runAsNonRoot: true
-  runAsUser: 1000
-  runAsGroup: 1000
-  fsGroup: 1000
-  seccompProfile: { type: RuntimeDefault }
-{{- with .root.Values.image.pullSecrets }}
-imagePullSecrets:
-  {{- range . }}
-  - name: {{ . }}
-  {{- end }}
-{{- end }}
-{{- $of := . }}
-{{- range $field := list "nodeSelector" "affinity" "tolerations" "topologySpreadConstraints" }}
-{{- with include "support.field" (list $of $field) }}
-{{ $field }}: {{- . | nindent 2 }}
-{{- end }}
-{{- end }}
-{{- with include "support.volumes" . | trim }}
-volumes: {{- . | nindent 2 }}
+{{/*
+The replicas of a Deployment: (dict "root" $ "name" … "replicas" … "isScaled" … "scaler" (list <apiVersion> <kind>)).
+
+While an autoscaler decides, the field is absent. If it was there before, Kubernetes would take its absence for one replica:
+the number that runs is then given again, in this and all later upgrades, which the annotation of the autoscaler records.
+*/}}
+{{- define "support.replicas" -}}
+{{- if .isScaled }}
+{{- $running := include "support.keptReplicas" . }}
+{{- with $running }}replicas: {{ . }}{{ end }}
+{{- else -}}
+replicas: {{ .replicas }}
 {{- end }}
 {{- end }}
 
-{{- define "support.hasTls" -}}
-{{- if and (eq .component "api") .root.Values.api.tls.secretName }}yes{{ end -}}
+{{- define "support.keptAnnotation" -}}
+support-read-models/replicas-in-manifest
 {{- end }}
 
-{{- define "support.volumes" -}}
-{{- if include "support.hasTls" . }}
-- name: tls
-  secret: { secretName: {{ .root.Values.api.tls.secretName }}, defaultMode: 0440 }
+{{- define "support.keptReplicas" -}}
+{{- $namespace := .root.Release.Namespace }}
+{{- $running := lookup "apps/v1" "Deployment" $namespace .name }}
+{{- if $running }}
+{{- $scaler := lookup (first .scaler) (last .scaler) $namespace .name }}
+{{- $annotations := dig "metadata" "annotations" dict ($scaler | default dict) }}
+{{- if or (not $scaler) (hasKey ($annotations | default dict) (include "support.keptAnnotation" .)) -}}
+{{ $running.spec.replicas }}
 {{- end }}
-{{- with .root.Values.caSecretName }}
-- name: ca
-  secret: { secretName: {{ . }}, defaultMode: 0440 }
 {{- end }}
-{{ include "support.field" (list . "extraVolumes") }}
-{{- end }}
-
-{{- define "support.volumeMounts" -}}
-{{- if include "support.hasTls" . }}
-- { name: tls, mountPath: /etc/tls, readOnly: true }
-{{- end }}
-{{- if .root.Values.caSecretName }}
-- { name: ca, mountPath: /etc/ca, readOnly: true }
-{{- end }}
-{{ include "support.field" (list . "extraVolumeMounts") }}
-{{- end }}
-
-{{- define "support.env" -}}
-{{- with .generation }}
-- { name: GENERATION, value: {{ quote . }} }
-{{- end }}
-{{- if eq .component "api" }}
-- { name: API_PORT, value: '8080' }
-{{- end }}
-{{- if ne .component "cli" }}
-- { name: ADMIN_PORT, value: '9090' }
-{{- end }}
-{{- if include "support.hasTls" . }}
-- { name: API_TLS_CERT, value: /etc/tls/tls.crt }
-- { name: API_TLS_KEY, value: /etc/tls/tls.key }
-{{- end }}
-{{- if .root.Values.caSecretName }}
-- { name: NODE_EXTRA_CA_CERTS, value: /etc/ca/ca.crt }
-{{- end }}
-{{ include "support.field" (list . "env") }}
-{{- end }}
-
-{{/* Fields of every container; `image` overrides parts of the image. */}}
-{{- define "support.container" -}}
-name: {{ .component }}
-image: {{ include "support.image" . }}
-imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-envFrom:
-  - configMapRef: { name: {{ include "support.fullname" .root }} }
-  - configMapRef: { name: {{ include "support.fullname" .root }}-{{ .component }} }
-  - secretRef: { name: {{ include "support.secretName" . }} }
-{{- with include "support.env" . | trim }}
-env: {{- . | nindent 2 }}
-{{- end }}
-{{- with include "support.volumeMounts" . | trim }}
-volumeMounts: {{- . | nindent 2 }}
-{{- end }}
-securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities: { drop: [ALL] }
-resources: {{- toYaml (index .root.Values .component).resources | nindent 2 }}
-{{- end }}
-
-{{/* The probes of the admin port. An API replica that stops answers 503 at once, so one failure is enough. */}}
-{{- define "support.probes" -}}
-startupProbe:
-  httpGet: { path: /livez, port: admin }
-  periodSeconds: 2
-  failureThreshold: 60
-livenessProbe:
-  httpGet: { path: /livez, port: admin }
-  periodSeconds: 10
-  timeoutSeconds: 5
-readinessProbe:
-  httpGet: { path: /readyz, port: admin }
-  periodSeconds: 2
-  timeoutSeconds: 4
-  failureThreshold: 1
 {{- end }}

@@ -1,0 +1,166 @@
+{{/* Fields of pods and containers. These templates take (dict "root" $ "component" "api"), as those of _helpers.tpl do. */}}
+
+{{/* The metadata of a pod: (dict "of" $of "labels" (dict …)). Its own labels come last, so that no value replaces them. */}}
+{{- define "support.podMetadata" -}}
+{{- $selector := include "support.selector" .of | fromYaml }}
+{{- $labels := include "support.field" (list .of "podLabels") | fromYaml -}}
+labels: {{- merge dict (.labels | default dict) $selector $labels | toYaml | nindent 2 }}
+{{- $annotations := include "support.field" (list .of "podAnnotations") | fromYaml }}
+{{- with (index .of.root.Values .of.component).secrets }}
+{{- /* A changed secret starts the pods again. It does not see inside an existing Secret. */}}
+{{- $annotations = set (deepCopy $annotations) "checksum/secrets" (toJson . | sha256sum) }}
+{{- end }}
+{{- with $annotations }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Fields of every pod. Without service links, a Service named "api" cannot set API_PORT. */}}
+{{- define "support.pod" -}}
+serviceAccountName: {{ .serviceAccount | default (include "support.serviceAccount" .root) }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext: {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ if kindIs "map" . }}{{ .name }}{{ else }}{{ . }}{{ end }}
+  {{- end }}
+{{- end }}
+{{- with include "support.fields" (list . "nodeSelector" "affinity" "tolerations" "topologySpreadConstraints" "priorityClassName" "schedulerName" "hostAliases" "dnsConfig" "initContainers") }}
+{{ . }}
+{{- end }}
+{{- with include "support.volumes" . | trim }}
+volumes: {{- . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "support.hasTls" -}}
+{{- if and (eq .component "api") .root.Values.api.tls.secretName }}yes{{ end -}}
+{{- end }}
+
+{{- define "support.volumes" -}}
+{{- if include "support.hasTls" . }}
+- name: tls
+  secret: { secretName: {{ .root.Values.api.tls.secretName }}, defaultMode: 0440 }
+{{- end }}
+{{- with .root.Values.caSecretName }}
+- name: ca
+  secret: { secretName: {{ . }}, defaultMode: 0440 }
+{{- end }}
+{{ include "support.field" (list . "extraVolumes") }}
+{{- end }}
+
+{{- define "support.volumeMounts" -}}
+{{- if include "support.hasTls" . }}
+- { name: tls, mountPath: /etc/tls, readOnly: true }
+{{- end }}
+{{- if .root.Values.caSecretName }}
+- { name: ca, mountPath: /etc/ca, readOnly: true }
+{{- end }}
+{{ include "support.field" (list . "extraVolumeMounts") }}
+{{- end }}
+
+{{/* Variables that follow from the chart's own ports, files and generations. */}}
+{{- define "support.fixedVariables" -}}
+{{- $fixed := dict }}
+{{- with .generation }}
+{{- $_ := set $fixed "GENERATION" . }}
+{{- end }}
+{{- if eq .component "api" }}
+{{- $_ := set $fixed "API_PORT" "8080" }}
+{{- end }}
+{{- if has .component (list "projector" "api") }}
+{{- $_ := set $fixed "ADMIN_PORT" "9090" }}
+{{- end }}
+{{- if eq .component "console" }}
+{{- $_ := set $fixed "CONSOLE_HOST" "0.0.0.0" }}
+{{- $_ := set $fixed "CONSOLE_PORT" "8081" }}
+{{- end }}
+{{- if include "support.hasTls" . }}
+{{- $_ := set $fixed "API_TLS_CERT" "/etc/tls/tls.crt" }}
+{{- $_ := set $fixed "API_TLS_KEY" "/etc/tls/tls.key" }}
+{{- end }}
+{{- if .root.Values.caSecretName }}
+{{- $_ := set $fixed "NODE_EXTRA_CA_CERTS" "/etc/ca/ca.crt" }}
+{{- end }}
+{{- toJson $fixed }}
+{{- end }}
+
+{{/*
+The settings stand in the pod template, not in a ConfigMap: a pod that replaces one of an earlier template then has the
+settings of that template, so that a wrong setting breaks only the new pods. Each variable stands there once. Kubernetes
+would replace $(NAME), and reads $$ as $.
+*/}}
+{{- define "support.env" -}}
+{{- $own := include "support.field" (list . "env") | fromYamlArray }}
+{{- $named := dict }}
+{{- range $own }}
+{{- $_ := set $named .name true }}
+{{- end }}
+{{- $env := list }}
+{{- range $name, $value := merge dict (include "support.fixedVariables" . | fromJson) (include "support.settings" . | fromJson) }}
+{{- if not (hasKey $named $name) }}
+{{- $env = append $env (dict "name" $name "value" (include "support.text" $value | replace "$" "$$")) }}
+{{- end }}
+{{- end }}
+{{- toYaml (concat $env $own) }}
+{{- end }}
+
+{{/* Fields of every container; `image` overrides parts of the image, and without `secretIsOptional` it waits for its Secret. */}}
+{{- define "support.container" -}}
+name: {{ .component }}
+image: {{ include "support.image" . }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+envFrom:
+  - secretRef: { name: {{ include "support.secretName" . }}{{ if .secretIsOptional }}, optional: true{{ end }} }
+  {{- with include "support.field" (list . "extraEnvFrom") }}
+  {{- . | nindent 2 }}
+  {{- end }}
+env: {{- include "support.env" . | nindent 2 }}
+{{- with include "support.volumeMounts" . | trim }}
+volumeMounts: {{- . | nindent 2 }}
+{{- end }}
+securityContext: {{- toYaml .root.Values.securityContext | nindent 2 }}
+resources: {{- toYaml (index .root.Values .component).resources | nindent 2 }}
+{{- end }}
+
+{{/* Further containers of a Deployment's pod. A Job would wait for them for ever. */}}
+{{- define "support.extraContainers" -}}
+{{- with include "support.field" (list . "extraContainers") }}
+{{- . }}
+{{- end }}
+{{- end }}
+
+{{/* Two replicas of one template go to two nodes, in two zones. Pods that a rollout replaces do not count. */}}
+{{- define "support.spread" -}}
+{{- if not (include "support.field" (list . "topologySpreadConstraints")) -}}
+topologySpreadConstraints:
+  {{- $of := . }}
+  {{- range $key := list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - maxSkew: 1
+    topologyKey: {{ $key }}
+    whenUnsatisfiable: ScheduleAnyway
+    matchLabelKeys: [pod-template-hash]
+    labelSelector:
+      matchLabels: {{- include "support.selector" $of | nindent 8 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The probes of the admin port. An API replica that stops answers 503 at once, so one failure is enough. */}}
+{{- define "support.probes" -}}
+startupProbe:
+  httpGet: { path: /livez, port: admin }
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet: { path: /livez, port: admin }
+  periodSeconds: 10
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet: { path: /readyz, port: admin }
+  periodSeconds: 2
+  timeoutSeconds: 4
+  failureThreshold: 1
+{{- end }}

@@ -1,0 +1,92 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answers, freePorts } from '../dev-servers/native/ports.ts';
+import { run } from '../dev-servers/native/run.ts';
+import { startServer, type Part } from '../dev-servers/native/server.ts';
+
+/** A running API server, and how to reach it. */
+export type ControlPlane = { kubeconfig: string; kubectl: string; close: () => Promise<void> };
+
+const token = 'control-plane';
+
+/**
+ * Starts etcd, kube-apiserver and kube-controller-manager on loopback ports, with their data and keys in `folder`. There is
+ * no node, so no pod runs; Deployments and Jobs make their pods.
+ */
+export async function startControlPlane(programs: string, folder: string): Promise<ControlPlane> {
+  const [client = 0, peer = 0, api = 0, controllers = 0] = await freePorts(4);
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+    return join(folder, name);
+  };
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  const key = file('service-accounts.key', privateKey);
+  const kubeconfig = file('kubeconfig', JSON.stringify(kubeconfigOf(`https://127.0.0.1:${api}`)));
+  const kubectl = join(programs, 'kubectl');
+  const part = (name: string, args: string[], ready: Part['ready']): Part => ({
+    command: {
+      name,
+      argv: [join(programs, name), ...args],
+      cwd: folder,
+      logFile: join(folder, `${name}.log`),
+      stopSignal: 'SIGTERM',
+    },
+    ready,
+  });
+  const serves = async () => (await run(kubectl, ['--kubeconfig', kubeconfig, 'get', '--raw', '/readyz'])).ok;
+  const { stop } = await startServer([
+    part('etcd', etcdArguments(folder, client, peer), () => answers(client)),
+    part(
+      'kube-apiserver',
+      [
+        `--etcd-servers=http://127.0.0.1:${client}`,
+        `--bind-address=127.0.0.1`,
+        `--secure-port=${api}`,
+        `--cert-dir=${join(folder, 'certificates')}`,
+        `--token-auth-file=${file('tokens.csv', `${token},admin,admin,"system:masters"\n`)}`,
+        '--authorization-mode=RBAC',
+        '--service-account-issuer=https://kubernetes.default.svc',
+        `--service-account-key-file=${file('service-accounts.pub', publicKey)}`,
+        `--service-account-signing-key-file=${key}`,
+        '--service-cluster-ip-range=10.0.0.0/24',
+      ],
+      serves,
+    ),
+    part(
+      'kube-controller-manager',
+      [
+        `--kubeconfig=${kubeconfig}`,
+        `--service-account-private-key-file=${key}`,
+        `--secure-port=${controllers}`,
+        '--leader-elect=false',
+      ],
+      () => answers(controllers),
+    ),
+  ]);
+  return { kubeconfig, kubectl, close: stop };
+}
+
+const etcdArguments = (folder: string, client: number, peer: number) => [
+  `--data-dir=${join(folder, 'etcd')}`,
+  `--listen-client-urls=http://127.0.0.1:${client}`,
+  `--advertise-client-urls=http://127.0.0.1:${client}`,
+  `--listen-peer-urls=http://127.0.0.1:${peer}`,
+  `--initial-advertise-peer-urls=http://127.0.0.1:${peer}`,
+  `--initial-cluster=default=http://127.0.0.1:${peer}`,
+  // Nothing of this cluster outlives its test.
+  '--unsafe-no-fsync',
+];
+
+const kubeconfigOf = (server: string) => ({
+  apiVersion: 'v1',
+  kind: 'Config',
+  clusters: [{ name: 'test', cluster: { server, 'insecure-skip-tls-verify': true } }],
+  users: [{ name: 'admin', user: { token } }],
+  contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin' } }],
+  'current-context': 'test',
+});

@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheDir, installedOnce } from '../dev-servers/native/cache.ts';
+import { step } from '../dev-servers/native/progress.ts';
+import { mustRun } from '../dev-servers/native/run.ts';
+
+export const kubernetesVersion = 'v1.37.2';
+
+const programs = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl'];
+
+const builtFolder = () => join(cacheDir(), `kubernetes-${kubernetesVersion}`);
+
+/** The folder with the programs of a Kubernetes without nodes, or why there is none. */
+export type Kubernetes = { folder: string } | { missing: string };
+
+/** Finds the programs in the folder that KUBEBUILDER_ASSETS names, by envtest's convention, or built in the cache. */
+export function findKubernetes(assets = process.env.KUBEBUILDER_ASSETS): Kubernetes {
+  const folder = assets || builtFolder();
+  const lacking = programs.filter((name) => !existsSync(join(folder, name)));
+  if (lacking.length === 0) return { folder };
+  const where = assets ? 'KUBEBUILDER_ASSETS' : 'the cache';
+  return { missing: `${where} has no ${lacking.join(', ')}; node infra/kubernetes/main.ts builds them` };
+}
+
+/** Builds the programs with this machine's Go, once: some 6 minutes on two idle cores, half an hour beside other work. */
+export const buildKubernetes = (report: (line: string) => void): Promise<string> =>
+  installedOnce(builtFolder(), (partial) =>
+    step(report, `Kubernetes ${kubernetesVersion}: building with Go (6 minutes and more)`, () =>
+      build(partial),
+    ),
+  );
+
+/** `auto` lets Go download the toolchain that Kubernetes requires, and `mod` add the libraries to go.sum. */
+const env = { CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '-mod=mod' };
+
+async function build(folder: string): Promise<void> {
+  const source = join(folder, 'source');
+  await mkdir(source);
+  await copyFile(join(import.meta.dirname, 'kubernetes.go'), join(source, 'main.go'));
+  const module = `k8s.io/kubernetes@${kubernetesVersion}`;
+  const downloaded = await mustRun('go', ['mod', 'download', '-json', module], { env });
+  const { Dir } = JSON.parse(downloaded.slice(downloaded.indexOf('{'))) as { Dir: string };
+  // Kubernetes has its libraries in folders of its own repository. Here they are the modules of the same release.
+  const staged = kubernetesVersion.replace('v1.', 'v0.');
+  const goMod = (await readFile(join(Dir, 'go.mod'), 'utf8'))
+    .replace(/^module .*/m, 'module kubernetes')
+    .replaceAll(/=> \.\/staging\/src\/(\S+)/g, `=> $1 ${staged}`);
+  await writeFile(join(source, 'go.mod'), goMod);
+  await writeFile(join(source, 'go.sum'), await readFile(join(Dir, 'go.sum')));
+  await mustRun('go', ['mod', 'edit', '-require', module], { cwd: source, env });
+  const versions = ['component-base/version', 'client-go/pkg/version'].map(
+    (name) => `-X k8s.io/${name}.gitVersion=${kubernetesVersion}`,
+  );
+  // Two compilers at once bound the memory on a machine with many cores.
+  const options = ['-p', '2', '-trimpath', '-ldflags', ['-s', '-w', ...versions].join(' ')];
+  await mustRun('go', ['build', ...options, '-o', '../kubernetes', '.'], { cwd: source, env });
+  for (const name of programs) await symlink('kubernetes', join(folder, name));
+  await rm(source, { recursive: true });
+}

@@ -1,0 +1,117 @@
+import { named, parseManifests, podOf, useChart, type Values } from './chart.ts';
+import { everything, required } from './example-values.ts';
+
+const chart = useChart();
+
+const render = async (values: Values) => parseManifests(await chart.template(values));
+
+test('the replicas of one template go to two zones and nodes: those that a rollout replaces do not count', async () => {
+  const api = named(await render(required), 'Deployment', 'support-api');
+  const spread = podOf(api)?.spec.topologySpreadConstraints ?? [];
+  expect(spread.map(({ topologyKey }) => topologyKey)).toEqual([
+    'topology.kubernetes.io/zone',
+    'kubernetes.io/hostname',
+  ]);
+  for (const constraint of spread)
+    expect(constraint).toMatchObject({
+      maxSkew: 1,
+      whenUnsatisfiable: 'ScheduleAnyway',
+      matchLabelKeys: ['pod-template-hash'],
+      labelSelector: api?.spec?.selector,
+    });
+});
+
+test('the budget lets a drain evict replicas that are not ready, and takes either of its limits', async () => {
+  const budget = async (values: object) => {
+    const api = { ...required.api, podDisruptionBudget: values };
+    return named(await render({ ...required, api }), 'PodDisruptionBudget', 'support-api')?.spec;
+  };
+  const common = { unhealthyPodEvictionPolicy: 'AlwaysAllow', selector: expect.anything() as unknown };
+  expect(await budget({})).toEqual({ ...common, maxUnavailable: 1 });
+  expect(await budget({ minAvailable: '50%' })).toEqual({ ...common, minAvailable: '50%' });
+  expect(await budget({ minAvailable: 0 })).toEqual({ ...common, minAvailable: 0 });
+});
+
+test('KEDA and the autoscaler decide on the replicas alone; an upgrade leaves the pod of the operator running', async () => {
+  const manifests = await render(everything);
+  const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
+  expect(
+    Object.fromEntries(deployments.map(({ metadata, spec }) => [metadata.name, spec?.replicas])),
+  ).toEqual({
+    'support-api': undefined,
+    'support-projector-g1': 2,
+    'support-projector-g2': undefined,
+    'support-cli': 1,
+    'support-console': 1,
+  });
+});
+
+test('KEDA reads the lag of this release alone, and scales nothing down while Prometheus does not answer', async () => {
+  const scaled = (await render(everything)).filter(({ kind }) => kind === 'ScaledObject');
+  const metrics = 'namespace="prod",service="support-projector-admin",pod=~"support-projector-g2-.+"';
+  expect(scaled.map(({ spec }) => spec)).toEqual([
+    expect.objectContaining({
+      scaleTargetRef: { name: 'support-projector-g2' },
+      minReplicaCount: 1,
+      maxReplicaCount: 6,
+      fallback: { failureThreshold: 3, replicas: 1, behavior: 'currentReplicasIfHigher' },
+      triggers: [
+        {
+          type: 'prometheus',
+          metadata: {
+            serverAddress: 'http://prometheus-operated.monitoring:9090',
+            query: `max(projector_lag_seconds{${metrics}})`,
+            threshold: '30',
+            ignoreNullValues: 'false',
+          },
+        },
+      ],
+    }),
+  ]);
+});
+
+describe('Jobs', () => {
+  const jobs = async (values: Values) =>
+    (await render(values)).filter(
+      ({ kind, metadata }) => kind === 'Job' && metadata.name.includes('-topics-'),
+    );
+
+  test('the Job of the topics keeps the log of each attempt, waits hours for the brokers, and has all options', async () => {
+    const topics = { create: true, partitions: 12, replicationFactor: 3, minInsyncReplicas: 2 };
+    const [job] = await jobs({ ...required, topics });
+    expect(job?.spec).toMatchObject({ backoffLimit: 30, template: { spec: { restartPolicy: 'Never' } } });
+    expect(podOf(job)?.spec.containers[0]?.command).toEqual([
+      ...['support-cli', 'topics', 'create', '--partitions', '12'],
+      ...['--replication-factor', '3', '--min-insync-replicas', '2'],
+    ]);
+  });
+
+  test('its name changes with all that Kubernetes would refuse to change, and with nothing else', async () => {
+    const name = async (values: Values) =>
+      (await jobs({ ...required, topics: { create: true }, ...values }))[0]?.metadata.name;
+    const names = [
+      await name({}),
+      await name({ topics: { create: true, partitions: 12 } }),
+      await name({ image: { tag: '2.0.0' } }),
+      await name({ settings: { KAFKA_BROKERS: 'other:9092' } }),
+      await name({ podLabels: { team: 'support' } }),
+    ];
+    expect(new Set(names).size).toBe(names.length);
+    expect(await name({ cli: { ...required.cli, replicas: 1 } })).toBe(names[0]);
+  });
+
+  test('a drain fails neither Job, and the weekly one ends', async () => {
+    const manifests = await render({ ...everything, verify: { timeZone: 'Europe/Berlin' } });
+    const verify = named(manifests, 'CronJob', 'support-verify');
+    const ignored = {
+      rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
+    };
+    expect(verify?.spec).toMatchObject({
+      timeZone: 'Europe/Berlin',
+      startingDeadlineSeconds: 3600,
+      jobTemplate: { spec: { backoffLimit: 0, activeDeadlineSeconds: 86_400, podFailurePolicy: ignored } },
+    });
+    const [topics] = await jobs(everything);
+    expect(topics?.spec).toMatchObject({ podFailurePolicy: ignored });
+  });
+});
