@@ -122,7 +122,12 @@ export const everything = {
   tolerations: [{ key: 'team', operator: 'Exists' }],
   affinity: { nodeAffinity: {} },
   topologySpreadConstraints: [
-    { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
+    {
+      maxSkew: 1,
+      topologyKey: 'topology.kubernetes.io/zone',
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels: { 'app.kubernetes.io/instance': 'support' } },
+    },
   ],
   podAnnotations: { 'sidecar.istio.io/inject': 'false' },
   podLabels: { 'azure.workload.identity/use': 'true' },

@@ -179,6 +179,7 @@ const notSettings = [
   'API_KEY', // set by readers of docs/guides
   'DEV_STORE', // read by infra/dev-servers
   'UPDATE_GOLDEN', // read by services/projector/projections/golden.test.ts
+  'KUBEBUILDER_ASSETS', // read by infra/kubernetes
   'TEST_SEED', // read by tests/run.ts
   'NODE_EXTRA_CA_CERTS', // read by Node.js
 ];

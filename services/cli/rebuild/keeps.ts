@@ -6,7 +6,7 @@ import { output, type Json } from '../output.ts';
 
 /**
  * Says whether the active generation is among those that keep their projectors. Fails only if it is not: while MongoDB is
- * away nothing is known, and the change of the deployment may be what brings it back.
+ * away nothing is known, and the change of the deployment may bring it back.
  */
 export async function keeps(context: Context, options: Json & { kept: number[] }): Promise<Output> {
   const config = configs.mongo(context.environment);
