@@ -148,7 +148,7 @@ const why = 'missing' in kubernetes ? ` (skipped: ${kubernetes.missing})` : '';
         await expect(upgrade({ ...required, api: { ...required.api, replicas: 4 } })).rejects.toThrow(
           /pre-upgrade/,
         );
-        await expect(rollback(1)).rejects.toThrow(/pre-rollback/);
+        await expect(rollback(1)).rejects.toThrow(/support-upgrade-check/);
       } finally {
         cluster.kubelet.fails = false;
       }

@@ -14,7 +14,8 @@ export type HelmVersion = 3 | 4;
 
 /** A pod as far as the kubelet of these tests reads it. */
 type Pod = {
-  metadata: { name: string; namespace: string; labels: Record<string, string> };
+  metadata: { name: string; namespace: string };
+  spec: { restartPolicy: string };
   status: { phase?: string };
 };
 
@@ -64,15 +65,18 @@ export async function openCluster(programs: string) {
   };
 }
 
-/** Gives pods the states that a kubelet would: those of a Job succeed, or fail if `fails` is set; others become ready. */
+/**
+ * Gives pods the states that a kubelet would: those that run once succeed, or fail if `fails` is set; others become ready, if
+ * `readies` is.
+ */
 function startKubelet(
   kubectl: (...args: string[]) => Promise<string>,
   get: <T>(...args: string[]) => Promise<T>,
 ) {
   const controls = { fails: false, readies: true };
   let isStopped = false;
-  const statusOf = ({ metadata: { labels } }: Pod) => {
-    if ('batch.kubernetes.io/job-name' in labels) return { phase: controls.fails ? 'Failed' : 'Succeeded' };
+  const statusOf = ({ spec: { restartPolicy } }: Pod) => {
+    if (restartPolicy === 'Never') return { phase: controls.fails ? 'Failed' : 'Succeeded' };
     if (!controls.readies) return { phase: 'Running' };
     const conditions = ['Ready', 'ContainersReady'].map((type) => ({ type, status: 'True' }));
     return { phase: 'Running', conditions };
