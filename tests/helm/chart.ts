@@ -89,7 +89,7 @@ export const parseManifests = (text: string): Manifest[] =>
 
 export const podOf = (manifest: Manifest | undefined): PodTemplate | undefined => {
   const { kind, metadata, spec } = manifest ?? {};
-  if (kind === 'Pod') return { metadata, spec } as PodTemplate;
+  if (kind === 'Pod') return { metadata, spec } as unknown as PodTemplate;
   return spec?.jobTemplate?.spec.template ?? spec?.template;
 };
 
