@@ -3,14 +3,29 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { findKubernetes } from '../../infra/kubernetes/install.ts';
 import { startControlPlane } from '../../infra/kubernetes/control-plane.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { report, type Values } from './chart.ts';
 import { installHelm3, installHelm4, installSchemas } from './tools.ts';
 
 const execute = promisify(execFile);
 
 export type HelmVersion = 3 | 4;
+
+/** The last released chart, as `helm package` made it. */
+const released = 'tests/helm/released/support-read-models-1.0.0.tgz';
+
+/** A `describe` with an API server of its own, which is skipped where the programs of Kubernetes are missing. */
+export function describeCluster(name: string, body: (cluster: Cluster) => void): void {
+  const kubernetes = findKubernetes();
+  if ('missing' in kubernetes)
+    describe.skip(`${name} (skipped: ${kubernetes.missing})`, () => body({} as Cluster));
+  else describe(name, () => body(useOpened(() => openCluster(kubernetes.folder))));
+}
+
+type Cluster = Awaited<ReturnType<typeof openCluster>>;
 
 /** A pod as far as the kubelet of these tests reads it. */
 type Pod = {
@@ -20,7 +35,7 @@ type Pod = {
 };
 
 /** An API server with the definitions of the custom resources, and Helm 3 and 4. `programs` is the folder of Kubernetes. */
-export async function openCluster(programs: string) {
+async function openCluster(programs: string) {
   const { path: folder, remove } = await temporaryFolder('support-cluster-');
   const helms = { 3: await installHelm3(report), 4: await installHelm4(report) };
   const { definitions } = await installSchemas(report);
@@ -40,14 +55,29 @@ export async function openCluster(programs: string) {
   await kubectl('apply', '--server-side', '-f', definitions);
   await execute(helms[3], ['package', 'infra/helm', '--destination', folder], options);
   const kubelet = startKubelet(kubectl, get);
+  const chart = join(folder, 'support-read-models-2.0.0.tgz');
   return {
     kubectl,
     get,
-    helm,
     kubelet,
-    /** The chart of this commit as a package. */
-    chart: join(folder, 'support-read-models-2.0.0.tgz'),
-    valuesFile: (values: Values) => file('values.json', JSON.stringify(values)),
+    /** Runs Helm in a namespace on the release `support`, and returns its output. */
+    helmIn: (namespace: string, version: HelmVersion) => {
+      const run = (verb: string, ...args: string[]) =>
+        helm(version, verb, ...args, '--namespace', namespace, '--timeout', '2m');
+      const withValues =
+        (verb: string, from: string) =>
+        (values: Values, ...args: string[]) =>
+          run(verb, 'support', from, '--values', file('values.json', JSON.stringify(values)), ...args);
+      return {
+        installReleased: withValues('install', released),
+        install: withValues('install', chart),
+        upgrade: withValues('upgrade', chart),
+        rollback: (revision: number, ...args: string[]) => run('rollback', 'support', `${revision}`, ...args),
+        uninstall: () => run('uninstall', 'support'),
+        test: () => run('test', 'support'),
+        manifest: () => helm(version, 'get', 'manifest', 'support', '--namespace', namespace),
+      };
+    },
     manifestsFile: (text: string) => file('manifests.yaml', text),
     /** Makes a namespace of Pod Security "restricted", whose warnings Helm and kubectl print. */
     createNamespace: async (name: string) => {

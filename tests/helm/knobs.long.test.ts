@@ -1,0 +1,72 @@
+import { named, parseManifests, podOf, useChart, type Values } from './chart.ts';
+import { everything, required } from './example-values.ts';
+
+const chart = useChart();
+
+const render = async (values: Values) => parseManifests(await chart.template(values));
+
+test('an image has a registry, and a tag or a digest; the tag of a generation goes before the digest for all', async () => {
+  const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
+  const image = { registry: 'mirror.example.com', digest };
+  const generations = [
+    { number: 1, replicas: 1, image: { tag: '1.0.0' } },
+    { number: 2, replicas: 1 },
+  ];
+  const manifests = await render({ ...required, image, generations });
+  const images = ['support-projector-g1', 'support-projector-g2', 'support-api'].map(
+    (name) => podOf(named(manifests, 'Deployment', name))?.spec.containers[0]?.image,
+  );
+  const repository = 'mirror.example.com/support-read-models';
+  expect(images).toEqual([`${repository}:1.0.0`, `${repository}@${digest}`, `${repository}@${digest}`]);
+});
+
+test('the ids of pods may be left to the cluster, as OpenShift wants it', async () => {
+  const podSecurityContext = { runAsUser: null, runAsGroup: null, fsGroup: null };
+  const api = named(await render({ ...required, podSecurityContext }), 'Deployment', 'support-api');
+  expect(podOf(api)?.spec.securityContext).toEqual({
+    runAsNonRoot: true,
+    seccompProfile: { type: 'RuntimeDefault' },
+  });
+});
+
+test('labels and annotations of the values reach every pod, and take the place of none of the chart', async () => {
+  const podLabels = { 'app.kubernetes.io/component': 'other', team: 'support' };
+  for (const manifest of await render({ ...everything, podLabels })) {
+    expect(manifest.metadata.labels ?? { 'cost-center': 'support' }).toMatchObject({
+      'cost-center': 'support',
+    });
+    if (manifest.kind !== 'Deployment') continue;
+    expect(manifest.metadata.annotations).toEqual({ 'reloader.stakater.com/auto': 'true' });
+    const { labels } = podOf(manifest)?.metadata ?? {};
+    expect(labels).toMatchObject({ team: 'support' });
+    expect(labels).toMatchObject((manifest.spec?.selector as { matchLabels: object }).matchLabels);
+  }
+});
+
+test('the console serves with its token alone, and its peers are named', async () => {
+  const manifests = await render(everything);
+  const pod = podOf(named(manifests, 'Deployment', 'support-console'));
+  expect(pod?.spec.containers[0]).toMatchObject({
+    command: ['node', 'services/console/main.ts'],
+    env: expect.arrayContaining([
+      { name: 'CONSOLE_HOST', value: '0.0.0.0' },
+      { name: 'DEPLOYMENT', value: 'helm' },
+    ]) as unknown,
+    envFrom: expect.arrayContaining([{ secretRef: { name: 'support-console' } }]) as unknown,
+  });
+  expect(named(manifests, 'NetworkPolicy', 'support-console')?.spec?.ingress).toEqual([
+    { ports: [{ port: 8081 }], from: [{ podSelector: { matchLabels: { app: 'proxy' } } }] },
+  ]);
+});
+
+test('an HTTPRoute leads to the Service, and links in errors to its host', async () => {
+  const api = { ...everything.api, ingress: {}, tls: {}, settings: required.api.settings };
+  const manifests = await render({ ...everything, api });
+  expect(named(manifests, 'HTTPRoute', 'support-api')?.spec).toEqual({
+    parentRefs: [{ name: 'public', namespace: 'gateways' }],
+    hostnames: ['api.example.com'],
+    rules: [{ backendRefs: [{ name: 'support-api', port: 80 }] }],
+  });
+  const { env } = podOf(named(manifests, 'Deployment', 'support-api'))?.spec.containers[0] ?? {};
+  expect(env).toContainEqual({ name: 'API_BASE_URL', value: 'https://api.example.com' });
+});

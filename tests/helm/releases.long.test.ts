@@ -1,0 +1,149 @@
+import { eventually } from '../support/eventually.ts';
+import type { Values } from './chart.ts';
+import { describeCluster, type HelmVersion } from './cluster.ts';
+import { everything, required } from './example-values.ts';
+
+type Deployment = { spec: { replicas: number } };
+
+describeCluster('releases on a real API server', (cluster) => {
+  const replicas = async (namespace: string, name = 'support-api') =>
+    (await cluster.get<Deployment>('deployment', name, '--namespace', namespace)).spec.replicas;
+
+  describe.each<HelmVersion>([3, 4])('Helm %d', (version) => {
+    test('upgrades the released chart, turns every option on, rolls back to both, and leaves nothing', async () => {
+      const namespace = `helm${version}-upgrade`;
+      const {
+        installReleased,
+        upgrade,
+        rollback,
+        uninstall,
+        manifest,
+        test: check,
+      } = cluster.helmIn(namespace, version);
+      await cluster.createNamespace(namespace);
+      const printed = [
+        await installReleased(required),
+        await upgrade(required, '--wait'),
+        await check(),
+        await upgrade(everything),
+        await rollback(2),
+        await upgrade({ ...required, image: { tag: '1.0.1' } }),
+        await rollback(1),
+        await upgrade(required),
+      ];
+      expect(printed.join('')).not.toMatch(/warn/i);
+      const file = cluster.manifestsFile(await manifest());
+      const diff = ['--server-side', '--force-conflicts', '--namespace', namespace, '-f', file];
+      expect(await cluster.kubectl('diff', ...diff)).toBe('');
+      await uninstall();
+      const kinds =
+        'deploy,svc,cm,secret,sa,job,cronjob,pdb,hpa,ing,netpol,scaledobject,servicemonitor,prometheusrule,httproute';
+      await eventually(async () => {
+        const left = await cluster.kubectl('get', kinds, '--namespace', namespace, '--output', 'name');
+        const own = left
+          .split('\n')
+          .filter((name) => name && !/kube-root-ca|serviceaccount\/default/.test(name));
+        return own.length === 0 || own;
+      });
+    });
+
+    test('switching the autoscaler on and off keeps the running replicas, and so do upgrades meanwhile', async () => {
+      const namespace = `helm${version}-scaling`;
+      const { install, upgrade, rollback } = cluster.helmIn(namespace, version);
+      await cluster.createNamespace(namespace);
+      const scaled = (enabled: boolean, count = 3): Values => ({
+        ...required,
+        api: { ...required.api, replicas: count, autoscaling: { enabled, minReplicas: 2 } },
+      });
+      await install(scaled(false));
+      const seen = [await replicas(namespace)];
+      const generation = async () =>
+        (
+          await cluster.kubectl(
+            'get',
+            'deployment',
+            'support-api',
+            '--namespace',
+            namespace,
+            '--output',
+            'jsonpath={.metadata.generation}',
+          )
+        ).trim();
+      const before = await generation();
+      await upgrade(scaled(true));
+      seen.push(await replicas(namespace));
+      // It has not changed for a moment either.
+      expect(await generation()).toBe(before);
+      await cluster.kubectl('scale', 'deployment', 'support-api', '--replicas=5', '--namespace', namespace);
+      await upgrade(scaled(true));
+      seen.push(await replicas(namespace));
+      // Helm 4 applies on the server, where the autoscaler owns the number, as `kubectl scale` does here.
+      const force = version === 4 ? ['--force-conflicts'] : [];
+      if (version === 4) await expect(rollback(2)).rejects.toThrow(/conflict/);
+      await rollback(2, ...force);
+      seen.push(await replicas(namespace));
+      await upgrade(scaled(false, 4), ...force);
+      seen.push(await replicas(namespace));
+      expect(seen).toEqual([3, 3, 5, 3, 4]);
+    });
+
+    test('a refused upgrade and a refused rollback change nothing', async () => {
+      const namespace = `helm${version}-refused`;
+      const { install, upgrade, rollback } = cluster.helmIn(namespace, version);
+      await cluster.createNamespace(namespace);
+      await install(required);
+      await upgrade({ ...required, api: { ...required.api, replicas: 3 } });
+      cluster.kubelet.fails = true;
+      try {
+        await expect(upgrade({ ...required, api: { ...required.api, replicas: 4 } })).rejects.toThrow(
+          /pre-upgrade/,
+        );
+        await expect(rollback(1)).rejects.toThrow(/support-upgrade-check/);
+      } finally {
+        cluster.kubelet.fails = false;
+      }
+      expect(await replicas(namespace)).toBe(3);
+      const log = await cluster.get<{
+        spec: { template: { spec: { containers: { command: string[] }[] } } };
+      }>(...['job', 'support-upgrade-check', '--namespace', namespace]);
+      expect(log.spec.template.spec.containers[0]?.command).toEqual(['support-cli', 'rebuild', 'keeps', '1']);
+    });
+
+    test('a removed secret goes, and a Job of the topics that failed starts again with the next upgrade', async () => {
+      const namespace = `helm${version}-jobs`;
+      const { install, upgrade } = cluster.helmIn(namespace, version);
+      await cluster.createNamespace(namespace);
+      const secrets = { ...required.projector.secrets, KAFKA_SASL_PASSWORD: 'old' };
+      const values = { ...required, topics: { create: true } };
+      cluster.kubelet.fails = true;
+      await install({ ...values, projector: { secrets } });
+      const jobs = async () =>
+        (await cluster.kubectl('get', 'jobs', '--namespace', namespace, '--output', 'name')).match(
+          /\S+topics\S+/g,
+        );
+      const [job = ''] = (await jobs()) ?? [];
+      const conditions = ['FailureTarget', 'Failed'].map((type) => ({
+        type,
+        status: 'True',
+        reason: 'BackoffLimitExceeded',
+      }));
+      const patch = JSON.stringify({ spec: { backoffLimit: 0 } });
+      await cluster.kubectl('patch', job, '--namespace', namespace, '--patch', patch);
+      await eventually(async () =>
+        (await cluster.kubectl('get', job, '--namespace', namespace, '--output', 'json')).includes(
+          `"type": "${conditions[1]?.type}"`,
+        ),
+      );
+      cluster.kubelet.fails = false;
+      await upgrade(values);
+      const keys = await cluster.get<{ data: object }>(
+        'secret',
+        'support-projector',
+        '--namespace',
+        namespace,
+      );
+      expect(Object.keys(keys.data)).toEqual(['MONGODB_URL']);
+      expect(await jobs()).toEqual([expect.stringContaining(`${job.replace(/^job.batch\//, '')}-r2`)]);
+    });
+  });
+});
