@@ -39,7 +39,7 @@ export async function startControlPlane(programs: string, folder: string): Promi
     ready,
   });
   const serves = async () => (await run(kubectl, ['--kubeconfig', kubeconfig, 'get', '--raw', '/readyz'])).ok;
-  const { stop } = await startServer([
+  const server = await startServer([
     part('etcd', etcdArguments(folder, client, peer), () => answers(client)),
     part(
       'kube-apiserver',
@@ -68,7 +68,7 @@ export async function startControlPlane(programs: string, folder: string): Promi
       () => answers(controllers),
     ),
   ]);
-  return { kubeconfig, kubectl, close: stop };
+  return { kubeconfig, kubectl, close: () => server.stop() };
 }
 
 const etcdArguments = (folder: string, client: number, peer: number) => [

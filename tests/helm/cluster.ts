@@ -53,9 +53,9 @@ async function openCluster(programs: string) {
     return join(folder, name);
   };
   await kubectl('apply', '--server-side', '-f', definitions);
-  await execute(helms[3], ['package', 'infra/helm', '--destination', folder], options);
+  const packaged = await helm(3, 'package', 'infra/helm', '--destination', folder);
+  const chart = /saved it to: (.+)/.exec(packaged)?.[1] ?? '';
   const kubelet = startKubelet(kubectl, get);
-  const chart = join(folder, 'support-read-models-2.0.0.tgz');
   return {
     kubectl,
     get,
