@@ -21,20 +21,24 @@ describeCluster('releases on a real API server', (cluster) => {
         test: check,
       } = cluster.helmIn(namespace, version);
       await cluster.createNamespace(namespace);
+      const unchanged = async () => {
+        const options = ['--server-side', '--force-conflicts', '--namespace', namespace];
+        return cluster.kubectl('diff', ...options, '-f', cluster.manifestsFile(await manifest()));
+      };
       const printed = [
         await installReleased(required),
         await upgrade(required, '--wait'),
         await check(),
+        await unchanged(),
         await upgrade(everything),
+        await unchanged(),
         await rollback(2),
         await upgrade({ ...required, image: { tag: '1.0.1' } }),
         await rollback(1),
         await upgrade(required),
+        await unchanged(),
       ];
       expect(printed.join('')).not.toMatch(/warn/i);
-      const file = cluster.manifestsFile(await manifest());
-      const diff = ['--server-side', '--force-conflicts', '--namespace', namespace, '-f', file];
-      expect(await cluster.kubectl('diff', ...diff)).toBe('');
       await uninstall();
       const kinds =
         'deploy,svc,cm,secret,sa,job,cronjob,pdb,hpa,ing,netpol,scaledobject,servicemonitor,prometheusrule,httproute';
