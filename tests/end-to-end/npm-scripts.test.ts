@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { startCommand } from '../../infra/service.ts';
+import { eventually } from '../support/eventually.ts';
+import { descendantsOf, isRunning } from '../support/processes.ts';
 
 /** The discard port refuses connections. */
 const unavailable = {
@@ -17,19 +19,28 @@ test.each([
   });
   await script.logged(started);
   const ended = once(script.child, 'exit');
+  const processes = descendantsOf(script.pid);
   script.child.kill('SIGTERM');
   // then it ends with the exit code of the service, and leaves no process
-  const outcome = await ended;
-  const left = await isRunning(script.pid);
-  if (left) process.kill(-script.pid, 'SIGKILL');
-  expect([outcome, left]).toEqual([[0, null], false]);
+  expect([await ended, processes.filter(isRunning)]).toEqual([[0, null], []]);
 });
 
-/** Whether a process of this group still runs. */
-async function isRunning(group: number): Promise<boolean> {
-  try {
-    return process.kill(-group, 0);
-  } catch {
-    return false;
-  }
-}
+/** On the servers of the tests. */
+const { KAFKA_BROKERS, MONGODB_URL, HOME } = process.env;
+
+// `npm start` is in demo.long.test.ts. The other scripts are one process each, as infra/steps.test.ts sees to.
+test.each([
+  ['check', [], /bin\/tsc/],
+  ['lint', [], /bin\/eslint/],
+  ['test', ['tests/store'], /bin\/jest/],
+  ['test:long', ['tests/store'], /bin\/jest/],
+  ['bench', ['projecting', '--quick'], /bulk-write|services\/projector/],
+])('SIGTERM to `npm run %s` ends everything that it has started', async (name, args, started) => {
+  const command = ['npm', 'run', '--silent', name, '--', ...args];
+  const script = startCommand(command, { KAFKA_BROKERS, MONGODB_URL, HOME }, name, { ownGroup: true });
+  await eventually(() => descendantsOf(script.pid).some((one) => started.test(one.command)), script.failures);
+  const processes = descendantsOf(script.pid);
+  script.child.kill('SIGTERM');
+  await script.exited;
+  await eventually(() => processes.every((one) => !isRunning(one)) || processes.filter(isRunning));
+});

@@ -1,0 +1,37 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+
+const steps = (...commands: string[]) => ['infra/steps.sh', ...commands];
+
+test('steps run one after another, up to the first that fails', () => {
+  const failing = spawnSync('sh', steps('echo one', 'sh -c "exit 3"', 'echo two'), { encoding: 'utf8' });
+  expect([failing.stdout, failing.status]).toEqual(['one\n', 3]);
+  expect(spawnSync('sh', steps('true', 'true')).status).toBe(0);
+});
+
+test('SIGTERM ends the step that runs, and no further one begins', async () => {
+  const command = steps('sh -c "echo $$; exec sleep 1000"', 'echo two');
+  const script = spawn('sh', command, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  let output = '';
+  script.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  await once(script.stdout, 'data');
+  script.kill('SIGTERM');
+  expect(await once(script, 'close')).toEqual([143, null]);
+  expect(output).toMatch(/^\d+\n$/);
+  expect(() => process.kill(-(script.pid ?? 0), 0)).toThrow('ESRCH');
+});
+
+type Manifest = { scripts: Record<string, string> };
+const manifests = ['package.json', 'clients/typescript/package.json'];
+
+// A shell that waits for a process does not pass a signal on.
+test.each(manifests)('the last process of each script of %s takes the place of its shell', (path) => {
+  const { scripts } = JSON.parse(readFileSync(path, 'utf8')) as Manifest;
+  const guard = 'node shared/runtime/require-node.mjs && ';
+  const last = Object.entries(scripts).map(([name, script]) => [name, script.replace(guard, '')] as const);
+  const leaving = last.filter(
+    ([, script]) => !/^([A-Z_]+=\S+ )*exec /.test(script) || /[^.]&&|;/.test(script),
+  );
+  expect(leaving).toEqual([]);
+});

@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A process of this machine, and the command line that it was started with, its words separated by spaces. */
+export type Process = { pid: number; parent: number; command: string };
+
+/** The processes that a process has started, and those that these have started, without those that wait to be reaped. */
+export function descendantsOf(pid: number): Process[] {
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap(readProcess);
+  const found = new Set([pid]);
+  for (let before = 0; before < found.size;) {
+    before = found.size;
+    for (const one of all) if (found.has(one.parent)) found.add(one.pid);
+  }
+  found.delete(pid);
+  return all.filter((one) => found.has(one.pid));
+}
+
+/** Whether it still runs, and is not another process that has its number. */
+export const isRunning = ({ pid, command }: Process): boolean =>
+  readProcess(String(pid)).some((now) => now.command === command);
+
+function readProcess(pid: string): Process[] {
+  try {
+    const [, state, parent] = /^.*\) (\S) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+    return state === 'Z' ? [] : [{ pid: Number(pid), parent: Number(parent), command }];
+  } catch {
+    // It has ended meanwhile.
+    return [];
+  }
+}
