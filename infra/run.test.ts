@@ -30,3 +30,13 @@ test('SIGTERM while the packages are installed ends the installation, too', asyn
   };
   await eventually(hasEnded);
 });
+
+test('npm runs the install script of the pinned Node alone, which takes its program from the registry', () => {
+  type Lock = { packages: Record<string, { hasInstallScript?: true }> };
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
+  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { allowScripts: object };
+  const withScript = Object.keys(packages).filter((path) => packages[path]?.hasInstallScript);
+  const names = [...new Set(withScript.map((path) => path.replace(/^.*node_modules\//, '')))].toSorted();
+  expect(names).toContain('node');
+  expect(manifest.allowScripts).toEqual(Object.fromEntries(names.map((name) => [name, name === 'node'])));
+});
