@@ -3,6 +3,8 @@
 # older than the lock file, so that a fresh clone needs one command only.
 set -eu
 cd "$(dirname "$0")/.."
+# The native servers need chroot and apt's helpers. The PATH of cron, for one, has neither.
+export PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 stamp=node_modules/.package-lock.json
 if [ ! -x node_modules/.bin/node ] || [ ! -f "$stamp" ] || [ package-lock.json -nt "$stamp" ]; then
   echo "Installing dependencies (npm ci) ..." >&2

@@ -1,5 +1,4 @@
-import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { Option } from '@commander-js/extra-typings';
 import { wholeNumber } from '../../services/cli/options.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
@@ -7,6 +6,7 @@ import { temporaryFolder } from '../dev-servers/temporary-folder.ts';
 import { createProgram } from '../dev-servers/program.ts';
 import { sizes, type Size } from '../sample-data/sample-data.ts';
 import { runDemo } from './demo.ts';
+import { keepLogs, logsOfCause } from './logs.ts';
 
 /** npm repeats a Ctrl-C that the terminal has already sent. Signals within this time count as one. */
 const sameSignalMs = 1_000;
@@ -34,7 +34,8 @@ const options = createProgram('npm start --')
 
 const always = (line: string) => void process.stdout.write(`${line}\n`);
 const say = options.quiet ? () => undefined : always;
-const printError = (error: unknown) => void process.stderr.write(`${errorMessage(error)}\n`);
+const printLine = (line: string) => void process.stderr.write(`${line}\n`);
+const printError = (error: unknown) => printLine(errorMessage(error));
 const { path: folder, release } = await temporaryFolder('support-demo-');
 const closers = new AsyncDisposableStack();
 const controller = new AbortController();
@@ -50,21 +51,22 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   });
 
 const running = runDemo({ options, always, say, folder, stopping: controller.signal, closers });
-let hasFailed = false;
+let failure: { error: unknown } | undefined;
 try {
   await Promise.race([running, stopRequested.promise]);
 } catch (error) {
-  hasFailed = true;
+  failure = { error };
   printError(error);
 }
 // Ignores failures while everything stops.
 running.catch(() => undefined);
 controller.abort();
 await closers.disposeAsync().catch(printError);
-// A failed demo leaves the logs of its services, but no data and no key.
-for (const name of await readdir(folder))
-  if (!hasFailed || !name.endsWith('.log')) await rm(join(folder, name), { recursive: true, maxRetries: 3 });
-if (hasFailed) process.stderr.write(`The logs are kept in ${folder}\n`);
-else await rm(folder, { recursive: true });
+if (failure) {
+  const logs = await keepLogs(folder);
+  printLine(`The logs are kept in ${folder}: ${logs.join(', ')}`);
+  const causes = logsOfCause(failure.error, logs);
+  if (causes.length > 0) printLine(`The cause is probably in ${causes.join(' or ')}`);
+} else await rm(folder, { recursive: true, maxRetries: 3 });
 await release();
-process.exit(hasFailed ? 1 : 0);
+process.exit(failure ? 1 : 0);

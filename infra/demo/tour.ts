@@ -15,7 +15,12 @@ const shellLine = (words: string[]): string =>
 /** Sends a request to the API. */
 export async function ask({ baseUrl, token }: Access, path: string) {
   const headers = { authorization: `Bearer ${token}` };
-  const response = await fetch(baseUrl + path, { headers, signal: AbortSignal.timeout(5_000) });
+  const response = await fetch(baseUrl + path, { headers, signal: AbortSignal.timeout(5_000) }).catch(
+    // The message is `fetch failed`, whatever the cause.
+    ({ message, cause }: Error) => {
+      throw new Error(`the API was not reached: ${cause instanceof Error ? cause.message : message}`);
+    },
+  );
   const body = await response.text();
   if (!response.ok) throw new Error(`the API answered: ${body}`);
   return { body, dataAsOf: response.headers.get('data-as-of') };

@@ -1,4 +1,13 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { cacheDir, installedOnce } from './cache.ts';
@@ -52,16 +61,13 @@ export async function fetchJars(
 export function kafkaPart(dir: string, node: KafkaNode, cluster?: KafkaCluster): Part {
   const data = join(dir, 'data');
   const settings = join(dir, 'server.properties');
-  const tmp = join(dir, 'tmp');
-  mkdirSync(tmp, { recursive: true });
   if (!existsSync(data)) copyFormatted(data, node.id);
   writeFileSync(settings, serverProperties(data, node, cluster));
   writeFileSync(join(dir, 'log4j2.properties'), log4j);
   const argv = [
     'java',
     cluster ? '-Xmx256m' : '-Xmx512m',
-    // Kafka unpacks its native codecs there. The system's /tmp may forbid executing files.
-    `-Djava.io.tmpdir=${tmp}`,
+    `-Djava.io.tmpdir=${codecFolder()}`,
     `-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`,
     '-cp',
     join(kafkaDir(), 'libs', '*'),
@@ -72,6 +78,24 @@ export function kafkaPart(dir: string, node: KafkaNode, cluster?: KafkaCluster):
     command: { name: 'Kafka', argv, cwd: dir, logFile: join(dir, 'kafka.log'), stopSignal: 'SIGTERM' },
     ready: () => brokerServes(node),
   };
+}
+
+/** Longer than a broker takes to load a codec that it has unpacked, in milliseconds. */
+const codecKeptMs = 3_600_000;
+
+/**
+ * The folder where brokers unpack their native codecs, and load them from: programs run from the cache folder, while the
+ * folder of temporary files may forbid it (noexec). A broker that is killed leaves its codecs; they are removed here.
+ */
+function codecFolder(): string {
+  const folder = join(kafkaDir(), 'codecs');
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(folder)) {
+    const file = join(folder, name);
+    const unpackedAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+    if (unpackedAt < Date.now() - codecKeptMs) rmSync(file, { recursive: true, force: true });
+  }
+  return folder;
 }
 
 /** Copies the formatted data folder for the node of this id. Two nodes of a cluster must not have one directory id. */

@@ -1,0 +1,45 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { startCommand } from '../../infra/service.ts';
+import { run } from '../../infra/dev-servers/native/run.ts';
+import { eventually } from '../support/eventually.ts';
+import { freshClone, newcomersEnvironment } from '../support/fresh-clone.ts';
+import { descendantsOf, isRunning } from '../support/processes.ts';
+import { useFolder } from '../support/use-opened.ts';
+
+const folder = useFolder();
+
+/** A hardened production host, seen by a cron job. */
+const hostile = { PATH: '/usr/bin:/bin', NODE_ENV: 'production', npm_config_omit: 'dev' };
+
+test('npm start works from a fresh clone in `sp ace ü/`, in production, with the PATH of cron and a noexec TMPDIR', async () => {
+  const [clone, tmp] = [join(folder.path, 'sp ace ü', 'app'), join(folder.path, 'tmp')];
+  freshClone(clone);
+  mkdirSync(tmp);
+  const environment = { ...newcomersEnvironment(), ...hostile, TMPDIR: tmp };
+  const mayMount = (await run('unshare', ['--mount', 'true'])).ok;
+  const mount = 'mount -t tmpfs -o noexec tmpfs "$0"';
+  // Without the right to mount, everything but the folder that forbids programs is tried.
+  const enter = mayMount ? ['unshare', '--mount', '--propagation', 'private', 'sh', '-c'] : ['sh', '-c'];
+  const script = `${mayMount ? mount : ':'} && cd "$1" && exec npm start -- --size small`;
+  const demo = startCommand([...enter, script, tmp, clone], environment, 'npm start', { ownGroup: true });
+  await eventually(() => /Data-As-Of/.test(demo.stdout()), demo.failures, { limitMs: 900_000 });
+  const processes = descendantsOf(demo.pid);
+  expect(await demo.stop('SIGTERM')).toBe(0);
+  await eventually(() => processes.every((one) => !isRunning(one)) || processes.filter(isRunning));
+});
+
+test('npm start that a server has failed keeps and names the log of that server', async () => {
+  // given a broker that cannot load a codec, and so refuses the records that are compressed with it
+  const broken = '-DZstdNativePath=/nowhere/libzstd.so';
+  const environment = { DEV_STORE: 'stand-in', ...newcomersEnvironment(), JAVA_TOOL_OPTIONS: broken };
+  const command = [process.execPath, 'infra/demo/main.ts', '--size', 'small'];
+  const demo = startCommand(command, environment, 'npm start');
+  expect(await demo.exited).toBe(1);
+  const [, kept = ''] = /The logs are kept in ([^:]+): .*kafka\.log/.exec(demo.stderr()) ?? [];
+  expect(demo.stderr()).toContain('The cause is probably in kafka.log\n');
+  expect(readFileSync(join(kept, 'kafka.log'), 'utf8')).toMatch(/UnsatisfiedLinkError|Zstd/);
+  expect(readdirSync(kept)).toEqual(expect.arrayContaining(['api.log', 'kafka.log', 'projector.log']));
+  expect(readdirSync(kept).every((name) => /^[a-z]+\.log$/.test(name))).toBe(true);
+  rmSync(kept, { recursive: true });
+});
