@@ -48,7 +48,8 @@ test.each(bad)('%s refuses %s = %j and names the parameter', async (list, name, 
 });
 
 test.each([
-  ['/v1/tickets', 'status[]', 'Did you mean `status`?'],
+  ['/v1/tickets', 'status[]', 'For several values, repeat `status`.'],
+  ['/v1/tickets', 'status[0]', 'For several values, repeat `status`.'],
   ['/v1/tickets', 'createdAt[gt]', 'Did you mean `createdAt[gte]`?'],
   ['/v1/channels', 'starting_after', 'Did you mean `startingAfter`?'],
   ['/v1/channels', 'page', 'It has `limit`, `startingAfter`, `type`.'],

@@ -81,6 +81,9 @@ function unknownParameter(name: string, names: string[]): string {
       ? 'The query has a parameter without a name.'
       : `\`${name}\` is not a parameter of this endpoint.`;
   if (names.length === 0) return `${unknown} It has none.`;
+  // As PHP, Rails and axios write lists.
+  const [, repeated = ''] = /^(.+)\[\d*\]$/.exec(name) ?? [];
+  if (names.includes(repeated)) return `${unknown} For several values, repeat \`${repeated}\`.`;
   const nearest = closest(name, names);
   if (name !== '' && distance(name, nearest) <= nearest.length / 3)
     return `${unknown} Did you mean \`${nearest}\`?`;
