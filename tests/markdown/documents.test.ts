@@ -173,6 +173,8 @@ type Manifest = { version: string };
 /** Names in the form of a setting that are none. */
 const notSettings = [
   'NODE_OPTIONS',
+  'NODE_ENV', // read by npm
+  'NODE_IMAGE', // an argument of infra/images/Dockerfile
   'MALLOC_MMAP_THRESHOLD_',
   'MALLOC_ARENA_MAX',
   'API', // set by readers of docs/guides

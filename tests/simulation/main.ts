@@ -7,7 +7,7 @@ import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
 
 /**
- * `node tests/simulation/main.ts [--schedules N] [--seed N]`: runs the engine under N random schedules, from the seed
+ * `npx node tests/simulation/main.ts [--schedules N] [--seed N]`: runs the engine under N random schedules, from the seed
  * upwards. At the first that does not converge it prints the seed and the shortest failing history found, and exits 1.
  * See docs/internals/simulation.md.
  */
@@ -44,7 +44,9 @@ for (let seed = firstSeed; seed < firstSeed + schedules; seed += 1) {
   const failure = await simulate(history, seed);
   if (!failure) continue;
   const shortest = await shrink({ history, seed, failure });
-  console.log(`Seed ${seed} does not converge: node tests/simulation/main.ts --schedules 1 --seed ${seed}`);
+  console.log(
+    `Seed ${seed} does not converge: npx node tests/simulation/main.ts --schedules 1 --seed ${seed}`,
+  );
   console.log(`Its shortest history found, under schedule ${shortest.seed}:`);
   for (const { kind, id, orgId, version, op, data } of shortest.history)
     console.log(

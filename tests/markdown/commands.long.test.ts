@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { startCommand, type Service } from '../../infra/service.ts';
+import { freshClone, newcomersEnvironment } from '../support/fresh-clone.ts';
+import { useFolder } from '../support/use-opened.ts';
+import { steps, type Step } from './plan.ts';
+
+const folder = useFolder();
+const clone = () => join(folder.path, 'clone');
+
+/** The environment of the shell in which all commands run; steps add to it. */
+let environment: Record<string, string | undefined> = {};
+/** The services that run on beside the next steps. */
+const running: Service[] = [];
+
+beforeAll(async () => {
+  freshClone(clone());
+  const [port = 0] = await freePorts(1);
+  const api = { API_HOST: '127.0.0.1', API_PORT: `${port}`, API_TRUSTED_PROXIES: '127.0.0.1' };
+  environment = { ...newcomersEnvironment(), ...api, CONSOLE_PORT: '0' };
+});
+
+afterAll(async () => {
+  await Promise.all(running.map((service) => service.stop()));
+  await shell('npm run stack -- down');
+});
+
+/** Runs a line of bash to its end. */
+async function shell(line: string, cwd = clone()): Promise<{ code: number; output: string }> {
+  const child = spawn('bash', ['-c', `exec 2>&1; ${line}`], {
+    cwd,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const closed = once(child, 'close') as Promise<[number]>;
+  const output = await text(child.stdout);
+  const [code] = await closed;
+  return { code, output };
+}
+
+/** Runs a service until it serves, and then either leaves it to run or stops it in order. */
+async function serve(line: string, message: string, isKept = false): Promise<void> {
+  const service = startCommand(['bash', '-c', `cd '${clone()}' && exec env ${line}`], environment, line);
+  await service.logged(message);
+  if (isKept) running.push(service);
+  else expect([line, await service.stop()]).toEqual([line, 0]);
+}
+
+/** The command with its placeholders replaced, after its condition. */
+const lineOf = ({ command, as = {}, given }: Step) => {
+  const line = Object.entries(as).reduce((before, [from, to]) => before.replaceAll(from, to), command);
+  return given ? `${given}\n${line}` : line;
+};
+
+async function perform(step: Step): Promise<void> {
+  const line = lineOf(step);
+  if (step.serves) return serve(line, step.serves, step.keep);
+  const isEval = line.startsWith('eval ');
+  const addresses = isEval ? '; echo "KAFKA_BROKERS=$KAFKA_BROKERS"; echo "MONGODB_URL=$MONGODB_URL"' : '';
+  const { code, output } = await shell(`${line}${addresses}`, join(clone(), step.in ?? ''));
+  expect({ line, code, output: code === (step.code ?? 0) ? '' : output.slice(-3_000) }).toEqual({
+    line,
+    code: step.code ?? 0,
+    output: '',
+  });
+  const taken = Object.entries(step.take ?? {}).map(([name, pattern]) => [name, pattern.exec(output)?.[0]]);
+  if (isEval) taken.push(...[...output.matchAll(/^(\w+)=(.+)$/gm)].map(([, name, value]) => [name, value]));
+  environment = { ...environment, ...(Object.fromEntries(taken) as typeof environment) };
+}
+
+test('the documented commands do in a fresh clone, one after another, as the pages say', async () => {
+  for (const step of steps) await perform(step);
+});

@@ -1,0 +1,14 @@
+import { documentedCommands } from './documented-commands.ts';
+import { notRun, steps } from './plan.ts';
+
+test('every documented command is run by the long test, or listed with the reason why not', async () => {
+  const documented = await documentedCommands();
+  const isRun = (command: string) => steps.some((step) => step.command === command);
+  const isListed = (command: string) => notRun.some(([pattern]) => pattern.test(command));
+  const commands = documented.map(({ command }) => command);
+  expect(documented.filter(({ command }) => !isRun(command) && !isListed(command))).toEqual([]);
+  expect(steps.filter(({ command }) => !commands.includes(command))).toEqual([]);
+  expect(notRun.filter(([pattern]) => !commands.some((command) => pattern.test(command)))).toEqual([]);
+  expect(commands.filter((command) => isRun(command) && isListed(command))).toEqual([]);
+  expect(commands.length).toBeGreaterThan(100);
+});

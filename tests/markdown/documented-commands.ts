@@ -1,0 +1,51 @@
+import { glob, readFile } from 'node:fs/promises';
+
+/** A command as a page gives it, without its comment. */
+export type DocumentedCommand = { page: string; command: string };
+
+/** A command in the prose: a program of the project, or one that operators run. */
+const inProse =
+  /^(?:[A-Z_]+=\S+ )*(?:npm|npx|node|docker|helm|kubectl|pip|promtool|ssh|support-cli|infra\/\S+\.sh) \S/;
+
+const fence = /^ *```(\w*)[^\n]*\n([^]*?)^ *```$/gm;
+
+/** The commands of the README, of docs/ and of the client's README: of blocks of shell, of terminals, and of the prose. */
+export async function documentedCommands(): Promise<DocumentedCommand[]> {
+  const pages = [
+    'README.md',
+    'clients/typescript/README.md',
+    ...(await Array.fromAsync(glob('docs/**/*.md'))),
+  ];
+  const found = await Promise.all(
+    pages.sort().map(async (page) => {
+      const text = await readFile(page, 'utf8');
+      return commandsIn(text).map((command) => ({ page, command }));
+    }),
+  );
+  const seen = new Set<string>();
+  return found.flat().filter(({ command }) => !seen.has(command) && seen.add(command));
+}
+
+export function commandsIn(text: string): string[] {
+  const blocks = [...text.matchAll(fence)].flatMap(([, language = '', body = '']) => {
+    if (language === 'sh') return ofShell(body);
+    return language === ''
+      ? [...body.matchAll(/^\$ (.+)$/gm)].map(([, line]) => withoutComment(String(line)))
+      : [];
+  });
+  const prose = [...text.replace(fence, '').matchAll(/`([^`]+)`/g)]
+    .map(([, code]) => String(code).replace(/\s+/g, ' '))
+    .filter((code) => inProse.test(code))
+    // In the image the command is `support-cli`, in a clone `npx support-cli`.
+    .map((code) => code.replace(/^support-cli /, 'npx support-cli '));
+  return [...blocks, ...prose];
+}
+
+/** A script is one command; of other blocks each line is, joined with those that it continues on. */
+function ofShell(body: string): string[] {
+  if (body.startsWith('set -euo pipefail')) return [body];
+  const lines = body.replaceAll(/\\\n\s*/g, '').split('\n');
+  return lines.map((line) => withoutComment(line.trim())).filter((line) => line !== '');
+}
+
+const withoutComment = (line: string) => line.replace(/(^|\s+)# .*$/, '');
