@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
+import { describeUnless } from '../support/unless-missing.ts';
 import { useFolder } from '../support/use-opened.ts';
 
-const hasEngine =
+const hasCompose =
   spawnSync('docker', ['version'], { timeout: 3_000 }).status === 0 &&
   spawnSync('docker', ['compose', 'version'], { timeout: 3_000 }).status === 0;
 
@@ -13,8 +14,9 @@ const sent = readFileSync('.dockerignore', 'utf8').matchAll(/^!(.+)$/gm);
 const parts = ['docker-compose.yml', '.dockerignore', 'infra/compose', 'infra/images'];
 for (const [, path = ''] of sent) parts.push(path);
 
-(hasEngine ? describe : describe.skip)(
-  'docker-compose.yml with the profile replicas (skipped unless a Docker engine and Compose answer)',
+describeUnless(
+  hasCompose ? null : 'no Docker engine and Compose answer',
+  'docker-compose.yml with the profile replicas',
   () => {
     // Before the folder is gone.
     afterAll(() => compose('down', '--volumes'));

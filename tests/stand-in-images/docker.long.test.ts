@@ -4,38 +4,37 @@ import { MongoClient } from 'mongodb';
 import { answers } from '../../infra/dev-servers/native/ports.ts';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
 import { startStack } from '../../infra/dev-servers/stack.ts';
+import { describeUnless } from '../support/unless-missing.ts';
 import { useFolder } from '../support/use-opened.ts';
 
-const hasEngine = spawnSync('docker', ['version'], { timeout: 3_000 }).status === 0;
+const missing =
+  spawnSync('docker', ['version'], { timeout: 3_000 }).status === 0 ? null : 'no Docker engine answers';
 const report = (line: string) => process.stdout.write(`${line}\n`);
 
-(hasEngine ? describe : describe.skip)(
-  'the servers in Docker (skipped unless a Docker engine answers)',
-  () => {
-    const folder = useFolder();
+describeUnless(missing, 'the servers in Docker', () => {
+  const folder = useFolder();
 
-    test('serve until they are stopped', async () => {
-      await mustRun(process.execPath, ['tests/stand-in-images/main.ts']);
-      // It would name the store of the native servers.
-      delete process.env.DEV_STORE;
-      const stack = await startStack({ report, dataDir: folder.path, providers: ['docker'] });
-      try {
-        const { kafkaBrokers, mongodbUrl, how } = stack;
-        expect(how).toEqual({ kafka: 'docker', store: 'docker' });
-        const admin = new Kafka({ brokers: [kafkaBrokers], logLevel: logLevel.NOTHING }).admin();
-        await admin.connect();
-        await admin.createTopics({ topics: [{ topic: 'one' }], waitForLeaders: true });
-        expect(await admin.listTopics()).toContain('one');
-        await admin.disconnect();
-        await using mongo = new MongoClient(mongodbUrl);
-        const collection = mongo.db('test').collection('one');
-        await collection.insertOne({ name: 'one' });
-        expect(await collection.findOne({ name: 'one' })).toMatchObject({ name: 'one' });
-      } finally {
-        await stack.stop();
-      }
-      for (const address of [`kafka://${stack.kafkaBrokers}`, stack.mongodbUrl])
-        expect(await answers(Number(new URL(address).port))).toBe(false);
-    });
-  },
-);
+  test('serve until they are stopped', async () => {
+    await mustRun(process.execPath, ['tests/stand-in-images/main.ts']);
+    // It would name the store of the native servers.
+    delete process.env.DEV_STORE;
+    const stack = await startStack({ report, dataDir: folder.path, providers: ['docker'] });
+    try {
+      const { kafkaBrokers, mongodbUrl, how } = stack;
+      expect(how).toEqual({ kafka: 'docker', store: 'docker' });
+      const admin = new Kafka({ brokers: [kafkaBrokers], logLevel: logLevel.NOTHING }).admin();
+      await admin.connect();
+      await admin.createTopics({ topics: [{ topic: 'one' }], waitForLeaders: true });
+      expect(await admin.listTopics()).toContain('one');
+      await admin.disconnect();
+      await using mongo = new MongoClient(mongodbUrl);
+      const collection = mongo.db('test').collection('one');
+      await collection.insertOne({ name: 'one' });
+      expect(await collection.findOne({ name: 'one' })).toMatchObject({ name: 'one' });
+    } finally {
+      await stack.stop();
+    }
+    for (const address of [`kafka://${stack.kafkaBrokers}`, stack.mongodbUrl])
+      expect(await answers(Number(new URL(address).port))).toBe(false);
+  });
+});

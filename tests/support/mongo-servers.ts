@@ -5,6 +5,7 @@ import { MongoMemoryServer } from 'mongodb-memory-server-core';
 import { startCommand } from '../../infra/service.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { eventually } from './eventually.ts';
+import { describeUnless } from './unless-missing.ts';
 
 /** Peers elect another primary about this long after the last sign of theirs. MongoDB's own default is 10 s. */
 const electionTimeoutMs = 2_000;
@@ -20,13 +21,12 @@ export function findProgram(name: Program): { path: string; version: string } | 
   return path && version ? { path, version } : null;
 }
 
-/** `describe` on real MongoDB servers. Where a program is missing, the tests are skipped and the output says why. */
+/** `describe` on real MongoDB servers. Where a program is missing, the tests are skipped. */
 export function describeOnMongo(programs: Program[], name: string, body: () => void): void {
   const missing = programs.filter((program) => findProgram(program) === null);
-  if (missing.length === 0) return describe(name, body);
   const variables = missing.map((program) => program.toUpperCase()).join(' and ');
-  process.stdout.write(`skipped: ${name}: no ${missing.join(', no ')}; set ${variables}, or the PATH\n`);
-  describe.skip(`${name} (no ${missing.join(', no ')})`, body);
+  const reason = `no ${missing.join(', no ')}; set ${variables}, or the PATH`;
+  describeUnless(missing.length === 0 ? null : reason, name, body);
 }
 
 /** A `mongod` that a test may kill or pause. Its port and its data stay the same. */

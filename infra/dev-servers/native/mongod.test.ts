@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
 import { listen } from '../../../shared/runtime/listen.ts';
 import { findProgram } from '../../../tests/support/mongo-servers.ts';
+import { testUnless } from '../../../tests/support/unless-missing.ts';
 import { useFolder } from '../../../tests/support/use-opened.ts';
 import { mustRun, run } from './run.ts';
 
@@ -48,11 +49,11 @@ describe('a machine without a mongod', () => {
     expect(downloads.asked).toHaveLength(1);
   });
 
-  const { path: own = '' } = findProgram('mongod') ?? {};
-  (own ? test : test.skip)('downloads one, once (skipped without a MONGOD to serve)', async () => {
+  const own = findProgram('mongod')?.path;
+  testUnless(own ? null : 'no mongod to serve', 'downloads one, once', async () => {
     const dir = folder.path;
     mkdirSync(join(dir, 'mongodb', 'bin'), { recursive: true });
-    copyFileSync(own, join(dir, 'mongodb', 'bin', 'mongod'));
+    copyFileSync(own ?? '', join(dir, 'mongodb', 'bin', 'mongod'));
     await mustRun('tar', ['-C', dir, '-czf', join(dir, 'mongodb.tgz'), 'mongodb/bin/mongod']);
     await using downloads = await serveDownloads(readFileSync(join(dir, 'mongodb.tgz')));
     const { program = '' } = await findMongod(downloads.mirror);
