@@ -6,8 +6,8 @@ import { run } from '../native/run.ts';
 /** The images that docker-compose.yml names, and the base image of the services. A test compares them. */
 export const images = {
   kafka: `apache/kafka:${kafkaVersion}`,
-  mongo: 'mongo:8.0.17',
-  node: 'node:24.21.0-bookworm-slim',
+  mongo: 'mongo:8.0.32',
+  node: 'node:26.10.0-bookworm-slim',
   valkey: 'valkey/valkey:8.1.3-alpine',
   proxy: 'haproxy:3.2.3-alpine',
 };

@@ -1,8 +1,8 @@
 /** The broker's version. A test checks that docker-compose.yml names the image of the same version. */
-export const kafkaVersion = '4.1.1';
+export const kafkaVersion = '4.4.0';
 
-/** The version of Log4j that Kafka's own distribution contains. */
-const log4jVersion = '2.24.3';
+/** Kafka logs through SLF4J 1, and its packages bring no logger. */
+const log4jVersion = '2.25.5';
 
 type Dependency = [group: string, artifact: string, version: string];
 
