@@ -18,5 +18,5 @@ if [ ! -x node_modules/.bin/node ] || [ ! -f "$stamp" ] || [ package-lock.json -
 fi
 # Halves the processor time of each start. Lies beside the packages, so that `npm ci` removes it.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/node}"
-# kafkajs sets timers in the past. Node 24 would print a warning about that in every process.
+# kafkajs sets timers in the past. Node would print a warning about that in every process.
 exec node_modules/.bin/node --disable-warning=TimeoutNegativeWarning "$@"

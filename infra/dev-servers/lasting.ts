@@ -95,7 +95,7 @@ export async function hold(): Promise<void> {
       ...stack
     } = await startStack({ report, dataDir, providers: ['docker', 'native'] });
     const answer = async (socket: Socket) => {
-      const isEnd = (await text(socket)) === 'stop';
+      const isEnd = (await received(socket)) === 'stop';
       const failure = isEnd ? await stop().then(() => undefined, errorMessage) : undefined;
       const hasEnded = isEnd && failure === undefined;
       socket.end(JSON.stringify({ stack, failure }), () => hasEnded && process.exit());
@@ -110,7 +110,14 @@ export async function hold(): Promise<void> {
     report(errorMessage(error));
   }
   process.off('disconnect', giveUp);
-  process.disconnect();
+  process.disconnect?.();
+}
+
+/** What the other side sends before it ends its half. Node's `text` would also close ours, in which the answer goes. */
+export async function received(socket: Socket): Promise<string> {
+  let question = '';
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) question += String(chunk);
+  return question;
 }
 
 async function exclusively<T>(work: () => Promise<T>): Promise<T> {

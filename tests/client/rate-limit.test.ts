@@ -49,7 +49,7 @@ function createService(clock: ReturnType<typeof createSimulatedClock>) {
       await clock.sleep(200 + random.int(1_800));
       const { admitted, resetMs } = limiter.consume('key');
       counts[admitted ? 'admitted' : 'refused'] += 1;
-      const path = new URL(url).pathname;
+      const path = new URL(url as URL | string).pathname;
       if (admitted && path.includes('/messages')) return page(path, [{ id: 'msg_1' }]);
       const conversations = [{ id: 'conv_1', role: 'primary' }];
       const ticket = { id: 'ti_1', updatedAt: '2026-01-01T00:00:00Z', conversations };

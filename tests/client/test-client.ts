@@ -19,7 +19,7 @@ export function connect({ onWait, baseUrl, ...options }: Options) {
   const waitsMs: number[] = [];
   let nowMs = 0;
   const front: typeof fetch = (url, init) => {
-    const { pathname, search } = new URL(url);
+    const { pathname, search } = new URL(url as URL | string);
     asked.push(pathname + search);
     const headers = { ...(init?.headers as Record<string, string>), 'X-Forwarded-Proto': 'https' };
     return (options.fetch ?? fetch)(url, { ...init, headers });

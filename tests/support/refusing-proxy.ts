@@ -25,7 +25,7 @@ export function createRefusingProxy(mongodbUrl: string) {
     const upstream = connect(Number(target.port || 27_017), target.hostname);
     const connection = (state.connections += 1);
     let received = Buffer.alloc(0);
-    client.on('data', (chunk) => {
+    client.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
       while (received.length >= 4 && received.length >= received.readInt32LE(0)) {
         const message = received.subarray(0, received.readInt32LE(0));

@@ -26,7 +26,7 @@ export function createStoreProxy(mongodbUrl: string) {
     let isSilent = trouble.silent;
     if (isSilent) silentCount += 1;
     let hasWritten = false;
-    client.on('data', (chunk) => {
+    client.on('data', (chunk: Buffer) => {
       isSilent ||= trouble.silent;
       if (isSilent) return;
       hasWritten = isWrite(chunk);
