@@ -2,9 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { listen } from '../../shared/runtime/listen.ts';
 import { useFolder } from '../../tests/support/use-opened.ts';
 import { startScript } from '../service.ts';
@@ -35,10 +34,11 @@ describe('npm run stack, of a stack', () => {
   const folder = useFolder();
   /** Where the stack of this clone has its data, in a cache of the test's own. */
   let dataDir: string;
+  let received: (socket: Socket) => Promise<string>;
   beforeAll(async () => {
     const before = process.env;
     process.env = { ...before, XDG_CACHE_HOME: folder.path };
-    ({ dataDir } = await import('./lasting.ts'));
+    ({ dataDir, received } = await import('./lasting.ts'));
     process.env = before;
   });
 
@@ -56,11 +56,11 @@ describe('npm run stack, of a stack', () => {
       kafkaBrokers: `127.0.0.1:${kafkaPort}`,
       mongodbUrl: `mongodb://127.0.0.1:${closedPort}/`,
     };
-    const stack = { ...addresses, store: 'MongoDB 8.0.17', how: { kafka: 'native', store: 'native' } };
+    const stack = { ...addresses, store: 'MongoDB 8.0.32', how: { kafka: 'native', store: 'native' } };
     await using holder = createServer({ allowHalfOpen: true }, (socket) => {
       const answer = (question: string) =>
         socket.end(JSON.stringify({ stack, ...(question === 'stop' && { failure }) }));
-      void text(socket).then(answer);
+      void received(socket).then(answer);
     });
     await mkdir(dataDir, { recursive: true });
     await once(holder.listen(join(dirname(dataDir), 'socket')), 'listening');
@@ -72,7 +72,7 @@ describe('npm run stack, of a stack', () => {
     const { port } = await listen(server, '127.0.0.1', 0);
     await holding(port, async () => {
       const { code, stdout } = await run('status');
-      expect(stdout).toMatch(/^Kafka {2}running .*\nMongoDB 8\.0\.17 {2}not running /);
+      expect(stdout).toMatch(/^Kafka {2}running .*\nMongoDB 8\.0\.32 {2}not running /);
       expect(code).toBe(1);
       expect(await run('env')).toMatchObject({ code: 1, stdout: '' });
     });
@@ -90,7 +90,7 @@ describe('npm run stack, of a stack', () => {
     );
     await holding(closedPort, async () => {
       const { code, stdout } = await run('down');
-      expect([code, stdout]).toEqual([0, 'Stopped Kafka and MongoDB 8.0.17, and removed the data.']);
+      expect([code, stdout]).toEqual([0, 'Stopped Kafka and MongoDB 8.0.32, and removed the data.']);
       expect(existsSync(dataDir)).toBe(false);
     });
   });

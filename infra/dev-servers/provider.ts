@@ -13,7 +13,7 @@ export type Stack = {
   kafkaBrokers: string;
   /** As `MONGODB_URL`, without a database name. */
   mongodbUrl: string;
-  /** The store's own name and version: "MongoDB 8.0.17 (replica set of one)". */
+  /** The store's own name and version: "MongoDB 8.0.32 (replica set of one)". */
   store: string;
   how: Record<ServerName, Provider>;
   /** The servers that were started. */

@@ -5,7 +5,7 @@ import { errorMessage } from '../../shared/runtime/error-message.ts';
 const limits = { serverSelectionTimeoutMS: 5_000, socketTimeoutMS: 30_000 };
 
 /**
- * Asks the store for its name and version: "MongoDB 8.0.17 (replica set of one)", "FerretDB 2.7.0, a stand-in for
+ * Asks the store for its name and version: "MongoDB 8.0.32 (replica set of one)", "FerretDB 2.7.0, a stand-in for
  * MongoDB". Rejects if it does not answer.
  */
 export async function nameStore(url: string): Promise<string> {
