@@ -1,11 +1,14 @@
-import type { Db } from 'mongodb';
+import { MongoServerError, type Db } from 'mongodb';
 import { kinds } from '../documents/resources.ts';
 import { collectionOf } from './connection.ts';
-import { isTransientStoreError } from './transient-errors.ts';
+
+/** MongoDB's codes for a command that the server does not have: CommandNotFound, CommandNotSupported, NotImplemented. */
+const unsupported = [59, 115, 238];
 
 /**
  * The numbers of the databases of generations beside a control database. Of a user without the right to list all
- * databases, MongoDB lists those that the user may read. Empty if the store refuses the list.
+ * databases, MongoDB lists those that the user may read. Empty if the store has no such list. Rejects if it refuses the
+ * list to this user: databases that this process may not see may exist.
  */
 export async function listGenerationDatabases({ client, databaseName }: Db): Promise<number[]> {
   const pattern = new RegExp(`^${databaseName}_g([1-9][0-9]{0,8})$`);
@@ -16,8 +19,8 @@ export async function listGenerationDatabases({ client, databaseName }: Db): Pro
       return number === undefined ? [] : [Number(number)];
     });
   } catch (error) {
-    if (isTransientStoreError(error)) throw error;
-    return [];
+    if (error instanceof MongoServerError && unsupported.includes(Number(error.code))) return [];
+    throw error;
   }
 }
 
