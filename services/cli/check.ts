@@ -1,31 +1,28 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import type { Db } from 'mongodb';
+import type { Db, MongoClient } from 'mongodb';
 import { groupIdOf } from '../../shared/control/generations.ts';
 import { readControlId } from '../../shared/control/control-id.ts';
 import { progressOf } from '../../shared/control/progress.ts';
-import { replicasOf } from '../../shared/control/replicas.ts';
+import { tryAnnouncement } from '../../shared/control/replicas.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
-import { counted } from '../../shared/runtime/counted.ts';
-import { collectionOf, generationDatabase, requireWritable } from '../../shared/store/connection.ts';
+import {
+  collectionOf,
+  generationDatabase,
+  requireReadable,
+  requireWritable,
+} from '../../shared/store/connection.ts';
 import { readApiConfig, type ApiConfig } from '../api/config.ts';
 import { rateLimitStoreOf } from '../api/rate-limit/rate-limit-settings.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
-import { describeStrangers, readMembers } from '../../shared/kafka/group-members.ts';
 import type { OwnMembership } from '../../shared/kafka/member-metadata.ts';
 import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
 import { explained } from '../../shared/kafka/remedies.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { projectorConfig } from '../projector/config.ts';
 import { configs } from './config.ts';
-import {
-  connectKafka,
-  withMongo,
-  type Accept,
-  type Output,
-  type Context,
-  type KafkaConfig,
-} from './context.ts';
+import { checkKafka, type Line } from './check-kafka.ts';
+import { withMongo, type Accept, type Output, type Context } from './context.ts';
 import { example, jsonOption } from './options.ts';
 import { output, type Json } from './output.ts';
 
@@ -45,8 +42,6 @@ export function addCheck(program: Command, accept: Accept): void {
 
 /** One server. `detail` names the setting and, after a failure, its reason. */
 type Check = { name: string; isMet: boolean; detail: string };
-
-type Line = (name: string, work: () => Promise<string>) => Promise<boolean>;
 
 async function check(context: Context, options: Json & { role: Role }): Promise<Output> {
   const checks: Check[] = [];
@@ -73,9 +68,12 @@ const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = 
     const config = configOrExit(projectorConfig(context.environment));
     const topics = topicsOf(config.TOPIC_PREFIX);
     let own: OwnMembership | null = null;
-    const active = await checkMongo(line, context, config, async (control, _, activeGeneration) => {
-      await requireWritable(progressOf(control));
+    const active = await checkMongo(line, context, config, async ({ mongo, control }, activeGeneration) => {
       const generation = config.GENERATION ?? activeGeneration;
+      await requireWritable(progressOf(control));
+      await requireWritable(
+        collectionOf(generationDatabase(mongo, config.DATABASE_NAME, generation), 'ticket'),
+      );
       const controlId = await readControlId(control);
       own = { followed: { controlId, database: config.DATABASE_NAME, generation }, topics };
       const recorded = await progressOf(control).find({ generation }).toArray();
@@ -83,13 +81,17 @@ const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = 
       if (otherTopics !== null) throw new Error(`generation ${generation}: ${otherTopics}`);
     });
     const groupId = groupIdOf(config, config.GENERATION ?? active);
-    await checkKafka(line, context, config, { groupId, own });
+    await checkKafka(line, context, config, {
+      groupId,
+      own,
+      sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
+    });
   },
   api: async (line, context) => {
     const config = configOrExit(readApiConfig(context.environment));
-    await checkMongo(line, context, config, async (control, database) => {
-      await collectionOf(database, 'ticket').findOne();
-      await requireWritable(replicasOf(control));
+    await checkMongo(line, context, config, async ({ mongo, control }, generation) => {
+      await requireReadable(generationDatabase(mongo, config.DATABASE_NAME, generation));
+      await tryAnnouncement(control);
     });
     await checkRateLimitStore(line, config);
   },
@@ -100,48 +102,13 @@ const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = 
   },
 };
 
-/** The consumer group of a projector, and its membership; null if MongoDB does not answer. */
-type Group = { groupId: string; own: OwnMembership | null };
-
-async function checkKafka(line: Line, context: Context, config: KafkaConfig, group: Group | null) {
-  const { clients, close } = connectKafka(context, config, config.KAFKA_BROKERS.length);
-  const topics = topicsOf(config.TOPIC_PREFIX);
-  try {
-    const isConnected = await line('Kafka', async () => {
-      const { brokers } = await (await clients).admin.describeCluster();
-      return `KAFKA_BROKERS: ${counted(brokers.length, 'broker')}`;
-    });
-    if (!isConnected) return;
-    const { admin } = await clients;
-    const hasTopics = await line('topics', async () => {
-      const present = new Set(await admin.listTopics());
-      const missing = topics.filter((topic) => !present.has(topic));
-      if (missing.length > 0)
-        throw new Error(
-          `${missing.join(', ')} are missing, or this user may not see them: check TOPIC_PREFIX`,
-        );
-      return `TOPIC_PREFIX: ${counted(topics.length, 'topic')} of ${config.TOPIC_PREFIX}`;
-    });
-    // kafkajs asks for a topic that does not exist again and again, even after its disconnect.
-    if (hasTopics && group !== null)
-      await line('group', async () => {
-        const { groupId, own } = group;
-        await admin.fetchOffsets({ groupId, topics });
-        const strangers = own && describeStrangers(await readMembers(admin, groupId, own));
-        if (strangers !== null) throw new Error(`${groupId} (CONSUMER_GROUP): ${strangers}`);
-        return `CONSUMER_GROUP: may read the offsets of ${groupId}`;
-      });
-  } finally {
-    await close();
-  }
-}
-
+/** Returns the number of the active generation. */
 /** Returns the number of the active generation. */
 async function checkMongo(
   line: Line,
   context: Context,
   config: { MONGODB_URL: string; DATABASE_NAME: string },
-  use: (control: Db, database: Db, active: number) => Promise<unknown>,
+  use: (deps: { mongo: MongoClient; control: Db }, active: number) => Promise<unknown>,
 ): Promise<number> {
   // A projector begins with generation 1 if no other is active.
   let active = 1;
@@ -155,7 +122,7 @@ async function checkMongo(
   await line('read model', () =>
     withMongo(context, config, async ({ mongo, control }) => {
       active = (await requireRegistry(control)).generation;
-      await use(control, generationDatabase(mongo, config.DATABASE_NAME, active), active);
+      await use({ mongo, control }, active);
       return `DATABASE_NAME: generation ${active} of ${config.DATABASE_NAME} is active`;
     }),
   );

@@ -54,7 +54,7 @@ const patienceMs = 5_000;
  */
 const connectWithinMs = 25_000;
 
-type KafkaClients = { kafka: Kafka; admin: Admin; log: LogClient };
+export type KafkaClients = { kafka: Kafka; admin: Admin; log: LogClient };
 
 export type KafkaConfig = KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] };
 

@@ -1,5 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { createTopics, partitionsDefault, type TopicOptions } from '../operations/topics/create-topics.ts';
+import { describeHidden } from '../../shared/kafka/find-topics.ts';
+import { topicsOf } from '../../shared/kafka/topics.ts';
 import { configs } from './config.ts';
 import { withKafka, type Accept, type Context, type Output } from './context.ts';
 import { example, wholeNumber } from './options.ts';
@@ -34,8 +36,10 @@ export function addTopics(program: Command, accept: Accept): void {
 
 function create(context: Context, options: TopicOptions): Promise<Output> {
   const config = configs.kafka(context.environment);
-  return withKafka(context, config, async ({ admin }) => ({
-    text: await createTopics(admin, config.TOPIC_PREFIX, options),
-    exitCode: 0,
-  }));
+  return withKafka(context, config, async ({ admin, log }) => {
+    // They may exist: the list of all topics leaves them out.
+    const { hidden } = await log.find(topicsOf(config.TOPIC_PREFIX));
+    if (hidden.length > 0) throw new Error(describeHidden(hidden));
+    return { text: await createTopics(admin, config.TOPIC_PREFIX, options), exitCode: 0 };
+  });
 }

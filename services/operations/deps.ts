@@ -5,7 +5,7 @@ import type { Deployment } from './deployment.ts';
 
 export type OperatorDeps = {
   admin: Admin;
-  log: Pick<LogClient, 'read'>;
+  log: Pick<LogClient, 'find' | 'read'>;
   mongo: MongoClient;
   control: Db;
   config: {

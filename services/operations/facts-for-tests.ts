@@ -74,6 +74,7 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
   kafka: {
     problem: null,
     missing: [],
+    hidden: [],
     otherPrefixes: [],
     log: null,
     settings: [],

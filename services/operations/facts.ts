@@ -150,7 +150,9 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
     problem: null as string | null,
     /** The topics that do not exist. */
     missing: [] as string[],
-    /** If none exists: the prefixes under which all of them do. */
+    /** The topics that the Kafka user may not see, or that do not exist. */
+    hidden: [] as string[],
+    /** If it sees none: the prefixes under which all of them do. */
     otherPrefixes: [] as string[],
     log: null as LogState | null,
     settings: null as TopicSettings[] | null,
@@ -166,10 +168,11 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
     topics: deps.topics,
   });
   const reading = useKafka(async ({ admin, log }) => {
-    const present = new Set(await admin.listTopics());
-    const topics = deps.topics.filter((topic) => present.has(topic));
-    facts.missing = deps.topics.filter((topic) => !present.has(topic));
-    if (topics.length === 0) facts.otherPrefixes = prefixesOf(present);
+    const { missing, hidden } = await log.find(deps.topics);
+    const topics = deps.topics.filter((topic) => ![...missing, ...hidden].includes(topic));
+    if (topics.length === 0) facts.otherPrefixes = prefixesOf(new Set(await admin.listTopics()));
+    facts.missing = missing;
+    facts.hidden = hidden;
     await Promise.all([
       log.read(topics).then((state) => (facts.log = state), fail),
       readTopicSettings(admin, topics).then(

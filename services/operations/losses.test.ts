@@ -1,4 +1,4 @@
-import { facts, own, before, type Changes } from './facts-for-tests.ts';
+import { facts, own, before, partitionFacts, type Changes } from './facts-for-tests.ts';
 import type { Facts } from './facts.ts';
 import { causes, findings, verdict } from './findings.ts';
 
@@ -92,4 +92,20 @@ test('a registry of an earlier release knows of no marker, so nothing is lost wi
   const given = active({});
   const registry = given.registry && { ...given.registry, hasBlocksMarker: false };
   expect(findings({ ...given, registry, hasBlocksMarker: false })).toEqual([]);
+});
+
+test('a topic that the user may not see is never said to be gone, whether or not its records were applied', () => {
+  const { kafka } = facts([]);
+  for (const applied of [0, 1]) {
+    const generation = own(1, 'active', { partitions: [{ ...partitionFacts, topic: 'tags', applied }] });
+    const found = findings(facts([generation], { kafka: { ...kafka, hidden: ['tags'] } }));
+    expect(found.map(({ name, severity, text }) => [name, severity, text])).toEqual([
+      [
+        'hidden',
+        'attention',
+        expect.stringMatching(/may not see tags, or they do not exist: it needs Describe/),
+      ],
+    ]);
+    expect(found[0]?.blocks).toEqual(['ready', 'promote', 'rollback']);
+  }
 });

@@ -25,6 +25,7 @@ import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
 import { ownsSweep, startSweeper } from './retention/sweeper.ts';
 import { connectBrokers } from './startup/connect-brokers.ts';
 import { groupIdOf } from '../../shared/control/generations.ts';
+import { withRemedy } from '../../shared/kafka/remedies.ts';
 import { beginningOf } from '../../shared/control/registry.ts';
 import { createKafkaWatch } from './kafka-watch.ts';
 import { createLiveness } from './progress/liveness.ts';
@@ -32,9 +33,14 @@ import { initializeMetrics, type Metrics } from './metrics.ts';
 import { refuseGaps, storeEnd, type EndingDeps } from './generations/ending.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
 import { checkProgress } from './startup/check-progress.ts';
-import { openStore, waitingForStore } from './startup/open-store.ts';
+import { openStore } from './startup/open-store.ts';
 import { createRefusalLimit } from './refusal-limit.ts';
-import { refuseOtherCluster, refuseStrangers, requireMembership } from './startup/refuse.ts';
+import {
+  refuseOtherCluster,
+  refuseStrangers,
+  refuseUnadmitted,
+  requireMembership,
+} from './startup/refuse.ts';
 import { StartRefused, waitUntil, type OnWait } from './startup/wait-until.ts';
 import { createWaitingReport, type WaitingReport } from './waiting-report.ts';
 
@@ -75,8 +81,9 @@ export async function startProjector(deps: ProjectorDeps) {
   try {
     return await start(deps, report);
   } catch (error) {
-    if (error instanceof StartRefused) await report.store('refused', error.message);
-    throw error;
+    const refusal = error instanceof StartRefused ? error : withRemedy(error);
+    await report.store('refused', refusal.message);
+    throw refusal;
   }
 }
 
@@ -87,7 +94,7 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
   const { control, generation } = stores;
   const clock = createStoreClock(() => storeTime(control), nowMs);
   const { now } = clock;
-  await waitUntil(onWait, waitingForStore, clock.read);
+  await waitUntil(onWait, clock.read);
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   // Host and process, for the history and for failures.
   const by = `projector ${hostname()} ${process.pid}`;
@@ -99,7 +106,7 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
   applyGenerationSettings({ positions, applier }, registered);
   // Run before the first commit: the old watermark shows how long no projector ran.
   const absence = { ...followed, admin: brokers.admin, topics, now };
-  const startedAt = await waitUntil(onWait, waitingForStore, () => recordAbsence(absence));
+  const startedAt = await waitUntil(onWait, () => recordAbsence(absence));
   const onFatal = storingEnd({ ...followed, now }, deps.onFatal);
   const consumer = await startConsumer({
     ...brokers,
@@ -154,14 +161,16 @@ async function connect(deps: ProjectorDeps, report: WaitingReport) {
   // Only now: before the driver has connected, a command would close its topology for good.
   const onWait = reportingWaits(deps.onWait, report);
   const generation = registered.number;
-  await waitUntil(onWait, waitingForStore, () => checkProgress({ control, topics, logger }, registered));
+  await waitUntil(onWait, () => checkProgress({ control, topics, logger }, registered));
   initializeMetrics(metrics, generation, topics);
-  await waitUntil(onWait, waitingForStore, () => refuseGaps({ control, generation }));
+  await waitUntil(onWait, () => refuseGaps({ control, generation }));
   const following = { control, config, generation, topics, onWait };
   const own = await requireMembership(following);
   const brokers = await connectBrokers(kafka, topics, groupIdOf(config, generation), onWait);
   await refuseOtherCluster(following, brokers.log);
-  await refuseStrangers(brokers.admin, brokers.groupId, own, onWait);
+  const { admin, log, groupId } = brokers;
+  await refuseStrangers(admin, groupId, own, onWait);
+  await refuseUnadmitted(log, { groupId, own, sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS }, onWait);
   return { ...stores, generation, registered, own, brokers, onWait };
 }
 
@@ -175,7 +184,8 @@ const measureRoom = (room: DeadLetterRoom, metrics: Metrics, logger: Logger) =>
 function storingEnd(ending: EndingDeps, onFatal: (error: Error) => void): (error: Error) => void {
   let stored: Promise<void> | null = null;
   return (error) => {
-    stored ??= storeEnd(ending, error).then(() => onFatal(error));
+    const end = withRemedy(error);
+    stored ??= storeEnd(ending, end).then(() => onFatal(end));
   };
 }
 

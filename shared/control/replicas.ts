@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Collection, Db } from 'mongodb';
 
 /** How many requests in progress read a generation. */
@@ -28,6 +29,16 @@ export const announceIntervalMs = 2_000;
 const liveForMs = 10_000;
 
 export const replicasOf = (control: Db): Collection<Replica> => control.collection('replicas');
+
+/**
+ * Announces a replica and removes it, as an API does, so that a missing right shows. Its time is so early that no reader
+ * counts it, and that an API removes it if this process ends in between.
+ */
+export async function tryAnnouncement(control: Db): Promise<void> {
+  const _id = `check-${randomUUID()}`;
+  await replicasOf(control).updateOne({ _id }, { $set: { at: new Date(0) } }, { upsert: true });
+  await replicasOf(control).deleteOne({ _id });
+}
 
 /** The replicas that have announced themselves lately; `now` is the store's time. */
 export const liveReplicas = (control: Db, now: Date): Promise<Replica[]> =>

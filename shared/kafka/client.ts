@@ -4,6 +4,7 @@ import type { SettingFiles } from '../runtime/config.ts';
 import type { kafkaSettings } from '../runtime/settings.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createAccessTokens, tokenMechanism } from './access-token.ts';
+import { rememberBrokers } from './advertised.ts';
 import { patchKafkajs } from './kafkajs-patch.ts';
 import { createCertificateReader, createSocketFactory } from './socket-factory.ts';
 
@@ -21,6 +22,7 @@ const seedBrokerPrefix = 'Failed to connect to seed broker, trying another broke
 export function createKafka(settings: KafkaSettings, logger: Logger, options: ClientOptions = {}): Kafka {
   const { retries = 8, onError } = options;
   patchKafkajs();
+  rememberBrokers(settings.KAFKA_BROKERS);
   // kafkajs would print a notice about a change in version 2.0 for every producer.
   process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
   const sasl = saslOptions(settings);

@@ -53,7 +53,7 @@ export async function readEpochEnds(leader: Broker, wanted: WantedEpochs): Promi
   const ends = new Map<string, EpochEnd>();
   for (const { key, errorCode, ...end } of decoded) {
     // Throws a refusal. Any other error leaves the partition out.
-    failureOf(errorCode);
+    failureOf(errorCode, parsePartitionKey(key).topic);
     if (errorCode === 0) ends.set(key, end);
   }
   return ends;

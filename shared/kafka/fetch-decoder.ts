@@ -5,6 +5,7 @@ import {
   leaderEpochOf,
   type RawBatch,
 } from './record-batch.ts';
+import { topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
 import { readRecord } from './record-format.ts';
 
 /** The internal parts of kafkajs that decode Fetch responses. */
@@ -70,11 +71,20 @@ export function patchFetch(parts: FetchParts): void {
       const original = createFetch({ ...request, topics: rotate(request.topics) });
       const response: FetchResponse = {
         decode: (bytes) => decodeResponse(parts, bytes, request),
-        parse: async (data) => withoutEmpty(await original.response.parse(data)),
+        parse: async (data) => withoutEmpty(await original.response.parse(requirePermission(data))),
       };
       return { ...original, response };
     };
   };
+}
+
+/** Throws an error that names the topics which this client may not read. */
+function requirePermission(data: FetchData): FetchData {
+  const refused = data.responses.filter(({ partitions }) =>
+    partitions.some(({ errorCode }) => errorCode === topicAuthorizationFailed),
+  );
+  if (refused.length > 0) throw topicsRefused(refused.map(({ topicName }) => topicName));
+  return data;
 }
 
 /**

@@ -1,6 +1,8 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { partitionKey } from '../control/topic-partition.ts';
+import { errorMessage } from '../runtime/error-message.ts';
 import { decodeMembership, whyStranger, type OwnMembership } from './member-metadata.ts';
+import { errorChain } from './transient-errors.ts';
 
 /** The member of a consumer group that a partition is assigned to: a projector. */
 export type Owner = { memberId: string; clientId: string; host: string };
@@ -45,6 +47,31 @@ function assignedTo(memberAssignment: Buffer): string[] {
   return Object.entries(assignment).flatMap(([topic, numbers]) =>
     numbers.map((partition) => partitionKey({ topic, partition })),
   );
+}
+
+/** The errors of a group that refuses a client, by type. */
+const groupErrors = [
+  'GROUP_AUTHORIZATION_FAILED',
+  'INCONSISTENT_GROUP_PROTOCOL',
+  'INVALID_GROUP_ID',
+  'INVALID_SESSION_TIMEOUT',
+  'GROUP_MAX_SIZE_REACHED',
+];
+
+/** The error of a group that refuses this client, with its name: kafkajs's own does not name it. Any other error as it is. */
+export function namingGroup(groupId: string, error: unknown): unknown {
+  const types = errorChain(error).map((cause) => (cause as { type?: string }).type ?? '');
+  if (!types.some((type) => groupErrors.includes(type))) return error;
+  return new Error(`${groupId} (CONSUMER_GROUP): ${errorMessage(error)}`, { cause: error });
+}
+
+/** Does something with a group, and names it in its error. */
+export async function inGroup<T>(groupId: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw namingGroup(groupId, error);
+  }
 }
 
 /** The members that do not belong in a group, in words; null if there is none. */

@@ -10,6 +10,8 @@ import {
 import { createRequire } from 'node:module';
 import { readEpochEnds, type EpochEnd } from './epoch-ends.ts';
 import { fetchBatches, type FetchedBatches, type FetchingCluster } from './fetch-batches.ts';
+import { findTopics, type FoundTopics } from './find-topics.ts';
+import { tryFetch, tryJoin, type JoiningCluster, type JoiningMember } from './try-rights.ts';
 import { parsePartitionKey, partitionKey, type TopicPartition } from '../control/topic-partition.ts';
 
 /**
@@ -35,6 +37,15 @@ export type LogState = {
 export type LogClient = {
   connect: () => Promise<void>;
   disconnect: () => Promise<void>;
+  /** Asks every live broker which of the topics do not exist, and which ones this client may not see. */
+  find: (topics: string[]) => Promise<FoundTopics>;
+  /**
+   * Tries to fetch from each topic, without a record. Rejects if the brokers refuse this client, and names the topics. Returns
+   * why each other topic could not be tried.
+   */
+  tryFetch: (topics: string[]) => Promise<Map<string, string>>;
+  /** Tries to join a consumer group, and changes nothing in it. Rejects if the brokers refuse this client. */
+  tryJoin: (member: JoiningMember) => Promise<void>;
   /** Reads the state of the topics' logs. Rejects if no broker answers, or if the brokers refuse this client. */
   read: (topics: string[]) => Promise<LogState>;
   /** Fetches the batches of a partition from an offset on; null if the log does not have the offset. */
@@ -47,7 +58,7 @@ export type LogClient = {
 };
 
 /** The methods of the kafkajs 2.2.4 cluster that are used here; its types do not include the class. */
-type Cluster = Omit<FetchingCluster, 'findBroker'> & {
+type Cluster = Omit<FetchingCluster & JoiningCluster, 'findBroker'> & {
   connect: () => Promise<void>;
   disconnect: () => Promise<void>;
   getNodeIds: () => string[];
@@ -64,11 +75,17 @@ export function createLogClient(kafka: Kafka): LogClient {
   const cluster = createCluster(kafka);
   /** The leaders that the last read has found. */
   let found: Leaders = { leaders: new Map(), leaderEpochs: new Map() };
-  return {
+  const client: LogClient = {
     connect: () => cluster.connect(),
     disconnect: () => cluster.disconnect(),
     fetch: (from, offset) => fetchBatches(cluster, from, offset),
     epochEnds: (epochs) => askForEpochEnds(cluster, found, epochs),
+    find: (topics) => findTopics(cluster, topics),
+    tryFetch: async (topics) => {
+      const { ends, unreachable } = await client.read(topics);
+      return tryFetch(cluster, topics, { ends, leaders: found.leaders, unreachable });
+    },
+    tryJoin: (member) => tryJoin(cluster, member),
     read: async (topics) => {
       await cluster.addMultipleTargetTopics(topics);
       // Finds the live brokers; what this one response says of partitions is not used.
@@ -90,7 +107,7 @@ export function createLogClient(kafka: Kafka): LogClient {
       await askAll(async (broker, nodeId) => {
         const known = await readMetadata(broker, topics);
         // This broker may be the only one that knows a partition of the topic.
-        const failure = known.map(({ errorCode }) => failureOf(errorCode)).find(Boolean);
+        const failure = known.map(({ errorCode, topic }) => failureOf(errorCode, topic)).find(Boolean);
         if (failure) failed.set(nodeId, failure);
         topicsFound.push(...known);
       });
@@ -109,6 +126,7 @@ export function createLogClient(kafka: Kafka): LogClient {
       return { partitions, ends, leaderEpochs: merged.leaderEpochs, topicIds: merged.topicIds, unreachable };
     },
   };
+  return client;
 }
 
 type Leaders = Pick<ReturnType<typeof mergeTopics>, 'leaders' | 'leaderEpochs'>;
@@ -200,7 +218,7 @@ async function listOffsets(leader: Broker, keys: string[], timestamp: number, is
   for (const { topic, partitions } of responses)
     for (const { partition, errorCode, offset } of partitions) {
       // Throws a refusal. Any other error leaves the partition out.
-      failureOf(errorCode);
+      failureOf(errorCode, topic);
       if (errorCode === 0) offsets.set(partitionKey({ topic, partition }), Number(offset));
     }
   return offsets;

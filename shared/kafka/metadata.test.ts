@@ -98,9 +98,9 @@ describe('the metadata of several brokers', () => {
   });
 
   it('has a failure if the broker failed, and is rejected if the user may not read a topic', () => {
-    expect([0, leaderNotAvailable].map(failureOf)).toEqual([null, null]);
-    expect(failureOf(-1)).toMatchObject({ type: 'UNKNOWN' });
-    expect(() => failureOf(29)).toThrow('Not authorized');
+    expect([0, leaderNotAvailable].map((code) => failureOf(code, 'tags'))).toEqual([null, null]);
+    expect(failureOf(-1, 'tags')).toMatchObject({ type: 'UNKNOWN' });
+    expect(() => failureOf(29, 'tags')).toThrow('Not authorized to access topics: tags');
   });
 
   it('has neither id nor leaders of a topic whose id they disagree on', () => {

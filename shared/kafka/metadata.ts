@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { partitionKey } from '../control/topic-partition.ts';
+import { createErrorFromCode, topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
 
 /** The parts of a kafkajs 2.2.4 encoder and decoder that are used here; the package declares no types for them. */
 type Encoder = {
@@ -44,20 +45,18 @@ export type TopicMetadata = {
 const require = createRequire(import.meta.url);
 const KafkajsEncoder = require('kafkajs/src/protocol/encoder') as new () => Encoder;
 const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: Buffer) => Decoder;
-const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
-  createErrorFromCode: (code: number) => Error & { retriable: boolean };
-};
 
 /** Kafka's code for a broker that has failed at one topic or partition. kafkajs would not try again. */
 const unknownServerError = -1;
 
 /**
- * The error of a broker that has failed; null if there is none, 0, or one that may pass by itself. Throws any other error,
- * such as a missing permission.
+ * The error of a broker that has failed at a topic; null if there is none, 0, or one that may pass by itself. Throws any
+ * other error, such as a missing permission.
  */
-export function failureOf(errorCode: number): Error | null {
+export function failureOf(errorCode: number, topic: string): Error | null {
   const error = errorCode === 0 ? null : createErrorFromCode(errorCode);
   if (!error || error.retriable) return null;
+  if (errorCode === topicAuthorizationFailed) throw topicsRefused([topic]);
   if (errorCode !== unknownServerError) throw error;
   return error;
 }

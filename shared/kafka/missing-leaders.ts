@@ -1,3 +1,5 @@
+import { topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
+
 /** The internal parts of kafkajs that need a leader for each partition. */
 export type LeaderParts = {
   metadata: { protocol: (options: { version: number }) => (request: object) => MetadataCall };
@@ -5,7 +7,12 @@ export type LeaderParts = {
 };
 
 type MetadataCall = { request: unknown; response: { parse: (data: Metadata) => Promise<Metadata> } };
-type Metadata = { topicMetadata: { partitionMetadata: { partitionErrorCode: number; leader: number }[] }[] };
+type Metadata = { topicMetadata: TopicMetadata[] };
+type TopicMetadata = {
+  topic: string;
+  topicErrorCode: number;
+  partitionMetadata: { partitionErrorCode: number; leader: number }[];
+};
 type OffsetManager = {
   memberAssignment: Record<string, number[]>;
   committedOffsets: () => Record<string, Record<number, string>>;
@@ -16,7 +23,8 @@ const leaderNotAvailable = 5;
 
 /**
  * kafkajs rejects the metadata of all topics while one partition has no leader, and so fetches nothing, joins no group and
- * reads no offsets. The patch lets such a partition wait alone: its leader is -1, a broker that is never fetched from.
+ * reads no offsets. The patch lets such a partition wait alone: its leader is -1, a broker that is never fetched from. An
+ * error about missing permissions names the topics.
  */
 export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } }: LeaderParts): void {
   const protocol = metadata.protocol.bind(metadata);
@@ -24,8 +32,11 @@ export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } 
     const create = protocol(options);
     return (request) => {
       const { response, ...call } = create(request);
-      const parse = (data: Metadata) =>
-        response.parse({ ...data, topicMetadata: data.topicMetadata.map(accept) });
+      const parse = (data: Metadata) => {
+        const refused = data.topicMetadata.filter((one) => one.topicErrorCode === topicAuthorizationFailed);
+        if (refused.length > 0) throw topicsRefused(refused.map(({ topic }) => topic));
+        return response.parse({ ...data, topicMetadata: data.topicMetadata.map(accept) });
+      };
       return { ...call, response: { ...response, parse } };
     };
   };
@@ -38,7 +49,7 @@ export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } 
   };
 }
 
-const accept = <T extends Metadata['topicMetadata'][number]>(topic: T): T => ({
+const accept = (topic: TopicMetadata): TopicMetadata => ({
   ...topic,
   partitionMetadata: topic.partitionMetadata.map((partition) =>
     partition.partitionErrorCode === leaderNotAvailable

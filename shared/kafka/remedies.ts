@@ -1,6 +1,11 @@
+import { isNativeError } from 'node:util/types';
 import { errorMessage } from '../runtime/error-message.ts';
+import { foreignReplicaSet } from '../store/transient-errors.ts';
+import { advertisedAddress } from './advertised.ts';
 import { isCertificateError } from './refusals.ts';
 import { authenticationErrors, errorChain, isKafkaError, permissionErrors } from './transient-errors.ts';
+
+const otherRights = 'docs/deploy.md ("Users and rights") has the rights of the other roles';
 
 const remedies: { codes: (string | number)[]; remedy: string }[] = [
   {
@@ -42,8 +47,21 @@ const remedies: { codes: (string | number)[]; remedy: string }[] = [
       'The user in MONGODB_URL needs the role readWrite on <DATABASE_NAME> and on <DATABASE_NAME>_g1, _g2, …',
   },
   {
+    codes: ['GROUP_AUTHORIZATION_FAILED'],
+    remedy: `The Kafka user of a projector needs Read and Describe on its consumer group. ${otherRights}`,
+  },
+  {
     codes: permissionErrors,
-    remedy: 'The Kafka user needs Read and Describe on the topics and on the CONSUMER_GROUP',
+    remedy: `The Kafka user of a projector needs Read and Describe on its topics. ${otherRights}`,
+  },
+  {
+    codes: ['INVALID_SESSION_TIMEOUT'],
+    remedy:
+      'Set KAFKA_SESSION_TIMEOUT_MS between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers',
+  },
+  {
+    codes: ['GROUP_MAX_SIZE_REACHED'],
+    remedy: 'Run fewer projectors, or raise group.max.size of the brokers',
   },
   {
     codes: authenticationErrors,
@@ -61,9 +79,21 @@ const storeCertificates =
   "Check tlsCAFile (or NODE_EXTRA_CA_CERTS) and tlsCertificateKeyFile in MONGODB_URL against MongoDB's certificates, which " +
   'may have been renewed';
 
+const unreachable = (address: string) =>
+  `A broker advertises ${address}, which is not in KAFKA_BROKERS: check its advertised.listeners, and whether this host ` +
+  'resolves and reaches that address';
+
+const otherReplicaSet = (name: string) =>
+  `No server that MONGODB_URL names is a member of a replica set ${name}: check replicaSet in MONGODB_URL against the ` +
+  'set of rs.status(), or leave it out for a server without a replica set';
+
 /** The remedy for an error of MongoDB or the brokers; null if none is known. */
 export function remedyFor(error: unknown): string | null {
   if (isCertificateError(error)) return isKafkaError(error) ? kafkaCertificates : storeCertificates;
+  const address = advertisedAddress(error);
+  if (address !== null) return unreachable(address);
+  const replicaSet = foreignReplicaSet(error);
+  if (replicaSet !== null) return otherReplicaSet(replicaSet);
   const codes = errorChain(error).flatMap((cause) => {
     const { name, code, type } = cause as { name: string; code?: unknown; type?: unknown };
     return [name, code, type];
@@ -71,9 +101,15 @@ export function remedyFor(error: unknown): string | null {
   return remedies.find((item) => item.codes.some((code) => codes.includes(code)))?.remedy ?? null;
 }
 
+/** The error with its remedy in its message, if one is known. */
+export function withRemedy(error: unknown): Error {
+  if (isNativeError(error) && explained(error) === error.message) return error;
+  return new Error(explained(error), { cause: error });
+}
+
 /** The message of an error, with the setting or the right that mends it if that is known. */
 export function explained(error: unknown): string {
   const message = errorMessage(error);
   const remedy = remedyFor(error);
-  return remedy === null || message.endsWith(remedy) ? message : `${message}. ${remedy}`;
+  return remedy === null || message.includes(remedy) ? message : `${message}. ${remedy}`;
 }

@@ -7,7 +7,7 @@ import {
   type ReadConcernLevel,
 } from 'mongodb';
 import type { Document } from '../documents/entity.ts';
-import { type Kind, resources } from '../documents/resources.ts';
+import { type Kind, kinds, resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault } from '../runtime/connection-string.ts';
 
 /** How long an operation waits for a reachable server before it fails, in milliseconds. */
@@ -93,6 +93,12 @@ export const collectionOf = <T extends { _id: string } = Document<unknown, unkno
   database: Db,
   kind: Kind,
 ): Collection<T> => database.collection<T>(resources[kind].collection);
+
+/** Rejects with MongoDB's error if this user may not list the collections, or read the documents of a kind. */
+export async function requireReadable(database: Db): Promise<void> {
+  await database.listCollections({}, { nameOnly: false }).toArray();
+  for (const kind of kinds) await collectionOf(database, kind).findOne();
+}
 
 /** Rejects with MongoDB's error if this user may not write to a collection. Matches nothing, so that only the right is tried. */
 export const requireWritable = <T extends object>(collection: Collection<T>) =>

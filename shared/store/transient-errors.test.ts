@@ -72,9 +72,12 @@ describe('an error of MongoDB', () => {
     ['ENOTFOUND', 'querySrv'],
     ['ESERVFAIL', 'querySrv'],
     ['ETIMEOUT', 'queryTxt'],
+    ['ENOENT', 'open'],
     ['EAI_AGAIN', 'getaddrinfo'],
-  ])('is transient: a look-up of a name that ends with %s (%s)', (code, syscall) =>
-    expect(isTransientStoreError(Object.assign(ofNode(code, 'no name'), { syscall }))).toBe(true),
+  ])(
+    'is transient: a look-up of a name or the opening of a certificate that ends with %s (%s)',
+    (code, syscall) =>
+      expect(isTransientStoreError(Object.assign(ofNode(code, 'no name'), { syscall }))).toBe(true),
   );
 
   it.each([

@@ -1,5 +1,5 @@
 import { isNativeError } from 'node:util/types';
-import { MongoBulkWriteError, MongoError, MongoServerError } from 'mongodb';
+import { MongoBulkWriteError, MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 
 /**
  * MongoDB's codes for a command that is wrong, and is wrong again when it is repeated. Every other code may pass: an
@@ -109,15 +109,25 @@ export function isTransientStoreError(thrown: unknown): boolean {
   return !permanentCodes.has(Number(error.code)) && !isUserRefusal(error);
 }
 
+/** Also of a file that MONGODB_URL names, which the driver opens to connect: it may just be replaced. */
 function isNetworkError(error: unknown): boolean {
   if (!isNativeError(error)) return false;
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };
-  return socketCodes.has(String(code)) || lookUpCalls.test(String(syscall));
+  return socketCodes.has(String(code)) || lookUpCalls.test(String(syscall)) || syscall === 'open';
 }
 
 /** Whether MongoDB answers, but does not admit or permit this user. A user that was created again is refused on old connections. */
 export const isUserRefusal = (error: unknown): boolean =>
   error instanceof MongoServerError && userCodes.has(Number(error.code));
+
+/**
+ * The name of the replica set that the connection string asks for, if every server has answered that it is a member of
+ * another one, or of none: the driver then forgets it. Null for any other error.
+ */
+export function foreignReplicaSet(error: unknown): string | null {
+  const topology = error instanceof MongoServerSelectionError ? error.reason : undefined;
+  return topology?.setName && topology.servers.size === 0 ? topology.setName : null;
+}
 
 /**
  * Whether MongoDB asks its clients to come back later, because it has too much to do. Only its own answers count: the

@@ -31,7 +31,7 @@ test('a projector is checked with the group of its GENERATION, or else of the ac
   await registry.updateOne({ _id: 'active' }, { $set: { generation: 2 } });
   const texts = [await check({ GENERATION: '3' }, 'projector'), await check({}, 'projector')];
   await registry.updateOne({ _id: 'active' }, { $set: { generation: 1 } });
-  const groups = texts.map(({ text }) => /may read the offsets of (\S+)/.exec(text)?.[1]);
+  const groups = texts.map(({ text }) => /may join (\S+),/.exec(text)?.[1]);
   const { CONSUMER_GROUP: group } = testEnvironment.config;
   expect(groups).toEqual([`${group}_g3`, `${group}_g2`]);
 });

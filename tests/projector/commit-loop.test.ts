@@ -48,11 +48,7 @@ describe('a run of the commit loop', () => {
     ({ control } = opened);
     await ensureControlIndexes(control);
     given = inTheBeginning();
-    const log: LogClient = {
-      connect: async () => undefined,
-      disconnect: async () => undefined,
-      epochEnds: async () => new Map(),
-      fetch: async () => null,
+    const log: Pick<LogClient, 'read'> = {
       read: async () => {
         const read = new Map([...given.ends].map(([key, end]) => [key, { low: 0, end, stable: end }]));
         given.whileEndsAreRead();

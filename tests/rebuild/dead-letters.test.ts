@@ -119,7 +119,7 @@ describe('dead letters of several generations', () => {
     await rebuild.deadLetter({ _id: 'open', generations: [2] });
     const { log } = rebuild.deps();
     const read = async (topics: string[]) => ({ ...(await log.read(topics)), ends: new Map() });
-    const rolledBack = await rebuild.switchOnce(1, { step: 'rollback' }, { log: { read } });
+    const rolledBack = await rebuild.switchOnce(1, { step: 'rollback' }, { log: { ...log, read } });
     expect(rolledBack).toMatchObject({ outcome: 'rolled-back' });
     expect(await openFor('open')).toEqual([2, 1]);
   });

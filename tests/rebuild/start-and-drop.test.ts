@@ -80,8 +80,11 @@ describe('a start is refused, and registers nothing,', () => {
 
   test('if a partition has no leader', async () => {
     const { log } = rebuild.deps();
-    const unled = { read: async (topics: string[]) => ({ ...(await log.read(topics)), ends: new Map() }) };
-    await expectRefused(() => start({ log: unled }, { acceptTruncated: true }), 'because no leader answers');
+    const read = async (topics: string[]) => ({ ...(await log.read(topics)), ends: new Map() });
+    await expectRefused(
+      () => start({ log: { ...log, read } }, { acceptTruncated: true }),
+      'because no leader answers',
+    );
   });
 
   test('if a topic is not compacted, unless the operator accepts it', async () => {

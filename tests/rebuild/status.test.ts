@@ -123,7 +123,7 @@ describe('an operator is told', () => {
       await show();
       return log.read(topics);
     };
-    const awaited = await rebuild.run(verbs.awaitVerb, wait(), { log: { read } });
+    const awaited = await rebuild.run(verbs.awaitVerb, wait(), { log: { ...log, read } });
     expect(awaited).toMatchObject({
       exitCode: 0,
       text: expect.stringContaining('follows the log') as string,

@@ -8,32 +8,85 @@ import { startServer, type Server } from '../../infra/dev-servers/native/server.
 export type SecureKafka = Server & {
   /** The address of the listener without TLS. */
   plain: string;
-  /** The address of the listener over TLS. */
+  /** The address of the listener over TLS, or with users. */
   secure: string;
+  /** The address of a listener that advertises `misleadsTo`, which nothing resolves. */
+  misleading: string;
+  misleadsTo: string;
 };
 
 /** Starts a broker with its data in `folder`. The file `keystore` (PEM) holds the key and the certificate for TLS. */
-export async function startSecureKafka(
+export const startSecureKafka = (
   folder: string,
   keystore: string,
   protocol: 'SSL' | 'SASL_SSL',
   settings: Record<string, string> = {},
-): Promise<SecureKafka> {
+): Promise<SecureKafka> =>
+  startListeners(folder, {
+    protocol,
+    listener: { 'ssl.keystore.type': 'PEM', 'ssl.keystore.location': keystore, ...settings },
+  });
+
+/** The only user of a broker that `startGuardedKafka` starts, as the settings of a service. */
+export const guardedUser = {
+  KAFKA_SASL_MECHANISM: 'plain',
+  KAFKA_SASL_USERNAME: 'reader',
+  KAFKA_SASL_PASSWORD: 'secret',
+};
+
+/**
+ * Starts a broker with its data in `folder` whose second listener takes `guardedUser`, without TLS. That user has the rights
+ * that ACLs give it; clients of the plain listener have all of them.
+ */
+export const startGuardedKafka = (folder: string): Promise<SecureKafka> => {
+  const { KAFKA_SASL_USERNAME: name, KAFKA_SASL_PASSWORD: password } = guardedUser;
+  const login = 'org.apache.kafka.common.security.plain.PlainLoginModule required';
+  return startListeners(folder, {
+    protocol: 'SASL_PLAINTEXT',
+    listener: {
+      'sasl.enabled.mechanisms': 'PLAIN',
+      'plain.sasl.jaas.config': `${login} user_${name}="${password}";`,
+    },
+    broker: {
+      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+      'super.users': 'User:ANONYMOUS',
+      'group.max.session.timeout.ms': '60000',
+    },
+  });
+};
+
+type Listeners = {
+  protocol: string;
+  /** Settings of the second listener. */
+  listener: Record<string, string>;
+  /** Settings of the broker. */
+  broker?: Record<string, string>;
+};
+
+const misleadsTo = 'kafka.invalid:9092';
+
+async function startListeners(folder: string, { protocol, listener, broker = {} }: Listeners) {
   await installKafka(() => undefined);
-  const [plain = 0, controller = 0, secure = 0] = await freePorts(3);
+  const [plain = 0, controller = 0, secure = 0, misleading = 0] = await freePorts(4);
   const part = kafkaPart(join(folder, 'kafka'), { id: 1, broker: plain, controller });
-  const tls = { 'ssl.keystore.type': 'PEM', 'ssl.keystore.location': keystore, ...settings };
+  const pairs = Object.entries(listener).map(([name, value]) => [`listener.name.secure.${name}`, value]);
   // Of a property that is set twice, the later value holds.
   appendFileSync(
     join(folder, 'kafka', 'server.properties'),
     [
-      `listeners=PLAINTEXT://127.0.0.1:${plain},CONTROLLER://127.0.0.1:${controller},SECURE://127.0.0.1:${secure}`,
-      `advertised.listeners=PLAINTEXT://127.0.0.1:${plain},SECURE://localhost:${secure}`,
-      `listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:${protocol}`,
-      ...Object.entries(tls).map(([name, value]) => `listener.name.secure.${name}=${value}`),
+      `listeners=PLAINTEXT://127.0.0.1:${plain},CONTROLLER://127.0.0.1:${controller},SECURE://127.0.0.1:${secure},ASTRAY://127.0.0.1:${misleading}`,
+      `advertised.listeners=PLAINTEXT://127.0.0.1:${plain},SECURE://localhost:${secure},ASTRAY://${misleadsTo}`,
+      `listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:${protocol},ASTRAY:PLAINTEXT`,
+      ...[...pairs, ...Object.entries(broker)].map(([name, value]) => `${name}=${value}`),
       '',
     ].join('\n'),
   );
   const server = await startServer([part]);
-  return { ...server, plain: `127.0.0.1:${plain}`, secure: `localhost:${secure}` };
+  return {
+    ...server,
+    plain: `127.0.0.1:${plain}`,
+    secure: `localhost:${secure}`,
+    misleading: `127.0.0.1:${misleading}`,
+    misleadsTo,
+  };
 }

@@ -1,5 +1,6 @@
 import { counted, digits, orMore } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { describeHidden } from '../../../shared/kafka/find-topics.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { lostRegistryText } from '../../../shared/control/generations.ts';
@@ -90,6 +91,14 @@ export const systemRules = {
     blocks: [],
     judge: (facts, _, commands) => missingTopics(facts, commands),
   },
+  hidden: {
+    severity: 'attention',
+    blocks: everyStep,
+    judge: ({ kafka: { hidden, otherPrefixes } }) =>
+      hidden.length > 0 && otherPrefixes.length === 0
+        ? `${describeHidden(hidden)}. Until then nothing is known of their logs`
+        : null,
+  },
   topics: {
     severity: 'attention',
     blocks: [],
@@ -152,7 +161,9 @@ export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | '
 function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (Judged | string)[] {
   const { missing, otherPrefixes } = kafka;
   if (otherPrefixes.length > 0)
-    return [`TOPIC_PREFIX: no topic has it; all topics exist with ${otherPrefixes.join(', ')}`];
+    return [
+      `TOPIC_PREFIX: this Kafka user sees no topic that has it; all topics exist with ${otherPrefixes.join(', ')}`,
+    ];
   const found: Judged[] = [];
   const partitions = generations.flatMap((one) => one.partitions);
   const applied = new Set(partitions.filter((one) => one.applied > 0).map((one) => one.topic));

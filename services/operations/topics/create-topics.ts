@@ -4,7 +4,7 @@ import { counted } from '../../../shared/runtime/counted.ts';
 import { topicsOf } from '../../../shared/kafka/topics.ts';
 import { within } from '../../../shared/runtime/within.ts';
 import { pollUntil } from '../poll-until.ts';
-import { isTransient } from '../../../shared/kafka/transient-errors.ts';
+import { isKafkaAuthorizationError, isTransient } from '../../../shared/kafka/transient-errors.ts';
 
 /**
  * The time for which compaction keeps tombstones. If a rebuild takes longer, or a projector is down for longer, the
@@ -57,7 +57,11 @@ export async function createTopics(admin: Admin, prefix: string, options: TopicO
 /** kafkajs says no more than that topics could not be created; the brokers' reasons stand in its list. */
 function throwReasons(error: unknown): never {
   if (!(error instanceof kafkajs.KafkaJSAggregateError)) throw error;
-  const reasons = error.errors.map((one) => (typeof one === 'string' ? one : one.message));
+  const reasons = error.errors.map((one) => {
+    if (typeof one === 'string') return one;
+    const right = isKafkaAuthorizationError(one) ? ': this Kafka user needs Create on it' : '';
+    return `${(one as { topic?: string }).topic ?? ''}: ${one.message}${right}`;
+  });
   throw new Error(`the brokers refuse the topics: ${[...new Set(reasons)].join('; ')}`, { cause: error });
 }
 

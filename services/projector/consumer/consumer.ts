@@ -7,7 +7,7 @@ import { partitionKey, type TopicPartition } from '../../../shared/control/topic
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { createAssigner } from './assigner.ts';
 import { createAssignment, type Assignment } from './assignment.ts';
-import { describeStrangers, readMembers } from '../../../shared/kafka/group-members.ts';
+import { describeStrangers, namingGroup, readMembers } from '../../../shared/kafka/group-members.ts';
 import { errorChain } from '../../../shared/kafka/transient-errors.ts';
 import { createGapDetector, GapFound } from './gap-detector.ts';
 import type { Applied, Apply } from '../hand-over.ts';
@@ -176,10 +176,10 @@ function watchGroup(deps: ConsumerDeps, consumer: Consumer, assignment: Assignme
   });
 }
 
-/** If the group refuses the projector because of another member, the error names that member. Never rejects. */
+/** If the group refuses the projector, the error names it, and the other member that is the cause. Never rejects. */
 async function explainRefusal({ admin, groupId, own }: ConsumerDeps, error: Error): Promise<Error> {
   const types = errorChain(error).map((cause) => (cause as { type?: string }).type);
-  if (!types.includes('INCONSISTENT_GROUP_PROTOCOL')) return error;
+  if (!types.includes('INCONSISTENT_GROUP_PROTOCOL')) return namingGroup(groupId, error) as Error;
   const members = await readMembers(admin, groupId, own).catch(() => []);
   const strangers = describeStrangers(members) ?? 'the consumer group has members of another protocol';
   return new Error(`${groupId} (CONSUMER_GROUP): ${strangers}`, { cause: error });

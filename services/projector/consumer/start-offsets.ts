@@ -14,7 +14,7 @@ import type { Assignment } from './assignment.ts';
 
 export type StartOffsetDeps = {
   admin: Admin;
-  log: LogClient;
+  log: Pick<LogClient, 'read' | 'epochEnds'>;
   control: Db;
   groupId: string;
   generation: number;

@@ -25,7 +25,7 @@ export type CommitLoopDeps = {
   /** Whether the projector was given the number of its generation. */
   isPinned?: boolean;
   topics: string[];
-  log: LogClient;
+  log: Pick<LogClient, 'read'>;
   /** The lateness allowance, by which the watermark lags. */
   allowanceMs: number;
   /** Records before this instant belong to the load of a new generation. */

@@ -1,26 +1,30 @@
 import type { Admin, Kafka } from 'kafkajs';
+import { inGroup } from '../../../shared/kafka/group-members.ts';
 import { createLogClient } from '../../../shared/kafka/log-client.ts';
+import { topicsRefused } from '../../../shared/kafka/protocol-errors.ts';
 import { NotReady, waitUntil, type OnWait } from './wait-until.ts';
 
-/** Waits for the brokers, the topics and the group, in this order. */
+/** Waits for the brokers, the topics and the group, in this order. Tries to fetch from each topic. */
 export async function connectBrokers(kafka: Kafka, topics: string[], groupId: string, onWait: OnWait) {
   const admin = kafka.admin();
   const log = createLogClient(kafka);
-  await waitUntil(onWait, 'the brokers are unavailable', async () => {
+  await waitUntil(onWait, async () => {
     await admin.connect();
     await log.connect();
   });
-  await waitUntil(onWait, 'topics are missing; create them with: support-cli topics create', async () => {
-    const existing = new Set(await admin.listTopics());
-    const missing = topics.filter((topic) => !existing.has(topic));
-    if (missing.length > 0) throw new NotReady(`missing topics: ${missing.join(', ')}`);
+  await waitUntil(onWait, async () => {
+    const { missing, hidden } = await log.find(topics);
+    if (hidden.length > 0) throw topicsRefused(hidden);
+    if (missing.length > 0) throw new NotReady(topicsMissing, `missing topics: ${missing.join(', ')}`);
   });
+  // A topic without a leader is read once it has one.
+  await waitUntil(onWait, () => log.tryFetch(topics));
   await waitForGroup(admin, groupId, topics, onWait);
   return { kafka, admin, log, topics, groupId };
 }
 
+const topicsMissing = 'topics are missing; create them with: support-cli topics create';
+
 /** Waits until the group can be joined. A broker that has just started loads its groups first, and joining fails. */
 export const waitForGroup = (admin: Admin, groupId: string, topics: string[], onWait: OnWait) =>
-  waitUntil(onWait, 'the brokers cannot be asked for the group yet', () =>
-    admin.fetchOffsets({ groupId, topics }),
-  );
+  waitUntil(onWait, () => inGroup(groupId, () => admin.fetchOffsets({ groupId, topics })));

@@ -8,9 +8,6 @@ import { ensureBlocksMarker } from '../../../shared/control/registry.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
 import { ensureDeadLetterIndexes } from '../../../shared/control/dead-letters.ts';
 
-/** The condition that a start waits for. */
-export const waitingForStore = 'MongoDB is unavailable';
-
 /** After this time the start says that it waits for the indexes, in milliseconds. */
 const slowBuildMs = 5_000;
 
@@ -24,8 +21,8 @@ export async function openStore(mongo: MongoClient, config: StoreConfig, onWait:
   const { DATABASE_NAME: databaseName, GENERATION: wanted } = config;
   const control = controlDatabase(mongo, databaseName);
   // If the first operation connects instead and fails, the driver's topology stays closed.
-  await waitUntil(onWait, waitingForStore, () => mongo.connect());
-  const registered = await waitUntil(onWait, waitingForStore, async () => {
+  await waitUntil(onWait, () => mongo.connect());
+  const registered = await waitUntil(onWait, async () => {
     const registry = await ensureRegistry(control);
     const followed = generationOf(registry, wanted ?? registry.generation);
     requireVersion(followed);
@@ -33,7 +30,7 @@ export async function openStore(mongo: MongoClient, config: StoreConfig, onWait:
     return followed;
   });
   const database = generationDatabase(mongo, databaseName, registered.number);
-  await waitUntil(onWait, waitingForStore, async () => {
+  await waitUntil(onWait, async () => {
     const building = ['MongoDB is building indexes', 'a majority of its members must'] as const;
     const slow = setTimeout(onWait, slowBuildMs, ...building);
     try {

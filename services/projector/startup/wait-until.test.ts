@@ -6,7 +6,6 @@ it('a start whose error is no outage tries again, since projectors that start to
   let attempts = 0;
   const started = waitUntil(
     (condition, reason) => waits.push(`${condition}: ${reason}`),
-    'MongoDB is unavailable',
     async () => {
       attempts += 1;
       if (attempts === 1) throw new Error('the index exists');
@@ -26,11 +25,12 @@ it('a start whose certificate is refused waits for a minute, then says what to d
     );
   const started = waitUntil(
     (condition, reason) => waits.push(`${condition}: ${reason}`),
-    'the brokers are unavailable',
     refused,
     // Half a minute passes with each reading.
     () => (readings += 1) * 30_000,
   );
   await expect(started).rejects.toThrow(/^self-signed certificate\. Check KAFKA_TLS_CA/);
-  expect(waits).toEqual(['the brokers are unavailable: self-signed certificate']);
+  expect(waits).toEqual([
+    expect.stringMatching(/^the brokers are unavailable: self-signed certificate\. Check KAFKA_TLS_CA/),
+  ]);
 });

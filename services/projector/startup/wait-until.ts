@@ -1,13 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { remedyFor } from '../../../shared/kafka/remedies.ts';
-import { isTransient } from '../../../shared/kafka/transient-errors.ts';
+import { explained, remedyFor } from '../../../shared/kafka/remedies.ts';
+import { isKafkaError, isTransient } from '../../../shared/kafka/transient-errors.ts';
 import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import { createRefusalLimit } from '../refusal-limit.ts';
 
-/** A requirement of the projector is not met yet, but may be while it waits. */
+/** A requirement of the projector is not met yet, but may be while it waits. `condition` says which one, `message` why. */
 export class NotReady extends Error {
   override name = 'NotReady';
+  readonly condition: string;
+
+  constructor(condition: string, message: string) {
+    super(message);
+    this.condition = condition;
+  }
 }
 
 /** The projector cannot start, and waiting does not help. The message says what is wrong and what to do. */
@@ -24,6 +30,12 @@ const pauseMs = 2_000;
 /** Receives the condition that a start waits for, and why the last attempt failed. */
 export type OnWait = (condition: string, reason: string) => void;
 
+/** What a start waits for after an error that may pass: an error of a server says nothing of what it was asked. */
+function conditionOf(error: unknown): string {
+  if (error instanceof NotReady) return error.condition;
+  return isKafkaError(error) ? 'the brokers are unavailable' : 'MongoDB is unavailable';
+}
+
 /**
  * Retries `attempt` until it succeeds, and reports the missing condition at each failure. Rejects with `StartRefused`
  * if the error is permanent, such as wrong credentials or an index conflict, or if a certificate is refused for a
@@ -31,7 +43,6 @@ export type OnWait = (condition: string, reason: string) => void;
  */
 export async function waitUntil<T>(
   onWait: OnWait,
-  condition: string,
   attempt: () => Promise<T>,
   nowMs: () => number = () => performance.now(),
 ): Promise<T> {
@@ -48,7 +59,7 @@ export async function waitUntil<T>(
         const remedy = remedyFor(error) ?? 'Waiting does not help: see the error and its cause';
         throw new StartRefused(`${reason}. ${remedy}`, { cause: error });
       }
-      onWait(isTemporary ? condition : 'refused; trying again', reason);
+      onWait(isTemporary ? conditionOf(error) : 'refused; trying again', explained(error));
       await sleep(retryPauseMs(error, attempts, pauseMs));
     }
   }

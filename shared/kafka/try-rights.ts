@@ -1,0 +1,109 @@
+import { createRequire } from 'node:module';
+import { parsePartitionKey } from '../control/topic-partition.ts';
+import { errorMessage } from '../runtime/error-message.ts';
+import { inGroup, ownProtocol } from './group-members.ts';
+import type { LogState } from './log-client.ts';
+import { encodeMembership, type OwnMembership } from './member-metadata.ts';
+import type { Broker, ProtocolCall } from './metadata.ts';
+import { createErrorFromCode } from './protocol-errors.ts';
+import { isKafkaAuthorizationError } from './transient-errors.ts';
+
+/** The parts of a kafkajs 2.2.4 cluster and broker that are used here; the types of the package do not include them. */
+type FetchingCluster = { findBroker: (named: { nodeId: string }) => Promise<object> };
+type Fetch = (options: {
+  maxWaitTime: number;
+  minBytes: number;
+  maxBytes: number;
+  topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
+}) => Promise<unknown>;
+export type JoiningCluster = { findGroupCoordinator: (group: { groupId: string }) => Promise<Broker> };
+
+/** Brokers answer at once, with the records that there are after the end: none. */
+const atEnd = { maxWaitTime: 0, minBytes: 1, maxBytes: 1 };
+
+type Logs = Pick<LogState, 'ends' | 'unreachable'> & { leaders: ReadonlyMap<string, number> };
+
+/**
+ * Fetches from the end of one partition of each topic, which needs the right Read. Rejects if a broker refuses that, and
+ * names the topics. Returns why each other topic could not be tried.
+ */
+export async function tryFetch(
+  cluster: FetchingCluster,
+  topics: string[],
+  { ends, leaders, unreachable }: Logs,
+): Promise<Map<string, string>> {
+  const one = new Map([...ends.keys()].map((key) => [parsePartitionKey(key).topic, key]));
+  const silent = unreachable.map(({ broker, error }) => `broker ${broker}: ${errorMessage(error)}`);
+  const noLeader = ['no leader of a partition answers', ...silent].join('; ');
+  const untried = new Map(topics.filter((topic) => !one.has(topic)).map((topic) => [topic, noLeader]));
+  const refused: unknown[] = [];
+  for (const [nodeId, keys] of Map.groupBy(one.values(), (key) => leaders.get(key) ?? -1))
+    try {
+      const broker = (await cluster.findBroker({ nodeId: String(nodeId) })) as { fetch: Fetch };
+      await broker.fetch({ ...atEnd, topics: keys.map((key) => endOf(key, ends)) });
+    } catch (error) {
+      if (isKafkaAuthorizationError(error)) refused.push(error);
+      else for (const key of keys) untried.set(parsePartitionKey(key).topic, errorMessage(error));
+    }
+  if (refused.length > 0) throw refused[0];
+  return untried;
+}
+
+function endOf(key: string, ends: LogState['ends']) {
+  const { topic, partition } = parsePartitionKey(key);
+  const fetchOffset = String(ends.get(key)?.end ?? 0);
+  return { topic, partitions: [{ partition, fetchOffset, maxBytes: 1 }] };
+}
+
+/** A projector, as it joins its group. */
+export type JoiningMember = { groupId: string; own: OwnMembership; sessionTimeoutMs: number };
+
+type Joined = { errorCode: number; memberId: string };
+type JoinRequest = {
+  groupId: string;
+  sessionTimeout: number;
+  rebalanceTimeout: number;
+  memberId: string;
+  protocolType: string;
+  groupProtocols: { name: string; metadata: Buffer }[];
+};
+type LeaveRequest = { groupId: string; memberId: string };
+
+const require = createRequire(import.meta.url);
+/** In versions that Kafka 2.4 and later know; from version 4 on a join takes two requests. */
+const createJoin = protocolOf<JoinRequest, Joined>('joinGroup', 5);
+const createLeave = protocolOf<LeaveRequest, unknown>('leaveGroup', 3);
+
+function protocolOf<Request, Response>(name: string, version: number) {
+  const { protocol } = require(`kafkajs/src/protocol/requests/${name}`) as {
+    protocol: (options: { version: number }) => (request: Request) => ProtocolCall<Response>;
+  };
+  return protocol({ version });
+}
+
+/** Kafka's code for a member that is to come again with the id that it is given: it has passed every check of the first. */
+const memberIdRequired = 79;
+
+/**
+ * Makes the first of the two requests with which a member joins its group: the coordinator checks its rights, its session
+ * timeout and its protocol, and gives it an id. The group assigns partitions again only at the second one.
+ */
+export async function tryJoin(cluster: JoiningCluster, member: JoiningMember): Promise<void> {
+  const { groupId, own, sessionTimeoutMs } = member;
+  await inGroup(groupId, async () => {
+    const coordinator = await cluster.findGroupCoordinator({ groupId });
+    const { request, response } = createJoin({
+      groupId,
+      sessionTimeout: sessionTimeoutMs,
+      rebalanceTimeout: sessionTimeoutMs,
+      memberId: '',
+      protocolType: 'consumer',
+      groupProtocols: [{ name: ownProtocol, metadata: encodeMembership(own) }],
+    });
+    const withErrors = { decode: response.decode, parse: async (joined: Joined) => joined };
+    const { errorCode, memberId } = await coordinator.connectionPool.send({ request, response: withErrors });
+    if (errorCode !== 0 && errorCode !== memberIdRequired) throw createErrorFromCode(errorCode);
+    // Otherwise the next assignment would wait for it.
+    await coordinator.connectionPool.send(createLeave({ groupId, memberId }));
+  });
+}

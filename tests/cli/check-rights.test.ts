@@ -1,0 +1,68 @@
+import { readRemains } from '../../shared/control/remains.ts';
+import { ensureRegistry } from '../../shared/control/generations.ts';
+import { replicasOf } from '../../shared/control/replicas.ts';
+import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
+import { createRefusingProxy } from '../support/refusing-proxy.ts';
+import { runCli } from '../support/run-cli.ts';
+import { proxiedUrl } from '../support/store-proxy.ts';
+import { createTestEnvironment } from '../support/test-environment.ts';
+import { useOpened } from '../support/use-opened.ts';
+
+const testEnvironment = useOpened(() => createTestEnvironment());
+let proxy: ReturnType<typeof createRefusingProxy>;
+let url = '';
+
+beforeAll(async () => {
+  await ensureRegistry(testEnvironment.control);
+  proxy = createRefusingProxy(testEnvironment.config.MONGODB_URL);
+  url = proxiedUrl(await proxy.listen());
+});
+afterAll(() => proxy.close());
+
+/** A user who may do everything but these commands, as MongoDB answers it. */
+const withoutRight = (refused: string) => {
+  proxy.state.refuse = ({ name }) =>
+    name === refused ? { code: 13, errmsg: `not authorized to execute command ${refused}` } : null;
+};
+const check = (role: string) =>
+  runCli({ ...testEnvironment.environment, LOG_LEVEL: 'silent', MONGODB_URL: url }, ['check', role]);
+
+test.each([
+  ['projector', 'update progress'],
+  ['projector', 'update tickets'],
+  ['api', 'find qas'],
+  ['api', 'update replicas'],
+  ['api', 'delete replicas'],
+])('the check of the role %s tries the right to %s', async (role, command) => {
+  withoutRight(command);
+  const { code, text } = await check(role);
+  expect(text).toMatch(
+    new RegExp(`^FAILED .*not authorized to execute command ${command}\\. .*MONGODB_URL`, 'm'),
+  );
+  expect(code).toBe(1);
+});
+
+test('the check of an API leaves no announcement', async () => {
+  withoutRight('nothing');
+  expect((await check('api')).code).toBe(0);
+  expect(await replicasOf(testEnvironment.control).find().toArray()).toEqual([]);
+});
+
+test('a database that the user may not see never counts as one that does not exist', async () => {
+  withoutRight('listDatabases 1');
+  const mongo = createMongo(url, 'test');
+  const reading = readRemains(controlDatabase(mongo, testEnvironment.config.DATABASE_NAME));
+  await expect(reading).rejects.toThrow('not authorized');
+  await mongo.close();
+});
+
+test('a wrong name of the replica set is named', async () => {
+  const { environment } = testEnvironment;
+  const wrong = new URL(testEnvironment.config.MONGODB_URL);
+  wrong.searchParams.set('replicaSet', 'other');
+  wrong.searchParams.set('serverSelectionTimeoutMS', '500');
+  const { errors, text } = await runCli({ ...environment, MONGODB_URL: wrong.href }, ['check', 'api']);
+  expect(`${errors}${text}`).toMatch(
+    /FAILED .*No server .* is a member of a replica set other: check replicaSet/,
+  );
+});

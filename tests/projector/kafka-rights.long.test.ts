@@ -1,0 +1,172 @@
+import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } from 'kafkajs';
+import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
+import type { Service } from '../../infra/service.ts';
+import { waitingProjectorsOf } from '../../shared/control/waiting-projectors.ts';
+import { created } from '../support/entities.ts';
+import { runCli } from '../support/run-cli.ts';
+import { guardedUser, startGuardedKafka, type SecureKafka } from '../support/secure-kafka.ts';
+import { useOpened } from '../support/use-opened.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+const broker: SecureKafka = useOpened(async () => {
+  const { path, remove } = await temporaryFolder('support-read-models-rights-');
+  const kafka = await startGuardedKafka(path);
+  const close = async () => {
+    await kafka.stop();
+    await remove();
+  };
+  return { ...kafka, close };
+});
+const projector = useProjector({
+  projectors: 0,
+  servers: () => ({ ...process.env, KAFKA_BROKERS: broker.plain }),
+});
+const { environment } = projector;
+
+type Right = 'READ' | 'DESCRIBE';
+
+const resourceTypes = { topic: AclResourceTypes.TOPIC, group: AclResourceTypes.GROUP };
+
+const ruleOf = (type: keyof typeof resourceTypes, name: string, right: Right) => ({
+  resourceType: resourceTypes[type],
+  resourceName: name,
+  resourcePatternType: ResourcePatternTypes.LITERAL,
+  principal: `User:${guardedUser.KAFKA_SASL_USERNAME}`,
+  host: '*',
+  operation: AclOperationTypes[right],
+  permissionType: AclPermissionTypes.ALLOW,
+});
+
+/** The rights of the projector: Read everywhere, which includes Describe, but for the topic of tags and for the group. */
+async function grant(rights: { tags?: Right | null; group?: Right | null }) {
+  const { tags = 'READ', group = 'READ' } = rights;
+  const { admin, topics, config } = environment;
+  const { resourceName: _any, ...ofUser } = ruleOf('topic', '', 'READ');
+  const anything = { operation: AclOperationTypes.ANY, permissionType: AclPermissionTypes.ANY };
+  for (const resourceType of Object.values(resourceTypes))
+    await admin.deleteAcls({ filters: [{ ...ofUser, ...anything, resourceType }] });
+  const others = topics.filter((topic) => topic !== projector.topic('tag'));
+  const acl = others.map((topic) => ruleOf('topic', topic, 'READ'));
+  if (tags) acl.push(ruleOf('topic', projector.topic('tag'), tags));
+  if (group) acl.push(ruleOf('group', config.CONSUMER_GROUP, group));
+  await admin.createAcls({ acl });
+}
+
+const guarded = () => ({ ...guardedUser, KAFKA_BROKERS: broker.secure });
+
+const cli = (...args: string[]) =>
+  runCli({ ...environment.environment, ...guarded(), GENERATION: '1' }, args);
+
+const failedLines = (text: string) => text.split('\n').filter((line) => line.startsWith('FAILED'));
+
+/** The message of the fatal log line. */
+const fatalMessage = ({ log }: Service) =>
+  (log.find(({ level }) => level === 'fatal')?.error as { message: string } | undefined)?.message;
+
+beforeAll(async () => {
+  await grant({});
+  // given a deployment that has run
+  const first = projector.startProcess(guarded());
+  await first.logged('projecting');
+  await projector.publish(created('tag', 'tag_1'));
+  await projector.applied();
+  await first.stop();
+});
+
+test('with its rights each line of the check is ok, and the check moves no partition of a running projector', async () => {
+  await grant({});
+  const running = projector.startProcess(guarded());
+  await running.logged('projecting');
+  await running.logged('joined the group');
+  const { code, text } = await cli('check', 'projector');
+  expect([code, failedLines(text)]).toEqual([0, []]);
+  await projector.publish(created('tag', 'tag_2'));
+  await projector.applied();
+  expect(running.log.filter(({ msg }) => msg === 'joined the group')).toHaveLength(1);
+  expect(await running.stop()).toBe(0);
+});
+
+describe.each([
+  ['Read on a topic', { tags: 'DESCRIBE' }, () => projector.topic('tag')],
+  ['Read on its group', { group: 'DESCRIBE' }, () => environment.config.CONSUMER_GROUP],
+  ['Describe on a topic', { tags: null }, () => projector.topic('tag')],
+  ['Describe on its group', { group: null }, () => environment.config.CONSUMER_GROUP],
+] as const)('without %s', (_, rights, name) => {
+  beforeAll(() => grant(rights));
+
+  test('the check fails in one line, which names it and says what to grant', async () => {
+    const { code, text } = await cli('check', 'projector');
+    expect(failedLines(text)).toEqual([
+      expect.stringMatching(new RegExp(`${name()}\\b.*needs Read and Describe`)),
+    ]);
+    expect(code).toBe(1);
+  });
+
+  test('a start is refused for the same reason, and status tells it', async () => {
+    await waitingProjectorsOf(environment.control).deleteMany({});
+    const refused = projector.startProcess(guarded());
+    expect(await refused.exited).toBe(1);
+    const reason = expect.stringMatching(new RegExp(`${name()}\\b.*needs Read and Describe`)) as string;
+    expect(fatalMessage(refused)).toEqual(reason);
+    const stored = await waitingProjectorsOf(environment.control).find().toArray();
+    expect(stored).toEqual([expect.objectContaining({ state: 'refused', reason })]);
+    await refused.stop();
+  });
+});
+
+test.each([
+  ['a topic', { tags: 'DESCRIBE' }, () => projector.topic('tag')],
+  ['its group', { group: 'DESCRIBE' }, () => environment.config.CONSUMER_GROUP],
+] as const)(
+  'a running projector whose right on %s is revoked names it, and says what to grant',
+  async (_, rights, name) => {
+    await grant({});
+    const running = projector.startProcess(guarded());
+    await running.logged('projecting');
+    await running.logged('joined the group');
+    await grant(rights);
+    await projector.publish(created('tag', 'tag_3'));
+    expect(await running.exited).toBe(1);
+    expect(fatalMessage(running)).toMatch(new RegExp(`${name()}\\b.*needs Read and Describe`));
+    await running.stop();
+  },
+);
+
+test('a session that is longer than the brokers allow fails the check and refuses the start', async () => {
+  await grant({});
+  const tooLong = { KAFKA_SESSION_TIMEOUT_MS: '120000' };
+  const settings = { ...environment.environment, ...guarded(), ...tooLong };
+  const { text } = await runCli(settings, ['check', 'projector']);
+  expect(failedLines(text)).toEqual([expect.stringContaining('KAFKA_SESSION_TIMEOUT_MS')]);
+  const refused = projector.startProcess({ ...guarded(), ...tooLong });
+  expect(await refused.exited).toBe(1);
+  expect(fatalMessage(refused)).toContain('KAFKA_SESSION_TIMEOUT_MS');
+  await refused.stop();
+});
+
+test('a topic that the operator may not see is never said to be gone, or to be created', async () => {
+  await grant({ tags: null });
+  for (const args of [['status'], ['check'], ['topics', 'create']]) {
+    const { text, errors } = await cli(...args);
+    const told = `${text}${errors}`;
+    expect(told).toMatch(new RegExp(`may not (see|describe) .*${projector.topic('tag')}\\b`));
+    expect(told).not.toMatch(/gone|missing|created,/);
+  }
+});
+
+test('an address that a broker advertises, and that nothing resolves, is named; no topic is said to be missing', async () => {
+  const misled = { KAFKA_BROKERS: broker.misleading };
+  const named = new RegExp(`A broker advertises ${broker.misleadsTo}.*advertised\\.listeners`);
+  const settings = { ...environment.environment, ...misled };
+  const checked = await runCli(settings, ['check', 'projector']);
+  expect(failedLines(checked.text).join('\n')).toMatch(named);
+  const created = await runCli(settings, ['topics', 'create']);
+  expect(created.errors).toMatch(named);
+  const waiting = projector.startProcess(misled);
+  expect(await waiting.logged('waiting: the brokers are unavailable')).toMatchObject({
+    reason: expect.stringMatching(named) as string,
+  });
+  const told = `${checked.text}${created.errors}${waiting.stdout()}`;
+  expect(told).not.toMatch(/missing/);
+  await waiting.stop('SIGKILL');
+});
