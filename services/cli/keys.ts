@@ -181,6 +181,7 @@ function render(key: ListedKey): string {
     ...(key.name === null ? ['not in the served generation'] : []),
     ...(key.archivedAt ? [`archived since ${key.archivedAt}`] : []),
     ...(key.blocked ? [blocked(key.blocked)] : []),
+    ...(key.isTokenShared ? ['its token is refused, because another key has or had it: see status'] : []),
   ];
   const columns = [key.id, key.orgId, key.mode ?? '-', states.join(', ') || 'active', key.name ?? ''];
   return `${columns.map(onOneLine).join('  ')}\n`;

@@ -70,6 +70,7 @@ describe('keys', () => {
     expect(await statuses(token)).toEqual([401, 401]);
     const { text } = await keys('list');
     expect(text).toMatch(/^key_leaked1 .*blocked since/m);
+    expect(text).toMatch(/^key_leaked2 .*its token is refused/m);
     expect(text).not.toMatch(/[0-9a-f]{64}/i);
     await keys('unblock', 'key_leaked1');
     nowMs += 6_000;
@@ -92,6 +93,7 @@ describe('keys', () => {
         name: expect.any(String) as string,
         archivedAt: null,
         blocked: { at: expect.any(String) as string, by: 'ann', why: 'leaked' },
+        isTokenShared: false,
       },
     ]);
     expect(text + json).not.toMatch(/sha256|[0-9a-f]{64}/i);

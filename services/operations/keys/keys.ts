@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { blockedKeys, blocksMarkerId, type BlockedKey } from '../../../shared/control/blocked-keys.ts';
+import { keyOfToken, readTokenKeys } from '../../../shared/keys/token-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
 /** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
@@ -26,20 +27,40 @@ export async function listKeys(
       .toArray(),
   ]);
   const keyOf = byId(keys);
+  const refused = await refusedHashes(control, database, keys);
   const blockOf = byId(blocks.filter(({ _id, keyId }) => _id !== blocksMarkerId && keyId === undefined));
   return [...new Set([...keyOf.keys(), ...blockOf.keys()])]
     .map((id) => {
-      const [key, block] = [keyOf.get(id), blockOf.get(id)];
+      const key = keyOf.get(id);
+      const block = blockOf.get(id);
+      const isActive = key !== undefined && !key.state.archivedAt && !block;
       return {
         id,
         orgId: key?.orgId ?? block?.orgId ?? '',
         name: key?.state.name ?? null,
         mode: key?.state.mode ?? null,
         archivedAt: key?.state.archivedAt?.toISOString() ?? null,
+        /** The key is active, but the API refuses its token: another key has it, or had it and was blocked. */
+        isTokenShared: isActive && refused.has(key.state.tokenSha256),
         blocked: block ? { at: block.at.toISOString(), by: block.by, why: block.why } : null,
       };
     })
     .sort((a, b) => a.orgId.localeCompare(b.orgId) || a.id.localeCompare(b.id));
+}
+
+/** Hashes that one request looks up. */
+const hashesPerRead = 500;
+
+/** The hashes of tokens that the API refuses although an active key has them. */
+async function refusedHashes(control: Db, database: Db, keys: Pick<ApiKeyDocument, 'state'>[]) {
+  const hashes = [...new Set(keys.map(({ state }) => state.tokenSha256))];
+  const refused = new Set<string>();
+  for (let start = 0; start < hashes.length; start += hashesPerRead) {
+    const some = hashes.slice(start, start + hashesPerRead);
+    const { tokens } = await readTokenKeys(control, database, some);
+    for (const [hash, token] of tokens) if (keyOfToken(token) === 'shared_token') refused.add(hash);
+  }
+  return refused;
 }
 
 const byId = <T extends { _id: string }>(some: T[]) => new Map(some.map((one) => [one._id, one]));
