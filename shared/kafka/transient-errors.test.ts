@@ -16,6 +16,8 @@ describe('an error of the brokers or of MongoDB', () => {
   it.each([
     ['a broker that does not respond', new KafkaJSConnectionError('refused')],
     ['a leader that has moved', answered('NOT_LEADER_FOR_PARTITION', true)],
+    ['a broker that has failed at a request', answered('UNKNOWN')],
+    ['a code of a later release', answered('KAFKAJS_UNKNOWN_ERROR_CODE')],
     [
       'a coordinator that no broker names',
       Reflect.construct(KafkaJSGroupCoordinatorNotFound, ['none']) as Error,
@@ -48,6 +50,7 @@ describe('an error of the brokers or of MongoDB', () => {
   it.each([
     ['a bug', new TypeError('undefined')],
     ['a request that the brokers refuse each time', answered('INVALID_RECORD')],
+    ['a setting that the brokers do not accept', answered('INVALID_SESSION_TIMEOUT')],
     ['a response that kafkajs cannot decode', new KafkaJSNonRetriableError('invalid varint')],
   ])('is permanent: %s', (_, error) => {
     expect([isTransient(error), isKafkaAuthorizationError(error)]).toEqual([false, false]);
