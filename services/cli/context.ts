@@ -6,7 +6,8 @@ import { storeTime } from '../../shared/store/clock.ts';
 import { watchPools } from '../../shared/control/pool-watch.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
-import { explained, remedyFor } from '../../shared/kafka/remedies.ts';
+import { isRefusal } from '../../shared/kafka/refusals.ts';
+import { explained } from '../../shared/kafka/remedies.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import { within } from '../../shared/runtime/within.ts';
 import type { OperatorDeps } from '../operations/deps.ts';
@@ -145,7 +146,7 @@ async function explainFailure(server: string, connecting: Promise<unknown>): Pro
   try {
     await connecting;
   } catch (error) {
-    const problem = remedyFor(error) === null ? 'cannot be reached' : 'refuses this client';
+    const problem = isRefusal(error) ? 'refuses this client' : 'cannot be reached';
     throw new Error(`${server} ${problem}: ${explained(error)}`, { cause: error });
   }
 }

@@ -27,6 +27,7 @@ import { prefixesOf } from '../../shared/kafka/topics.ts';
 import { readControlId } from '../../shared/control/control-id.ts';
 import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
+import { explained } from '../../shared/kafka/remedies.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { roomLimits, type RoomLimits } from '../projector/dead-letters/room.ts';
 import { deadLettersMax, readOwnRejects } from './own-rejects.ts';
@@ -161,7 +162,7 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
     /** The members of each generation's group, by number. */
     members: new Map<number, Member[]>(),
   };
-  const fail = (error: unknown) => void (facts.problem ??= errorMessage(error));
+  const fail = (error: unknown) => void (facts.problem ??= explained(error));
   const controlId = await readControlId(deps.control);
   const follows = (generation: number) => ({
     followed: { controlId, database: deps.config.DATABASE_NAME, generation },

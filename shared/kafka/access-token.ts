@@ -1,7 +1,6 @@
 import kafkajs, { type Mechanism } from 'kafkajs';
 import { z } from 'zod';
-import { errorMessage } from '../runtime/error-message.ts';
-import { errorChain } from './transient-errors.ts';
+import { errorChain, errorMessage } from '../runtime/error-message.ts';
 
 type TokenSettings = { url: string; clientId: string; clientSecret: string; scope: string | undefined };
 

@@ -1,4 +1,4 @@
-import { errorChain } from './transient-errors.ts';
+import { errorChain } from '../runtime/error-message.ts';
 
 /** The addresses in KAFKA_BROKERS, of the clients of this process. */
 const given = new Set<string>();

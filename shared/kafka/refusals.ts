@@ -1,6 +1,7 @@
 import { MongoServerSelectionError } from 'mongodb';
-import { isUserRefusal } from '../store/transient-errors.ts';
-import { errorChain, isKafkaAuthorizationError } from './transient-errors.ts';
+import { foreignReplicaSet, isUserRefusal } from '../store/transient-errors.ts';
+import { isKafkaAuthorizationError } from './transient-errors.ts';
+import { errorChain } from '../runtime/error-message.ts';
 
 /** The codes of Node.js for a server's certificate that this process does not accept. */
 const verificationCodes = new Set([
@@ -47,7 +48,10 @@ export const isCertificateError = (error: unknown): boolean =>
 
 /**
  * Whether the brokers or MongoDB answer, but this process and they do not accept each other: certificates, credentials
- * or permissions. It may pass, but a process that reads its settings and files again may be needed.
+ * or permissions, or the name of the replica set. It may pass, but a process that reads its settings and files again may be needed.
  */
 export const isRefusal = (error: unknown): boolean =>
-  isCertificateError(error) || isKafkaAuthorizationError(error) || errorsIn(error).some(isUserRefusal);
+  isCertificateError(error) ||
+  isKafkaAuthorizationError(error) ||
+  foreignReplicaSet(error) !== null ||
+  errorsIn(error).some(isUserRefusal);

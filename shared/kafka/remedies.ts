@@ -1,13 +1,14 @@
 import { isNativeError } from 'node:util/types';
-import { errorMessage } from '../runtime/error-message.ts';
-import { foreignReplicaSet } from '../store/transient-errors.ts';
+import { errorChain, errorMessage } from '../runtime/error-message.ts';
+import { storeRemedyFor } from '../store/remedies.ts';
 import { advertisedAddress } from './advertised.ts';
 import { isCertificateError } from './refusals.ts';
-import { authenticationErrors, errorChain, isKafkaError, permissionErrors } from './transient-errors.ts';
+import { authenticationErrors, isKafkaError, permissionErrors } from './transient-errors.ts';
 
 const otherRights = 'docs/deploy.md ("Users and rights") has the rights of the other roles';
 
-const remedies: { codes: (string | number)[]; remedy: string }[] = [
+/** By the names of errors, and by the types of Kafka's answers. */
+const remedies: { codes: string[]; remedy: string }[] = [
   {
     codes: ['OtherProjectionVersion'],
     remedy:
@@ -27,24 +28,6 @@ const remedies: { codes: (string | number)[]; remedy: string }[] = [
     codes: ['ProgressLost'],
     remedy:
       'Restore the collection progress from a backup, or build another generation: support-cli rebuild start',
-  },
-  {
-    codes: [85, 86],
-    remedy:
-      'An existing index differs from the one that this version declares. If another version filled the database, ' +
-      'rebuild the read model into a new one (support-cli rebuild start); otherwise drop ' +
-      'the index, and the next start creates it again',
-  },
-  {
-    codes: [18, 8000],
-    remedy:
-      'Check the user, the password and the authSource in MONGODB_URL: without authSource, MongoDB looks for the user ' +
-      'in the database that the URL names, or else in admin',
-  },
-  {
-    codes: [13],
-    remedy:
-      'The user in MONGODB_URL needs the role readWrite on <DATABASE_NAME> and on <DATABASE_NAME>_g1, _g2, …',
   },
   {
     codes: ['GROUP_AUTHORIZATION_FAILED'],
@@ -83,20 +66,16 @@ const unreachable = (address: string) =>
   `A broker advertises ${address}, which is not in KAFKA_BROKERS: check its advertised.listeners, and whether this host ` +
   'resolves and reaches that address';
 
-const otherReplicaSet = (name: string) =>
-  `No server that MONGODB_URL names is a member of a replica set ${name}: check replicaSet in MONGODB_URL against the ` +
-  'set of rs.status(), or leave it out for a server without a replica set';
-
 /** The remedy for an error of MongoDB or the brokers; null if none is known. */
 export function remedyFor(error: unknown): string | null {
   if (isCertificateError(error)) return isKafkaError(error) ? kafkaCertificates : storeCertificates;
   const address = advertisedAddress(error);
   if (address !== null) return unreachable(address);
-  const replicaSet = foreignReplicaSet(error);
-  if (replicaSet !== null) return otherReplicaSet(replicaSet);
+  const ofStore = storeRemedyFor(error);
+  if (ofStore !== null) return ofStore;
   const codes = errorChain(error).flatMap((cause) => {
-    const { name, code, type } = cause as { name: string; code?: unknown; type?: unknown };
-    return [name, code, type];
+    const { name, type = '' } = cause as { name: string; type?: string };
+    return [name, type];
   });
   return remedies.find((item) => item.codes.some((code) => codes.includes(code)))?.remedy ?? null;
 }

@@ -1,4 +1,4 @@
-import { isNativeError } from 'node:util/types';
+import { errorChain } from '../runtime/error-message.ts';
 import { isTransientStoreError } from '../store/transient-errors.ts';
 
 /** The errors of a client that a broker does not authenticate, by name or type. */
@@ -18,10 +18,6 @@ export const permissionErrors = [
   'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
   'DELEGATION_TOKEN_AUTHORIZATION_FAILED',
 ];
-
-/** The error and its causes, outermost first. kafkajs wraps an error when it gives up its retries. */
-export const errorChain = (error: unknown): Error[] =>
-  isNativeError(error) ? [error, ...errorChain(error.cause)] : [];
 
 /** Whether the error is of the Kafka client, and not of MongoDB. */
 export const isKafkaError = (error: unknown): boolean =>

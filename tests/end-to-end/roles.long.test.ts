@@ -90,7 +90,16 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
       expect((await cli('supportReader', 'explain', 'ti_1')).code).toBe(0);
       const started = await cli('supportReader', 'rebuild', 'start', '--why', 'test');
       expect(started).toMatchObject({ code: 1 });
-      expect(started.errors).toMatch(/not authorized on \S+_g2 .* needs the role readWrite/s);
+      expect(started.errors).toMatch(/not authorized on \S+_g2 .* needs its rights on/s);
+    });
+
+    test.each([
+      ['projector', 'supportProjector'],
+      ['api', 'supportApi'],
+    ])('the check of a %s is ok with the role %s, and fails with that of a reader', async (service, role) => {
+      await expectDone(role, 'check', service);
+      const { code, text } = await cli('supportReader', 'check', service);
+      expect([code, text]).toEqual([1, expect.stringMatching(/FAILED .*not authorized/)]);
     });
 
     test('keys are blocked and unblocked', async () => {

@@ -1,6 +1,6 @@
 import type { Gauge } from 'prom-client';
-import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { explainedStoreError } from '../../../shared/store/remedies.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 
@@ -30,7 +30,7 @@ export function watchReadiness({ snapshots, metrics, logger, nowMs }: ReadinessD
     return nowMs() - reachedMs < toleratedMs ? null : reason;
   };
   const poll = async () => {
-    const current = await snapshots.current().then(() => null, errorMessage);
+    const current = await snapshots.current().then(() => null, explainedStoreError);
     if (isStopping) return;
     if (current !== null && current !== reason) logger.warn({ reason: current }, 'not ready');
     if (current === null && reason !== null) logger.info('ready');

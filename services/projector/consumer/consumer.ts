@@ -8,7 +8,7 @@ import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { createAssigner } from './assigner.ts';
 import { createAssignment, type Assignment } from './assignment.ts';
 import { describeStrangers, namingGroup, readMembers } from '../../../shared/kafka/group-members.ts';
-import { errorChain } from '../../../shared/kafka/transient-errors.ts';
+import { errorChain } from '../../../shared/runtime/error-message.ts';
 import { createGapDetector, GapFound } from './gap-detector.ts';
 import type { Applied, Apply } from '../hand-over.ts';
 import type { Partition } from '../partition/partition.ts';

@@ -1,0 +1,39 @@
+import { KafkaJSProtocolError } from 'kafkajs';
+import { MongoServerError, MongoServerSelectionError, type TopologyDescription } from 'mongodb';
+import { explained } from '../kafka/remedies.ts';
+import { isRefusal } from '../kafka/refusals.ts';
+import { explainedStoreError } from './remedies.ts';
+
+const answered = (code: number) => new MongoServerError({ ok: 0, code, errmsg: 'refused' });
+/** The error of a driver that asks for a set of this name, and has kept so many servers. */
+const noServer = (setName: string | null, servers: number) => {
+  const kept = new Map(Array.from({ length: servers }, (_, index) => [`host-${index}`, { error: null }]));
+  const reason = { setName, servers: kept } as unknown as TopologyDescription;
+  return new MongoServerSelectionError('timed out', reason);
+};
+
+it.each([
+  ['a user of another database', answered(18), /the authSource in MONGODB_URL/],
+  ['a user without a right', answered(13), /its rights on <DATABASE_NAME>/],
+  ['a right of an operation inside', new Error('indexes', { cause: answered(13) }), /its rights on/],
+  ['the name of another replica set', noServer('rs1', 0), /replica set rs1: check replicaSet in MONGODB_URL/],
+])('the error of %s says what to do, and is a refusal', (_, error, remedy) => {
+  expect(explainedStoreError(error)).toMatch(remedy);
+  expect(explained(error)).toBe(explainedStoreError(error));
+  expect(isRefusal(error)).toBe(true);
+});
+
+it.each([
+  ['a replica set whose members are away', noServer('rs0', 1)],
+  ['servers outside a replica set', noServer(null, 0)],
+  // Kafka's NETWORK_EXCEPTION has the number of MongoDB's Unauthorized.
+  [
+    'brokers with the same number',
+    new KafkaJSProtocolError(
+      Object.assign(new Error('no'), { type: 'NETWORK_EXCEPTION', code: 13, retriable: true }),
+    ),
+  ],
+])('the error of %s says nothing of MONGODB_URL', (_, error) => {
+  expect(explained(error)).not.toContain('MONGODB_URL');
+  expect(isRefusal(error)).toBe(false);
+});
