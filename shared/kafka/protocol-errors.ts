@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { errorChain } from '../runtime/error-message.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -13,6 +14,11 @@ export const topicAuthorizationFailed = 29;
 /** The error of brokers that refuse this client some topics: kafkajs's own does not name them. */
 export function topicsRefused(topics: string[]): Error {
   const error = createErrorFromCode(topicAuthorizationFailed);
-  error.message = `Not authorized to access topics: ${[...new Set(topics)].toSorted().join(', ')}`;
-  return error;
+  const named = [...new Set(topics)].toSorted();
+  error.message = `Not authorized to access topics: ${named.join(', ')}`;
+  return Object.assign(error, { topics: named });
 }
+
+/** The topics that such an error names; none of any other error. */
+export const refusedTopics = (error: unknown): string[] =>
+  errorChain(error).flatMap((cause) => (cause as { topics?: string[] }).topics ?? []);

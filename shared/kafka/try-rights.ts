@@ -2,10 +2,9 @@ import { createRequire } from 'node:module';
 import { parsePartitionKey } from '../control/topic-partition.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { inGroup, ownProtocol } from './group-members.ts';
-import type { LogState } from './log-client.ts';
 import { encodeMembership, type OwnMembership } from './member-metadata.ts';
 import type { Broker, ProtocolCall } from './metadata.ts';
-import { createErrorFromCode } from './protocol-errors.ts';
+import { createErrorFromCode, refusedTopics, topicsRefused } from './protocol-errors.ts';
 import { isKafkaAuthorizationError } from './transient-errors.ts';
 
 /** The parts of a kafkajs 2.2.4 cluster and broker that are used here; the types of the package do not include them. */
@@ -21,7 +20,13 @@ export type JoiningCluster = { findGroupCoordinator: (group: { groupId: string }
 /** Brokers answer at once, with the records that there are after the end: none. */
 const atEnd = { maxWaitTime: 0, minBytes: 1, maxBytes: 1 };
 
-type Logs = Pick<LogState, 'ends' | 'unreachable'> & { leaders: ReadonlyMap<string, number> };
+/** The logs as the brokers report them, by `<topic>/<partition>`. */
+type Logs = {
+  ends: Ends;
+  leaders: ReadonlyMap<string, number>;
+  unreachable: { broker: string; error: unknown }[];
+};
+type Ends = ReadonlyMap<string, { end: number }>;
 
 /**
  * Fetches from the end of one partition of each topic, which needs the right Read. Rejects if a broker refuses that, and
@@ -36,20 +41,22 @@ export async function tryFetch(
   const silent = unreachable.map(({ broker, error }) => `broker ${broker}: ${errorMessage(error)}`);
   const noLeader = ['no leader of a partition answers', ...silent].join('; ');
   const untried = new Map(topics.filter((topic) => !one.has(topic)).map((topic) => [topic, noLeader]));
-  const refused: unknown[] = [];
+  const refused: string[] = [];
   for (const [nodeId, keys] of Map.groupBy(one.values(), (key) => leaders.get(key) ?? -1))
     try {
       const broker = (await cluster.findBroker({ nodeId: String(nodeId) })) as { fetch: Fetch };
       await broker.fetch({ ...atEnd, topics: keys.map((key) => endOf(key, ends)) });
     } catch (error) {
-      if (isKafkaAuthorizationError(error)) refused.push(error);
+      const named = refusedTopics(error);
+      if (named.length > 0) refused.push(...named);
+      else if (isKafkaAuthorizationError(error)) throw error;
       else for (const key of keys) untried.set(parsePartitionKey(key).topic, errorMessage(error));
     }
-  if (refused.length > 0) throw refused[0];
+  if (refused.length > 0) throw topicsRefused(refused);
   return untried;
 }
 
-function endOf(key: string, ends: LogState['ends']) {
+function endOf(key: string, ends: Ends) {
   const { topic, partition } = parsePartitionKey(key);
   const fetchOffset = String(ends.get(key)?.end ?? 0);
   return { topic, partitions: [{ partition, fetchOffset, maxBytes: 1 }] };
