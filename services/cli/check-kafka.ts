@@ -31,7 +31,10 @@ export async function checkKafka(
     const { admin, log } = await clients;
     const hasTopics = await line('topics', async () => {
       const { missing, hidden } = await log.find(topics);
-      if (hidden.length > 0 && projector) throw topicsRefused(hidden);
+      if (hidden.length > 0 && projector) {
+        const cause = topicsRefused(hidden);
+        throw new Error(`${cause.message}: check TOPIC_PREFIX, too`, { cause });
+      }
       if (hidden.length > 0) throw new Error(`${describeHidden(hidden)}: check TOPIC_PREFIX`);
       if (missing.length > 0) throw new Error(`${missing.join(', ')} are missing: check TOPIC_PREFIX`);
       return `TOPIC_PREFIX: ${counted(topics.length, 'topic')} of ${config.TOPIC_PREFIX}`;

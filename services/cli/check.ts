@@ -6,12 +6,7 @@ import { progressOf } from '../../shared/control/progress.ts';
 import { tryAnnouncement } from '../../shared/control/replicas.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
-import {
-  collectionOf,
-  generationDatabase,
-  requireReadable,
-  requireWritable,
-} from '../../shared/store/connection.ts';
+import { generationDatabase, requireReadable, requireWritable } from '../../shared/store/connection.ts';
 import { readApiConfig, type ApiConfig } from '../api/config.ts';
 import { rateLimitStoreOf } from '../api/rate-limit/rate-limit-settings.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
@@ -71,9 +66,8 @@ const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = 
     const active = await checkMongo(line, context, config, async ({ mongo, control }, activeGeneration) => {
       const generation = config.GENERATION ?? activeGeneration;
       await requireWritable(progressOf(control));
-      await requireWritable(
-        collectionOf(generationDatabase(mongo, config.DATABASE_NAME, generation), 'ticket'),
-      );
+      const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
+      await requireWritable(database.collection('preflight'));
       const controlId = await readControlId(control);
       own = { followed: { controlId, database: config.DATABASE_NAME, generation }, topics };
       const recorded = await progressOf(control).find({ generation }).toArray();

@@ -97,7 +97,8 @@ export const collectionOf = <T extends { _id: string } = Document<unknown, unkno
 /** Rejects with MongoDB's error if this user may not list the collections, or read the documents of a kind. */
 export async function requireReadable(database: Db): Promise<void> {
   await database.listCollections({}, { nameOnly: false }).toArray();
-  for (const kind of kinds) await collectionOf(database, kind).findOne();
+  const first = { projection: { _id: 1 }, limit: 1 } as const;
+  for (const kind of kinds) await collectionOf(database, kind).find({}, first).sort({ _id: 1 }).toArray();
 }
 
 /** Rejects with MongoDB's error if this user may not write to a collection. Matches nothing, so that only the right is tried. */

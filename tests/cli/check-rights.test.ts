@@ -29,7 +29,7 @@ const check = (role: string) =>
 
 test.each([
   ['projector', 'update progress'],
-  ['projector', 'update tickets'],
+  ['projector', 'update preflight'],
   ['api', 'find qas'],
   ['api', 'update replicas'],
   ['api', 'delete replicas'],
