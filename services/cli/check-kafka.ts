@@ -13,7 +13,7 @@ export type Line = (name: string, work: () => Promise<string>) => Promise<boolea
 /** A projector, as it joins its group. `own` is null if MongoDB does not answer. */
 type Projector = { groupId: string; own: OwnMembership | null; sessionTimeoutMs: number };
 
-/** Does with the brokers what the role does at work: a projector, or the CLI if that is null. */
+/** Sends the requests of the role at work, without an effect: those of the CLI if `projector` is null. */
 export async function checkKafka(
   line: Line,
   context: Context,
@@ -64,7 +64,7 @@ async function checkConsumer(line: Line, clients: KafkaClients, topics: string[]
   await line('group', async () => {
     await inGroup(groupId, () => admin.fetchOffsets({ groupId, topics }));
     if (own === null)
-      throw new Error(`could not try to join ${groupId}: MongoDB does not tell what it follows`);
+      throw new Error(`could not try to join ${groupId}: MongoDB does not name its generation`);
     const strangers = describeStrangers(await inGroup(groupId, () => readMembers(admin, groupId, own)));
     if (strangers !== null) throw new Error(`${groupId} (CONSUMER_GROUP): ${strangers}`);
     await log.tryJoin({ groupId, own, sessionTimeoutMs });

@@ -39,6 +39,6 @@ export async function findTopics(cluster: AskedCluster, topics: string[]): Promi
 /** Kafka's code for a topic that the broker does not know. */
 const unknownTopic = 3;
 
-/** What an operator is told of topics that this client may not see. */
+/** The message to an operator about topics that this client may not see. */
 export const describeHidden = (hidden: string[]): string =>
   `this Kafka user may not see ${hidden.join(', ')}, or they do not exist: it needs Describe on them`;

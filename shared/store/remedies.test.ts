@@ -5,7 +5,7 @@ import { isRefusal } from '../kafka/refusals.ts';
 import { explainedStoreError } from './remedies.ts';
 
 const answered = (code: number) => new MongoServerError({ ok: 0, code, errmsg: 'refused' });
-/** The error of a driver that asks for a set of this name, and has kept so many servers. */
+/** The error of a driver that asks for a set of this name, and has kept this number of servers. */
 const noServer = (setName: string | null, servers: number) => {
   const kept = new Map(Array.from({ length: servers }, (_, index) => [`host-${index}`, { error: null }]));
   const reason = { setName, servers: kept } as unknown as TopologyDescription;

@@ -94,7 +94,7 @@ describe.each([
 ] as const)('without %s', (_, rights, name) => {
   beforeAll(() => grant(rights));
 
-  test('the check fails in one line, which names it and says what to grant', async () => {
+  test('the check fails in one line, which names it and the right to grant', async () => {
     const { code, text } = await cli('check', 'projector');
     expect(failedLines(text)).toEqual([
       expect.stringMatching(new RegExp(`${name()}\\b.*needs Read and Describe`)),
@@ -118,7 +118,7 @@ test.each([
   ['a topic', { tags: 'DESCRIBE' }, () => projector.topic('tag')],
   ['its group', { group: 'DESCRIBE' }, () => environment.config.CONSUMER_GROUP],
 ] as const)(
-  'a running projector whose right on %s is revoked names it, and says what to grant',
+  'a running projector whose right on %s is revoked names it, and the right to grant',
   async (_, rights, name) => {
     await grant({});
     const running = projector.startProcess(guarded());

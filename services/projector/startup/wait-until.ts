@@ -30,7 +30,7 @@ const pauseMs = 2_000;
 /** Receives the condition that a start waits for, and why the last attempt failed. */
 export type OnWait = (condition: string, reason: string) => void;
 
-/** What a start waits for after an error that may pass: an error of a server says nothing of what it was asked. */
+/** The condition that a start waits for after an error that may pass. The error of a server names that server alone. */
 function conditionOf(error: unknown): string {
   if (error instanceof NotReady) return error.condition;
   return isKafkaError(error) ? 'the brokers are unavailable' : 'MongoDB is unavailable';
