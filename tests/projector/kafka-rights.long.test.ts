@@ -1,6 +1,7 @@
 import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } from 'kafkajs';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Service } from '../../infra/service.ts';
+import { generationsOf, type Generation, type GenerationRegistry } from '../../shared/control/generations.ts';
 import { waitingProjectorsOf } from '../../shared/control/waiting-projectors.ts';
 import { created } from '../support/entities.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -152,6 +153,23 @@ test('a topic that the operator may not see is never said to be gone, or to be c
     expect(told).toMatch(new RegExp(`may not (see|describe) .*${projector.topic('tag')}\\b`));
     expect(told).not.toMatch(/gone|missing|created,/);
   }
+});
+
+test('a group that the operator may not see is named, or said to be unknown', async () => {
+  await grant({});
+  const { CONSUMER_GROUP: group } = environment.config;
+  const registry = generationsOf(environment.control);
+  const stored = (await registry.findOne({ _id: 'active' })) as GenerationRegistry;
+  // given a second generation, which is dropped
+  const second = { ...(stored.generations[0] as Generation), number: 2, state: 'dropping' as const };
+  await registry.updateOne({ _id: 'active' }, { $push: { generations: second } });
+  const dropped = await cli('rebuild', 'drop', '2', '--why', 'test');
+  expect(dropped.errors).toMatch(new RegExp(`${group}_g2\\b.*needs Read and Describe`));
+  // given a lost registry
+  await registry.deleteMany({});
+  const restored = await cli('rebuild', 'restore-registry', '--dry-run');
+  expect(restored.errors).toContain(`Kafka lists no consumer group ${group}_g`);
+  await registry.insertOne(stored);
 });
 
 test('an address that a broker advertises, and that nothing resolves, is named; no topic is said to be missing', async () => {

@@ -1,3 +1,4 @@
+import { inGroup } from '../../../shared/kafka/group-members.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
@@ -143,7 +144,7 @@ async function deleteGroup(drop: Drop): Promise<void> {
   const groupId = groupIdOf(config, number);
   const obstacle = async (): Promise<string | null> => {
     // Asks the coordinator of the group: a list of all groups lacks those whose coordinator is down.
-    const [group] = (await admin.describeGroups([groupId])).groups;
+    const [group] = (await inGroup(groupId, () => admin.describeGroups([groupId]))).groups;
     // There is no such group.
     if (group?.state === 'Dead') return null;
     const members = group?.members.length ?? 0;

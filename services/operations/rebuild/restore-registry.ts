@@ -104,6 +104,11 @@ async function numbersOfGroups({ config, report, useKafka }: RestoreDeps): Promi
         groupId.startsWith(prefix) ? groupId.slice(prefix.length) : [],
       );
       numbers = suffixes.filter((suffix) => /^[1-9][0-9]{0,8}$/.test(suffix)).map(Number);
+      // Kafka leaves out the groups that the user may not describe.
+      if (numbers.length === 0)
+        report(
+          `Kafka lists no consumer group ${prefix}…: none exists, or this Kafka user lacks Describe on them`,
+        );
     });
   } catch (error) {
     report(`Kafka does not tell the consumer groups, so their numbers are unknown: ${errorMessage(error)}`);
