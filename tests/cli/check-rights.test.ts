@@ -44,6 +44,7 @@ test.each([
 
 test('the check of an API leaves no announcement', async () => {
   withoutRight('nothing');
+  await replicasOf(testEnvironment.control).deleteMany({});
   expect((await check('api')).code).toBe(0);
   expect(await replicasOf(testEnvironment.control).find().toArray()).toEqual([]);
 });
