@@ -113,7 +113,7 @@ export async function hold(): Promise<void> {
   process.disconnect?.();
 }
 
-/** What the other side sends before it ends its half. Node's `text` would also close ours, in which the answer goes. */
+/** The text that the other side sends before it ends its half. Node's `text` would also close ours, in which the answer goes. */
 export async function received(socket: Socket): Promise<string> {
   let question = '';
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) question += String(chunk);

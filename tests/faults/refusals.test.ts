@@ -10,8 +10,8 @@ import { useProjector } from '../support/use-projector.ts';
 const user = 'service';
 const roles = ['readWriteAnyDatabase', 'dbAdminAnyDatabase', 'clusterMonitor'];
 
-/** What tests of a proxy hold on the stand-in, with a MongoDB that refuses by itself. */
-describeOnMongo(['mongod'], 'a MongoDB that refuses what it admitted before', () => {
+/** On the stand-in a proxy refuses. Here MongoDB does so itself. */
+describeOnMongo(['mongod'], 'a MongoDB that refuses a user or a command that it took before', () => {
   const mongo = useOpened(() => startMongoWithUsers(['--setParameter', 'enableTestCommands=1']));
   const createUser = () =>
     mongo.asAdmin((admin) => admin.command({ createUser: user, pwd: password, roles }));
