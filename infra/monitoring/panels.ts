@@ -122,6 +122,17 @@ export const rows: Record<string, Panel[]> = {
       ],
     },
     {
+      title: 'Topics that lose records',
+      description: 'Which topics lose records that a rebuild needs, and how?',
+      unit: 'short',
+      queries: [
+        [
+          'max by (generation, topic, reason) (projector_topic_loses_records) > 0',
+          '{{generation}} {{topic}} {{reason}}',
+        ],
+      ],
+    },
+    {
       title: 'Room for dead letters',
       description: 'How much of their bound do dead letters take? From 100 % on, they are not stored whole.',
       unit: 'percentunit',

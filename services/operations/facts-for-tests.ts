@@ -1,5 +1,6 @@
 import type { Generation } from '../../shared/control/generations.ts';
 import type { LogGap } from '../../shared/control/log-gaps.ts';
+import type { TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import type { Facts, GenerationFacts } from './facts.ts';
 
 /** Facts of which nothing needs to be said, for tests that change one of them. */
@@ -16,6 +17,17 @@ export const report: NonNullable<Generation['report']> = {
   expected: 0,
   expectations: [],
   by: 'ann',
+};
+
+/** Settings of a topic that loses nothing. */
+export const safeTopic: TopicSettings = {
+  topic: 'tags',
+  cleanupPolicy: 'compact',
+  deleteRetentionMs: 9 * 86_400_000,
+  retentionMs: -1,
+  retentionBytes: -1,
+  maxMessageBytes: 1_048_588,
+  allowsUncleanElection: false,
 };
 
 /** A partition without a record. */

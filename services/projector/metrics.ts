@@ -3,6 +3,7 @@ import { kinds } from '../../shared/documents/resources.ts';
 import { registerBuildInfo } from '../../shared/runtime/release.ts';
 import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { repeatCauses } from './materialize/rounds.ts';
+import { lossReasons } from '../../shared/kafka/topic-settings.ts';
 
 /**
  * The projector's Prometheus metrics, served at `/metrics`. Names end in their unit. The help texts are the catalogue in
@@ -52,6 +53,12 @@ const recordMetrics = (registers: Registry[]) => ({
     name: 'projector_foreign_commits_total',
     help: 'Partitions whose committed offset was ahead of the recorded position when they were assigned: another client commits in the consumer group, or MongoDB was restored. No record is skipped',
     labelNames: ['topic'],
+    registers,
+  }),
+  losesRecords: new Gauge({
+    name: 'projector_topic_loses_records',
+    help: '1 while a topic loses records that a rebuild needs, by reason: `truncated` (its log has lost its beginning), `not_compacted` and `retention` (`cleanup.policy` deletes the last record of an entity), `unclean_election` (a leader may lack records); 0 otherwise',
+    labelNames: ['topic', 'reason'],
     registers,
   }),
   batchSeconds: new Histogram({
@@ -142,6 +149,7 @@ export function initializeMetrics(metrics: Metrics, generation: number, topics: 
     for (const counter of [metrics.fetched, metrics.events, metrics.late, metrics.foreignCommits])
       counter.inc({ topic }, 0);
     for (const reason of Object.keys(rejectionReasons)) metrics.deadLetters.inc({ topic, reason }, 0);
+    for (const reason of lossReasons) metrics.losesRecords.set({ topic, reason }, 0);
   }
   for (const kind of kinds) {
     metrics.notRefreshed.inc({ kind }, 0);

@@ -42,6 +42,7 @@ import {
   requireMembership,
 } from './startup/refuse.ts';
 import { StartRefused, waitUntil, type OnWait } from './startup/wait-until.ts';
+import { watchTopics } from './topic-watch.ts';
 import { createWaitingReport, type WaitingReport } from './waiting-report.ts';
 
 type Config = z.output<z.ZodObject<typeof projectorSettings>>;
@@ -105,8 +106,7 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
   // Set before the first record is read: a build must not begin with records after its load.
   applyGenerationSettings({ positions, applier }, registered);
   // Run before the first commit: the old watermark shows how long no projector ran.
-  const absence = { ...followed, admin: brokers.admin, topics, now };
-  const startedAt = await waitUntil(onWait, () => recordAbsence(absence));
+  const startedAt = await waitUntil(onWait, () => recordAbsence({ ...followed, ...brokers, now }));
   const onFatal = storingEnd({ ...followed, now }, deps.onFatal);
   const consumer = await startConsumer({
     ...brokers,
@@ -131,6 +131,7 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
   const expire = () => expireMarks(control, brokers.log, topics);
   const sweeper = startSweeper({ ...engine, sweepStore, expireMarks: expire, isOwner, logger });
   const measuring = measureRoom(engine.room, metrics, logger);
+  const watching = watchTopics({ ...brokers, generation: registered, metrics, logger });
   const liveness = createLiveness(nowMs());
   // Without `GENERATION` a restart may follow another generation.
   const isPinned = config.GENERATION !== undefined;
@@ -146,7 +147,7 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
     generation,
     live: () => liveness.failure(nowMs()),
     stop: async () => {
-      await Promise.all([commitLoop.stop(), sweeper.stop(), following.stop(), measuring.stop()]);
+      await Promise.all([commitLoop, sweeper, following, measuring, watching].map((one) => one.stop()));
       await consumer.stop(() => commitLoop.flush());
       await Promise.all([brokers.admin.disconnect(), brokers.log.disconnect(), report.clear(now())]);
     },

@@ -40,11 +40,16 @@ export type Generation = {
   loadTo?: LoadRange[];
   /** The operator accepted that the first records of a log are gone. */
   acceptTruncated?: boolean;
+  /** Where the logs begin whose first records were deleted and whose gap the operator has accepted. */
+  acceptedBeginnings?: LogBeginning[];
   /** The longest lag since its start, in seconds. Recorded from a minute on. */
   longestBehindSeconds?: number;
   /** The result of the last `rebuild compare`. */
   report?: ComparisonReport;
 };
+
+/** The first offset of a log. */
+export type LogBeginning = { topic: string; partition: number; low: number };
 
 /** The part of a log that a build loads. */
 export type LoadRange = {

@@ -10,7 +10,7 @@ import {
   type GenerationState,
 } from './generations.ts';
 import { readRemains } from './remains.ts';
-import { partitionKey } from './topic-partition.ts';
+import { partitionKey, type TopicPartition } from './topic-partition.ts';
 
 /** The registry. Throws `RebuildRefused` before a projector has first started, and `RegistryLost` if it was lost. */
 export async function requireRegistry(control: Db): Promise<GenerationRegistry> {
@@ -105,18 +105,33 @@ export const withTransition = (
   transition: GenerationRegistry['history'][number],
 ): GenerationRegistry => ({ ...registry, history: [...registry.history, transition].slice(-historyMax) });
 
+type Beginnings = Pick<Generation, 'loadTo' | 'acceptTruncated' | 'acceptedBeginnings'>;
+
 /**
- * The offset at which the log of a partition began when a generation was registered, 0 without a build: records from
- * there on that are gone before they were read are a gap. Null if any beginning was accepted.
+ * The offset at which the log of a partition began when a generation was registered, 0 without a build, or when an operator
+ * accepted that it begins later: records from there on that are gone before they were read are a gap. Null if any beginning
+ * was accepted.
  */
 export function beginningOf(
-  { loadTo = [], acceptTruncated = false }: Pick<Generation, 'loadTo' | 'acceptTruncated'>,
+  { loadTo = [], acceptTruncated = false, acceptedBeginnings = [] }: Beginnings,
   key: string,
 ): number | null {
-  const range = loadTo.find((one) => partitionKey(one) === key);
-  if (range?.low !== undefined) return range.low;
-  return range && acceptTruncated ? null : 0;
+  const isOf = (one: TopicPartition) => partitionKey(one) === key;
+  const range = loadTo.find(isOf);
+  const accepted = acceptedBeginnings.find(isOf)?.low ?? 0;
+  if (range?.low !== undefined) return Math.max(range.low, accepted);
+  return range && acceptTruncated ? null : accepted;
 }
+
+/** The logs that have lost their beginning since: a rebuild lacks these records. `ends` are by `<topic>/<partition>`. */
+export const logsWithoutBeginning = (
+  generation: Beginnings,
+  ends: ReadonlyMap<string, { low: number }>,
+): { key: string; low: number; beginning: number }[] =>
+  [...ends].flatMap(([key, { low }]) => {
+    const beginning = beginningOf(generation, key);
+    return beginning !== null && low > beginning ? [{ key, low, beginning }] : [];
+  });
 
 /** The offset at which the load of each partition ends, by `<topic>/<partition>`; null once the build is loaded. */
 export const loadEnds = ({ state, loadTo = [] }: Generation): Map<string, number> | null =>

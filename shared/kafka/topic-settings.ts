@@ -1,58 +1,168 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { dayMs } from '../documents/instant.ts';
 import { counted } from '../runtime/counted.ts';
+import { batchBytesMax } from './codecs.ts';
 
-/** The settings of a topic that a rebuild depends on; null if the brokers do not return them. */
-export type TopicSettings = { topic: string; cleanupPolicy: string | null; deleteRetentionMs: number | null };
+/** The settings of a topic that the read model depends on; null each that the brokers do not return. */
+export type TopicSettings = {
+  topic: string;
+  cleanupPolicy: string | null;
+  deleteRetentionMs: number | null;
+  /** -1 for no limit, as `retentionBytes`. */
+  retentionMs: number | null;
+  retentionBytes: number | null;
+  maxMessageBytes: number | null;
+  allowsUncleanElection: boolean | null;
+};
+
+const configNames = [
+  'cleanup.policy',
+  'delete.retention.ms',
+  'retention.ms',
+  'retention.bytes',
+  'max.message.bytes',
+  'unclean.leader.election.enable',
+];
 
 /** Reads the settings from the brokers. */
-export async function readTopicSettings(admin: Admin, topics: string[]): Promise<TopicSettings[]> {
+export async function readTopicSettings(
+  admin: Pick<Admin, 'describeConfigs'>,
+  topics: string[],
+): Promise<TopicSettings[]> {
   if (topics.length === 0) return [];
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
-    resources: topics.map((name) => ({
-      type: kafkajs.ConfigResourceTypes.TOPIC,
-      name,
-      configNames: ['cleanup.policy', 'delete.retention.ms'],
-    })),
+    resources: topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames })),
   });
   return resources.map(({ resourceName, configEntries }) => {
     const valueOf = (name: string) =>
       configEntries.find(({ configName }) => configName === name)?.configValue ?? null;
-    const retention = valueOf('delete.retention.ms');
+    const numberOf = (name: string) => {
+      const value = valueOf(name);
+      return value === null ? null : Number(value);
+    };
+    const unclean = valueOf('unclean.leader.election.enable');
     return {
       topic: resourceName,
       cleanupPolicy: valueOf('cleanup.policy'),
-      deleteRetentionMs: retention === null ? null : Number(retention),
+      deleteRetentionMs: numberOf('delete.retention.ms'),
+      retentionMs: numberOf('retention.ms'),
+      retentionBytes: numberOf('retention.bytes'),
+      maxMessageBytes: numberOf('max.message.bytes'),
+      allowsUncleanElection: unclean === null ? null : unclean === 'true',
     };
   });
 }
 
-/** `losesRecords`: the topic may already lack records that a rebuild needs. */
-type TopicWarning = { text: string; losesRecords: boolean };
-
 /**
- * Warns about topics whose settings make a rebuild unsafe. A topic without compaction loses entities that have not
- * changed for long. A topic that drops tombstones before a rebuild ends lets deleted entities come back.
+ * Why the settings of a topic are unsafe:
+ *
+ * - `not_compacted`, `retention`: Kafka deletes the last record of an entity. A rebuild lacks the entities that have not
+ *   changed for long.
+ * - `tombstones`: Kafka drops tombstones before a rebuild may end. Deleted entities come back.
+ * - `unclean_election`: a new leader may lack records that were applied, and the projectors stop at the gap.
+ * - `batch_size`: brokers accept batches that no projector takes.
+ * - `unknown`: the brokers do not return the settings.
  */
-export function topicWarnings(settings: TopicSettings[], rebuildDaysMax: number): TopicWarning[] {
-  const days = (ms: number) => counted(Number((ms / dayMs).toFixed(2)), 'day');
-  return settings.flatMap(({ topic, cleanupPolicy, deleteRetentionMs }) => {
-    const warning = (text: string, losesRecords = false) => [{ text: `${topic}: ${text}`, losesRecords }];
-    if (cleanupPolicy === null || deleteRetentionMs === null)
-      return warning('the brokers did not return its cleanup.policy and delete.retention.ms');
-    if (!cleanupPolicy.split(',').some((policy) => policy.trim() === 'compact'))
-      return warning(
+export type TopicRisk =
+  'not_compacted' | 'retention' | 'tombstones' | 'unclean_election' | 'batch_size' | 'unknown';
+
+export type TopicWarning = {
+  topic: string;
+  risk: TopicRisk;
+  text: string;
+  /** The setting that helps, `<name>=<value>`; null if none does. */
+  setting: string | null;
+};
+
+/** The risks of records that are lost for every rebuild. */
+export const losingRisks = ['not_compacted', 'retention', 'unclean_election'] as const satisfies TopicRisk[];
+
+/** How a topic loses records: its log has lost its beginning, or its settings are unsafe. */
+export const lossReasons = ['truncated', ...losingRisks] as const;
+export type LossReason = (typeof lossReasons)[number];
+
+/** The risks with which a rebuild cannot be relied on; its operator may accept the records that retention deletes. */
+export const isRebuildRisk = (risk: TopicRisk, acceptsTruncated: boolean): boolean =>
+  risk === 'unknown' || risk === 'tombstones' || (isRetention(risk) && !acceptsTruncated);
+
+const isRetention = (risk: TopicRisk) => risk === 'not_compacted' || risk === 'retention';
+
+/** Warns about topics whose settings lose records, or make a rebuild unsafe. */
+export const topicWarnings = (settings: TopicSettings[], rebuildDaysMax: number): TopicWarning[] =>
+  settings.flatMap((one) =>
+    [retention(one), tombstones(one, rebuildDaysMax), uncleanElection(one), batchSize(one)].flatMap(
+      (found) => (found ? [{ ...found, topic: one.topic, text: `${one.topic}: ${found.text}` }] : []),
+    ),
+  );
+
+type Found = Omit<TopicWarning, 'topic'> | null;
+
+const days = (ms: number) => counted(Number((ms / dayMs).toFixed(2)), 'day');
+
+function retention({ cleanupPolicy, deleteRetentionMs, retentionMs, retentionBytes }: TopicSettings): Found {
+  if (cleanupPolicy === null || deleteRetentionMs === null)
+    return {
+      risk: 'unknown',
+      text: 'the brokers did not return its cleanup.policy and delete.retention.ms',
+      setting: null,
+    };
+  const policies = cleanupPolicy.split(',').map((policy) => policy.trim());
+  const setting = 'cleanup.policy=compact';
+  if (!policies.includes('compact'))
+    return {
+      risk: 'not_compacted',
+      text:
         `is not compacted (cleanup.policy=${cleanupPolicy}): a rebuild misses the records that retention has removed; ` +
-          'set cleanup.policy=compact',
-        true,
-      );
-    if (deleteRetentionMs < rebuildDaysMax * dayMs)
-      return warning(
-        `drops tombstones after ${days(deleteRetentionMs)} (delete.retention.ms=${deleteRetentionMs}), but a rebuild may ` +
-          `take ${counted(rebuildDaysMax, 'day')} (REBUILD_DAYS_MAX) and would keep entities deleted meanwhile; set ` +
-          `delete.retention.ms to ${rebuildDaysMax * dayMs} or more`,
-      );
-    return [];
-  });
+        `set ${setting}`,
+      setting,
+    };
+  const limits = [
+    ...((retentionMs ?? -1) >= 0 ? [`after ${days(retentionMs ?? 0)} (retention.ms=${retentionMs})`] : []),
+    ...((retentionBytes ?? -1) >= 0 ? [`beyond retention.bytes=${retentionBytes}`] : []),
+  ];
+  if (!policies.includes('delete') || limits.length === 0) return null;
+  return {
+    risk: 'retention',
+    text:
+      `deletes records ${limits.join(' and ')}, and also the last one of an entity, because cleanup.policy=${cleanupPolicy}: ` +
+      `a rebuild misses the entities that have not changed since; set ${setting}`,
+    setting,
+  };
+}
+
+function tombstones({ deleteRetentionMs }: TopicSettings, rebuildDaysMax: number): Found {
+  if (deleteRetentionMs === null || deleteRetentionMs >= rebuildDaysMax * dayMs) return null;
+  return {
+    risk: 'tombstones',
+    text:
+      `drops tombstones after ${days(deleteRetentionMs)} (delete.retention.ms=${deleteRetentionMs}), but a rebuild may ` +
+      `take ${counted(rebuildDaysMax, 'day')} (REBUILD_DAYS_MAX) and would keep entities deleted meanwhile; set ` +
+      `delete.retention.ms to ${rebuildDaysMax * dayMs} or more`,
+    setting: `delete.retention.ms=${rebuildDaysMax * dayMs}`,
+  };
+}
+
+function uncleanElection({ allowsUncleanElection }: TopicSettings): Found {
+  if (!allowsUncleanElection) return null;
+  const setting = 'unclean.leader.election.enable=false';
+  return {
+    risk: 'unclean_election',
+    text:
+      'a replica that lacks records may become the leader (unclean.leader.election.enable=true), and those records are lost: ' +
+      `projectors that have applied them stop at a gap; set ${setting}`,
+    setting,
+  };
+}
+
+function batchSize({ maxMessageBytes }: TopicSettings): Found {
+  if (maxMessageBytes === null || maxMessageBytes <= batchBytesMax) return null;
+  const setting = `max.message.bytes=${batchBytesMax}`;
+  return {
+    risk: 'batch_size',
+    text:
+      `accepts batches of up to ${maxMessageBytes} bytes (max.message.bytes), but above ${batchBytesMax} bytes their records ` +
+      `become dead letters, and a projector needs memory for two such batches; set ${setting}`,
+    setting,
+  };
 }

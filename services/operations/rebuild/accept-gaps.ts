@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { generationOf, RebuildRefused } from '../../../shared/control/generations.ts';
+import { generationOf, RebuildRefused, type Generation } from '../../../shared/control/generations.ts';
 import {
   continuesAt,
   describeGaps,
@@ -8,7 +8,13 @@ import {
   type LogGap,
 } from '../../../shared/control/log-gaps.ts';
 import { isFollowed, progressOf } from '../../../shared/control/progress.ts';
-import { changeRegistry, requireRegistry, withTransition } from '../../../shared/control/registry.ts';
+import {
+  changeRegistry,
+  requireRegistry,
+  withGeneration,
+  withTransition,
+} from '../../../shared/control/registry.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { OperatorDeps } from '../deps.ts';
 
 type AcceptOptions = { why: string; dryRun?: boolean | undefined };
@@ -36,9 +42,21 @@ export async function acceptGaps(
   for (const gap of gaps) await skip(control, gap, at);
   const transition = { generation: number, from: state, to: state, at, by };
   const reason = `${why}: accepted the gap ${describeGaps(gaps)}`;
-  await changeRegistry(control, (registry) => withTransition(registry, { ...transition, why: reason }));
+  await changeRegistry(control, (registry) => {
+    const accepted = withBeginnings(generationOf(registry, number), gaps);
+    return withTransition(withGeneration(registry, accepted), { ...transition, why: reason });
+  });
   await logGapsOf(control).deleteMany({ _id: { $in: gaps.map(({ _id }) => _id) } });
   return gaps;
+}
+
+/** The generation with the beginnings of the logs whose first records are gone. */
+function withBeginnings(generation: Generation, gaps: LogGap[]): Generation {
+  const deleted = gaps.filter(({ kind }) => kind === 'deleted');
+  const keys = new Set(deleted.map(partitionKey));
+  const others = (generation.acceptedBeginnings ?? []).filter((one) => !keys.has(partitionKey(one)));
+  const added = deleted.map((gap) => ({ topic: gap.topic, partition: gap.partition, low: continuesAt(gap) }));
+  return { ...generation, acceptedBeginnings: [...others, ...added] };
 }
 
 /** Moves the position of a partition past a gap. The leader epoch before it is not one of this log. */

@@ -6,7 +6,7 @@ import { progressOf, type Progress } from '../../../shared/control/progress.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
-import { readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
+import { isRebuildRisk, readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { commandsIn } from '../deployment.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { isUnpinned } from '../facts.ts';
@@ -36,8 +36,8 @@ export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false
   const unled = leaderless(log);
   const applied = await progressOf(deps.control).find({ generation: registry.generation }).toArray();
   const settings = await readTopicSettings(deps.admin, deps.topics);
-  const warnings = topicWarnings(settings, deps.config.REBUILD_DAYS_MAX).filter(
-    ({ losesRecords }) => !(acceptTruncated && losesRecords),
+  const warnings = topicWarnings(settings, deps.config.REBUILD_DAYS_MAX).filter(({ risk }) =>
+    isRebuildRisk(risk, acceptTruncated),
   );
   const problems = [
     ...warnings.map(({ text }) => text),

@@ -73,7 +73,7 @@ export const endDrop =
     const target = registry.generations.find((one) => one.number === number);
     if (target?.state !== 'dropping') return registry;
     // The registry keeps dropped generations for good, and every projector reads it once a second.
-    const { loadTo: _loadTo, report: _report, ...short } = target;
+    const { loadTo: _loadTo, acceptedBeginnings: _accepted, report: _report, ...short } = target;
     return withState(registry, short, 'dropped', cause);
   };
 

@@ -4,6 +4,7 @@ import { describeHidden } from '../../../shared/kafka/find-topics.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { lostRegistryText } from '../../../shared/control/generations.ts';
+import { logsWithoutBeginning } from '../../../shared/control/registry.ts';
 import type { TokenKeys } from '../../../shared/keys/token-keys.ts';
 import type { Commands } from '../deployment.ts';
 import { roomLeft } from '../../projector/dead-letters/room.ts';
@@ -103,8 +104,12 @@ export const systemRules = {
     severity: 'attention',
     blocks: [],
     judge: ({ kafka: { settings }, rebuildDaysMax }) =>
-      topicWarnings(settings ?? [], rebuildDaysMax).map(({ text }) => text),
+      topicWarnings(settings ?? [], rebuildDaysMax).map(({ topic, text, setting }) => ({
+        text: `${text} (docs/deploy.md, "Topics")`,
+        remedy: setting && alterTopic(topic, setting),
+      })),
   },
+  'log-beginnings': { severity: 'attention', blocks: [], judge: lostBeginnings },
   'dead-letters': {
     severity: 'attention',
     blocks: [],
@@ -118,6 +123,25 @@ export const systemRules = {
   },
   'dead-letter-room': { severity: 'attention', blocks: [], judge: lackOfRoom },
 } satisfies Record<string, Rule<null>>;
+
+/** The command of Kafka that changes a setting of a topic. */
+const alterTopic = (topic: string, setting: string): string =>
+  `kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name ${topic} --add-config ${setting}`;
+
+/** Names the logs without their first records. Their gap is told instead if no projector had applied them. */
+function lostBeginnings({ kafka: { log }, registry, generations }: Facts): string | null {
+  const active = generations.find((one) => one.generation.number === registry?.generation);
+  if (!active || active.gaps.length > 0) return null;
+  const [first, ...others] = logsWithoutBeginning(active.generation, log?.ends ?? new Map());
+  if (!first) return null;
+  const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'further partition')})`;
+  const accepted = first.beginning === 0 ? '' : ', as was accepted';
+  return (
+    `the log of ${first.key} begins at offset ${first.low}, not ${first.beginning}${accepted}${more}: retention or an operator has deleted ` +
+    'records that a rebuild needs. Keep the read model, let the source system publish the entities again, then rebuild ' +
+    'with --accept-truncated (docs/gaps.md, "A log without its beginning")'
+  );
+}
 
 /** Names the keys of the first tokens; no token and no hash. */
 function refusedTokens(tokens: TokenKeys[]): string[] {

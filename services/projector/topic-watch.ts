@@ -1,0 +1,64 @@
+import type { Admin } from 'kafkajs';
+import type { Generation } from '../../shared/control/generations.ts';
+import { logsWithoutBeginning } from '../../shared/control/registry.ts';
+import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
+import type { LogClient } from '../../shared/kafka/log-client.ts';
+import {
+  losingRisks,
+  readTopicSettings,
+  topicWarnings,
+  type LossReason,
+} from '../../shared/kafka/topic-settings.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
+import { repeat, type Repeating } from '../../shared/runtime/repeat.ts';
+import type { Metrics } from './metrics.ts';
+
+type TopicWatchDeps = {
+  admin: Pick<Admin, 'describeConfigs'>;
+  log: Pick<LogClient, 'read'>;
+  topics: string[];
+  /** As it was registered. */
+  generation: Generation;
+  metrics: Pick<Metrics, 'losesRecords'>;
+  logger: Logger;
+};
+
+/** How often the topics are read, in milliseconds: settings change by hand, and retention works in minutes. */
+const watchEveryMs = 60_000;
+
+/**
+ * Shows in the metrics which topics lose records that a rebuild needs. An operator may change a topic long after the start, and
+ * retention deletes its records later still.
+ */
+export function watchTopics(deps: TopicWatchDeps, intervalMs = watchEveryMs): Pick<Repeating, 'stop'> {
+  const { admin, log, topics, generation, metrics, logger } = deps;
+  const show = (reason: LossReason, losing: Set<string>) => {
+    for (const topic of topics) metrics.losesRecords.set({ topic, reason }, losing.has(topic) ? 1 : 0);
+  };
+  const lookAtLogs = async () => {
+    const { ends } = await log.read(topics);
+    const truncated = logsWithoutBeginning(generation, ends).map(({ key }) => parsePartitionKey(key).topic);
+    show('truncated', new Set(truncated));
+  };
+  const lookAtSettings = async () => {
+    const warnings = topicWarnings(await readTopicSettings(admin, topics), 0);
+    for (const reason of losingRisks) {
+      const losing = warnings.filter(({ risk }) => risk === reason).map(({ topic }) => topic);
+      show(reason, new Set(losing));
+    }
+  };
+  let isTold = false;
+  const look = async () => {
+    await lookAtLogs();
+    await lookAtSettings();
+    isTold = false;
+  };
+  return repeat(look, {
+    intervalMs,
+    onError: (error) => {
+      // A Kafka user without DescribeConfigs never gets them; `support-cli status` says so, too.
+      if (!isTold) logger.warn({ error }, 'could not look at the topics; trying again');
+      isTold = true;
+    },
+  });
+}

@@ -1,0 +1,88 @@
+import { pino } from 'pino';
+import { createMetrics, type Metrics } from '../../services/projector/metrics.ts';
+import { watchTopics } from '../../services/projector/topic-watch.ts';
+import { generationOf } from '../../shared/control/generations.ts';
+import { requireRegistry } from '../../shared/control/registry.ts';
+import { createLogClient } from '../../shared/kafka/log-client.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+/*
+ * A topic may lose records that a rebuild needs long after the start: an operator changes a setting, then retention deletes
+ * records that the read model has applied. No projector stops, and every rebuild would lack them.
+ */
+describe('a topic that loses records which were applied', () => {
+  // Jest runs hooks in the order of their definition: the watch ends before its servers are left.
+  afterEach(() => close());
+  const projector = useProjector({ each: true });
+  const { environment, topic, publish, applied, cli, alterTopic, deleteRecords } = projector;
+  let close: () => Promise<void>;
+  let metrics: Metrics;
+  /** A watch beside that of the projector, which reads the topics all the time. */
+  beforeEach(async () => {
+    const { kafka, admin, control, topics } = environment;
+    const log = createLogClient(kafka);
+    await log.connect();
+    metrics = createMetrics();
+    const generation = generationOf(await requireRegistry(control), 1);
+    const logger = pino({ level: 'silent' });
+    const watching = watchTopics({ admin, log, topics, generation, metrics, logger }, 50);
+    close = async () => {
+      await watching.stop();
+      await log.disconnect();
+    };
+  });
+  /** The reasons that the metric shows of the tags, and that of any other topic. */
+  const losses = async () => {
+    const { values } = await metrics.losesRecords.get();
+    const losing = values.filter(({ value }) => value === 1);
+    return losing.map(({ labels }) => `${String(labels.topic)} ${String(labels.reason)}`).toSorted();
+  };
+  const found = async (...names: string[]) => {
+    const { findings } = JSON.parse((await cli('status', '--json')).text) as {
+      findings: { name: string; text: string; remedy: string | null }[];
+    };
+    return findings.filter(({ name }) => names.includes(name));
+  };
+
+  test('is named by a status with the command that mends it, and shown by the metric, until it is mended', async () => {
+    await publish(created('tag', 'tag_1'), created('tag', 'tag_2'));
+    await applied();
+    expect(await found('topics', 'log-beginnings')).toEqual([]);
+    expect(await losses()).toEqual([]);
+    const kept = { 'delete.retention.ms': '604800000' };
+    const unsafe = { 'retention.ms': '86400000', 'unclean.leader.election.enable': 'true' };
+    await alterTopic('tag', { ...kept, ...unsafe, 'cleanup.policy': 'compact,delete' });
+    await eventually(async () => (await losses()).length === 2 || (await losses()).join());
+    expect(await losses()).toEqual([`${topic('tag')} retention`, `${topic('tag')} unclean_election`]);
+    const [retention, election] = await found('topics');
+    expect(retention?.text).toContain(`${topic('tag')}: deletes records after 1 day (retention.ms=86400000)`);
+    expect(retention?.remedy).toMatch(/--entity-name \S+tags --add-config cleanup\.policy=compact$/);
+    expect(election?.remedy).toMatch(/--add-config unclean\.leader\.election\.enable=false$/);
+    await alterTopic('tag', { ...kept, 'cleanup.policy': 'compact' });
+    await eventually(async () => (await losses()).length === 0 || (await losses()).join());
+    expect(await found('topics')).toEqual([]);
+  });
+
+  test('is named once the records are gone, and no longer once its log is accepted as it is', async () => {
+    await publish(created('tag', 'tag_1'), created('tag', 'tag_2'));
+    await applied();
+    await deleteRecords('tag', 1);
+    await eventually(
+      async () => (await losses()).includes(`${topic('tag')} truncated`) || (await losses()).join(),
+    );
+    const [lost] = await found('log-beginnings');
+    expect(lost?.text).toContain(`the log of ${topic('tag')}/0 begins at offset 1, not 0`);
+    // a build without them is started on purpose, and then is the one that is served
+    await alterTopic('tag', { 'cleanup.policy': 'compact', 'delete.retention.ms': '604800000' });
+    expect(await cli('rebuild', 'start', '--accept-truncated')).toMatchObject({ code: 0 });
+    await environment.control
+      .collection('generations')
+      .updateOne(
+        {},
+        { $set: { generation: 2, 'generations.0.state': 'standby', 'generations.1.state': 'active' } },
+      );
+    expect(await found('log-beginnings')).toEqual([]);
+  });
+});
