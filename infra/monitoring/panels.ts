@@ -122,6 +122,12 @@ export const rows: Record<string, Panel[]> = {
       ],
     },
     {
+      title: 'Sweeps that fail',
+      description: 'Does data past its retention stay in MongoDB?',
+      unit: 'short',
+      queries: [['max by (generation) (projector_sweep_failing)', 'generation {{generation}}']],
+    },
+    {
       title: 'Topics that lose records',
       description: 'Which topics lose records that a rebuild needs, and how?',
       unit: 'short',

@@ -52,6 +52,7 @@ export const own = (number: number, state: Generation['state'], changes: Changes
   gaps: [],
   otherTopics: null,
   failure: null,
+  sweepFailure: null,
   firstReject: null,
   rejectCount: 0,
   laggingPartitions: [],

@@ -14,7 +14,7 @@ import {
   isSilent,
   lagSeconds,
   readProgress,
-  watermark,
+  watermarksOf,
   type Progress,
 } from '../../shared/control/progress.ts';
 import { readRemains, type Remainder } from '../../shared/control/remains.ts';
@@ -203,7 +203,8 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
   const { registry, kafka, now, before } = shared;
   const { number } = generation;
   const active = registry?.generation ?? number;
-  const completeTo = await watermark(control, number);
+  const stored = await watermarksOf(control).findOne({ _id: number });
+  const completeTo = stored?.completeTo ?? null;
   const [progress, gaps, failure, ownRejects, structures] = await Promise.all([
     readProgress(control, number),
     readLogGaps(control, number),
@@ -253,6 +254,8 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
     /** Why projectors with these settings cannot follow it; null if they can. */
     otherTopics: describeOtherTopics(progress, deps.topics),
     failure,
+    /** Why its retention is not enforced; null if it is. */
+    sweepFailure: stored?.sweepFailure ?? null,
     /** The first dead letter that the active generation does not have, and the number of them. */
     firstReject: ownRejects.first,
     rejectCount: ownRejects.count,

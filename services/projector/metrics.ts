@@ -88,6 +88,11 @@ const engineMetrics = (registers: Registry[]) => ({
     help: 'Documents that the fan-outs in progress have still to refresh, up to 2,000 for each partition: a large fan-out holds its partition',
     registers,
   }),
+  sweepFailing: new Gauge({
+    name: 'projector_sweep_failing',
+    help: '1 while the last retention sweep of this projector has failed: data past its retention stays in MongoDB, though the API does not serve it',
+    registers,
+  }),
   notRefreshed: new Counter({
     name: 'projector_not_refreshed_total',
     help: 'Documents that could not be refreshed: MongoDB refuses them, their envelope was edited and cannot be read, or the code threw an error. They stay out of date',

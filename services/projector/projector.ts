@@ -129,7 +129,7 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
   const sweepStore = mongoSweepStore({ ...stores, prefix: config.TOPIC_PREFIX, now });
   const isOwner = () => ownsSweep(consumer.snapshot(), config.TOPIC_PREFIX);
   const expire = () => expireMarks(control, brokers.log, topics);
-  const sweeper = startSweeper({ ...engine, sweepStore, expireMarks: expire, isOwner, logger });
+  const sweeper = startSweeper({ ...engine, sweepStore, expireMarks: expire, isOwner, metrics, logger });
   const measuring = measureRoom(engine.room, metrics, logger);
   const watching = watchTopics({ ...brokers, generation: registered, metrics, logger });
   const liveness = createLiveness(nowMs());

@@ -49,8 +49,11 @@ export const appliedTopicIds = (progress: Progress[]): Map<string, string> =>
     ),
   );
 
-/** A generation's watermark, by its number. */
-type Watermark = { _id: number; completeTo: Date };
+/** Retention that is not enforced: every sweep since an instant has failed, by MongoDB's clock. */
+export type SweepFailure = { since: Date; at: Date; reason: string };
+
+/** A generation's watermark, by its number. A sweep needs one, so its failure is stored beside it. */
+type Watermark = { _id: number; completeTo: Date; sweepFailure?: SweepFailure };
 
 export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');
 export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.collection('topic_ids');
@@ -74,6 +77,20 @@ export const watermarksOf = (control: Db): Collection<Watermark> => control.coll
  */
 export async function watermark(control: Db, generation: number, options: FindOptions = {}) {
   return (await watermarksOf(control).findOne({ _id: generation }, options))?.completeTo ?? null;
+}
+
+/** Stores that a sweep has failed. The first failure of several in a row gives the instant. */
+export async function storeSweepFailure(control: Db, generation: number, at: Date, reason: string) {
+  const update = {
+    $min: { 'sweepFailure.since': at },
+    $set: { 'sweepFailure.at': at, 'sweepFailure.reason': reason },
+  };
+  await watermarksOf(control).updateOne({ _id: generation }, update);
+}
+
+/** Removes the failure after a sweep that has ended well. */
+export async function clearSweepFailure(control: Db, generation: number): Promise<void> {
+  await watermarksOf(control).updateOne({ _id: generation }, { $unset: { sweepFailure: true } });
 }
 
 /** If no progress was saved for this many seconds, no projector is running. Projectors save every second. */

@@ -1,6 +1,8 @@
 import { pino } from 'pino';
 import type { SweepStore } from '../../services/projector/retention/sweep.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
+import { createMetrics } from '../../services/projector/metrics.ts';
+import { storeSweepFailure, watermarksOf } from '../../shared/control/progress.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
@@ -17,7 +19,11 @@ describe('the sweeper of a projector', () => {
     const own = { control, prefix: 'support.', generation: 1, now: () => new Date() };
     const logger = pino({ level: 'silent' });
     const expireMarks = async () => undefined;
-    return startSweeper({ ...deps, ...own, logger, expireMarks, isOwner: () => true, ...changes }, options);
+    const metrics = createMetrics();
+    return startSweeper(
+      { ...deps, ...own, logger, metrics, expireMarks, isOwner: () => true, ...changes },
+      options,
+    );
   };
 
   test('erases, in each of its runs, dead letters of deleted entities whose `lastAt` is some minutes old', async () => {
@@ -84,6 +90,44 @@ describe('the sweeper of a projector', () => {
     expect(await sweptAt(nowMs + 60_000)).toEqual([]);
     isOwner = true;
     expect(await sweptAt(nowMs)).toEqual(['all']);
+    await sweeper.stop();
+  });
+
+  test('that fails shows it in the metrics and stores since when, until it ends well or another projector sweeps', async () => {
+    await model.setWatermark();
+    const metrics = createMetrics();
+    const isFailing = async () => (await metrics.sweepFailing.get()).values[0]?.value === 1;
+    const stored = async () => (await watermarksOf(model.control).findOne({ _id: 1 }))?.sweepFailure;
+    const { sweepStore } = model.sweepDeps(new Date());
+    let problem: string | null = null;
+    let isOwner = true;
+    let clock = Date.parse('2126-01-01T00:00:00Z');
+    const now = () => new Date((clock += 1_000));
+    const readChannels: SweepStore['readChannels'] = async () => {
+      if (problem !== null) throw new Error(problem);
+      return [];
+    };
+    const changes = { metrics, now, sweepStore: { ...sweepStore, readChannels }, isOwner: () => isOwner };
+    // an earlier owner has failed
+    await storeSweepFailure(model.control, 1, new Date(clock), 'not authorized');
+    const sweeper = start(changes, { intervalMs: 1, pollMs: 1, nowMs: () => (clock += 1_000) });
+    await eventually(async () => (await stored()) === undefined);
+    problem = 'not authorized';
+    await eventually(async () => (await stored()) !== undefined);
+    const since = (await stored())?.since;
+    problem = 'too slow';
+    await eventually(async () => (await stored())?.reason === 'too slow');
+    expect((await stored())?.since).toEqual(since);
+    expect((await stored())?.at.getTime()).toBeGreaterThan(since?.getTime() ?? Infinity);
+    expect(await isFailing()).toBe(true);
+    isOwner = false;
+    await eventually(async () => !(await isFailing()));
+    expect((await stored())?.since).toEqual(since);
+    isOwner = true;
+    await eventually(isFailing);
+    problem = null;
+    await eventually(async () => (await stored()) === undefined);
+    expect(await isFailing()).toBe(false);
     await sweeper.stop();
   });
 

@@ -13,6 +13,9 @@ import { replacement, whyStopped } from './projectors.ts';
 import { everyStep, switches, type Judged, type Rule } from './rule.ts';
 import { lackingStructures } from './structures.ts';
 
+/** A sweep runs again within five minutes: one that fails once tells nothing. In milliseconds. */
+const sweepFailsForMs = 600_000;
+
 export const generationRules = {
   dropping: {
     severity: 'attention',
@@ -44,6 +47,15 @@ export const generationRules = {
   /** A database without all its collections and indexes. */
   structures: { severity: 'bad', blocks: [], judge: lackingStructures },
   projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', judge: whyStopped },
+  sweep: {
+    severity: 'attention',
+    blocks: [],
+    judge: ({ now }, { sweepFailure }) =>
+      sweepFailure && now.getTime() - sweepFailure.since.getTime() > sweepFailsForMs
+        ? `data past its retention stays in MongoDB, because every sweep since ${sweepFailure.since.toISOString()} has failed: ` +
+          `${sweepFailure.reason} (docs/runbooks/sweep-failing.md)`
+        : null,
+  },
   rejects: {
     severity: 'attention',
     blocks: ['ready', 'promote'],

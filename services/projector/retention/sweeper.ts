@@ -2,7 +2,9 @@ import type { Db } from 'mongodb';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
-import { watermark } from '../../../shared/control/progress.ts';
+import { clearSweepFailure, storeSweepFailure, watermark } from '../../../shared/control/progress.ts';
+import { explained } from '../../../shared/kafka/remedies.ts';
+import type { Metrics } from '../metrics.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 import { eraseSince } from '../dead-letters/erase.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
@@ -16,6 +18,7 @@ type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgres
   expireMarks: () => Promise<void>;
   /** Whether this projector sweeps: it owns partition 0 of the channels. */
   isOwner: () => boolean;
+  metrics: Pick<Metrics, 'sweepFailing'>;
   logger: Logger;
 };
 
@@ -43,6 +46,35 @@ const busyPart = 1 / 20;
 const deadLettersOverlapMs = 600_000;
 
 /**
+ * Shows in the metrics, and stores for a status, whether the last sweep has failed: personal data then stays, however well
+ * everything else works.
+ */
+function createOutcome({ control, generation, now, metrics, logger }: SweeperDeps) {
+  // An earlier owner may have stored a failure.
+  let isStored = true;
+  return {
+    succeed: async () => {
+      metrics.sweepFailing.set(0);
+      if (isStored) await clearSweepFailure(control, generation);
+      isStored = false;
+    },
+    fail: async (error: unknown) => {
+      metrics.sweepFailing.set(1);
+      isStored = true;
+      // MongoDB may be the cause, and then cannot store it.
+      await storeSweepFailure(control, generation, now(), explained(error)).catch((cause: unknown) =>
+        logger.warn({ error: cause }, 'could not store the failure of the sweep'),
+      );
+    },
+    /** Another projector sweeps, and shows its own outcome. */
+    leave: () => {
+      isStored = true;
+      metrics.sweepFailing.set(0);
+    },
+  };
+}
+
+/**
  * Sweeps every few minutes while this projector is the owner, less often if that takes long. The API stops serving
  * expired data at once; the sweep purges it within minutes, or after the log is applied up to that instant. The first sweep
  * of an owner is complete, and so are those after a failure and one a day: Invariant 12 in docs/internals/retention.md.
@@ -59,11 +91,15 @@ export function startSweeper(
   /** When a sweep comes again that began at an instant. */
   const after = (startMs: number, everyMs: number) =>
     startMs + Math.max(everyMs, (nowMs() - startMs) / busyPart);
+  const outcome = createOutcome(deps);
   const sweepIfOwner = async () => {
     const startMs = nowMs();
     const isOwner = deps.isOwner();
-    // Another owner may leave a sweep unfinished.
-    if (!isOwner) nextCompleteMs = 0;
+    if (!isOwner) {
+      // Another owner may leave a sweep unfinished.
+      nextCompleteMs = 0;
+      outcome.leave();
+    }
     if (!isOwner || startMs < nextMs) return;
     nextMs = startMs + intervalMs;
     const startedAt = deps.now();
@@ -80,8 +116,17 @@ export function startSweeper(
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
     // Last: data past its retention is purged without Kafka, too.
     if (isComplete) await deps.expireMarks();
+    await outcome.succeed();
   };
-  const sweeping = repeat(sweepIfOwner, {
+  const run = async () => {
+    try {
+      await sweepIfOwner();
+    } catch (error) {
+      if (!signal.aborted) await outcome.fail(error);
+      throw error;
+    }
+  };
+  const sweeping = repeat(run, {
     intervalMs: pollMs,
     onError: (error) => {
       if (!signal.aborted) deps.logger.warn({ error }, 'the sweep failed; it runs again in a few minutes');

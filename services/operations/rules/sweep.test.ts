@@ -1,0 +1,16 @@
+import { before, facts, own } from '../facts-for-tests.ts';
+import { findings } from '../findings.ts';
+
+const found = (secondsAgo: number) => {
+  const sweepFailure = { since: before(secondsAgo), at: before(1), reason: 'not authorized' };
+  return findings(facts([own(1, 'active', { sweepFailure })])).map(({ text }) => text);
+};
+
+test('a sweep that fails again and again is told with its reason, and a single failure is not', () => {
+  expect(found(600)).toEqual([]);
+  expect(found(601)).toEqual([
+    expect.stringMatching(
+      /^data past its retention stays in MongoDB, because every sweep since 2026.*: not authorized/,
+    ),
+  ]);
+});
