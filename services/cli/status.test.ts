@@ -14,7 +14,11 @@ const partition = (lag: number | null, lagSeconds: number | null) => ({
 });
 const status = (partitions: GenerationFacts['partitions'] = []): Report =>
   report(facts([own(1, 'active', { partitions })], { deadLetters: 7 }));
-const counts: Counts = { documents: { tickets: 12_345 }, pending: { conversations: 3, tickets: 0 } };
+const counts: Counts = {
+  documents: { tickets: 12_345 },
+  pending: { conversations: 3, tickets: 0 },
+  notCounted: [],
+};
 
 it('begins with the verdict, and has a remedy below each finding', () => {
   expect(renderStatus(status(), counts)).toBe(
@@ -34,11 +38,30 @@ it('begins with the verdict, and has a remedy below each finding', () => {
   );
 });
 
-it('says that the tokens of several keys were not counted, which changes no verdict', () => {
-  const given = report(facts([own(1, 'active')], { sharedTokens: null }));
+it('says which parts were not counted, and the reason, which changes no verdict', () => {
+  const reason = 'support_g1.tickets cannot be sharded';
+  const tokens = { part: 'tokens of several keys', reason: 'operation exceeded time limit' };
+  const given = report(
+    facts([own(1, 'active')], { sharedTokens: null, deadLetters: null, notCounted: [tokens] }),
+  );
   expect(given.sentence).toBe('All is well.');
-  expect(renderStatus(given, counts)).toContain('\ntokens   those of several keys were not counted:');
-  expect(renderStatus(status(), counts)).not.toContain('tokens ');
+  const pending = { conversations: 1, tickets: null };
+  const text = renderStatus(given, {
+    documents: null,
+    pending,
+    notCounted: [{ part: 'pending tickets', reason }],
+  });
+  expect(text).toContain(
+    [
+      'pending  1 conversation, tickets not counted',
+      '',
+      'not counted: tokens of several keys: operation exceeded time limit',
+      '',
+      `not counted: pending tickets: ${reason}`,
+      '',
+    ].join('\n'),
+  );
+  expect(renderStatus(status(), counts)).not.toContain('not counted');
 });
 
 it('has exit code 1 with --check if anything needs attention', () => {
@@ -77,5 +100,5 @@ it('lists the five partitions that lag most, one without a leader included, and 
 it('says which figures are incomplete', () => {
   const pending = { conversations: 10_000, tickets: null };
   const text = renderStatus(status(), { ...counts, pending });
-  expect(text).toMatch(/^pending {2}10,?000 conversations or more, tickets not counted in time$/m);
+  expect(text).toMatch(/^pending {2}10,?000 conversations or more, tickets not counted$/m);
 });

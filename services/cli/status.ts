@@ -28,20 +28,26 @@ const printStatus = (context: Context, options: StatusOptions): Promise<Output> 
     const { value: report } = await watchReports(read).next();
     const counts = await readCounts(generationDatabase(mongo, config.DATABASE_NAME, report.active ?? 1));
     const text = renderStatus(report, counts, options.partitions ?? false);
-    return output(options, { ...report, ...counts }, text, options.check ? checkExitCode(report) : 0);
+    const notCounted = [...report.notCounted, ...counts.notCounted];
+    return output(
+      options,
+      { ...report, ...counts, notCounted },
+      text,
+      options.check ? checkExitCode(report) : 0,
+    );
   });
 
 export const checkExitCode = ({ verdict }: Pick<Report, 'verdict'>) => (verdict === 'well' ? 0 : 1);
 
-const tokensNotCounted =
-  'tokens   those of several keys were not counted: MongoDB refused it, or took too long\n';
-
 export const renderStatus = (report: Report, counts: Counts, partitions = false): string =>
   [
     renderReport(report, partitions),
-    `pending  ${pendingText(counts.pending)}\n${report.sharedTokens === null ? tokensNotCounted : ''}`,
+    `pending  ${pendingText(counts.pending)}\n`,
+    ...[...report.notCounted, ...counts.notCounted].map(
+      ({ part, reason }) => `not counted: ${part}: ${reason}\n`,
+    ),
     table(
       ['documents', 'estimate'],
-      Object.entries(counts.documents).map(([kind, count]) => [kind, String(count)]),
+      Object.entries(counts.documents ?? {}).map(([kind, count]) => [kind, String(count)]),
     ),
   ].join('\n');

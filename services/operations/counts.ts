@@ -1,28 +1,37 @@
-import { MongoServerError, type Db } from 'mongodb';
+import type { Db } from 'mongodb';
 import { type Kind, kinds, resources } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { counted, orMore } from '../../shared/runtime/counted.ts';
-
-export type Counts = Awaited<ReturnType<typeof readCounts>>;
+import { optional, type NotCounted } from './optional.ts';
 
 /** Pending conversations are counted up to this number, so that a count is short. */
 const countMax = 10_000;
 /** MongoDB may search for missing tickets for this long, in milliseconds. No index lists them. */
 const ticketsTimeoutMs = 500;
-/** MongoDB's code for an operation that `maxTimeMS` ended. */
-const maxTimeExpired = 50;
+
+export type Counts = {
+  /** Estimates by collection, tombstones included; null if they were not counted. */
+  documents: Record<string, number> | null;
+  pending: { conversations: number | null; tickets: number | null };
+  notCounted: NotCounted[];
+};
 
 /**
  * How many documents a generation has. MongoDB scans no collection for it, so its work does not grow with the data. Pending
  * are conversations whose channel is missing, up to `countMax`, and missing tickets that conversations refer to.
  */
-export async function readCounts(database: Db) {
+export async function readCounts(database: Db): Promise<Counts> {
+  const notCounted: NotCounted[] = [];
+  const pending = collectionOf(database, 'conversation');
   const [documents, conversations, tickets] = await Promise.all([
-    estimateDocuments(database),
-    collectionOf(database, 'conversation').countDocuments({ pending: true }, { limit: countMax }),
-    countMissingTickets(database),
+    optional(notCounted, 'documents', () => estimateDocuments(database)),
+    optional(notCounted, 'pending conversations', () =>
+      pending.countDocuments({ pending: true }, { limit: countMax }),
+    ),
+    // MongoDB before 5.1 refuses a look-up in a sharded collection.
+    optional(notCounted, 'pending tickets', () => countMissingTickets(database)),
   ]);
-  return { documents, pending: { conversations, tickets } };
+  return { documents, pending: { conversations, tickets }, notCounted };
 }
 
 /** Estimates by collection, tombstones included. */
@@ -34,8 +43,8 @@ export async function estimateDocuments(database: Db): Promise<Record<string, nu
   return Object.fromEntries(await Promise.all(kinds.map(estimate)));
 }
 
-/** Null if they cannot be counted in time. Both stages before the look-up read the index on tickets alone. */
-async function countMissingTickets(database: Db): Promise<number | null> {
+/** Both stages before the look-up read the index on tickets alone. */
+async function countMissingTickets(database: Db): Promise<number> {
   const stages = [
     { $match: { 'state.ticketId': { $gt: '' } } },
     { $group: { _id: '$state.ticketId' } },
@@ -45,14 +54,14 @@ async function countMissingTickets(database: Db): Promise<number | null> {
   ];
   const found = await collectionOf(database, 'conversation')
     .aggregate<{ tickets: number }>(stages, { maxTimeMS: ticketsTimeoutMs })
-    .toArray()
-    .catch((error: unknown) => {
-      if (error instanceof MongoServerError && error.code === maxTimeExpired) return null;
-      throw error;
-    });
-  return found && (found[0]?.tickets ?? 0);
+    .toArray();
+  return found[0]?.tickets ?? 0;
 }
 
-export const pendingText = ({ conversations, tickets }: Counts['pending']): string =>
-  `${counted(conversations, 'conversation')}${orMore(conversations, countMax)}, ` +
-  (tickets === null ? 'tickets not counted in time' : counted(tickets, 'ticket'));
+export function pendingText({ conversations, tickets }: Counts['pending']): string {
+  const conversationsText =
+    conversations === null
+      ? 'conversations not counted'
+      : `${counted(conversations, 'conversation')}${orMore(conversations, countMax)}`;
+  return `${conversationsText}, ${tickets === null ? 'tickets not counted' : counted(tickets, 'ticket')}`;
+}

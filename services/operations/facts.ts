@@ -31,6 +31,7 @@ import { explained } from '../../shared/kafka/remedies.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { roomLimits, type RoomLimits } from '../projector/dead-letters/room.ts';
 import { deadLettersMax, readOwnRejects } from './own-rejects.ts';
+import { optional, type NotCounted } from './optional.ts';
 import { readStructures } from './structures.ts';
 import { measurePartitions, sumByTopic, type PartitionFacts } from './partitions.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -65,11 +66,13 @@ export type Facts = {
   noMajoritySince: Date | null;
   /** The projectors that apply nothing, but say why; the latest first. */
   waiting: WaitingProjector[];
-  /** The stored ones up to `deadLettersMax`, and all that are counted. */
-  deadLetters: number;
+  /** The stored ones up to `deadLettersMax`, and all that are counted; null: not counted. */
+  deadLetters: number | null;
   /** The size of the stored dead letters, and the limits above which further ones are stored in part, or counted. */
-  deadLetterSize: DeadLetterSize;
+  deadLetterSize: DeadLetterSize | null;
   deadLetterLimits: RoomLimits;
+  /** The parts that MongoDB refused to count. */
+  notCounted: NotCounted[];
 };
 
 /** Kafka has this long for its part where facts are shown, in milliseconds. Then everything that lies in MongoDB is. */
@@ -104,45 +107,46 @@ export async function readFacts(
   const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
   const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
   const now = await deps.now();
-  const [
-    generations,
-    noMajoritySince,
-    replicas,
-    waiting,
-    stored,
-    counted,
-    deadLetterSize,
-    hasBlocksMarker,
-    sharedTokens,
-  ] = await Promise.all([
-    Promise.all(living.map((one) => readGeneration(deps, { registry, kafka, now, before }, one))),
-    readNoMajoritySince(control),
-    liveReplicas(control, now),
-    waitingProjectors(control, now),
-    deadLettersOf(control).countDocuments({}, { limit: deadLettersMax }),
-    countAllCounted(control),
-    measureDeadLetters(control),
-    findBlocksMarker(control),
-    readSharedTokens(control, config.DATABASE_NAME, registry),
-  ]);
-  const { DEPLOYMENT: deployment, REBUILD_DAYS_MAX: rebuildDaysMax } = config;
+  const notCounted: NotCounted[] = [];
+  const stored = () => deadLettersOf(control).countDocuments({}, { limit: deadLettersMax, hint: '_id_' });
+  const read = await named({
+    generations: Promise.all(
+      living.map((one) => readGeneration(deps, { registry, kafka, now, before, notCounted }, one)),
+    ),
+    noMajoritySince: readNoMajoritySince(control),
+    replicas: liveReplicas(control, now),
+    waiting: waitingProjectors(control, now),
+    storedDeadLetters: optional(notCounted, 'dead letters', stored),
+    countedDeadLetters: optional(notCounted, 'counted dead letters', () => countAllCounted(control)),
+    deadLetterSize: optional(notCounted, 'the size of the dead letters', () => measureDeadLetters(control)),
+    hasBlocksMarker: findBlocksMarker(control),
+    sharedTokens: optional(notCounted, 'tokens of several keys', () =>
+      readSharedTokens(control, config.DATABASE_NAME, registry),
+    ),
+  });
+  const { storedDeadLetters, countedDeadLetters, ...facts } = read;
   return {
+    ...facts,
     now,
-    deployment,
-    rebuildDaysMax,
+    deployment: config.DEPLOYMENT,
+    rebuildDaysMax: config.REBUILD_DAYS_MAX,
     registry,
     remains,
-    hasBlocksMarker,
-    sharedTokens,
-    generations,
     kafka,
-    replicas,
-    noMajoritySince,
-    waiting,
-    deadLetters: stored + counted,
-    deadLetterSize,
+    deadLetters:
+      storedDeadLetters === null || countedDeadLetters === null
+        ? null
+        : storedDeadLetters + countedDeadLetters,
     deadLetterLimits: roomLimits(config),
+    notCounted,
   };
+}
+
+/** Awaits the values of an object, all at once. */
+async function named<T extends Record<string, Promise<unknown>>>(readings: T) {
+  const values = await Promise.all(Object.values(readings));
+  const entries = Object.keys(readings).map((key, index) => [key, values[index]]);
+  return Object.fromEntries(entries) as { [K in keyof T]: Awaited<T[K]> };
 }
 
 async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[], withinMs: number) {
@@ -196,11 +200,11 @@ async function readKafka(deps: FactDeps, useKafka: UseKafka, living: Generation[
 
 type EarlierFacts = { now: Date; generations: { generation: Generation; partitions: PartitionFacts[] }[] };
 
-type Shared = Pick<Facts, 'registry' | 'kafka' | 'now'> & { before: EarlierFacts | null };
+type Shared = Pick<Facts, 'registry' | 'kafka' | 'now' | 'notCounted'> & { before: EarlierFacts | null };
 
 async function readGeneration(deps: FactDeps, shared: Shared, generation: Generation) {
   const { control, config } = deps;
-  const { registry, kafka, now, before } = shared;
+  const { registry, kafka, now, before, notCounted } = shared;
   const { number } = generation;
   const active = registry?.generation ?? number;
   const stored = await watermarksOf(control).findOne({ _id: number });
@@ -209,7 +213,9 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
     readProgress(control, number),
     readLogGaps(control, number),
     failuresOf(control).findOne({ _id: number }),
-    readOwnRejects(control, { active, number, completeTo, now }),
+    optional(notCounted, `dead letters of generation ${number} alone`, () =>
+      readOwnRejects(control, { active, number, completeTo, now }),
+    ),
     readStructures(control, generation),
   ]);
   const lagOf = (at: Date | null) =>
@@ -256,9 +262,9 @@ async function readGeneration(deps: FactDeps, shared: Shared, generation: Genera
     failure,
     /** Why its retention is not enforced; null if it is. */
     sweepFailure: stored?.sweepFailure ?? null,
-    /** The first dead letter that the active generation does not have, and the number of them. */
-    firstReject: ownRejects.first,
-    rejectCount: ownRejects.count,
+    /** The first dead letter that the active generation does not have, and the number of them; null: not counted. */
+    firstReject: ownRejects?.first ?? null,
+    rejectCount: ownRejects?.count ?? null,
     /** Partitions below the active generation's position one reading ago. */
     laggingPartitions: reached.flatMap((one) => {
       const [key, active] = [partitionKey(one), one.applied];

@@ -9,7 +9,7 @@ import { partitionKey } from '../../shared/control/topic-partition.ts';
 export const deadLettersMax = 10_000;
 
 /** The dead letters of a generation that the active one does not have: the first, and their number. */
-type OwnRejects = { first: Pick<DeadLetter, '_id' | 'reason' | 'detail'> | null; count: number };
+export type OwnRejects = { first: Pick<DeadLetter, '_id' | 'reason' | 'detail'> | null; count: number };
 
 type Given = { active: number; number: number; completeTo: Date | null; now: Date };
 
@@ -22,11 +22,12 @@ const none: OwnRejects = { first: null, count: 0 };
  */
 export async function readOwnRejects(control: Db, given: Given): Promise<OwnRejects> {
   const { active, number, completeTo, now } = given;
+  if (number === active) return none;
   const activeIsFollowed = await isFollowed(control, active, now);
   const activeTo = activeIsFollowed ? await watermark(control, active) : completeTo;
   const comparableUntil = Math.min(completeTo?.getTime() ?? 0, activeTo?.getTime() ?? 0);
   const filter: Filter<DeadLetter> = {
-    generations: number === active ? { $in: [] } : { $eq: number, $ne: active },
+    generations: { $eq: number, $ne: active },
     firstAt: { $lt: new Date(comparableUntil) },
   };
   const [first, count, counted] = await Promise.all([
@@ -35,7 +36,7 @@ export async function readOwnRejects(control: Db, given: Given): Promise<OwnReje
       projection: { reason: 1, detail: 1 },
     }),
     deadLettersOf(control).countDocuments(filter, { limit: deadLettersMax }),
-    number === active || comparableUntil === 0 ? none : ownCounted(control, given, activeIsFollowed),
+    comparableUntil === 0 ? none : ownCounted(control, given, activeIsFollowed),
   ]);
   return { first: first ?? counted.first, count: count + counted.count };
 }

@@ -41,6 +41,7 @@ export function report(facts: Facts, all = findings(facts)) {
     deadLetters: facts.deadLetters,
     /** The number of tokens that are refused because several keys have them; null if it was not counted. */
     sharedTokens: facts.sharedTokens?.length ?? null,
+    notCounted: facts.notCounted,
   };
 }
 

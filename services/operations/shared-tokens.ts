@@ -1,4 +1,4 @@
-import { MongoServerError, type Db } from 'mongodb';
+import type { Db } from 'mongodb';
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import type { GenerationRegistry } from '../../shared/control/generations.ts';
 import { keyOfToken, readTokenKeys, type TokenKeys } from '../../shared/keys/token-keys.ts';
@@ -10,26 +10,18 @@ const blocksMax = 1_000;
 /** MongoDB may search for this long, in milliseconds. It reads the index on hashes alone. */
 const timeoutMs = 500;
 
-/**
- * The tokens of the active generation that are refused although an active key has them, by their keys. Null if
- * MongoDB could not find them, or not in time.
- */
+/** The tokens of the active generation that are refused although an active key has them, by their keys. */
 export async function readSharedTokens(
   control: Db,
   name: string,
   registry: GenerationRegistry | null,
-): Promise<TokenKeys[] | null> {
+): Promise<TokenKeys[]> {
   if (!registry) return [];
   const database = generationDatabase(control.client, name, registry.generation);
-  try {
-    const hashes = [...(await hashesOfSeveral(database)), ...(await blockedHashes(control))];
-    if (hashes.length === 0) return [];
-    const { tokens } = await readTokenKeys(control, database, [...new Set(hashes)], { maxTimeMS: timeoutMs });
-    return [...tokens.values()].filter((token) => keyOfToken(token) === 'shared_token');
-  } catch (error) {
-    if (error instanceof MongoServerError) return null;
-    throw error;
-  }
+  const hashes = [...(await hashesOfSeveral(database)), ...(await blockedHashes(control))];
+  if (hashes.length === 0) return [];
+  const { tokens } = await readTokenKeys(control, database, [...new Set(hashes)], { maxTimeMS: timeoutMs });
+  return [...tokens.values()].filter((token) => keyOfToken(token) === 'shared_token');
 }
 
 async function hashesOfSeveral(database: Db): Promise<string[]> {
@@ -48,6 +40,7 @@ async function hashesOfSeveral(database: Db): Promise<string[]> {
 async function blockedHashes(control: Db): Promise<string[]> {
   const found = await blockedKeys(control)
     .find({ keyId: { $exists: true } }, { projection: { _id: 1 }, limit: blocksMax, maxTimeMS: timeoutMs })
+    .sort({ _id: 1 })
     .toArray();
   return found.map(({ _id }) => _id);
 }

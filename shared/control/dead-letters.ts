@@ -65,6 +65,8 @@ export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
       { name: 'topicLastAt', key: { topic: 1, lastAt: -1, _id: -1 } },
       // Holds all that the counts by topic and reason read, because a dead letter may have 8 MB.
       { name: 'counts', key: { topic: 1, reason: 1, _id: 1, bytes: 1 } },
+      // Finds the ones that a build has and the active generation has not.
+      { name: 'generations', key: { generations: 1, firstAt: 1 } },
       { name: 'alike', key: { topic: 1, partition: 1, reason: 1, detail: 1 } },
     ],
     builtByMajority,

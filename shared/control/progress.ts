@@ -62,7 +62,7 @@ export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.co
 export async function readProgress(control: Db, generation: number): Promise<Progress[]> {
   const progress = await progressOf(control).find({ generation }).toArray();
   if (progress.every(({ topicId }) => topicId !== undefined)) return progress;
-  const stored = await topicIdsOf(control).find({ generation }).toArray();
+  const stored = await topicIdsOf(control).find({ generation }).sort({ _id: 1 }).toArray();
   const topicIds = new Map(stored.map(({ topic, topicId }) => [topic, topicId]));
   return progress.map((one) => {
     const topicId = one.topicId ?? topicIds.get(one.topic);

@@ -34,6 +34,9 @@ export async function readSetAside(
   generation: number,
   { topic, partition }: TopicPartition,
 ): Promise<SetAsideOffsets> {
-  const found = await setAsideOf(control).find({ topic, partition, generations: generation }).toArray();
+  const found = await setAsideOf(control)
+    .find({ topic, partition, generations: generation })
+    .sort({ _id: 1 })
+    .toArray();
   return new Map(found.map(({ offset, by, why }) => [offset, `set aside by ${by}: ${why}`]));
 }

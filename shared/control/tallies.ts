@@ -121,6 +121,7 @@ const talliesMax = 10_000;
 export async function countAllCounted(control: Db): Promise<number> {
   const [sum] = await talliesOf(control)
     .aggregate<{ count: number }>([
+      { $sort: { _id: 1 } },
       { $limit: talliesMax },
       { $unwind: '$entries' },
       { $group: { _id: null, count: { $sum: '$entries.count' } } },

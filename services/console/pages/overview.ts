@@ -41,7 +41,7 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
       tiles: tiles(now.value, active),
       builds: html`${report.generations.filter(isBuild).map((build) => buildLink(facts, build))}`,
       charts: saved.value ? charts(facts, saved.value) : html``,
-      replicas: replicasTable(facts),
+      replicas: html`${replicasTable(facts)} ${notCountedList(facts)}`,
       fresh,
     };
   },
@@ -77,6 +77,15 @@ const buildLink = (facts: Facts, build: GenerationReport): Html => {
     ${buildSteps(build, generation?.report?.differences)}`;
 };
 
+const deadLettersText = ({ deadLetters }: Overview['report']): Html =>
+  deadLetters === null
+    ? html`not counted`
+    : html`${number(deadLetters)}${orMore(deadLetters, deadLettersMax)}`;
+
+/** The parts that MongoDB refused to count. */
+const notCountedList = ({ notCounted }: Facts): Html =>
+  html`${notCounted.map(({ part, reason }) => html`<p class="muted">Not counted: ${part} (${reason})</p>`)}`;
+
 function tiles({ facts, findings, report }: Overview, active: Active): Html {
   /** The class of the worst of these findings, of the system and of the served generation. */
   const state = (...names: Finding['name'][]): string => {
@@ -87,7 +96,6 @@ function tiles({ facts, findings, report }: Overview, active: Active): Html {
   };
   const isLagKnown = active?.topics.every(({ lag }) => lag !== null);
   const members = facts.kafka.members.get(report.active ?? 0);
-  const more = orMore(report.deadLetters, deadLettersMax);
   return definitions(
     [
       [
@@ -102,11 +110,7 @@ function tiles({ facts, findings, report }: Overview, active: Active): Html {
           <small>${active && isLagKnown && !isFirstLoad(active) ? paceText(active) : ''}</small>`,
         state('kafka', 'leaders'),
       ],
-      [
-        'Dead letters',
-        html`<a href="/dead-letters">${number(report.deadLetters)}${more}</a>`,
-        state('dead-letters'),
-      ],
+      ['Dead letters', html`<a href="/dead-letters">${deadLettersText(report)}</a>`, state('dead-letters')],
       ['API replicas', number(facts.replicas.length), state('api')],
       [
         'Projectors',

@@ -60,8 +60,9 @@ export const generationRules = {
     severity: 'attention',
     blocks: ['ready', 'promote'],
     holds: 'it has no dead letters of its own',
-    judge: (_, { generation, firstReject: first, rejectCount }, { cli }) =>
-      first
+    judge: (_, { generation, firstReject: first, rejectCount }, { cli }) => {
+      if (rejectCount === null) return 'MongoDB refuses to count its dead letters';
+      return first
         ? {
             text:
               `it has ${counted(rejectCount, 'dead letter')}${orMore(rejectCount, deadLettersMax)} that the active ` +
@@ -70,7 +71,8 @@ export const generationRules = {
             remedy: `${cli} dead-letters list`,
             isFinal: isBuild(generation),
           }
-        : null,
+        : null;
+    },
   },
   load: { severity: 'attention', blocks: [], judge: unreachableLoadEnds },
   tombstones: {

@@ -114,7 +114,7 @@ export const systemRules = {
     severity: 'attention',
     blocks: [],
     judge: ({ deadLetters }, _, { cli }) =>
-      deadLetters === 0
+      deadLetters === null || deadLetters === 0
         ? null
         : {
             text: `dead letters: ${digits(deadLetters)}${orMore(deadLetters, deadLettersMax)}`,
@@ -160,6 +160,7 @@ function refusedTokens(tokens: TokenKeys[]): string[] {
 
 /** Says that further dead letters lack room, and which part of them is kept. */
 function lackOfRoom({ deadLetterSize: size, deadLetterLimits: limits }: Facts, _: null, { cli }: Commands) {
+  if (size === null) return null;
   const room = roomLeft(size, limits);
   if (room === 'whole') return null;
   const kept = room === 'head' ? 'only the head of a further one is stored' : 'further ones are only counted';

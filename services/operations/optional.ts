@@ -1,0 +1,23 @@
+import { MongoServerError } from 'mongodb';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+
+/** A part of a report that MongoDB refused to count, or did not count in time, and its reason. */
+export type NotCounted = { part: string; reason: string };
+
+/**
+ * Reads a part without which a report still says what matters. Null if MongoDB answers with an error, which `notCounted`
+ * then holds: an old version or a setting may refuse one command, and the rest is shown. Rejects if MongoDB is away.
+ */
+export async function optional<T>(
+  notCounted: NotCounted[],
+  part: string,
+  read: () => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof MongoServerError)) throw error;
+    notCounted.push({ part, reason: errorMessage(error) });
+    return null;
+  }
+}

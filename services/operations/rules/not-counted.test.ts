@@ -1,0 +1,11 @@
+import { facts, own, report } from '../facts-for-tests.ts';
+import { blocking, findings } from '../findings.ts';
+
+test('dead letters of a build that MongoDB refuses to count prevent its promotion, and those of the system nothing', () => {
+  const build = own(2, 'ready', { rejectCount: null, generation: { report } });
+  const all = findings(facts([own(1, 'active'), build], { deadLetters: null, deadLetterSize: null }));
+  expect(blocking(all, 2, 'promote')).toMatchObject([
+    { name: 'rejects', text: 'MongoDB refuses to count its dead letters' },
+  ]);
+  expect(all.filter(({ generation }) => generation === null)).toEqual([]);
+});
