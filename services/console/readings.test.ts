@@ -71,11 +71,31 @@ test('a read that hangs delays no client for longer than the deadline, and is no
 test('content that hangs is given up at the deadline, and refused when ten hang', async () => {
   const render = createRenderWithDeadline(5);
   const hanging = () => new Promise<never>(() => undefined);
-  const answers = await Promise.all(Array.from({ length: 11 }, () => render(hanging)));
+  const answers = await Promise.all(Array.from({ length: 11 }, (_, index) => render(`${index}`, hanging)));
   expect(answers.filter(({ html: text }) => text.includes('has not answered'))).toHaveLength(10);
   expect(answers.at(-1)?.html).toContain('The console is busy. Try again.');
+  // a client of content in progress is not refused, because it costs no further read
+  expect((await render('0', hanging)).html).toContain('has not answered');
   const free = createRenderWithDeadline(5_000);
-  for (let count = 0; count < 20; count += 1) expect(await free(async () => html`yes`)).toEqual(html`yes`);
-  const failing = () => free(() => Promise.reject(new Error('<b>no</b>')));
+  for (let count = 0; count < 20; count += 1)
+    expect(await free(`${count}`, async () => html`yes`)).toEqual(html`yes`);
+  const failing = () => free('failing', () => Promise.reject(new Error('<b>no</b>')));
   for (let count = 0; count < 20; count += 1) expect((await failing()).html).toContain('&#60;b&#62;no');
+});
+
+test('content that misses the deadline goes on, and the next request gets it without another read', async () => {
+  const render = createRenderWithDeadline(5);
+  const { promise, resolve } = Promise.withResolvers<ReturnType<typeof html>>();
+  let reads = 0;
+  const slow = () => {
+    reads += 1;
+    return promise;
+  };
+  for (let request = 0; request < 3; request += 1)
+    expect((await render('a', slow)).html).toContain('It is still asked');
+  resolve(html`slow`);
+  expect(await render('a', slow)).toEqual(html`slow`);
+  expect(reads).toBe(1);
+  // and a later request reads it again
+  expect(await render('a', async () => html`new`)).toEqual(html`new`);
 });

@@ -60,20 +60,42 @@ export function createReadings<Query, T>(
   return (query) => readings.memo(JSON.stringify(query))();
 }
 
-/** More are refused while this number is open, because one may outlive its deadline. */
+/** More are refused while this number is in progress, because one may outlive its deadline. */
 const openMax = 10;
+/** Content that came too late is kept this long for the next request, in milliseconds. */
+const keptForMs = 60_000;
 
-/** Creates the function that renders content for one client, or why there is none: within the deadline, never rejecting. */
-export function createRenderWithDeadline(waitMs = deadlineMs) {
-  let open = 0;
-  return async (work: () => Promise<Html>): Promise<Html> => {
-    if (open >= openMax) return html`<p class="finding bad">The console is busy. Try again.</p>`;
-    open += 1;
-    const answer = work()
+/** Renders the content of a key, or the reason that there is none: within the deadline, never rejecting. */
+export type Render = (key: string, work: () => Promise<Html>) => Promise<Html>;
+
+/**
+ * Creates the function that renders content which pages do not read again by themselves. Requests of one key share the work.
+ * Content that misses the deadline goes on, and the next request gets it: a slow MongoDB answers in the end.
+ */
+export function createRenderWithDeadline(waitMs = deadlineMs): Render {
+  const open = new Map<string, Promise<Html>>();
+  const late = new LRUCache<string, Html>({ max: 2 * openMax, ttl: keptForMs });
+  const begin = (key: string, work: () => Promise<Html>): Promise<Html> => {
+    const rendering = work()
       .catch((error: unknown) => html`<p class="finding bad">${problemText(error)}</p>`)
-      .finally(() => (open -= 1));
-    const late = () => html`<p class="finding bad">MongoDB has not answered for ${waitMs / 1_000} s.</p>`;
-    return within(waitMs, answer, late);
+      .finally(() => open.delete(key));
+    open.set(key, rendering);
+    return rendering;
+  };
+  return async (key, work) => {
+    const kept = late.get(key);
+    late.delete(key);
+    if (kept) return kept;
+    const begun = open.get(key);
+    if (!begun && open.size >= openMax)
+      return html`<p class="finding bad">The console is busy. Try again.</p>`;
+    const rendering = begun ?? begin(key, work);
+    return within(waitMs, rendering, () => {
+      void rendering.then((content) => late.set(key, content));
+      return html`<p class="finding bad" data-again>
+        MongoDB has not answered for ${waitMs / 1_000} s. It is still asked: load this page again.
+      </p>`;
+    });
   };
 }
 

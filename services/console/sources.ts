@@ -1,6 +1,5 @@
 import type { MongoClient } from 'mongodb';
 import { readSamples, sampleEveryMs } from '../../shared/control/samples.ts';
-import type { Html } from '../../shared/pages/html.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
 import { listDeadLetters } from '../operations/dead-letters/list.ts';
@@ -11,7 +10,7 @@ import { report, type Report } from '../operations/report.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { reconnectingKafka } from './connections.ts';
-import { createReading, createReadings, createRenderWithDeadline } from './readings.ts';
+import { createReading, createReadings, createRenderWithDeadline, type Render } from './readings.ts';
 
 /** The facts at one moment, and the findings that follow from them. */
 export type Overview = { facts: Facts; findings: Finding[]; report: Report };
@@ -49,7 +48,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
   );
   const renderWithDeadline = createRenderWithDeadline();
   /** Renders content for one client, which no reading holds. */
-  const render = (work: () => Promise<Html>) => renderWithDeadline(() => connected(work));
+  const render: Render = (key, work) => renderWithDeadline(key, () => connected(work));
   return { overview, samples, deadLetters, deps, render, commands: commandsIn[config.DEPLOYMENT] };
 }
 

@@ -16,7 +16,8 @@ describe('while MongoDB does not answer', () => {
       const port = await proxy.listen(0);
       const console = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
       const close = () => console.close().finally(() => proxy.cut());
-      return { ...console, cut: proxy.cut, mend: () => proxy.listen(port), close };
+      const delay = (ms: number) => (proxy.trouble.delayMs = ms);
+      return { ...console, delay, cut: proxy.cut, mend: () => proxy.listen(port), close };
     },
     { each: true },
   );
@@ -32,6 +33,14 @@ describe('while MongoDB does not answer', () => {
     for (const path of pages) await opened.shows(path, 'MongoDB (MONGODB_URL)');
     await opened.mend();
     await opened.shows('/', fresh);
+  });
+
+  it('an explanation that takes longer than a page waits appears at a later request, if MongoDB is slow', async () => {
+    await opened.shows('/explain?id=ti_1', 'no living generation has a document with this id');
+    opened.delay(700);
+    const first = textOf(await (await fetch(`${opened.url}/explain?id=ti_2`)).text());
+    expect(first).toContain('MongoDB has not answered for 3 s');
+    await opened.shows('/explain?id=ti_2', 'ti_2: no living generation has a document with this id');
   });
 
   it('a console that is opened meanwhile shows the data once it answers', async () => {

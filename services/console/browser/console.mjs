@@ -96,6 +96,8 @@ document.addEventListener('click', async ({ target }) => {
   target.classList.add('done');
 });
 document.addEventListener('visibilitychange', follow);
+// The content comes later than this page could wait.
+if (document.querySelector('[data-again]')) setTimeout(() => location.reload(), intervalMs);
 for (const region of document.querySelectorAll('[data-live]')) sent.set(region, region.innerHTML);
 await draw();
 follow();

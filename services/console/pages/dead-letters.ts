@@ -29,7 +29,7 @@ export const deadLettersPage = (sources: Sources): Page => ({
   title: 'Dead letters',
   fixed: (query) => {
     const id = query.get('id');
-    return id ? sources.render(() => letterInFull(sources, id)) : html``;
+    return id ? sources.render(`dead letter ${id}`, () => letterInFull(sources, id)) : html``;
   },
   regions: async (query): Promise<Record<string, Html>> => {
     if (query.get('id')) return {};

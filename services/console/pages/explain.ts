@@ -33,7 +33,7 @@ export const explainPage = (sources: Sources): Page => ({
           <button>Explain</button>
         </fieldset>
       </form>
-      ${id === '' ? html`` : await sources.render(() => explained(sources, id))}`;
+      ${id === '' ? html`` : await sources.render(`explain ${id}`, () => explained(sources, id))}`;
   },
 });
 
