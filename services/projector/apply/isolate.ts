@@ -1,12 +1,12 @@
 import { isCodeError } from '../../../shared/store/code-errors.ts';
 import type { Change } from '../events/change.ts';
 
-/** The results of work on the parts of a batch, in log order, and the changes for which the code throws. */
+/** The results of work on the parts of a chunk, in log order, and the changes for which the code throws. */
 type Isolated<T> = { done: T[]; failed: { change: Change; error: unknown }[] };
 
 /**
- * Gives the changes of a batch to the engine. While its code throws, halves them, until it has found each change that makes
- * it throw: the others are applied. Any part may be applied more than once. Rejects with any other error: the batch is
+ * Gives the changes of a chunk to the engine. While its code throws, halves them, until it has found each change that makes
+ * it throw: the others are applied. Any part may be applied more than once. Rejects with any other error: the chunk is
  * retried.
  */
 export async function isolate<T>(

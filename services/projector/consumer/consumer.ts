@@ -70,7 +70,7 @@ export type RunningConsumer = {
   stop: (beforeLeaving: () => Promise<void>) => Promise<void>;
 };
 
-/** How long a batch may continue at shutdown before it is aborted, in milliseconds. */
+/** How long a chunk may continue at shutdown before it is aborted, in milliseconds. */
 export const shutdownGraceMs = 15_000;
 
 /**

@@ -10,19 +10,34 @@ import { batchHeader, decompress } from '../../../shared/kafka/record-batch.ts';
 /** How far the records of a batch have been read: the place of the next one, and the number of records before it. */
 export type Place = { at: number; count: number };
 
-export type OpenBatch = Awaited<ReturnType<typeof openBatch>>;
+/** A decompressed batch. Its records are decoded on demand. */
+export type OpenBatch = {
+  /** The memory that it holds besides the batch itself. */
+  bytes: number;
+  /** Reads up to that many records and bytes, but at least one. */
+  read: (place: Place, recordsMax: number, bytesMax: number) => ReadRecords;
+};
 
-/** Decompresses a batch, whose records are decoded on demand. Rejects if that is impossible. */
-export async function openBatch(partition: number, bytes: Buffer) {
+type ReadRecords = {
+  records: KafkaRecord[];
+  bytes: number;
+  /** The place of the record after them. */
+  place: Place;
+  /** Whether they are the last ones of the batch. */
+  isEnd: boolean;
+  /** Why the next record cannot be read; undefined if it can. */
+  error: unknown;
+};
+
+/** Decompresses a batch. Rejects if that is impossible. */
+export async function openBatch(partition: number, bytes: Buffer): Promise<OpenBatch> {
   const records = await decompress(bytes);
   const header = batchHeader(bytes);
   if (header.recordCount < 0) throw new RangeError('its number of records is negative');
   const isCopy = header.codec !== null;
   return {
-    /** The memory that it holds besides the batch itself. */
     bytes: isCopy ? records.length : 0,
-    /** Reads up to that many records and bytes, but at least one. `error` says why the next record cannot be read. */
-    read: (place: Place, recordsMax: number, bytesMax: number) => {
+    read: (place, recordsMax, bytesMax) => {
       const left = header.recordCount - place.count;
       const probed = probe({ bytes: records, at: place.at }, Math.min(left, recordsMax), bytesMax);
       const isEnd = probed.count === left;
@@ -50,7 +65,8 @@ export async function openBatch(partition: number, bytes: Buffer) {
 /** The end of the next records that fit into the limits, and their number. */
 function probe(cursor: Cursor, recordsMax: number, bytesMax: number) {
   const start = cursor.at;
-  let [count, end] = [0, start];
+  let count = 0;
+  let end = start;
   try {
     while (count < recordsMax) {
       const next = endOfRecord(cursor);

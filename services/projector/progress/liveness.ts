@@ -8,7 +8,16 @@ export type ObservedPartition = {
   progressCount: number;
 };
 
-export type Liveness = ReturnType<typeof createLiveness>;
+export type Liveness = {
+  /** MongoDB and the brokers responded; these are the assigned partitions. */
+  observe: (nowMs: number, partitions: ObservedPartition[]) => void;
+  /** The offsets were committed, or none was due. */
+  observeCommit: (nowMs: number) => void;
+  /** MongoDB or the brokers are unavailable. No progress is possible, and a restart would not help. */
+  observeUnavailable: (nowMs: number) => void;
+  /** Null while the process is alive; otherwise the reason for a restart, in one line. */
+  failure: (nowMs: number) => string | null;
+};
 
 /** A partition with records that has not moved for this long, in milliseconds, is stuck. */
 const stuckAfterMs = 300_000;
@@ -24,14 +33,13 @@ const silentAfterMs = 900_000;
  * Distinguishes a stuck process from one that is busy, waiting or idle. A partition is stuck if it has records to
  * apply and neither its position nor its progress count changes.
  */
-export function createLiveness(startMs: number) {
+export function createLiveness(startMs: number): Liveness {
   let lastObservedMs = startMs;
   let lastCommitMs = startMs;
   const moved = new Map<string, { mark: string; atMs: number }>();
 
   return {
-    /** MongoDB and the brokers responded; these are the assigned partitions. */
-    observe: (nowMs: number, partitions: ObservedPartition[]): void => {
+    observe: (nowMs, partitions) => {
       lastObservedMs = nowMs;
       const behind = partitions.filter(({ position, end }) => position < end);
       const keys = new Set(behind.map(({ key }) => key));
@@ -41,17 +49,15 @@ export function createLiveness(startMs: number) {
         if (moved.get(key)?.mark !== mark) moved.set(key, { mark, atMs: nowMs });
       }
     },
-    /** The offsets were committed, or none was due. */
-    observeCommit: (nowMs: number): void => {
+    observeCommit: (nowMs) => {
       lastCommitMs = nowMs;
     },
-    /** MongoDB or the brokers are unavailable. No progress is possible, and a restart would not help. */
-    observeUnavailable: (nowMs: number): void => {
-      lastObservedMs = lastCommitMs = nowMs;
+    observeUnavailable: (nowMs) => {
+      lastObservedMs = nowMs;
+      lastCommitMs = nowMs;
       moved.clear();
     },
-    /** Null while the process is alive; otherwise the reason for a restart, in one line. */
-    failure: (nowMs: number): string | null => {
+    failure: (nowMs) => {
       const seconds = (sinceMs: number) => Math.round((nowMs - sinceMs) / 1_000);
       if (nowMs - lastObservedMs > silentAfterMs)
         return `progress has been neither recorded nor refused for ${seconds(lastObservedMs)} s`;
