@@ -8,24 +8,26 @@ import { freshClone, newcomersEnvironment } from '../support/fresh-clone.ts';
 import { useFolder } from '../support/use-opened.ts';
 import { steps, type Step } from './plan.ts';
 
+/** The services that run on beside the next steps. */
+const running: Service[] = [];
+
+// Before the folder with the clone is removed.
+afterAll(async () => {
+  await Promise.all(running.map((service) => service.stop()));
+  await shell('npm run stack -- down');
+});
+
 const folder = useFolder();
 const clone = () => join(folder.path, 'clone');
 
 /** The environment of the shell in which all commands run; steps add to it. */
 let environment: Record<string, string | undefined> = {};
-/** The services that run on beside the next steps. */
-const running: Service[] = [];
 
 beforeAll(async () => {
   freshClone(clone());
   const [port = 0] = await freePorts(1);
   const api = { API_HOST: '127.0.0.1', API_PORT: `${port}`, API_TRUSTED_PROXIES: '127.0.0.1' };
   environment = { ...newcomersEnvironment(), ...api, CONSOLE_PORT: '0' };
-});
-
-afterAll(async () => {
-  await Promise.all(running.map((service) => service.stop()));
-  await shell('npm run stack -- down');
 });
 
 /** Runs a line of bash to its end. */
