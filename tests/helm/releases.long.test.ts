@@ -58,6 +58,8 @@ describeCluster('releases on a real API server', (cluster) => {
       const scaled = (enabled: boolean, count = 3): Values => ({
         ...required,
         api: { ...required.api, replicas: count, autoscaling: { enabled, minReplicas: 2 } },
+        generations: [{ number: 1, replicas: 2, ...(enabled ? { maxReplicas: 6 } : {}) }],
+        keda: { enabled },
       });
       await install(scaled(false));
       const seen = [await replicas(namespace)];
@@ -78,6 +80,7 @@ describeCluster('releases on a real API server', (cluster) => {
       seen.push(await replicas(namespace));
       // It has not changed for a moment either.
       expect(await generation()).toBe(before);
+      expect(await replicas(namespace, 'support-projector-g1')).toBe(2);
       await cluster.kubectl('scale', 'deployment', 'support-api', '--replicas=5', '--namespace', namespace);
       await upgrade(scaled(true));
       seen.push(await replicas(namespace));
