@@ -20,7 +20,7 @@ export function findKubernetes(assets = process.env.KUBEBUILDER_ASSETS): Kuberne
   const lacking = programs.filter((name) => !existsSync(join(folder, name)));
   if (lacking.length === 0) return { folder };
   const where = assets ? 'KUBEBUILDER_ASSETS' : 'the cache';
-  return { missing: `${where} has no ${lacking.join(', ')}; node infra/kubernetes/main.ts builds them` };
+  return { missing: `${where} has no ${lacking.join(', ')}; npx node infra/kubernetes/main.ts builds them` };
 }
 
 /** Builds the programs with this machine's Go, once: some 6 minutes on two idle cores, half an hour beside other work. */

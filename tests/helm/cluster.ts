@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { findKubernetes } from '../../infra/kubernetes/install.ts';
 import { startControlPlane } from '../../infra/kubernetes/control-plane.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
+import { describeUnless } from '../support/unless-missing.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { report, type Values } from './chart.ts';
 import { installHelm3, installHelm4, installSchemas } from './tools.ts';
@@ -20,9 +21,9 @@ const released = 'tests/helm/released/support-read-models-1.0.0.tgz';
 /** A `describe` with an API server of its own, which is skipped where the programs of Kubernetes are missing. */
 export function describeCluster(name: string, body: (cluster: Cluster) => void): void {
   const kubernetes = findKubernetes();
-  if ('missing' in kubernetes)
-    describe.skip(`${name} (skipped: ${kubernetes.missing})`, () => body({} as Cluster));
-  else describe(name, () => body(useOpened(() => openCluster(kubernetes.folder))));
+  const missing = 'missing' in kubernetes ? kubernetes.missing : null;
+  const open = () => openCluster('folder' in kubernetes ? kubernetes.folder : '');
+  describeUnless(missing, name, () => body(useOpened(open)));
 }
 
 type Cluster = Awaited<ReturnType<typeof openCluster>>;

@@ -132,7 +132,7 @@ const hosts = 'hosts of a deployment; tests/monitoring holds the names of the me
 export const notRun: [command: RegExp, why: string][] = [
   [/^npm ci --include=dev$/, 'npm ci, which the test runs, leaves nothing out by default'],
   [/^docker /, 'needs Docker: tests/stand-in-images runs the Compose deployment'],
-  [/^(helm|kubectl) /, 'needs a cluster: tests/helm renders the chart'],
+  [/^(helm|kubectl) /, 'needs a cluster with nodes: tests/helm installs the chart on an API server alone'],
   [/^kafka-\S+\.sh /, "Kafka's own tools"],
   [/^(valkey-cli|mongodump|ssh|pip|promtool) /, 'programs of an operator or a reader, on servers of theirs'],
   [/^curl -s http:\/\/(api|projector):9090\//, hosts],
@@ -152,6 +152,6 @@ export const notRun: [command: RegExp, why: string][] = [
   ],
   [/^UPDATE_GOLDEN=1 npm test -- tests\/commands$/, 'a part of `npm test`'],
   [/^npx node tests\/stand-in-images\/main\.ts$/, 'pulls images'],
-  [/^npx node infra\/kubernetes\/main\.ts$/, 'builds the control plane of Kubernetes: tests/helm uses it'],
+  [/^npx node infra\/kubernetes\/main\.ts$/, 'builds for half an hour'],
   [/^DATABASE_NAME=… /, 'the name is left to the reader'],
 ];
