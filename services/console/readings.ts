@@ -90,12 +90,17 @@ export function createRenderWithDeadline(waitMs = deadlineMs): Render {
     if (!begun && open.size >= openMax)
       return html`<p class="finding bad">The console is busy. Try again.</p>`;
     const rendering = begun ?? begin(key, work);
-    return within(waitMs, rendering, () => {
-      void rendering.then((content) => late.set(key, content));
+    let isLate = false;
+    const content = await within(waitMs, rendering, () => {
+      isLate = true;
+      void rendering.then((finished) => late.set(key, finished));
       return html`<p class="finding bad" data-again>
         MongoDB has not answered for ${waitMs / 1_000} s. It is still asked: load this page again.
       </p>`;
     });
+    // Kept for an earlier request, whose page loads itself again.
+    if (!isLate) late.delete(key);
+    return content;
   };
 }
 
