@@ -134,12 +134,7 @@ describe('a megabyte of small parts takes no more memory than its output', () =>
     ['lz4 blocks', 'lz4', lz4Frame(times(150_000, Buffer.from([2, 0, 0, 0, 0x10, 0x41]))), 150_000],
     ['stored lz4 blocks', 'lz4', lz4Frame(times(200_000, lz4Stored(zeros(1)))), 200_000],
     ['gzip members', 'gzip', times(50_000, gzipSync(zeros(0))), 0],
-    [
-      'zstd frames',
-      'zstd',
-      times(100_000, zstdCompressSync(zeros(0))),
-      'its zstd content has more than 100 frames',
-    ],
+    ['zstd frames', 'zstd', times(100_000, zstdCompressSync(zeros(0))), 0],
     ['snappy that claims 64 MB', 'snappy', snappyClaim(batchBytesMax), 'its snappy content is damaged'],
     [
       'lz4 that claims 2^63 bytes',

@@ -30,7 +30,7 @@ const pieceBytes = (expected: number) => Math.min(Math.max(expected, pieceBytesM
 
 type Engine = ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress>;
 
-/** The output of one or several engines. `limit` is the most bytes that it may take. */
+/** The output of an engine. `limit` is the most bytes that it may take. */
 type Output = { codec: string; pieces: Buffer<ArrayBuffer>[]; bytes: number; limit: number };
 
 /** gzip stores the size of the last member at its end: if it is the only one, the output is one piece, without a copy. */
@@ -41,20 +41,10 @@ async function gzipMembers(content: Buffer, bytesMax: number): Promise<Buffer> {
   return joined(output.pieces, output.bytes);
 }
 
-/** A producer writes one frame, or a few. An engine for each of a hundred thousand empty ones would take seconds. */
-const zstdFramesMax = 100;
-
-/** Node stops after the first frame of a zstd stream, but a producer may have written several. */
+/** A producer may have written several frames: Node reads them one after another. */
 async function zstdFrames(content: Buffer, bytesMax: number): Promise<Buffer> {
   const output: Output = { codec: 'zstd', pieces: [], bytes: 0, limit: bytesMax };
-  let remaining = content;
-  for (let frames = 1; frames === 1 || remaining.length > 0; frames += 1) {
-    if (frames > zstdFramesMax)
-      throw new RangeError(`its zstd content has more than ${zstdFramesMax} frames`);
-    const engine = createZstdDecompress({ chunkSize: pieceBytes(8 * remaining.length) });
-    await run(engine, remaining, output);
-    remaining = remaining.subarray(engine.bytesWritten);
-  }
+  await run(createZstdDecompress({ chunkSize: pieceBytes(8 * content.length) }), content, output);
   return joined(output.pieces, output.bytes);
 }
 
@@ -69,7 +59,7 @@ async function run(engine: Engine, content: Buffer, output: Output): Promise<voi
 }
 
 /**
- * Joins the pieces of engines that have ended. Gives the memory of each back once it is copied: otherwise the output would
+ * Joins the pieces of an engine that has ended. Gives the memory of each back once it is copied: otherwise the output would
  * take twice its size until the next garbage collection.
  */
 function joined(pieces: Buffer<ArrayBuffer>[], bytes: number): Buffer {

@@ -29,7 +29,7 @@ test.each([
 ])('%s on too old a Node says in one line which it needs', (_, command) => {
   const { status, stdout, stderr } = runOnOldNode(command);
   expect([stderr, stdout, status]).toEqual([
-    'This needs Node 24 or later, and is run by Node 20.20.2. `npm ci --include=dev` installs one for this project.\n',
+    'This needs Node 26 or later, and is run by Node 20.20.2. `npm ci --include=dev` installs one for this project.\n',
     '',
     2,
   ]);
