@@ -35,6 +35,8 @@ describe('the cause for which the records of a partition wait', () => {
     expect(causeOf(partition)).toBe('fan_out');
     first.fail();
     const second = await attempt(1);
+    // Reported of each attempt, outside one at a time.
+    second.onQueued?.(false);
     expect(partition.snapshot()).toMatchObject({ cause: 'failing', fanOutWaiting: 0 });
     second.end();
     await until(() => causeOf(partition) === 'backlog');

@@ -238,8 +238,11 @@ export class Partition {
         if (this.#state.name === 'applying') this.#setState(applying);
         countPart(isSaved);
       },
-      onQueued: (isQueued) =>
-        this.#setState(isQueued ? { name: 'waiting-for-turn', behind: 'one_at_a_time' } : applying),
+      onQueued: (isQueued) => {
+        if (isQueued) this.#setState({ name: 'waiting-for-turn', behind: 'one_at_a_time' });
+        // After a failed attempt it stays `retrying` until one succeeds.
+        else if (this.#state.name === 'waiting-for-turn') this.#setState(applying);
+      },
       onFanOut: (documents) => {
         this.#fanOutWaiting = documents;
       },
