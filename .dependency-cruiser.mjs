@@ -10,6 +10,14 @@ const upward = (name, from, to, comment) => ({
   to: { path: to },
 });
 
+const reached = (name, from, to, comment) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: from },
+  to: { path: to, pathNot: '(\\.test|-for-tests)\\.ts$', reachable: false },
+});
+
 export default {
   forbidden: [
     {
@@ -134,20 +142,36 @@ export default {
       '^services/projector/(consumer|apply|materialize|projections|dead-letters|retention|projector\\.ts)',
       'Progress is recorded of partitions, and handed to the group by a function: kafkajs is above it.',
     ),
-    {
-      name: 'projector-is-what-it-runs',
-      comment: 'What services/projector/main.ts does not reach belongs to services/operations/.',
-      severity: 'error',
-      from: { path: '^services/projector/main\\.ts$' },
-      to: { path: '^services/projector/', pathNot: '\\.test\\.ts$', reachable: false },
-    },
-    {
-      name: 'resources-are-registered',
-      comment: 'services/api/resources/routes.ts has the routes of every resource.',
-      severity: 'error',
-      from: { path: '^services/api/resources/routes\\.ts$' },
-      to: { path: '^services/api/resources/', pathNot: '\\.test\\.ts$', reachable: false },
-    },
+    reached(
+      'projector-is-what-it-runs',
+      '^services/projector/main\\.ts$',
+      '^services/projector/',
+      'What services/projector/main.ts does not reach belongs to services/operations/.',
+    ),
+    reached(
+      'verbs-are-registered',
+      '^services/cli/main\\.ts$',
+      '^services/cli/',
+      'services/cli/command.ts adds each verb: support-cli would not know this one.',
+    ),
+    reached(
+      'console-is-what-it-serves',
+      '^services/console/main\\.ts$',
+      '^services/console/.*\\.ts$',
+      'The console serves no page and no part that services/console/main.ts does not reach.',
+    ),
+    reached(
+      'operations-are-used',
+      '^services/(cli|console)/main\\.ts$',
+      '^services/operations/',
+      'An operation that neither the CLI nor the console reaches is of no use to an operator.',
+    ),
+    reached(
+      'resources-are-registered',
+      '^services/api/resources/routes\\.ts$',
+      '^services/api/resources/',
+      'services/api/resources/routes.ts has the routes of every resource.',
+    ),
     upward(
       'presenters-are-pure',
       '^services/api/resources/.*presenter\\.ts$',
@@ -180,7 +204,7 @@ export default {
     ),
     upward(
       'console-reads-by-operations',
-      '^services/console/',
+      '^services/console/.*\\.ts$',
       '^services/(api|cli|projector/(partition|consumer|apply|progress|dead-letters|events|materialize|projections|retention))/',
       'The console shows the values of operations, as the CLI prints them; it computes nothing of its own.',
     ),
