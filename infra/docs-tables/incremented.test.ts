@@ -1,0 +1,45 @@
+import { glob, readFile } from 'node:fs/promises';
+import { Counter } from 'prom-client';
+import { createMetrics as createApiMetrics } from '../../services/api/metrics.ts';
+import { createMetrics as createProjectorMetrics } from '../../services/projector/metrics.ts';
+import { metricCatalogues } from './tables.ts';
+
+/** The counters of a service by their names in its code. */
+const countersOf = (metrics: object): [name: string, counter: Counter][] =>
+  Object.entries(metrics).filter((entry): entry is [string, Counter] => entry[1] instanceof Counter);
+
+const counters = { api: countersOf(createApiMetrics()), projector: countersOf(createProjectorMetrics()) };
+const metricNameOf = (counter: Counter) => (counter as unknown as { name: string }).name;
+
+/** The production code of a service, without the file that declares its metrics and sets them to 0. */
+async function sourceOf(service: string): Promise<string> {
+  const isUse = (path: string) => !path.endsWith('.test.ts') && path !== `services/${service}/metrics.ts`;
+  const paths = (await Array.fromAsync(glob(`services/${service}/**/*.ts`))).filter(isUse);
+  return (await Promise.all(paths.map((path) => readFile(path, 'utf8')))).join('\n');
+}
+
+/** The names under which the code uses a counter: its own, and those by which it is handed on, as `lost: metrics.tracesLost`. */
+const aliasesOf = (name: string, source: string): string[] => [
+  name,
+  ...[...source.matchAll(new RegExp(`(\\w+)(?::| =) metrics\\.${name}\\b`, 'g'))].map(
+    ([, alias = '']) => alias,
+  ),
+];
+
+// A counter that nothing increments is exported as 0 for ever, and its alert never fires.
+describe.each(['api', 'projector'] as const)('the %s', (service) => {
+  it.each(counters[service].map(([name]) => name))('increments %s', async (name) => {
+    const source = await sourceOf(service);
+    const isIncremented = (alias: string) => new RegExp(`\\b${alias}\\??\\.inc\\(`).test(source);
+    expect(aliasesOf(name, source).filter(isIncremented)).not.toEqual([]);
+  });
+});
+
+it('no other counter is catalogued, but those that count when they are read', () => {
+  const own = Object.values(counters).flatMap((some) => some.map(([, counter]) => metricNameOf(counter)));
+  const { api, projector } = metricCatalogues();
+  const catalogued = [...api, ...projector].filter(({ type }) => type === 'counter');
+  const others = catalogued.filter(({ name }) => !own.includes(name));
+  expect(others.filter((metric) => !('collect' in metric))).toEqual([]);
+  expect(own.length).toBeGreaterThan(10);
+});
