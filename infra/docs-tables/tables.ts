@@ -7,7 +7,7 @@ import { consoleSettings } from '../../services/console/config.ts';
 import { projectorSettings } from '../../services/projector/config.ts';
 import { holdCauses } from '../../shared/control/hold-causes.ts';
 import { rejectionReasons } from '../../shared/control/rejections.ts';
-import { resources } from '../../shared/documents/resources.ts';
+import { kinds, resources } from '../../shared/documents/resources.ts';
 import { createMetrics as createProjectorMetrics } from '../../services/projector/metrics.ts';
 import { registerLinesLost } from '../../shared/runtime/log-metrics.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
@@ -21,6 +21,7 @@ export const pagesWithTables = [
   'docs/errors.md',
   'docs/event-contract.md',
   'docs/metrics.md',
+  'docs/mongodb.md',
 ];
 
 const services: [string, Record<string, z.ZodType>][] = [
@@ -66,6 +67,7 @@ const tables: Record<string, () => string> = {
   projectorMetrics: () => metricTable(metricCatalogues().projector),
   rejections: () => meanings('reason', rejectionReasons),
   settings: settingsTables,
+  sharding,
   topics: () =>
     markdown(
       ['topic', 'entity', 'ids begin with', 'events'],
@@ -83,6 +85,21 @@ const meanings = (title: string, all: Record<string, string>) =>
     [title, 'meaning'],
     Object.entries(all).map(([name, meaning]) => [code(name), meaning]),
   );
+
+/** The commands that shard generation 2. API keys are few, and found by their tokens. */
+function sharding(): string {
+  const sharded = kinds.filter((kind) => kind !== 'apiKey');
+  const collections = sharded.map((kind) => `  '${resources[kind].collection}',`);
+  return [
+    '```js',
+    "sh.enableSharding('support_g2'); // MongoDB 6.0 and later do this themselves",
+    'for (const name of [',
+    ...collections,
+    '])',
+    "  sh.shardCollection(`support_g2.${name}`, { _id: 'hashed' });",
+    '```\n',
+  ].join('\n');
+}
 
 /** `text` with every marked table as the code has it. */
 export function withTables(text: string): string {
