@@ -116,8 +116,8 @@ describe('the tree of the README', () => {
     expect(folders.size).toBeGreaterThan(60);
   });
 
-  it('leaves the folders of tests/ to contributing.md, which names each', () => {
-    const text = textOf('docs/contributing.md');
+  it('leaves the folders of tests/ to docs/tests.md, which names each', () => {
+    const text = textOf('docs/tests.md');
     const ofTests = [...folders].flatMap((folder) => folder.match(/^tests\/[a-z-]+/) ?? []);
     expect(ofTests.filter((folder) => !text.includes(folder))).toEqual([]);
   });

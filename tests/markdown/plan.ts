@@ -108,7 +108,6 @@ export const steps: Step[] = [
   cli('rebuild promote 2'),
   cli('rebuild rollback 1'),
   cli('rebuild drop 1', refused('it is served')),
-  { command: 'npm run lines' },
   { command: 'npm run docs' },
   { command: 'npm run openapi' },
   { command: 'npx jest services/projector/materialize/evolve.test.ts' },
