@@ -57,7 +57,7 @@ const connectWithinMs = 25_000;
 
 export type KafkaClients = { kafka: Kafka; admin: Admin; log: LogClient };
 
-export type KafkaConfig = KafkaSettings & { LOG_LEVEL: Parameters<typeof createLogger>[1] };
+export type KafkaConfig = KafkaSettings & { LOG_LEVEL: string };
 
 /** Begins to connect to Kafka. `clients` rejects if that fails; `lastError` is why the last attempt failed. */
 export function connectKafka({ environment }: Context, config: KafkaConfig, retries?: number) {
@@ -69,7 +69,8 @@ export function connectKafka({ environment }: Context, config: KafkaConfig, retr
     ...(retries !== undefined && { retries }),
     onError,
   });
-  const [admin, log] = [kafka.admin(), createLogClient(kafka)];
+  const admin = kafka.admin();
+  const log = createLogClient(kafka);
   const clients = (async (): Promise<KafkaClients> => {
     // One after the other: if one fails, the other must not connect after the disconnect, and keep the process alive.
     const connecting = admin.connect().then(() => log.connect());

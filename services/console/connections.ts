@@ -3,12 +3,20 @@ import { createLogClient, type LogClient } from '../../shared/kafka/log-client.t
 
 type Clients = { admin: Admin; log: LogClient };
 
+export type ReconnectingKafka = {
+  /** Gives connected clients to `work`. If it fails, the next use connects others. */
+  use: <T>(work: (clients: Clients) => Promise<T>) => Promise<T>;
+  /** Disconnects the clients. A later use rejects. */
+  close: () => Promise<void>;
+};
+
 /** Kafka clients that stay connected until a use fails. The next one then connects others. */
-export function reconnectingKafka(kafka: Kafka, createLog = createLogClient) {
+export function reconnectingKafka(kafka: Kafka, createLog = createLogClient): ReconnectingKafka {
   let held: (Clients & { connecting: Promise<void> }) | null = null;
   let isClosed = false;
   const open = () => {
-    const [admin, log] = [kafka.admin(), createLog(kafka)];
+    const admin = kafka.admin();
+    const log = createLog(kafka);
     // One after the other, so that neither connects after the disconnect.
     return { admin, log, connecting: admin.connect().then(() => log.connect()) };
   };

@@ -1,28 +1,56 @@
-import type { MongoClient } from 'mongodb';
-import { readSamples, sampleEveryMs } from '../../shared/control/samples.ts';
+import type { Db, MongoClient } from 'mongodb';
+import { readSamples, sampleEveryMs, type Sample } from '../../shared/control/samples.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
-import { listDeadLetters } from '../operations/dead-letters/list.ts';
-import { commandsIn } from '../operations/deployment.ts';
+import { listDeadLetters, type DeadLetterList } from '../operations/dead-letters/list.ts';
+import { commandsIn, type Commands } from '../operations/deployment.ts';
 import { readFacts, type Facts } from '../operations/facts.ts';
 import { findings, type Finding } from '../operations/findings.ts';
 import { report, type Report } from '../operations/report.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import type { ConsoleConfig } from './config.ts';
-import type { reconnectingKafka } from './connections.ts';
-import { createReading, createReadings, createRenderWithDeadline, type Render } from './readings.ts';
+import type { ReconnectingKafka } from './connections.ts';
+import {
+  createReading,
+  createReadings,
+  createRenderWithDeadline,
+  type Known,
+  type Render,
+} from './readings.ts';
 
 /** The facts at one moment, and the findings that follow from them. */
 export type Overview = { facts: Facts; findings: Finding[]; report: Report };
 
-export type SourceDeps = {
+export type SourceDeps = { config: ConsoleConfig; mongo: MongoClient; kafka: ReconnectingKafka };
+
+/** The connections and settings by which pages read for one client. */
+type OperationDeps = {
   config: ConsoleConfig;
   mongo: MongoClient;
-  kafka: ReturnType<typeof reconnectingKafka>;
+  control: Db;
+  /** The entity topics. */
+  topics: string[];
+  /** MongoDB's clock. */
+  now: () => Promise<Date>;
+};
+
+/** The values that the pages show, and the means to read others. */
+export type Sources = {
+  /** The facts, read again every 1.5 s while a page asks. */
+  overview: () => Promise<Known<Overview>>;
+  /** The lag and the throughput of the last hour. */
+  samples: () => Promise<Known<Sample[]>>;
+  /** One page of the dead letters, and one letter more if there is another page. */
+  deadLetters: (query: LetterQuery) => Promise<Known<DeadLetterList>>;
+  deps: OperationDeps;
+  /** Renders content for one client, which no reading holds. */
+  render: Render;
+  /** How an operator of this deployment runs commands. */
+  commands: Commands;
 };
 
 /** Everything that the pages show and that changes, read by services/operations. */
-export function createSources({ config, mongo, kafka }: SourceDeps) {
+export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   const control = controlDatabase(mongo, config.DATABASE_NAME);
   const now = () => storeTime(control);
   const deps = { config, mongo, control, topics: topicsOf(config.TOPIC_PREFIX), now };
@@ -47,12 +75,9 @@ export function createSources({ config, mongo, kafka }: SourceDeps) {
     { everyMs: 5_000 },
   );
   const renderWithDeadline = createRenderWithDeadline();
-  /** Renders content for one client, which no reading holds. */
   const render: Render = (key, work) => renderWithDeadline(key, () => connected(work));
   return { overview, samples, deadLetters, deps, render, commands: commandsIn[config.DEPLOYMENT] };
 }
-
-export type Sources = ReturnType<typeof createSources>;
 
 /** The dead letters of a page: those of a topic, of a reason, after an id. */
 export type LetterQuery = { topic: string | undefined; reason: string | undefined; after: string };

@@ -8,6 +8,8 @@ type Progress = Pick<GenerationReport, 'topics' | 'lag'>;
 /** A step; `done` is from 0 to 1. */
 type BuildStep = { name: string; done: number; text: string };
 
+const finished = { done: 1, text: 'done' };
+
 const sum = ({ topics }: Progress, field: 'position' | 'end' | 'recordsPerSecond') =>
   topics.reduce((total, topic) => total + topic[field], 0);
 
@@ -23,23 +25,26 @@ export function paceText(of: Progress): string {
 
 /** The load of everything up to the end of the log. */
 function loadStep(of: Progress, name: string): BuildStep {
-  const [position, end] = [sum(of, 'position'), sum(of, 'end')];
+  const position = sum(of, 'position');
+  const end = sum(of, 'end');
   const text = [`${digits(position)} of ${counted(end, 'record')}`, paceText(of)].filter(Boolean).join(', ');
   return { name, done: end === 0 ? 1 : Math.min(position / end, 0.999), text };
 }
 
+/** While a build loads, the records that come later wait. */
+function catchUpStep(build: GenerationReport): BuildStep {
+  const name = 'Catch up';
+  if (build.state === 'building')
+    return { name, done: 0, text: `${counted(build.afterLoad, 'record')} so far` };
+  if (build.state === 'ready') return { name, ...finished };
+  return loadStep(build, name);
+}
+
 /** The steps of a build up to its promotion. The first that is not done is the current one. */
 function stepsOf(build: GenerationReport, differences: number | undefined): BuildStep[] {
-  const { state, afterLoad } = build;
-  const done = { done: 1, text: 'done' };
-  const [load, catchUp] = [loadStep(build, 'Load'), loadStep(build, 'Catch up')];
   return [
-    state === 'building' ? load : { name: 'Load', ...done },
-    state === 'building'
-      ? { name: 'Catch up', done: 0, text: `${counted(afterLoad, 'record')} so far` }
-      : state === 'ready'
-        ? { name: 'Catch up', ...done }
-        : catchUp,
+    build.state === 'building' ? loadStep(build, 'Load') : { name: 'Load', ...finished },
+    catchUpStep(build),
     {
       name: 'Compare',
       done: differences === 0 ? 1 : 0,
@@ -58,6 +63,10 @@ export const firstLoad = (of: GenerationReport): Html => stepper(of, [loadStep(o
 
 function stepper({ number }: GenerationReport, steps: BuildStep[]): Html {
   const current = steps.find(({ done }) => done < 1);
+  const markOf = ({ done }: BuildStep, index: number): string => {
+    if (done === 1) return '✓ ';
+    return steps.length > 1 ? `${index + 1}. ` : '';
+  };
   return html`<ol class="stepper">
     ${steps.map(
       (step, index) =>
@@ -65,7 +74,7 @@ function stepper({ number }: GenerationReport, steps: BuildStep[]): Html {
           class="${step.done === 1 ? 'done' : ''}"
           ${step === current ? html`aria-current="step"` : html``}
         >
-          <strong>${step.done === 1 ? '✓ ' : steps.length > 1 ? `${index + 1}. ` : ''}${step.name}</strong>
+          <strong>${markOf(step, index)}${step.name}</strong>
           <progress
             max="1"
             value="${step.done.toFixed(3)}"

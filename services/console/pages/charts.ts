@@ -99,7 +99,8 @@ const samplesTable = (points: Point[], now: Date): Html =>
       .toReversed()
       .map(([, some]) => {
         const known = (field: 'lag' | 'rate') => some.flatMap((point) => point[field] ?? []);
-        const [lags, rates] = [known('lag'), known('rate')];
+        const lags = known('lag');
+        const rates = known('rate');
         return [
           ago(some.at(-1)?.at ?? now, now),
           seconds(lags.length > 0 ? Math.max(...lags) : null),

@@ -32,9 +32,15 @@ export const generationsPage = ({ overview, commands }: Sources): Page => ({
   },
 });
 
+/** The switch that an operator may make to a generation in this state. */
+function switchTo(state: GenerationReport['state']): 'promote' | 'rollback' | null {
+  if (state === 'ready') return 'promote';
+  return state === 'standby' ? 'rollback' : null;
+}
+
 function section(all: Finding[], one: GenerationReport, report: ComparisonReport | undefined): Html {
   const { number, state, condition } = one;
-  const step = state === 'ready' ? 'promote' : state === 'standby' ? 'rollback' : null;
+  const step = switchTo(state);
   const failed = step ? blocking(all, number, step) : [];
   const others = one.findings.filter(
     ({ name, blocks }) => !(step && blocks.includes(step)) && !(name === 'next' && failed.length > 0),
