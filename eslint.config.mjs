@@ -47,7 +47,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['services/{api,cli,console}/**/*.ts'],
+    files: ['services/{api,cli,console}/**/*.ts', 'shared/**/*.ts'],
     ignores: ['**/*.test.ts'],
     rules: { 'no-nested-ternary': 'error', 'no-restricted-syntax': ['error', encodedPath, ...density] },
   },

@@ -25,13 +25,16 @@ function digits(text: string, start: number, count: number): number {
  */
 export function parseInstant(value: string): Date | null {
   if (!shape.test(value)) return null;
-  const [year, month, day] = [digits(value, 0, 4), digits(value, 5, 2), digits(value, 8, 2)];
-  const [hour, minute, second] = [digits(value, 11, 2), digits(value, 14, 2), digits(value, 17, 2)];
+  const year = digits(value, 0, 4);
+  const month = digits(value, 5, 2);
+  const day = digits(value, 8, 2);
+  const hour = digits(value, 11, 2);
+  const minute = digits(value, 14, 2);
+  const second = digits(value, 17, 2);
   const hasOffset = value.at(-3) === ':';
   const end = value.length - (hasOffset ? 6 : 1);
-  const [offsetHours, offsetMinutes] = hasOffset
-    ? [digits(value, end + 1, 2), digits(value, end + 4, 2)]
-    : [0, 0];
+  const offsetHours = hasOffset ? digits(value, end + 1, 2) : 0;
+  const offsetMinutes = hasOffset ? digits(value, end + 4, 2) : 0;
   if (month < 1 || month > 12 || day < 1 || (day > 28 && day > daysIn(year, month))) return null;
   if (hour > 23 || minute > 59 || second > 60 || offsetHours > 23 || offsetMinutes > 59) return null;
   const fractionDigits = second === 60 ? 0 : Math.max(0, Math.min(3, end - 20));

@@ -61,7 +61,8 @@ const rebalanceErrors = [
 
 export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' | 'debug' {
   if (namespace === 'Connection' && rebalanceErrors.includes(String(log.error))) return 'debug';
-  return level === logLevel.ERROR ? 'error' : level === logLevel.WARN ? 'warn' : 'debug';
+  if (level === logLevel.ERROR) return 'error';
+  return level === logLevel.WARN ? 'warn' : 'debug';
 }
 
 function saslOptions(settings: KafkaSettings): SASLOptions | Mechanism | null {

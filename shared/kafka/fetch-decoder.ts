@@ -4,6 +4,7 @@ import {
   isRecordBatch,
   leaderEpochOf,
   type RawBatch,
+  type RecordBatchHeader,
 } from './record-batch.ts';
 import { topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
 import { readRecord } from './record-format.ts';
@@ -121,7 +122,9 @@ const readErrors = new Map([
 ]);
 
 function decodePartition(decoder: Decoder, requested: FetchRequest['topics'][number]['partitions']) {
-  const [partition, errorCode] = [decoder.readInt32(), decoder.readInt16()];
+  // The order of the reads is the format.
+  const partition = decoder.readInt32();
+  const errorCode = decoder.readInt16();
   const highWatermark = decoder.readInt64().toString();
   // The last stable offset, then the log start offset.
   decoder.readBytes(16);
@@ -201,7 +204,7 @@ function messagesOf(batches: RawBatch[], aborted: AbortedTransaction[]): Message
   return messages;
 }
 
-function hasRecords({ bytes }: RawBatch, isAborted: ReturnType<typeof createAbortFilter>): boolean {
+function hasRecords({ bytes }: RawBatch, isAborted: AbortFilter): boolean {
   // A frame of another format is rejected when it is decoded.
   if (!isRecordBatch(bytes)) return true;
   const header = batchHeader(bytes);
@@ -213,20 +216,23 @@ function hasRecords({ bytes }: RawBatch, isAborted: ReturnType<typeof createAbor
 
 /** The fields of a record batch's header that the filter needs. */
 export type BatchHeader = Pick<
-  ReturnType<typeof batchHeader>,
+  RecordBatchHeader,
   'lastOffset' | 'producerId' | 'isTransactional' | 'isControl'
 >;
 
 type AbortedTransaction = { producerId: bigint; firstOffset: bigint };
 
+/** Whether the transaction of a batch was aborted, by its header and the key of its first record. */
+type AbortFilter = (batch: BatchHeader, firstKey: Buffer | null | undefined) => boolean;
+
 /**
  * Returns a function that decides for each batch in order whether its transaction was aborted, by its header and the key
  * of its first record, as the Java consumer does. Brokers list aborted transactions in the order in which they ended.
  */
-export function createAbortFilter(aborted: AbortedTransaction[]) {
+export function createAbortFilter(aborted: AbortedTransaction[]): AbortFilter {
   const upcoming = aborted.toSorted((a, b) => Number(a.firstOffset - b.firstOffset));
   const abortedProducers = new Set<bigint>();
-  return (batch: BatchHeader, firstKey: Buffer | null | undefined): boolean => {
+  return (batch, firstKey) => {
     while (upcoming[0] && upcoming[0].firstOffset <= batch.lastOffset) {
       abortedProducers.add(upcoming[0].producerId);
       upcoming.shift();

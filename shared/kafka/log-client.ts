@@ -65,7 +65,9 @@ type Cluster = Omit<FetchingCluster & JoiningCluster, 'findBroker'> & {
   findBroker: (named: { nodeId: string }) => Promise<Broker>;
 };
 
-const [readUncommitted, readCommitted] = [0, 1];
+/** The isolation levels of Kafka's protocol. */
+const readUncommitted = 0;
+const readCommitted = 1;
 
 /**
  * Creates a client for the logs of many topics. It asks every live broker for the partitions: the leader of a new one
@@ -170,7 +172,8 @@ async function readOffsets(leader: Broker, keys: string[]): Promise<LogState['en
   const [lows, [ends, stables]] = await Promise.all([listOffsets(leader, keys, atStart), readEnds()]);
   return new Map(
     [...ends].flatMap(([key, end]) => {
-      const [low, stable] = [lows.get(key), stables.get(key)];
+      const low = lows.get(key);
+      const stable = stables.get(key);
       return low === undefined || stable === undefined
         ? []
         : [[key, { low, end, stable: Math.min(stable, end) }]];
@@ -199,7 +202,8 @@ const { protocol } = createRequire(import.meta.url)('kafkajs/src/protocol/reques
 const createRequest = protocol({ version: 3 });
 
 /** The timestamps that stand for the first offset in a log and for its end. */
-const [atStart, atEnd] = [-2, -1];
+const atStart = -2;
+const atEnd = -1;
 
 /**
  * Reads an offset of each partition, by `<topic>/<partition>`, from their leader. Partitions that the broker does not

@@ -13,15 +13,37 @@ const codecByNumber = [null, 'gzip', 'snappy', 'lz4', 'zstd'] as const;
 export const isRecordBatch = (frame: Buffer): boolean =>
   frame.length >= batchHeaderBytes && frame.readInt8(16) === 2;
 
-/** The fields of a record batch's header, in record format v2. Throws a RangeError if the bytes are too few. */
-export function batchHeader(bytes: Buffer) {
+/** The fields of a record batch's header, in record format v2. */
+export type RecordBatchHeader = {
+  /** The offset of the first record, as the broker has assigned it. */
+  baseOffset: number;
+  /** The offset of the last record, also of one that compaction has removed. */
+  lastOffset: bigint;
+  /** Null if the records are not compressed; undefined if the number is unknown. */
+  codec: (typeof codecByNumber)[number] | undefined;
+  /** The time at which the broker appended the batch if that is the time of its records; else null. */
+  appendTimestampMs: number | null;
+  /** The batch belongs to a transaction, which may have been aborted. */
+  isTransactional: boolean;
+  /** The batch has a control record alone: the end of a transaction. */
+  isControl: boolean;
+  /** The time of the first record; the others have the difference from it. */
+  firstTimestampMs: number;
+  maxTimestampMs: number;
+  /** The producer of the transaction. */
+  producerId: bigint;
+  /** Records that are left: 0 once compaction has removed all. */
+  recordCount: number;
+};
+
+/** Reads the header of a record batch. Throws a RangeError if the bytes are too few. */
+export function batchHeader(bytes: Buffer): RecordBatchHeader {
   const attributes = bytes.readInt16BE(21);
   const maxTimestampMs = Number(bytes.readBigInt64BE(35));
   return {
     baseOffset: Number(bytes.readBigInt64BE(0)),
     lastOffset: bytes.readBigInt64BE(0) + BigInt(bytes.readInt32BE(23)),
     codec: codecByNumber[attributes & 0x07],
-    /** The time at which the broker appended the batch if that is the time of its records; else null. */
     appendTimestampMs: attributes & 0x08 ? maxTimestampMs : null,
     isTransactional: (attributes & 0x10) !== 0,
     isControl: (attributes & 0x20) !== 0,

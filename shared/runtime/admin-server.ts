@@ -21,10 +21,14 @@ export async function serveAdmin(
   { live, ready, metrics }: Probes,
 ): Promise<Server | null> {
   if (port === undefined) return null;
+  const probes = new Map<string | undefined, Probe>([
+    ['/livez', live],
+    ['/readyz', ready],
+  ]);
   const respond = async (path: string | undefined): Promise<[number, string, string]> => {
     const text = 'text/plain; charset=utf-8';
     if (path === '/metrics') return [200, metrics.contentType, await metrics.metrics()];
-    const probe = path === '/livez' ? live : path === '/readyz' ? ready : null;
+    const probe = probes.get(path);
     if (!probe) return [404, text, 'not found: /livez, /readyz and /metrics are here\n'];
     const reason = probe();
     return reason === null ? [200, text, 'ok\n'] : [503, text, `${reason}\n`];

@@ -1,4 +1,9 @@
-export type Repeating = ReturnType<typeof repeat>;
+export type Repeating = {
+  /** Starts the next run at once, or right after the run in progress. */
+  runNow: () => void;
+  /** Starts no further run. Resolves when the run in progress has ended. */
+  stop: () => Promise<void>;
+};
 
 type RepeatOptions = {
   intervalMs: number;
@@ -9,12 +14,12 @@ type RepeatOptions = {
 
 /**
  * Calls `run` repeatedly, `intervalMs` after each run has ended, whether it succeeded or failed. Errors go to
- * `onError`. `stop` starts no further run, and resolves when the run in progress has ended.
+ * `onError`.
  */
 export function repeat(
   run: () => Promise<void>,
   { intervalMs, onError, retryMs = () => intervalMs }: RepeatOptions,
-) {
+): Repeating {
   let stopped = false;
   let runAgain = false;
   let failures = 0;
@@ -43,14 +48,13 @@ export function repeat(
   };
   start();
   return {
-    /** Starts the next run at once, or right after the run in progress. */
-    runNow: (): void => {
+    runNow: () => {
       runAgain = true;
       if (!timer || stopped) return;
       clearTimeout(timer);
       start();
     },
-    stop: async (): Promise<void> => {
+    stop: async () => {
       stopped = true;
       clearTimeout(timer);
       await running;

@@ -9,13 +9,20 @@ export async function storeTime(control: Db, options: CommandOperationOptions = 
   return localTime as Date;
 }
 
-export type StoreClock = ReturnType<typeof createStoreClock>;
+export type StoreClock = {
+  /** Reads the time of the store. */
+  read: () => Promise<Date>;
+  /** The time at the last `read`, and the time that has passed since. Throws before the first one. */
+  now: () => Date;
+  /** As `now`, after a first `read` if there was none. */
+  nowOrRead: () => Promise<Date>;
+};
 
 /**
  * The time of the store that `read` returns, without a command for each reading: its time at the last `read`, and the time
- * of the monotonic clock `nowMs` since. `now` throws before the first `read`.
+ * of the monotonic clock `nowMs` since.
  */
-export function createStoreClock(read: () => Promise<Date>, nowMs: () => number) {
+export function createStoreClock(read: () => Promise<Date>, nowMs: () => number): StoreClock {
   let last: { time: Date; atMs: number } | null = null;
   const readClock = async (): Promise<Date> => {
     last = { time: await read(), atMs: nowMs() };
@@ -25,10 +32,5 @@ export function createStoreClock(read: () => Promise<Date>, nowMs: () => number)
     if (!last) throw new Error('the clock of the store was not read yet');
     return new Date(last.time.getTime() + nowMs() - last.atMs);
   };
-  return {
-    read: readClock,
-    now,
-    /** As `now`, after a first `read` if there was none. */
-    nowOrRead: async (): Promise<Date> => (last ? now() : readClock()),
-  };
+  return { read: readClock, now, nowOrRead: async () => (last ? now() : readClock()) };
 }
