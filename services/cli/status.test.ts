@@ -1,5 +1,5 @@
 import type { Counts } from '../operations/counts.ts';
-import type { GenerationFacts } from '../operations/facts.ts';
+import type { GenerationFacts } from '../operations/generation-facts.ts';
 import { facts, own, partitionFacts } from '../operations/facts-for-tests.ts';
 import { report, type Report } from '../operations/report.ts';
 import { checkExitCode, renderStatus } from './status.ts';

@@ -1,4 +1,5 @@
-import type { Facts, GenerationFacts } from './facts.ts';
+import type { Facts } from './facts.ts';
+import type { GenerationFacts } from './generation-facts.ts';
 import { blocking, condition, findings, findingsOf, metChecks, verdict } from './findings.ts';
 import {
   before,

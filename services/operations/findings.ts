@@ -1,7 +1,8 @@
 import { counted, digits } from '../../shared/runtime/counted.ts';
 import { isBuild, type GenerationState } from '../../shared/control/generations.ts';
 import { commandsIn } from './deployment.ts';
-import type { Facts, GenerationFacts } from './facts.ts';
+import type { Facts } from './facts.ts';
+import type { GenerationFacts } from './generation-facts.ts';
 import { generationRules, staleAfterSeconds } from './rules/generation.ts';
 import type { Rule, Severity, Step } from './rules/rule.ts';
 import { systemRules } from './rules/system.ts';
@@ -121,7 +122,7 @@ export function causes(all: Finding[]): Finding[] {
 }
 
 /** Whether customers get current data, in one sentence. */
-type Verdict = {
+export type Verdict = {
   state: 'well' | 'attention' | 'bad';
   sentence: string;
   /** The finding that the sentence names. */
@@ -160,11 +161,10 @@ function firstLoad({ partitions }: GenerationFacts): string {
   return `First load: ${applied} applied, so there is no Data-As-Of yet.`;
 }
 
+export type Condition = GenerationState | 'lagging' | 'failing' | 'stopped' | 'stalled';
+
 /** The state of a generation, unless it lags, fails (a build with dead letters of its own), is stopped or stalled. */
-export function condition(
-  all: Finding[],
-  own: GenerationFacts,
-): GenerationState | 'lagging' | 'failing' | 'stopped' | 'stalled' {
+export function condition(all: Finding[], own: GenerationFacts): Condition {
   const { state } = own.generation;
   const found = (name: Finding['name']) => findingsOf(all, own).find((one) => one.name === name);
   const projectors = found('projectors');

@@ -50,8 +50,14 @@ type Given = {
   earlier: { partitions: PartitionFacts[]; seconds: number } | null;
 };
 
+type Measured = {
+  partitions: PartitionFacts[];
+  /** Records that a build applies after its load, because they were published after its start. */
+  recordsAfterLoad: number;
+};
+
 /** The partitions of the log, and those with progress: the log of a deleted topic has none. */
-export function measurePartitions(given: Given) {
+export function measurePartitions(given: Given): Measured {
   const { generation, topics, progress, log, recreated, earlier, lagOf } = given;
   const targets = targetOffsets(generation, log);
   const owned = given.members?.flatMap(({ partitions, memberId, clientId, host }) =>
@@ -73,7 +79,6 @@ export function measurePartitions(given: Given) {
       const position = isKnown ? Math.min(end, applied) : applied;
       const lag = isKnown ? end - position : null;
       const then = before.get(key);
-      const fallsBy = ((then?.lag ?? -Infinity) - (lag ?? Infinity)) / elapsed;
       return {
         topic,
         partition,
@@ -83,7 +88,7 @@ export function measurePartitions(given: Given) {
         lag,
         lagSeconds: lagOf(own?.completeTo ?? null),
         recordsPerSecond: then ? Math.max(0, (position - then.position) / elapsed) : 0,
-        secondsLeft: lag === 0 ? 0 : lag !== null && fallsBy > 0 ? Math.ceil(lag / fallsBy) : null,
+        secondsLeft: secondsLeft(lag, then?.lag ?? null, elapsed),
         cause: causeOf({ ...given, owners }, key, own, lag),
         waitingSince: own?.waitingSince ?? null,
         owner: owners?.get(key) ?? null,
@@ -93,11 +98,15 @@ export function measurePartitions(given: Given) {
   );
   partitions.sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
   const afterLoad = [...(log?.ends ?? [])].map(([key, { end }]) => end - (targets.get(key) ?? 0));
-  return {
-    partitions,
-    /** Records that a build applies after its load, because they were published after its start. */
-    recordsAfterLoad: total(afterLoad),
-  };
+  return { partitions, recordsAfterLoad: total(afterLoad) };
+}
+
+/** How long a lag lasts that falls as it did in the last `elapsed` seconds; null if it did not fall, or is unknown. */
+function secondsLeft(lag: number | null, before: number | null, elapsed: number): number | null {
+  if (lag === 0) return 0;
+  if (lag === null || before === null) return null;
+  const fallsBy = (before - lag) / elapsed;
+  return fallsBy > 0 ? Math.ceil(lag / fallsBy) : null;
 }
 
 /** While a build loads, the load ends; afterwards the log ends. By `<topic>/<partition>`. */
@@ -120,7 +129,8 @@ function causeOf(
   if (lag === 0) return null;
   const latestMs = Math.max(0, ...progress.map(({ updatedAt }) => updatedAt.getTime()));
   const isLeft = own && isSilent(own.updatedAt, new Date(latestMs));
-  return isLeft ? (owners ? 'starting' : 'unassigned') : (own?.cause ?? null);
+  if (!isLeft) return own?.cause ?? null;
+  return owners ? 'starting' : 'unassigned';
 }
 
 const total = (values: number[]) => values.reduce((sum, value) => sum + value, 0);

@@ -60,11 +60,13 @@ export function reportChanges(
   report: (line: string) => void,
   nowMs = () => performance.now(),
 ): (line: string) => void {
-  let [last, lastMs] = ['', 0];
+  let last = '';
+  let lastMs = 0;
   const words = (line: string) => line.replace(/\d[\d,.:]*/g, '');
   return (line) => {
     if (line === last || (words(line) === words(last) && nowMs() - lastMs < numbersEveryMs)) return;
-    [last, lastMs] = [line, nowMs()];
+    last = line;
+    lastMs = nowMs();
     report(line);
   };
 }

@@ -1,19 +1,68 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Facts, GenerationFacts, ReadFacts } from './facts.ts';
-import { causes, condition, findings, findingsOf, verdict, type Finding } from './findings.ts';
+import type { GenerationState } from '../../shared/control/generations.ts';
+import type { Facts, ReadFacts } from './facts.ts';
+import type { GenerationFacts } from './generation-facts.ts';
+import {
+  causes,
+  condition,
+  findings,
+  findingsOf,
+  verdict,
+  type Condition,
+  type Finding,
+  type Verdict,
+} from './findings.ts';
+import type { NotCounted } from './optional.ts';
+import type { PartitionFacts, TopicFacts } from './partitions.ts';
 import { createPatience } from './poll-until.ts';
 
-export type Report = ReturnType<typeof report>;
-export type GenerationReport = ReturnType<typeof reportGeneration>;
+/** A generation with its findings. */
+export type GenerationReport = {
+  number: number;
+  state: GenerationState;
+  /** The state, unless it lags, fails, is stopped or stalled. */
+  condition: Condition;
+  projectionVersion: number;
+  watermark: Date | null;
+  /** The lag of the watermark, less the lateness allowance; null before there is a watermark. */
+  lagSeconds: number | null;
+  /** In records. */
+  lag: number;
+  /** Records that a build applies after its load. */
+  afterLoad: number;
+  /** When a projector last saved progress; null if none has. */
+  savedAt: Date | null;
+  findings: Finding[];
+  topics: TopicFacts[];
+  partitions: PartitionFacts[];
+};
 
-const reportGeneration = (all: Finding[], shown: Finding[], own: GenerationFacts) => ({
+/** The output of `status`, `rebuild status` and the console. */
+export type Report = {
+  verdict: Verdict['state'];
+  /** The verdict in one sentence. */
+  sentence: string;
+  /** The number of the active generation; null before a projector has first started. */
+  active: number | null;
+  /** Those of the whole system; a generation has its own. */
+  findings: Finding[];
+  /** The served one first. */
+  generations: GenerationReport[];
+  /** Null: not counted. */
+  deadLetters: number | null;
+  /** The number of tokens that are refused because several keys have them; null if it was not counted. */
+  sharedTokens: number | null;
+  /** The parts that MongoDB refused to count. */
+  notCounted: NotCounted[];
+};
+
+const reportGeneration = (all: Finding[], shown: Finding[], own: GenerationFacts): GenerationReport => ({
   number: own.generation.number,
   state: own.generation.state,
   condition: condition(all, own),
   projectionVersion: own.generation.projectionVersion,
   watermark: own.watermark,
   lagSeconds: own.lagSeconds,
-  /** In records. */
   lag: own.lag,
   afterLoad: own.recordsAfterLoad,
   savedAt: own.savedAt,
@@ -22,24 +71,20 @@ const reportGeneration = (all: Finding[], shown: Finding[], own: GenerationFacts
   partitions: own.partitions,
 });
 
-/** The output of `status`, `rebuild status` and the console: the facts with their findings. */
-export function report(facts: Facts, all = findings(facts)) {
+/** The facts with their findings. */
+export function report(facts: Facts, all = findings(facts)): Report {
   const shown = causes(all);
   const { state, sentence } = verdict(facts, all);
   const active = facts.registry?.generation ?? null;
   return {
     verdict: state,
     sentence,
-    /** The number of the active generation; null before a projector has first started. */
     active,
-    /** Those of the whole system; a generation has its own. */
     findings: shown.filter(({ generation }) => generation === null),
-    /** The served one first. */
     generations: facts.generations
       .toSorted((a, b) => Number(b.generation.number === active) - Number(a.generation.number === active))
       .map((one) => reportGeneration(all, shown, one)),
     deadLetters: facts.deadLetters,
-    /** The number of tokens that are refused because several keys have them; null if it was not counted. */
     sharedTokens: facts.sharedTokens?.length ?? null,
     notCounted: facts.notCounted,
   };

@@ -1,4 +1,4 @@
-import type { Explanation } from '../../services/operations/explain/explain.ts';
+import type { Explanation } from '../../services/operations/explain/explanation.ts';
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';

@@ -1,12 +1,8 @@
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { requestIdShape } from '../../../shared/store/request-traces.ts';
-import {
-  explain,
-  idInTrace,
-  type ExplainedDocument,
-  type Explanation,
-} from '../../operations/explain/explain.ts';
+import { explain, idInTrace } from '../../operations/explain/explain.ts';
+import type { ExplainedDocument, Explanation } from '../../operations/explain/explanation.ts';
 import {
   documentRows,
   ingredients,

@@ -2,17 +2,57 @@ import type { Db } from 'mongodb';
 import { recordTime, recordTimeText } from '../../../shared/documents/instant.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { deadLettersOf, purgeMarksOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
 import { idSchema, kindOfTopic } from '../../../shared/kafka/topics.ts';
-import { nextSteps, type RedriveSelectedDeps } from './redrive-selected.ts';
+import { nextSteps, type NextStep, type RedriveSelectedDeps } from './redrive-selected.ts';
 import { listCounted, type CountedDeadLetters } from './counted.ts';
 import { storeFilter } from './select.ts';
 import type { DeadLetterFilter } from './selection.ts';
 
-export type DeadLetterDetails = ReturnType<typeof deadLetterDetails>;
+/**
+ * A dead letter for display: without headers and value, which may hold secrets and personal data. Instants are ISO 8601.
+ */
+export type DeadLetterDetails = {
+  id: string;
+  topic: string;
+  partition: number;
+  offset: number;
+  /** The key if it is an id; else its size. */
+  key: string;
+  /** The id of the organization, or its size; null if the record names none. */
+  orgId: string | null;
+  reason: Rejection['reason'];
+  detail: string;
+  firstAt: string;
+  lastAt: string;
+  /** How often the record was dead-lettered. */
+  count: number;
+  /** The generation that dead-lettered the record last. */
+  generation: number;
+  /** The generations that lack the effect of the record. */
+  generations: number[];
+  /** Null if the record's timestamp is not a valid one. */
+  recordAt: string | null;
+  bytes: number;
+  truncated: DeadLetter['truncated'];
+};
 
-export type DeadLetterList = Awaited<ReturnType<typeof listDeadLetters>>;
+/** The number of dead letters of a topic and a reason. A group is never to be purged: a later release may apply some of it. */
+type GroupCount = { topic: string; reason: string; count: number; next: string };
+
+/** The dead letters of a filter. */
+export type DeadLetterList = {
+  /** Those that are stored. `next` is null if this release would refuse it, and another may apply it. */
+  deadLetters: (DeadLetterDetails & { next: NextStep | null })[];
+  /** Those that are counted, the most first. They have no key and no organization. */
+  counted: CountedDeadLetters[];
+  /** All of them, also those that are not listed. */
+  total: number;
+  /** All of them, by topic and reason. */
+  counts: GroupCount[];
+};
 
 type Group = { _id: { topic: string; reason: string }; count: number };
 
@@ -24,7 +64,7 @@ export async function listDeadLetters(
   deps: RedriveSelectedDeps,
   filter: DeadLetterFilter,
   { limit, after }: { limit: number; after?: string },
-) {
+): Promise<DeadLetterList> {
   const wanted = storeFilter(filter);
   const collection = deadLettersOf(deps.control);
   const [letters, groups, countedOnly] = await Promise.all([
@@ -42,13 +82,10 @@ export async function listDeadLetters(
   return {
     deadLetters: letters.map((one) => ({
       ...deadLetterDetails(one, deps.config.TOPIC_PREFIX),
-      /** Null if this release would refuse it, and another may apply it. */
       next: next.get(one._id) ?? null,
     })),
-    /** Those that are counted, the most first. They have no key and no organization. */
     counted: countedOnly.slice(0, countedMax),
     total: counts.reduce((sum, { count }) => sum + count, 0),
-    /** A group is never to be purged: a later release may apply some of it. */
     counts,
   };
 }
@@ -57,7 +94,7 @@ export async function listDeadLetters(
 const countedMax = 50;
 
 /** All dead letters by topic and reason: those that are stored, and those that are counted. */
-function sumCounts(groups: Group[], countedOnly: CountedDeadLetters[]) {
+function sumCounts(groups: Group[], countedOnly: CountedDeadLetters[]): GroupCount[] {
   const sums = new Map(
     groups.map(({ _id, count }) => [`${_id.topic}/${_id.reason}`, { ..._id, count, next: 'redrive' }]),
   );
@@ -79,11 +116,11 @@ export const countsPipeline = (filter: DeadLetterFilter) => [
   { $sort: { _id: 1 } },
 ];
 
-/**
- * A dead letter for display: without headers and value, which may hold secrets and personal data. Instants are ISO 8601;
- * `recordAt` is null if the record's timestamp is not a valid one.
- */
-export function deadLetterDetails(deadLetter: Omit<DeadLetter, 'headers' | 'value'>, prefix: string) {
+/** The part of a dead letter that may be displayed. */
+export function deadLetterDetails(
+  deadLetter: Omit<DeadLetter, 'headers' | 'value'>,
+  prefix: string,
+): DeadLetterDetails {
   const { topic, partition, offset, reason, detail, count, generation, generations } = deadLetter;
   return {
     id: deadLetter._id,
@@ -132,7 +169,8 @@ const truncatedRows = ({ truncated }: DeadLetterDetails): [name: string, value: 
 function shownKey({ topic, key }: Pick<DeadLetter, 'topic' | 'key'>, prefix: string): string {
   const bytes = buffer(key);
   if (bytes === null) return 'null';
-  const [kind, text] = [kindOfTopic(topic, prefix), decodeText(bytes)];
+  const kind = kindOfTopic(topic, prefix);
+  const text = decodeText(bytes);
   const isId = kind !== null && text !== null && idSchema(kind).safeParse(text).success;
   return isId ? shownId(text) : sizeOf(bytes);
 }

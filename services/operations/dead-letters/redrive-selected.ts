@@ -111,7 +111,7 @@ export async function redriveSelected(
   return { ...summary, notFound: [...missing] };
 }
 
-type NextStep = 'redrive' | 'purge';
+export type NextStep = 'redrive' | 'purge';
 
 /**
  * The next step of each dead letter: `redrive` if this release applies it, `purge` if none can: its bytes are lost by that.

@@ -17,19 +17,18 @@ import type { OperatorDeps } from '../deps.ts';
 import { differences, type PairSource } from '../rebuild/compare.ts';
 import { recentRequests } from '../traces/read-trace.ts';
 import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
+import type { ExplainedDocument, ExplainedRecord, ExplainedReference, Explanation } from './explanation.ts';
 
 type Deps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {
   config: { DATABASE_NAME: string; TOPIC_PREFIX: string };
 };
 type Side = { generation: Generation; number: number; database: Db };
 
-export type Explanation = Awaited<ReturnType<typeof explain>>;
-
 /**
  * Explains the documents with an id: the records that each part comes from, the references that are missing, and how the
  * document differs from a fresh join. It reads by id, so the cost does not depend on the size of the data.
  */
-export async function explain(deps: Deps, id: string) {
+export async function explain(deps: Deps, id: string): Promise<Explanation> {
   const { mongo, control, config } = deps;
   const registry = await requireRegistry(control);
   const now = await deps.now();
@@ -50,13 +49,10 @@ export async function explain(deps: Deps, id: string) {
   const found = sides.flatMap((side) => kinds.map((kind) => explainKind(side, kind)));
   return {
     id,
-    /** Up to this instant all events are applied in the active generation. */
     completeTo: completeTo?.toISOString() ?? null,
     now: now.toISOString(),
-    /** The documents of all living generations with this id, the active generation first. */
     documents: (await Promise.all(found)).flat(),
     refused: await refusedRecords(control, id),
-    /** The latest traced requests whose path names the id, the latest first. */
     requests: (await recentRequests(control, id)).map(({ _id, at, status, code, keyId }) => ({
       id: _id,
       time: at.toISOString(),
@@ -71,7 +67,7 @@ const refusedMax = 10;
 type Refusing = Pick<DeadLetter, '_id' | 'versioned' | 'reason' | 'detail'>;
 
 /** The latest dead letters whose key, subject or state names the entity. */
-async function refusedRecords(control: Db, id: string) {
+async function refusedRecords(control: Db, id: string): Promise<Explanation['refused']> {
   const found = await deadLettersOf(control)
     .find({ subjects: id })
     .project<Refusing>({ versioned: 1, reason: 1, detail: 1 })
@@ -93,25 +89,27 @@ export function idInTrace({ _id, pathId, route }: RequestTrace): string {
 }
 
 /** The Kafka record that a stored entity comes from; null if there is none. */
-function recordAt(topic: string, position: Position | null | undefined) {
+function recordAt(topic: string, position: Position | null | undefined): ExplainedRecord | null {
   // An operator's edit may have made anything of it.
   if (typeof position?.partition !== 'number' || typeof position.offset !== 'number') return null;
   const { partition, offset, timestampMs } = position;
   return { topic, partition, offset, time: recordTime(timestampMs) };
 }
 
-/** A document in one generation, and the records that it was made of. */
-export type ExplainedDocument = Awaited<ReturnType<typeof explainDocument>>;
+function statusOf({ deletedAt, state, pending }: StoredDocument): ExplainedDocument['status'] {
+  if (deletedAt || state === undefined) return 'deleted';
+  return pending ? 'pending' : 'living';
+}
 
 async function explainDocument(
   { config, control }: Deps,
   { now, active, side }: { now: Date; active: Side | undefined; side: Side },
   kind: Kind,
   document: StoredDocument,
-) {
+): Promise<ExplainedDocument> {
   const { generation, number, database } = side;
   const { TOPIC_PREFIX: prefix } = config;
-  const { _id: id, orgId, version, position, tombstonePosition, deletedAt, pending } = document;
+  const { _id: id, orgId, version, position, tombstonePosition } = document;
   const record = recordAt(topicOf(kind, prefix), position);
   const progress =
     record && (await progressOf(control).findOne({ _id: `${number}/${record.topic}/${record.partition}` }));
@@ -126,36 +124,33 @@ async function explainDocument(
     id,
     orgId,
     version,
-    /** `pending`: a required reference is missing, so the API does not serve the document. */
-    status: deletedAt || document.state === undefined ? 'deleted' : pending ? 'pending' : 'living',
-    /** The record that its state comes from; null if only its deletion is known. */
+    status: statusOf(document),
     record,
-    /** The latest Kafka tombstone on its key. */
     tombstone: recordAt(topicOf(kind, prefix), tombstonePosition),
-    /** Progress of the record's partition: records from `position` on are not applied yet. */
     partition: progress && {
       position: progress.position,
       end: progress.end,
       completeTo: progress.completeTo.toISOString(),
     },
     references: await explainReferences(database, kind, document, prefix),
-    /** The end of its retention, from which the API answers 404; null if it is kept for ever. */
     servedUntil: (await servedUntil(database, kind, document))?.toISOString() ?? null,
-    /** Set while documents that embed this one are still being refreshed. */
     fanOut: document.fanOutCursor ?? null,
-    /** Fields that differ from a fresh join of the stored entities; null if another release joins this generation. */
     outdated:
       generation.projectionVersion === projectionVersion
         ? await compare(withFreshJoins({ control }, side))
         : null,
-    /** Fields that differ from the document of the active generation; null for the active generation itself. */
     differsFromActive:
       active && active !== side ? await compare(betweenGenerations({ control }, active, side)) : null,
   };
 }
 
 /** The references of a document, in the order of its projection. A ticket has some 200 conversations at most. */
-async function explainReferences(database: Db, kind: Kind, document: StoredDocument, prefix: string) {
+async function explainReferences(
+  database: Db,
+  kind: Kind,
+  document: StoredDocument,
+  prefix: string,
+): Promise<ExplainedReference[]> {
   const { orgId } = document;
   const refs: unknown[] = Array.isArray(document.refs) ? document.refs : [];
   const ids = idsInRefs(
@@ -174,7 +169,6 @@ async function explainReferences(database: Db, kind: Kind, document: StoredDocum
         const entity = byId.get(id);
         const status = referenceStatus(entity, orgId);
         const version = entity?.version ?? null;
-        /** `edge` is the name of the reference in the projection, and `fields` are those that the document embeds. */
         const record = recordAt(topicOf(to, prefix), entity?.position);
         return { edge, fields, kind: to, id, status, version, record };
       });

@@ -1,4 +1,4 @@
-import type { ExplainedDocument } from './explain.ts';
+import type { ExplainedDocument } from './explanation.ts';
 import { documentRows } from './rows.ts';
 
 const now = '2026-01-01T00:01:30.000Z';

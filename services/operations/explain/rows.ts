@@ -1,6 +1,6 @@
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { Row } from '../row.ts';
-import type { ExplainedDocument, Explanation } from './explain.ts';
+import type { ExplainedDocument, ExplainedReference, Explanation } from './explanation.ts';
 
 export const notFoundText = ({ id, completeTo, refused }: Explanation): string =>
   `${id}: no living generation has a document with this id` +
@@ -42,10 +42,14 @@ const freshJoinText = (outdated: ExplainedDocument['outdated']): string => {
   return outdated.length === 0 ? 'no difference' : `differs in ${outdated.join(', ')}`;
 };
 
-export type Ingredient = ReturnType<typeof ingredients>[number];
+/** An entity, or its Kafka tombstone, that a document was made of. */
+export type Ingredient = Omit<ExplainedReference, 'edge'> & {
+  /** `state`, `tombstone`, or the name of the reference in the projection. */
+  field: string;
+};
 
 /** The entities that a document was made of: itself, its Kafka tombstone, then its references. */
-export function ingredients(document: ExplainedDocument) {
+export function ingredients(document: ExplainedDocument): Ingredient[] {
   const { kind, id, status, version, record, tombstone, references } = document;
   const own = { kind, id, fields: [] };
   return [

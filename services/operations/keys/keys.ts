@@ -7,7 +7,19 @@ import { collectionOf } from '../../../shared/store/connection.ts';
 /** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
 export type KeysDeps = { control: Db; database: Db; now: () => Promise<Date>; cli: string };
 
-export type ListedKey = Awaited<ReturnType<typeof listKeys>>[number];
+/** A key as `keys list` prints it. Instants are ISO 8601. */
+export type ListedKey = {
+  id: string;
+  orgId: string;
+  /** Null if the served generation lacks the key; so is `mode`. */
+  name: string | null;
+  mode: ApiKeyDocument['state']['mode'] | null;
+  archivedAt: string | null;
+  /** The key is active, but the API refuses its token: another key has it, or had it and was blocked. */
+  isTokenShared: boolean;
+  /** Who blocked it, when and why; null if it is not blocked. */
+  blocked: { at: string; by: string; why: string } | null;
+};
 
 /**
  * All keys, or the keys of one organization, by organization and id, without their hashes. Includes blocked keys that the
@@ -16,7 +28,7 @@ export type ListedKey = Awaited<ReturnType<typeof listKeys>>[number];
 export async function listKeys(
   { control, database }: Pick<KeysDeps, 'control' | 'database'>,
   orgId?: string,
-) {
+): Promise<ListedKey[]> {
   const [keys, blocks] = await Promise.all([
     collectionOf<ApiKeyDocument>(database, 'apiKey')
       .find({ ...(orgId !== undefined && { orgId }), deletedAt: { $exists: false } })
@@ -40,7 +52,6 @@ export async function listKeys(
         name: key?.state.name ?? null,
         mode: key?.state.mode ?? null,
         archivedAt: key?.state.archivedAt?.toISOString() ?? null,
-        /** The key is active, but the API refuses its token: another key has it, or had it and was blocked. */
         isTokenShared: isActive && refused.has(key.state.tokenSha256),
         blocked: block ? { at: block.at.toISOString(), by: block.by, why: block.why } : null,
       };

@@ -22,7 +22,22 @@ export type PairSource = {
   watermarks: () => Promise<Date[]>;
 };
 
-export type ComparisonResult = Awaited<ReturnType<typeof compareDocuments>>;
+export type ComparisonResult = {
+  /** Documents that were compared, without tombstone documents. */
+  compared: number;
+  /** Documents with a difference that remained and is not expected. */
+  differing: number;
+  /** Differences that remained and are not expected, by class. */
+  counts: Partial<Record<DifferenceClass, number>>;
+  /** The number of differences that remained and are not expected. */
+  differences: number;
+  /** The number of differences that the operator expects. */
+  expected: number;
+  /** The first of the differences that remained and are not expected. */
+  samples: Difference[];
+  /** More than `recheckMax` documents differed. The rest were compared once, and count as one difference each. */
+  isCutShort: boolean;
+};
 
 export type CompareOptions = Pick<OperatorDeps, 'now' | 'report'> & {
   expectations: Expectation[];
@@ -41,22 +56,22 @@ const rounds = 3;
 const stallMs = 15_000;
 
 /** Compares every document. Counts the differences that are not only due to lag: Invariant 18 in generations.md. */
-export async function compareDocuments(source: PairSource, options: CompareOptions) {
+export async function compareDocuments(
+  source: PairSource,
+  options: CompareOptions,
+): Promise<ComparisonResult> {
   const { compared, candidates, expected, overflow } = await scanAll(source, options);
   const remaining = await recheckAll(source, candidates, options);
   const unexpected = remaining.filter((one) => !isExpected(one, options.expectations));
-  /** Differences that remained and are not expected, by class. */
-  const counts: Partial<Record<DifferenceClass, number>> = {};
+  const counts: ComparisonResult['counts'] = {};
   for (const { class: name } of unexpected) counts[name] = (counts[name] ?? 0) + 1;
   return {
     compared,
-    /** Documents with a difference that remained and is not expected. */
     differing: documentsIn(unexpected) + overflow,
     counts,
     differences: unexpected.length + overflow,
     expected: expected + remaining.length - unexpected.length,
     samples: unexpected.slice(0, samplesMax),
-    /** More than `recheckMax` documents differed. The rest were compared once, and count as one difference each. */
     isCutShort: overflow > 0,
   };
 }

@@ -77,7 +77,8 @@ export function differencesOf(kind: Kind, pair: Pair, now: Date): Difference[] {
 
 function differencesOfReadable(kind: Kind, id: string, { expected, actual }: Pair, now: Date): Difference[] {
   const difference = (of: DifferenceClass, field: string = of) => ({ kind, id, class: of, field });
-  const [before, after] = [expected && visible(kind, expected, now), actual && visible(kind, actual, now)];
+  const before = expected && visible(kind, expected, now);
+  const after = actual && visible(kind, actual, now);
   if (!before && !after) return rejectsMore({ expected, actual }) ? [difference('version')] : [];
   if (!after) return [difference('missing')];
   // The API does not serve a pending document either. A build may keep conversations of a deleted channel as such: after
@@ -114,7 +115,8 @@ const ownRefs = (kind: Kind, { refs = [] }: ComparedDocument): string[] => {
 };
 
 function fieldsOf(before: object = {}, after: object = {}, path: string): string[] {
-  const [one, other] = [before as Record<string, unknown>, after as Record<string, unknown>];
+  const one = before as Record<string, unknown>;
+  const other = after as Record<string, unknown>;
   return [...new Set([...Object.keys(one), ...Object.keys(other)])]
     .filter((name) => !isDeepStrictEqual(one[name] ?? null, other[name] ?? null))
     .map((name) => `${path}.${name}`);

@@ -73,7 +73,8 @@ type Documents = AsyncIterable<ComparedDocument, void, void>;
 
 /** Merges two streams in the order of their ids. */
 async function* merged(before: Documents, after: Documents): AsyncGenerator<Pair> {
-  const [left, right] = [before[Symbol.asyncIterator](), after[Symbol.asyncIterator]()];
+  const left = before[Symbol.asyncIterator]();
+  const right = after[Symbol.asyncIterator]();
   const next = (side: typeof left) => side.next().then(({ done, value }) => (done ? null : value));
   let [expected, actual] = await Promise.all([next(left), next(right)]);
   while (expected || actual) {

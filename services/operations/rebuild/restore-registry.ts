@@ -13,7 +13,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { hasDocuments } from '../../../shared/store/generation-databases.ts';
 import type { OperatorDeps } from '../deps.ts';
-import type { UseKafka } from '../facts.ts';
+import type { UseKafka } from '../kafka-facts.ts';
 import { restoredRegistry, type RemainingGeneration, type RestoreChoices } from './restored-registry.ts';
 
 export type RestoreOptions = RestoreChoices & {

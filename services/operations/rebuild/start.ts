@@ -9,7 +9,7 @@ import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { isRebuildRisk, readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { commandsIn } from '../deployment.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { isUnpinned } from '../facts.ts';
+import { isUnpinned } from '../generation-facts.ts';
 import { unpinned } from '../rules/generation.ts';
 import { leaderless } from '../rules/system.ts';
 import { register } from './transitions.ts';

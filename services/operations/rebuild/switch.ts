@@ -73,8 +73,8 @@ export async function switchTo(
     }
     await deps.onStep?.('wait for replicas');
     const waiting = await replicasElsewhere(deps, number, dryRun ? 0 : timeoutSeconds);
-    const outcome = wasActive ? 'was-active' : step === 'promote' ? 'promoted' : 'rolled-back';
-    return { ...switched, outcome, waiting };
+    const done = step === 'promote' ? 'promoted' : 'rolled-back';
+    return { ...switched, outcome: wasActive ? 'was-active' : done, waiting };
   }
 }
 

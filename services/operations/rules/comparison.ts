@@ -2,7 +2,8 @@ import { dayMs } from '../../../shared/documents/instant.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { ComparisonReport, GenerationState } from '../../../shared/control/generations.ts';
 import type { Commands } from '../deployment.ts';
-import type { Facts, GenerationFacts } from '../facts.ts';
+import type { Facts } from '../facts.ts';
+import type { GenerationFacts } from '../generation-facts.ts';
 import type { Judged } from './rule.ts';
 
 /** A comparison expires after this time, because both generations change, and the release of the CLI may change too. */

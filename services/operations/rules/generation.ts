@@ -4,7 +4,8 @@ import { loadEnds } from '../../../shared/control/registry.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import { describeStrangers } from '../../../shared/kafka/group-members.ts';
 import type { Commands } from '../deployment.ts';
-import type { Facts, GenerationFacts } from '../facts.ts';
+import type { Facts } from '../facts.ts';
+import type { GenerationFacts } from '../generation-facts.ts';
 import { deadLettersMax } from '../own-rejects.ts';
 import { byLag } from '../partitions.ts';
 import { followsWithinSeconds, lagText, recordsLeft } from '../progress-text.ts';
@@ -154,15 +155,12 @@ export const generationRules = {
   next: {
     severity: 'progress',
     blocks: [],
-    judge: (_, { generation: { number, state } }, { cli }) =>
-      state === 'ready'
-        ? { text: 'every check holds', remedy: `${cli} rebuild promote ${number}` }
-        : state === 'standby'
-          ? {
-              text: 'only if the active generation is wrong: this one is served again',
-              remedy: `${cli} rebuild rollback ${number}`,
-            }
-          : null,
+    judge: (_, { generation: { number, state } }, { cli }) => {
+      if (state === 'ready') return { text: 'every check holds', remedy: `${cli} rebuild promote ${number}` };
+      if (state !== 'standby') return null;
+      const text = 'only if the active generation is wrong: this one is served again';
+      return { text, remedy: `${cli} rebuild rollback ${number}` };
+    },
   },
 } satisfies Record<string, Rule<GenerationFacts>>;
 

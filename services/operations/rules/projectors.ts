@@ -5,7 +5,8 @@ import { holdCauses } from '../../../shared/control/hold-causes.ts';
 import { describeGaps } from '../../../shared/control/log-gaps.ts';
 import { isSilent } from '../../../shared/control/progress.ts';
 import type { Commands } from '../deployment.ts';
-import type { Facts, GenerationFacts } from '../facts.ts';
+import type { Facts } from '../facts.ts';
+import type { GenerationFacts } from '../generation-facts.ts';
 import type { Judged } from './rule.ts';
 
 /** How to replace a generation that must not be trusted, or cannot continue. */

@@ -7,7 +7,8 @@ import {
   type IndexNames,
 } from '../../../shared/store/structures.ts';
 import type { Commands } from '../deployment.ts';
-import type { Facts, GenerationFacts } from '../facts.ts';
+import type { Facts } from '../facts.ts';
+import type { GenerationFacts } from '../generation-facts.ts';
 import type { Judged } from './rule.ts';
 
 const served: IndexNames = servedIndexes;

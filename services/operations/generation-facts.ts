@@ -1,0 +1,170 @@
+import { failuresOf, type Failure } from '../../shared/control/failures.ts';
+import { readLogGaps, type LogGap } from '../../shared/control/log-gaps.ts';
+import type { Generation, GenerationRegistry } from '../../shared/control/generations.ts';
+import {
+  isSilent,
+  lagSeconds,
+  readProgress,
+  watermarksOf,
+  type Progress,
+  type SweepFailure,
+} from '../../shared/control/progress.ts';
+import { partitionKey } from '../../shared/control/topic-partition.ts';
+import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
+import type { LogState } from '../../shared/kafka/log-client.ts';
+import { readOwnRejects, type OwnRejects } from './own-rejects.ts';
+import { optional, type NotCounted } from './optional.ts';
+import { readStructures, type StructureFacts } from './structures.ts';
+import { measurePartitions, sumByTopic, type PartitionFacts, type TopicFacts } from './partitions.ts';
+import type { OperatorDeps } from './deps.ts';
+import type { KafkaFacts } from './kafka-facts.ts';
+
+/** A partition that has applied less than the active generation had one reading ago. */
+type LaggingPartition = {
+  /** `<topic>/<partition>` */
+  key: string;
+  position: number;
+  /** The active generation's position. */
+  active: number;
+};
+
+/** Everything that is known of a generation at one moment. */
+export type GenerationFacts = {
+  generation: Generation;
+  /** Null before it has one. */
+  watermark: Date | null;
+  /** The lag of the watermark, less the lateness allowance; null before there is a watermark. */
+  lagSeconds: number | null;
+  /** A projector stores it right after progress that is later than 1970. */
+  isWatermarkLost: boolean;
+  /** The indexes that its database cannot use; none before a projector has begun, which creates them. */
+  structures: StructureFacts;
+  partitions: PartitionFacts[];
+  /** Records that a build applies after its load, because they were published after its start. */
+  recordsAfterLoad: number;
+  /** The sums over the partitions of each topic. */
+  topics: TopicFacts[];
+  /** In records. */
+  lag: number;
+  /** When a projector last saved progress; null if none has. */
+  savedAt: Date | null;
+  /** A running projector follows the active generation instead of its number. */
+  isUnpinned: boolean;
+  /** The topics that were deleted and created again since it applied records of them. */
+  recreated: string[];
+  /** The gaps in the log that bar its projectors. */
+  gaps: LogGap[];
+  /** Why projectors with these settings cannot follow it; null if they can. */
+  otherTopics: string | null;
+  /** Why a projector of it has ended for good; null if none has. */
+  failure: Failure | null;
+  /** Why its retention is not enforced; null if it is. */
+  sweepFailure: SweepFailure | null;
+  /** The first dead letter that the active generation does not have; null if there is none, or if it was not counted. */
+  firstReject: OwnRejects['first'];
+  /** The number of dead letters that the active generation does not have; null: not counted. */
+  rejectCount: number | null;
+  /** Partitions below the active generation's position one reading ago. */
+  laggingPartitions: LaggingPartition[];
+};
+
+type EarlierFacts = { now: Date; generations: { generation: Generation; partitions: PartitionFacts[] }[] };
+
+/** The part of a reading that all generations share. */
+type Shared = {
+  registry: GenerationRegistry | null;
+  kafka: KafkaFacts;
+  now: Date;
+  /** Receives the parts that MongoDB refuses to count. */
+  notCounted: NotCounted[];
+  /** Earlier facts, for rates; null if there are none. */
+  before: EarlierFacts | null;
+};
+
+/** Reads the facts of one generation. */
+export async function readGeneration(
+  deps: Pick<OperatorDeps, 'control' | 'config' | 'topics'>,
+  shared: Shared,
+  generation: Generation,
+): Promise<GenerationFacts> {
+  const { control, config } = deps;
+  const { registry, kafka, now, before, notCounted } = shared;
+  const { number } = generation;
+  const active = registry?.generation ?? number;
+  const stored = await watermarksOf(control).findOne({ _id: number });
+  const completeTo = stored?.completeTo ?? null;
+  const [progress, gaps, failure, ownRejects, structures] = await Promise.all([
+    readProgress(control, number),
+    readLogGaps(control, number),
+    failuresOf(control).findOne({ _id: number }),
+    optional(notCounted, `dead letters of generation ${number} alone`, () =>
+      readOwnRejects(control, { active, number, completeTo, now }),
+    ),
+    readStructures(control, generation),
+  ]);
+  const lagOf = (at: Date | null) =>
+    // A watermark of 1970 means that a partition has applied nothing.
+    at && at.getTime() > 0 ? lagSeconds(at, now, config.LATENESS_ALLOWANCE_SECONDS * 1_000) : null;
+  const recreated = recreatedTopics(progress, kafka.log);
+  const earlier = before?.generations.find((one) => one.generation.number === number);
+  const measured = measurePartitions({
+    generation,
+    topics: deps.topics,
+    progress,
+    log: kafka.log,
+    members: kafka.members.get(number) ?? null,
+    recreated,
+    lagOf,
+    earlier:
+      earlier && before
+        ? { partitions: earlier.partitions, seconds: (now.getTime() - before.now.getTime()) / 1_000 }
+        : null,
+  });
+  const reached = before?.generations.find((one) => one.generation.number === active)?.partitions ?? [];
+  return {
+    generation,
+    watermark: completeTo,
+    lagSeconds: lagOf(completeTo),
+    isWatermarkLost: completeTo === null && progress.some((one) => one.completeTo.getTime() > 0),
+    structures: progress.length > 0 || completeTo !== null ? structures : { ...structures, faults: [] },
+    ...measured,
+    topics: sumByTopic(measured.partitions),
+    lag: measured.partitions.reduce((sum, { lag }) => sum + (lag ?? 0), 0),
+    savedAt: progress.map(({ updatedAt }) => updatedAt).sort((a, b) => Number(b) - Number(a))[0] ?? null,
+    isUnpinned: isUnpinned(progress, now),
+    recreated,
+    gaps,
+    otherTopics: describeOtherTopics(progress, deps.topics),
+    failure,
+    sweepFailure: stored?.sweepFailure ?? null,
+    firstReject: ownRejects?.first ?? null,
+    rejectCount: ownRejects?.count ?? null,
+    laggingPartitions: laggingBelow(reached, progress),
+  };
+}
+
+/** The partitions of a generation that have applied less than those of the active one. */
+function laggingBelow(reached: PartitionFacts[], progress: Progress[]): LaggingPartition[] {
+  const positions = new Map(progress.map((one) => [partitionKey(one), one.position]));
+  return reached.flatMap((one) => {
+    const key = partitionKey(one);
+    const position = positions.get(key) ?? 0;
+    return position < one.applied ? [{ key, position, active: one.applied }] : [];
+  });
+}
+
+/**
+ * The topics that were deleted and created again since a generation applied records of them: their offsets now mean other
+ * records. Kafka before 2.8 gives topics no id, so such a topic is never listed.
+ */
+function recreatedTopics(progress: Progress[], log: LogState | null): string[] {
+  const recreated = progress.filter(
+    ({ topic, topicId, position }) =>
+      position > 0 && topicId !== undefined && (log?.topicIds.get(topic) ?? topicId) !== topicId,
+  );
+  return [...new Set(recreated.map(({ topic }) => topic))].toSorted();
+}
+
+/** Whether a running projector of a generation follows the active one instead of its number. */
+export const isUnpinned = (progress: Progress[], now: Date): boolean =>
+  progress.some((one) => one.isPinned === false && !isSilent(one.updatedAt, now));

@@ -1,0 +1,82 @@
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { groupIdOf, type Generation } from '../../shared/control/generations.ts';
+import { prefixesOf } from '../../shared/kafka/topics.ts';
+import { readControlId } from '../../shared/control/control-id.ts';
+import type { LogState } from '../../shared/kafka/log-client.ts';
+import { explained } from '../../shared/kafka/remedies.ts';
+import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
+import type { OperatorDeps } from './deps.ts';
+import { within } from '../../shared/runtime/within.ts';
+import { readMembers, type Member } from '../../shared/kafka/group-members.ts';
+
+/** The part that Kafka answers; null for each part that it did not answer in time. */
+export type KafkaFacts = {
+  /** Why a part is missing. */
+  problem: string | null;
+  /** The topics that do not exist. */
+  missing: string[];
+  /** The topics that the Kafka user may not see, or that do not exist. */
+  hidden: string[];
+  /** If it sees none: the prefixes under which all of them exist. */
+  otherPrefixes: string[];
+  log: LogState | null;
+  settings: TopicSettings[] | null;
+  /** Why the settings are missing although Kafka answers. */
+  settingsProblem: string | null;
+  /** The members of each generation's group, by number. */
+  members: Map<number, Member[]>;
+};
+
+/** Gives the clients of Kafka to `work`, connected. */
+export type UseKafka = (
+  work: (clients: Pick<OperatorDeps, 'admin' | 'log'>) => Promise<void>,
+) => Promise<void>;
+
+/** Reads the part that Kafka answers, about the generations that are not dropped. Never rejects for Kafka. */
+export async function readKafka(
+  deps: Pick<OperatorDeps, 'control' | 'config' | 'topics'>,
+  useKafka: UseKafka,
+  living: Generation[],
+  withinMs: number,
+): Promise<KafkaFacts> {
+  const facts: KafkaFacts = {
+    problem: null,
+    missing: [],
+    hidden: [],
+    otherPrefixes: [],
+    log: null,
+    settings: null,
+    settingsProblem: null,
+    members: new Map(),
+  };
+  const fail = (error: unknown) => void (facts.problem ??= explained(error));
+  const controlId = await readControlId(deps.control);
+  const follows = (generation: number) => ({
+    followed: { controlId, database: deps.config.DATABASE_NAME, generation },
+    topics: deps.topics,
+  });
+  const reading = useKafka(async ({ admin, log }) => {
+    const { missing, hidden } = await log.find(deps.topics);
+    const topics = deps.topics.filter((topic) => ![...missing, ...hidden].includes(topic));
+    if (topics.length === 0) facts.otherPrefixes = prefixesOf(new Set(await admin.listTopics()));
+    facts.missing = missing;
+    facts.hidden = hidden;
+    await Promise.all([
+      log.read(topics).then((state) => (facts.log = state), fail),
+      readTopicSettings(admin, topics).then(
+        (settings) => (facts.settings = settings),
+        (error: unknown) => (facts.settingsProblem = errorMessage(error)),
+      ),
+      ...living.map(({ number }) =>
+        readMembers(admin, groupIdOf(deps.config, number), follows(number)).then(
+          (members) => facts.members.set(number, members),
+          // Without Kafka's right Describe on the group its members are unknown.
+          () => undefined,
+        ),
+      ),
+    ]);
+  }).catch(fail);
+  await within(withinMs, reading, () => fail(`no answer for ${withinMs / 1_000} s`));
+  // A copy: later answers belong to no reading.
+  return { ...facts, members: new Map(facts.members) };
+}
