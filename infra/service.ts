@@ -84,7 +84,7 @@ export function startCommand(
   name: string,
   { onLine, linesMax = Infinity, ownGroup = false }: Options = {},
 ): Service {
-  const [file = '', ...args] = [...dieWithParent(), ...command];
+  const [file = '', ...args] = dieWithParent().concat(command);
   const child = spawn(file, args, {
     env: { ...inherited(), LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -24,7 +24,8 @@ type Demo = Output & {
 
 /** The time that a service has to stop before it is killed. */
 const stopGraceMs = 15_000;
-const [changesPerTurn, turnMs] = [5, 250];
+const changesPerTurn = 5;
+const turnMs = 250;
 /** Without progress for this long, in milliseconds, the demo says why. */
 const stalledAfterMs = 10_000;
 
@@ -104,7 +105,8 @@ async function publishAndWait(connections: Connections, sampleData: SampleData, 
   };
   const sent = await publishSampleData(connections, batchesOf(sampleData), report('Publishing sample data'));
   say(`Published ${sent.toLocaleString('en')} events, with each of Kafka's compression codecs in turn`);
-  let [lowest, stalledAt] = [Infinity, 0];
+  let lowest = Infinity;
+  let stalledAt = 0;
   for (;;) {
     const { records, lag } = await readProgress(connections);
     report('Projecting events')(1 - lag / records);
@@ -130,12 +132,14 @@ async function publishLive(connections: Connections, state: SampleState, stoppin
 
 /** Prints a line each second about the way of the changes to the API. */
 async function showLive(connections: Connections, access: Access, { say, stopping }: Demo) {
-  let [last, at] = [(await readProgress(connections)).records, performance.now()];
+  let last = (await readProgress(connections)).records;
+  let at = performance.now();
   while (!stopping.aborted) {
     await delay(1_000);
     const { records, lag, documents } = await readProgress(connections);
     const perSecond = ((records - last) / (performance.now() - at)) * 1_000;
-    [last, at] = [records, performance.now()];
+    last = records;
+    at = performance.now();
     const asOf = (await ask(access, '/v1/channels?limit=1').catch(() => null))?.dataAsOf;
     const age = asOf ? `${asOf} (${((Date.now() - Date.parse(asOf)) / 1_000).toFixed(1)} s old)` : 'unknown';
     const counts = `${Math.round(perSecond)} events/s  lag ${lag}  ${documents.toLocaleString('en')} documents`;

@@ -1,19 +1,28 @@
 import { randomBytes } from 'node:crypto';
+import type { MongoClient } from 'mongodb';
 import { recordedPositions } from '../../services/projector/progress/progress.ts';
 import { estimateDocuments } from '../../services/operations/counts.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { activeGeneration } from '../../shared/control/generations.ts';
 import type { Stack } from '../dev-servers/provider.ts';
-import { connectKafka, endOffsets } from '../sample-data/publish.ts';
+import { connectKafka, endOffsets, type KafkaConnection } from '../sample-data/publish.ts';
 
 /** The demo's connections, and the settings of its services. */
-export type Connections = Awaited<ReturnType<typeof connect>>;
+export type Connections = KafkaConnection & {
+  /** The settings of the services. */
+  environment: Record<string, string>;
+  /** The name of the database, and the beginning of the topics' names. */
+  name: string;
+  mongo: MongoClient;
+  /** Removes topics and databases of its own on servers from the environment, then disconnects. */
+  close: () => Promise<void>;
+};
 
 /**
  * Connects to the servers and creates the topics. On a server from the environment, topics and databases get a unique
  * name and are removed at the end.
  */
-export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack) {
+export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise<Connections> {
   const isShared = Object.values(how).includes('environment');
   const name = isShared ? `demo-${randomBytes(4).toString('hex')}` : 'support';
   // Settings of the connection to Kafka; others could change the behaviour of a service.

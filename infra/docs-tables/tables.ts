@@ -41,7 +41,8 @@ export const settingVariables = variableNames(settings);
 
 /** The metrics of each service that are not about Node.js, as its process serves them. */
 export function metricCatalogues(): { projector: CataloguedMetric[]; api: CataloguedMetric[] } {
-  const [projector, api] = [createProjectorMetrics(), createApiMetrics()];
+  const projector = createProjectorMetrics();
+  const api = createApiMetrics();
   observeBudget(api, () => ({ reads: 0, bytes: 0, waiting: 0 }));
   for (const { registry } of [projector, api]) {
     registerPools(registry, {});

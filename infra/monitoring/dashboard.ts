@@ -1,7 +1,9 @@
 import { rows, type Panel } from './panels.ts';
 
 const datasource = { type: 'prometheus', uid: '${datasource}' };
-const [columns, height] = [24, 8];
+/** The columns of the grid, and the height of a panel. */
+const columns = 24;
+const height = 8;
 
 /** The dashboard in Grafana's format; the committed dashboard.json is this text. */
 export function dashboardJson(): string {

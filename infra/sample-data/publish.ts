@@ -25,12 +25,26 @@ const codecs = [
   CompressionTypes.None,
 ];
 
+/** Connected clients of the Kafka that a projector's settings name. */
+export type KafkaConnection = {
+  admin: Admin;
+  producer: Producer;
+  /** `TOPIC_PREFIX` */
+  prefix: string;
+  /** The entity topics. */
+  topics: string[];
+  /** Creates the topics that do not exist. */
+  create: () => Promise<string>;
+  close: () => Promise<unknown>;
+};
+
 /** Connects to the Kafka of a projector's settings. */
-export async function connectKafka(settings: Record<string, string | undefined>) {
+export async function connectKafka(settings: Record<string, string | undefined>): Promise<KafkaConnection> {
   const config = configOrExit(projectorConfig(settings));
   const { TOPIC_PREFIX: prefix } = config;
   const kafka = createKafka(config, pino({ level: 'silent' }));
-  const [admin, producer] = [kafka.admin(), kafka.producer({ allowAutoTopicCreation: false })];
+  const admin = kafka.admin();
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
   const close = () => Promise.allSettled([producer.disconnect(), admin.disconnect()]);
   try {
     await Promise.all([admin.connect(), producer.connect()]);

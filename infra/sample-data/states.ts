@@ -59,7 +59,8 @@ const referredKind = (field: string): Kind | undefined =>
 
 const shapeOf = (schema: Schema): Shape => {
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  return def.type === 'pipe' ? shapeOf(def.in) : def.type === 'object' ? def.shape : {};
+  if (def.type === 'pipe') return shapeOf(def.in);
+  return def.type === 'object' ? def.shape : {};
 };
 
 /** Whether the fields of an option include the given ones, with their literal values. */

@@ -5,13 +5,23 @@ import type { Answer, ListRequest, Page, RequestOptions } from './types.ts';
 import { requestUrl } from './url.ts';
 
 /** The two kinds of request of which the generated methods are made. */
-export type Requests = ReturnType<typeof createRequests>;
+export type Requests = {
+  /** Requests the pages of a list when they are read. */
+  list: <Item>(
+    path: string,
+    id: string | null,
+    params?: object,
+    options?: RequestOptions,
+  ) => ListRequest<Item>;
+  /** Requests one item at once. */
+  retrieve: <Data>(path: string, id: string, options?: RequestOptions) => Promise<Answer<Data>>;
+};
 
 type ListBody<Item> = { data: Item[]; hasMore: boolean; nextCursor: string | null };
 type Ask<Item> = (params: object) => Promise<Answer<ListBody<Item>>>;
 
 /** The key is in a closure and in no property, so that printing a client does not reveal it. */
-export function createRequests(clock: RetryDeps, options: ClientOptions) {
+export function createRequests(clock: RetryDeps, options: ClientOptions): Requests {
   const { baseUrl, retryForMs, ...settings } = parseOptions(options);
   const fetch = options.fetch ?? globalThis.fetch;
   const withRetries = createRetries(clock);

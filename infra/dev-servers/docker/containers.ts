@@ -100,7 +100,8 @@ const initiateWithRetries = `
  * itself by an address inside its container, hence the direct connection.
  */
 export async function startStore(run: string): Promise<string> {
-  const [user, password] = ['support', randomBytes(16).toString('hex')];
+  const user = 'support';
+  const password = randomBytes(16).toString('hex');
   const container = await new StackContainer(images.mongo, run)
     .withEntrypoint(['bash', '-euc', withKeyFile, 'docker-entrypoint.sh'])
     .withCommand(['--replSet', 'rs0', '--bind_ip_all', '--keyFile', '/tmp/keyfile'])

@@ -50,7 +50,8 @@ export async function fetchJars(
   folder: string,
   scope: 'runtime' | 'compile' = 'runtime',
 ): Promise<string> {
-  const [file, libs] = [join(folder, 'pom.xml'), join(folder, 'libs')];
+  const file = join(folder, 'pom.xml');
+  const libs = join(folder, 'libs');
   writeFileSync(file, project);
   const goal = ['dependency:copy-dependencies', `-DincludeScope=${scope}`, `-DoutputDirectory=${libs}`];
   await mustRun('mvn', ['-q', '-B', '-f', file, ...goal]);

@@ -80,7 +80,7 @@ export async function startServer(parts: Part[]): Promise<Server> {
  * process, and does not keep it alive.
  */
 function launch({ argv, cwd, logFile }: Command): ChildProcess {
-  const [file = '', ...args] = [...dieWithParent(), ...argv];
+  const [file = '', ...args] = dieWithParent().concat(argv);
   const log = openSync(logFile, 'a');
   const child = spawn(file, args, { cwd, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
