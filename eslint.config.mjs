@@ -47,7 +47,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['services/{api,cli,console,operations}/**/*.ts', '{shared,infra,clients}/**/*.ts'],
+    files: ['{services,shared,infra,clients}/**/*.ts'],
     ignores: ['**/*.test.ts'],
     rules: { 'no-nested-ternary': 'error', 'no-restricted-syntax': ['error', encodedPath, ...density] },
   },

@@ -5,11 +5,46 @@ import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { repeatCauses } from './materialize/rounds.ts';
 import { lossReasons } from '../../shared/kafka/topic-settings.ts';
 
+/** The metrics by their use in the code. The `help` of each is its description. */
+export type Metrics = RecordMetrics & EngineMetrics & LagMetrics & { registry: Registry };
+
+/** About records, from the fetch to the dead letter. */
+type RecordMetrics = {
+  fetched: Counter<'topic'>;
+  events: Counter<'topic'>;
+  deadLetters: Counter<'topic' | 'reason'>;
+  deadLetterRoom: Gauge;
+  late: Counter<'topic'>;
+  foreignCommits: Counter<'topic'>;
+  losesRecords: Gauge<'topic' | 'reason'>;
+  batchSeconds: Histogram<'topic'>;
+  batchRecords: Histogram;
+};
+
+/** About the documents that the engine writes, and the sweep. */
+type EngineMetrics = {
+  repeated: Counter<'kind' | 'cause'>;
+  fanOutWaiting: Gauge;
+  sweepFailing: Gauge;
+  notRefreshed: Counter<'kind'>;
+};
+
+/** About the age of the data. */
+type LagMetrics = {
+  lag: Gauge<'topic' | 'partition'>;
+  position: Gauge<'topic' | 'partition'>;
+  lagSeconds: Gauge<'topic'>;
+  maxLag: Gauge;
+  staleness: Gauge;
+  held: Gauge<'cause'>;
+  generationState: Gauge<'state'>;
+};
+
 /**
  * The projector's Prometheus metrics, served at `/metrics`. Names end in their unit. The help texts are the catalogue in
  * docs/metrics.md.
  */
-export function createMetrics() {
+export function createMetrics(): Metrics {
   const registry = new Registry();
   // The default of 10 ms would be most of the work of an idle projector.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
@@ -17,9 +52,7 @@ export function createMetrics() {
   return { registry, ...recordMetrics([registry]), ...engineMetrics([registry]), ...lagMetrics([registry]) };
 }
 
-export type Metrics = ReturnType<typeof createMetrics>;
-
-const recordMetrics = (registers: Registry[]) => ({
+const recordMetrics = (registers: Registry[]): RecordMetrics => ({
   fetched: new Counter({
     name: 'projector_records_fetched_total',
     help: 'Records fetched from the brokers; more than are applied only while a backlog is queued',
@@ -76,7 +109,7 @@ const recordMetrics = (registers: Registry[]) => ({
   }),
 });
 
-const engineMetrics = (registers: Registry[]) => ({
+const engineMetrics = (registers: Registry[]): EngineMetrics => ({
   repeated: new Counter({
     name: 'projector_reconciles_repeated_total',
     help: 'Documents reconciled again, by cause: `conflict` (another write came first), `reference` (a reference changed meanwhile). Many of them mean that workers contend for the same documents',
@@ -101,7 +134,7 @@ const engineMetrics = (registers: Registry[]) => ({
   }),
 });
 
-const lagMetrics = (registers: Registry[]) => ({
+const lagMetrics = (registers: Registry[]): LagMetrics => ({
   lag: new Gauge({
     name: 'projector_lag_records',
     help: 'Records between the applied position and the end of the log, of the partitions of this projector',

@@ -1,7 +1,8 @@
 import { collectionOf } from '../../shared/store/connection.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { sweep, type SweepStore } from '../../services/projector/retention/sweep.ts';
+import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
+import { sweep } from '../../services/projector/retention/sweep.ts';
 import { sweepApplied as sweepUpToWatermark } from '../../services/projector/retention/sweeper.ts';
 import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { SweepStore } from '../../services/projector/retention/sweep.ts';
+import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { storeSweepFailure, watermarksOf } from '../../shared/control/progress.ts';

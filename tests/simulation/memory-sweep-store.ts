@@ -1,7 +1,7 @@
 import { refOf } from '../../services/projector/materialize/edges.ts';
 import { sortKey } from '../../shared/documents/instant.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import type { SweepStore } from '../../services/projector/retention/sweep.ts';
+import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { envelopeOf, type Data } from './memory-store.ts';
 
 /** A dead letter as the sweep sees it: the entities that it names, and when its record was published. */

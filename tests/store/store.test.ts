@@ -8,7 +8,7 @@ import type {
   Write,
 } from '../../services/projector/materialize/store.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
-import type { SweepStore } from '../../services/projector/retention/sweep.ts';
+import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { emptyData, envelopeOf, memoryStore, type Data } from '../simulation/memory-store.ts';
 import { memorySweepStore } from '../simulation/memory-sweep-store.ts';

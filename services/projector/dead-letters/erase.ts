@@ -20,7 +20,7 @@ type Erasable = Pick<
 /** A deleted entity, and which of the dead letters about it are erased with it. */
 export type Erasure = { kind: Kind; id: string; covers: (deadLetter: Erasable) => boolean };
 
-type EraseDeps = { control: Db; prefix: string; now: () => Date };
+export type EraseDeps = { control: Db; prefix: string; now: () => Date };
 
 type Deletion = Exclude<Change, Upsert>;
 type Deletions = Map<string, Deletion[]>;

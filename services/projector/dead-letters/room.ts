@@ -6,7 +6,14 @@ import type { DeadLetterSize } from '../../../shared/control/dead-letters.ts';
  */
 export type Room = 'whole' | 'head' | 'counted';
 
-export type DeadLetterRoom = ReturnType<typeof createDeadLetterRoom>;
+export type DeadLetterRoom = {
+  /** How the next dead letter is to be stored. */
+  left: () => Promise<Room>;
+  /** The part of the limits that the stored dead letters take. */
+  filled: () => Promise<number>;
+  /** Adds the dead letters that this process has stored. */
+  add: (added: DeadLetterSize) => void;
+};
 
 export type RoomLimits = { bytesMax: number; countMax: number };
 
@@ -39,7 +46,7 @@ export function createDeadLetterRoom(
   measure: () => Promise<DeadLetterSize>,
   limits: RoomLimits,
   nowMs: () => number = () => performance.now(),
-) {
+): DeadLetterRoom {
   let size: DeadLetterSize = { bytes: 0, count: 0 };
   let measuredMs = -Infinity;
   let addedBytes = 0;
@@ -51,10 +58,9 @@ export function createDeadLetterRoom(
     return size;
   };
   return {
-    left: async (): Promise<Room> => roomLeft(await measured(), limits),
-    filled: async (): Promise<number> => filledRatio(await measured(), limits),
-    /** Adds the dead letters that this process has stored. */
-    add: (added: DeadLetterSize): void => {
+    left: async () => roomLeft(await measured(), limits),
+    filled: async () => filledRatio(await measured(), limits),
+    add: (added) => {
       addedBytes += added.bytes;
       size = { bytes: size.bytes + added.bytes, count: size.count + added.count };
     },

@@ -28,7 +28,21 @@ export const entityVersion = fieldOf<number, unknown>((value, payload) => {
 /** Only blanks and control characters are rejected, since the URI reference is never followed. */
 const uriReference = z.string().regex(/^[^\s\p{Cc}]+$/u, 'must be a URI reference');
 
-const attributesOf = (kind: Kind) =>
+/** The attributes that the projector reads. It ignores all others. */
+export type Attributes = {
+  specversion: '1.0';
+  /** Of the event. */
+  id: string;
+  source: string;
+  /** The id of the entity. */
+  subject: string;
+  /** When the source system made the event; null if it does not say. */
+  time: Date | null;
+  orgid: string;
+  entityversion: number;
+};
+
+const attributesOf = (kind: Kind): z.ZodType<Attributes> =>
   z.object({
     specversion: z.literal('1.0'),
     id: z.string().min(1),
@@ -39,10 +53,7 @@ const attributesOf = (kind: Kind) =>
     entityversion: entityVersion,
   });
 
-/** The attributes that the projector reads. It ignores all others. */
-export type Attributes = z.output<ReturnType<typeof attributesOf>>;
-
 /** The zod schema of an event's attributes, by the kind of its topic. */
 export const attributes = Object.fromEntries(kinds.map((kind) => [kind, attributesOf(kind)])) as {
-  [K in Kind]: ReturnType<typeof attributesOf>;
+  [K in Kind]: z.ZodType<Attributes>;
 };

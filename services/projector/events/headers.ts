@@ -89,8 +89,10 @@ const withLength = (bytes: Buffer | null): Buffer[] => (bytes ? [varint(bytes.le
 export const isStructured = (headers: Headers): boolean =>
   /^\s*application\/cloudevents(?!-batch)/i.test(headers.get('content-type') ?? '');
 
-/** The most header names that are listed, and the most characters of each. */
-const [namesMax, nameLengthMax] = [10, 40];
+/** Header names that are listed, at most. */
+const namesMax = 10;
+/** Characters of each that are shown, at most. */
+const nameLengthMax = 40;
 
 /** Lists the names of a record's headers, for the detail of a dead letter. */
 export function describeNames(headers: KafkaRecord['headers']): string {

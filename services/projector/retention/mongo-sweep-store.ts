@@ -4,7 +4,7 @@ import { collectionOf } from '../../../shared/store/connection.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { talliesOf } from '../../../shared/control/tallies.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
-import { eraseDeadLetters, type Erasure } from '../dead-letters/erase.ts';
+import { eraseDeadLetters, type EraseDeps, type Erasure } from '../dead-letters/erase.ts';
 import { idIn, refOf } from '../materialize/edges.ts';
 import { guardOf, unreadableField } from '../materialize/envelope.ts';
 import { envelope } from '../materialize/mongo-store.ts';
@@ -15,8 +15,6 @@ const pageSize = 500;
 
 /** The fields of the retention: of a channel, and of a deleted one. */
 const retentions = ['state.dataRetentionDays', 'dataRetentionDays'] as const;
-
-type DeadLetterDeps = Parameters<typeof eraseDeadLetters>[0];
 
 /** A channel, or the tombstone of one, with a retention above 0 days. */
 export type ExpiringChannel = { id: string; orgId: string };
@@ -32,6 +30,51 @@ export type Sweepable = Pick<
   StoredEnvelope,
   '_id' | 'orgId' | 'version' | 'position' | 'tombstonePosition'
 > & { guard: Guard };
+
+/** A message that waits for its conversation. */
+type Orphan = Sweepable & { conversationId: string };
+
+/** The sweep's reads of channels and their conversations. */
+type SweptConversations = {
+  /** Channels after an id, deleted ones too, in the order of their ids. */
+  readChannels: (after: string) => Promise<ExpiringChannel[]>;
+  /** The retention of a channel, deleted or not, in days; null if it has none. */
+  readRetention: (id: string) => Promise<number | null>;
+  /**
+   * Conversations of a channel after a key, in the order of their keys. With an instant, only conversations that have a
+   * state and were created up to it.
+   */
+  readConversations: (
+    channel: ExpiringChannel,
+    after: string,
+    createdUpTo: Date | null,
+  ) => Promise<ExpiringConversation[]>;
+};
+
+/** The sweep's reads of messages, and the mark of those that wait. */
+type SweptMessages = {
+  /** Messages of these conversations that were created up to an instant, in no order. */
+  readExpiredMessages: (orgId: string, conversationIds: string[], upTo: Date) => Promise<Sweepable[]>;
+  /** Which of these conversations have messages. */
+  readWithMessages: (orgId: string, conversationIds: string[]) => Promise<Set<string>>;
+  /** Messages that have waited for their conversation since an instant or earlier, in no order. */
+  readOrphans: (upTo: Date) => Promise<Orphan[]>;
+  /** Lets messages that have waited since `upTo` or earlier wait again, from `from` on. */
+  waitAgain: (orphans: Orphan[], upTo: Date, from: Date) => Promise<void>;
+};
+
+/** The sweep's work on dead letters. */
+type SweptDeadLetters = {
+  /** Whether records of conversations are counted dead letters, which name no conversation. */
+  hasCountedConversations: () => Promise<boolean>;
+  /** Which of these conversations dead letters name. */
+  readInDeadLetters: (conversationIds: string[]) => Promise<Set<string>>;
+  /** Erases the dead letters about conversations whose records were published up to an instant. */
+  eraseDeadLetters: (conversationIds: string[], upTo: Date) => Promise<void>;
+};
+
+/** The port of the sweep: each read is of one bounded page. */
+export type SweepStore = SweptConversations & SweptMessages & SweptDeadLetters;
 
 /** An envelope that cannot be read counts as absent: the next record of the entity restores it, to be judged again. */
 function sweepable(stored: StoredEnvelope): Sweepable {
@@ -52,17 +95,16 @@ export const createdCursor = (database: Db, { id, orgId }: ExpiringChannel, afte
  * The sweep's reads from one generation's database, and from the dead letters in the control database, each of one bounded
  * page. Every read sees every acknowledged write. The sweep writes documents through the engine's `Store`.
  */
-export const mongoSweepStore = ({ database, ...deps }: { database: Db } & DeadLetterDeps) => ({
+export const mongoSweepStore = ({ database, ...deps }: { database: Db } & EraseDeps): SweepStore => ({
   ...expiring(database),
   ...expiringMessages(database),
   ...deadLetters(deps),
 });
 
-function expiring(database: Db) {
+function expiring(database: Db): SweptConversations {
   const channels = collectionOf<StoredDocument>(database, 'channel');
   return {
-    /** Channels after an id, deleted ones too, in the order of their ids. */
-    readChannels: async (after: string): Promise<ExpiringChannel[]> => {
+    readChannels: async (after) => {
       const found = await channels
         .find({ _id: { $gt: after }, $or: retentions.map((field) => ({ [field]: { $gt: 0 } })) })
         .project<{ _id: string; orgId: string }>({ orgId: 1 })
@@ -71,21 +113,12 @@ function expiring(database: Db) {
         .toArray();
       return found.map(({ _id, orgId }) => ({ id: _id, orgId }));
     },
-    /** The retention of a channel, deleted or not, in days; null if it has none. */
-    readRetention: async (id: string) => {
+    readRetention: async (id) => {
       const projection = Object.fromEntries(retentions.map((field) => [field, 1]));
       const found = await channels.findOne({ _id: id }, { projection });
       return ((found?.state ?? found)?.dataRetentionDays ?? null) as number | null;
     },
-    /**
-     * Conversations of a channel after a key, in the order of their keys. With an instant, only conversations that
-     * have a state and were created up to it.
-     */
-    readConversations: async (
-      channel: ExpiringChannel,
-      after: string,
-      createdUpTo: Date | null,
-    ): Promise<ExpiringConversation[]> => {
+    readConversations: async (channel, after, createdUpTo) => {
       type Found = StoredEnvelope & { state?: { updatedAt?: unknown }; byCreated?: string };
       const { id, orgId } = channel;
       const cursor = createdUpTo
@@ -110,13 +143,10 @@ function expiring(database: Db) {
 const updatedAtOf = ({ updatedAt }: { updatedAt?: unknown }): Date =>
   updatedAt instanceof Date ? updatedAt : new Date(8.64e15);
 
-type Orphan = Sweepable & { conversationId: string };
-
-function expiringMessages(database: Db) {
+function expiringMessages(database: Db): SweptMessages {
   const messages = collectionOf<StoredDocument>(database, 'message');
   return {
-    /** Messages of these conversations that were created up to an instant, in no order. */
-    readExpiredMessages: async (orgId: string, conversationIds: string[], upTo: Date) => {
+    readExpiredMessages: async (orgId, conversationIds, upTo) => {
       const byCreated = { $lt: keyAbove(upTo) };
       const found = await messages
         .find({ 'state.conversationId': { $in: conversationIds }, orgId, byCreated })
@@ -125,16 +155,14 @@ function expiringMessages(database: Db) {
         .toArray();
       return found.map(sweepable);
     },
-    /** Which of these conversations have messages. */
-    readWithMessages: async (orgId: string, conversationIds: string[]) => {
+    readWithMessages: async (orgId, conversationIds) => {
       const living = { 'state.conversationId': { $in: conversationIds }, orgId, byCreated: { $gte: '' } };
       const found = await messages
         .aggregate<{ _id: string }>([{ $match: living }, { $group: { _id: '$state.conversationId' } }])
         .toArray();
       return new Set(found.map(({ _id }) => _id));
     },
-    /** Messages that have waited for their conversation since an instant or earlier, in no order. */
-    readOrphans: async (upTo: Date): Promise<Orphan[]> => {
+    readOrphans: async (upTo) => {
       const found = await messages
         .find({ orphanedAt: { $lte: upTo } })
         .project<StoredEnvelope & Pick<StoredDocument, 'state'>>({ ...envelope, 'state.conversationId': 1 })
@@ -145,8 +173,7 @@ function expiringMessages(database: Db) {
         conversationId: idIn(message.state, 'conversationId'),
       }));
     },
-    /** Lets messages that have waited since `upTo` or earlier wait again, from `from` on. */
-    waitAgain: async (orphans: Orphan[], upTo: Date, from: Date) => {
+    waitAgain: async (orphans, upTo, from) => {
       const ids = orphans.map(({ _id }) => _id);
       await messages.updateMany(
         { _id: { $in: ids }, orphanedAt: { $lte: upTo } },
@@ -156,14 +183,12 @@ function expiringMessages(database: Db) {
   };
 }
 
-const deadLetters = (deps: DeadLetterDeps) => ({
-  /** Whether records of conversations are counted dead letters, which name no conversation. */
-  hasCountedConversations: async (): Promise<boolean> => {
+const deadLetters = (deps: EraseDeps): SweptDeadLetters => ({
+  hasCountedConversations: async () => {
     const counted = { topic: topicOf('conversation', deps.prefix), 'entries.0': { $exists: true } };
     return (await talliesOf(deps.control).findOne(counted, { projection: { _id: 1 } })) !== null;
   },
-  /** Which of these conversations dead letters name. */
-  readInDeadLetters: async (conversationIds: string[]) => {
+  readInDeadLetters: async (conversationIds) => {
     const subjects = { $match: { subjects: { $in: conversationIds } } };
     const found = await deadLettersOf(deps.control)
       .aggregate<{ _id: string }>([
@@ -173,8 +198,7 @@ const deadLetters = (deps: DeadLetterDeps) => ({
       .toArray();
     return new Set(found.map(({ _id }) => _id));
   },
-  /** Erases the dead letters about conversations whose records were published up to an instant. */
-  eraseDeadLetters: (conversationIds: string[], upTo: Date) => {
+  eraseDeadLetters: (conversationIds, upTo) => {
     const covers: Erasure['covers'] = ({ timestampMs }) => timestampMs <= upTo.getTime();
     const erasures = conversationIds.map((id): Erasure => ({ kind: 'conversation', id, covers }));
     return eraseDeadLetters(deps, erasures, 'the retention');

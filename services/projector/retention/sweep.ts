@@ -4,17 +4,10 @@ import { refOf } from '../materialize/edges.ts';
 import { refreshAll, updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
 import { nextRevision } from '../materialize/envelope.ts';
 import type { Write } from '../materialize/store.ts';
-import type {
-  ExpiringChannel,
-  ExpiringConversation,
-  mongoSweepStore,
-  Sweepable,
-} from './mongo-sweep-store.ts';
+import type { ExpiringChannel, ExpiringConversation, Sweepable, SweepStore } from './mongo-sweep-store.ts';
 
 /** Pages of a channel in one turn. Limits the time that other channels wait. */
 const pagesPerTurn = 20;
-
-export type SweepStore = ReturnType<typeof mongoSweepStore>;
 
 export type SweepDeps = UpdateDeps & {
   sweepStore: SweepStore;
@@ -34,8 +27,8 @@ type Swept = { conversations: number; messages: number };
 type Turn = { channel: ExpiringChannel; after: string };
 
 /**
- * Purges messages and conversations whose retention has passed, also that of a deleted channel, and messages whose conversation has not come within
- * `tombstoneDays`. The API hides them by the clock before that. A purged document keeps its version for
+ * Purges messages and conversations whose retention has passed, also that of a deleted channel, and messages whose
+ * conversation has not come within `tombstoneDays`. The API hides them by the clock before that. A purged document keeps its version for
  * `tombstoneDays`, and two sweeps at once purge no more than one: Invariant 12 in docs/internals/retention.md.
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {

@@ -87,7 +87,8 @@ export function startSweeper(
   const stopping = new AbortController();
   const { signal } = stopping;
   let deadLettersSince = new Date(0);
-  let [nextMs, nextCompleteMs] = [0, 0];
+  let nextMs = 0;
+  let nextCompleteMs = 0;
   /** When a sweep comes again that began at an instant. */
   const after = (startMs: number, everyMs: number) =>
     startMs + Math.max(everyMs, (nowMs() - startMs) / busyPart);
