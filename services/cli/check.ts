@@ -97,7 +97,6 @@ const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = 
 };
 
 /** Returns the number of the active generation. */
-/** Returns the number of the active generation. */
 async function checkMongo(
   line: Line,
   context: Context,

@@ -12,7 +12,7 @@ export const rememberBrokers = (brokers: string[]): void => brokers.forEach((bro
 export function advertisedAddress(error: unknown): string | null {
   const addresses = errorChain(error).flatMap((cause) => {
     const { name, broker } = cause as { name: string; broker?: unknown };
-    return name.startsWith('KafkaJSConnection') && typeof broker === 'string' ? [broker] : [];
+    return name === 'KafkaJSConnectionError' && typeof broker === 'string' ? [broker] : [];
   });
   return (given.size > 0 && addresses.find((address) => !given.has(address))) || null;
 }

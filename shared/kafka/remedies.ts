@@ -63,7 +63,7 @@ const storeCertificates =
   'may have been renewed';
 
 const unreachable = (address: string) =>
-  `A broker advertises ${address}, which is not in KAFKA_BROKERS: check its advertised.listeners, and whether this host ` +
+  `A broker advertises ${address}, which is not in KAFKA_BROKERS: if it runs, check its advertised.listeners, and whether this host ` +
   'resolves and reaches that address';
 
 /** The remedy for an error of MongoDB or the brokers; null if none is known. */

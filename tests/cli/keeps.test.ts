@@ -22,4 +22,9 @@ test('rebuild keeps fails only if the active generation is known, and not among 
   ]);
   const away = { MONGODB_URL: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' };
   expect(await keeps(away, 1, 3)).toEqual([0, expect.stringMatching(/^the active generation is unknown: /)]);
+  // As in a pod whose Secret the upgrade is about to make.
+  expect(await keeps({ MONGODB_URL: '' }, 1, 3)).toEqual([
+    0,
+    'the active generation is unknown: MONGODB_URL is not set',
+  ]);
 });

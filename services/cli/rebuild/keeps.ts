@@ -6,9 +6,12 @@ import { output, type Json } from '../output.ts';
 
 /**
  * Says whether the active generation is among those that keep their projectors. Fails only if it is not: while MongoDB is
- * away nothing is known, and the change of the deployment may bring it back.
+ * away or its address is missing nothing is known, and the change of the deployment may bring it.
  */
 export async function keeps(context: Context, options: Json & { kept: number[] }): Promise<Output> {
+  const unknownBecause = (reason: string) =>
+    output(options, { unknown: reason }, `the active generation is unknown: ${reason}\n`);
+  if (!context.environment.MONGODB_URL?.trim()) return unknownBecause('MONGODB_URL is not set');
   const config = configs.mongo(context.environment);
   let active: number | undefined;
   try {
@@ -18,8 +21,7 @@ export async function keeps(context: Context, options: Json & { kept: number[] }
       async ({ control }) => (await readRegistry(control))?.generation,
     );
   } catch (error) {
-    const unknown = errorMessage(error);
-    return output(options, { unknown }, `the active generation is unknown: ${unknown}\n`);
+    return unknownBecause(errorMessage(error));
   }
   if (active === undefined)
     return output(options, { active: null }, `no generation of ${config.DATABASE_NAME} is active yet\n`);
