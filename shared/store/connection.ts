@@ -9,6 +9,7 @@ import {
 import type { Document } from '../documents/entity.ts';
 import { type Kind, kinds, resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault } from '../runtime/connection-string.ts';
+import { patchConnections } from './driver-patch.ts';
 
 /** How long an operation waits for a reachable server before it fails, in milliseconds. */
 const serverSelectionTimeoutMs = 5_000;
@@ -47,6 +48,7 @@ export function createMongo(
   appName: string,
   { poolSize = poolSizeDefault, poolSizeMax, timeouts }: PoolOptions = {},
 ): MongoClient {
+  patchConnections();
   const given = givenOptions(url);
   const size = Number(given.get('maxpoolsize') ?? poolSize);
   const defaults = {

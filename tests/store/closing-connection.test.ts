@@ -1,0 +1,30 @@
+import type { Socket } from 'node:net';
+import type { MongoClient } from 'mongodb';
+import { createMongo } from '../../shared/store/connection.ts';
+import { useOpened } from '../support/use-opened.ts';
+
+/** The only connection in the pool of a client. */
+function connectionOf(client: MongoClient): { closed: boolean; socket: Socket } {
+  const { topology } = client as unknown as {
+    topology: { s: { servers: Map<string, { pool: { connections: { first: () => never } } }> } };
+  };
+  const [server] = topology.s.servers.values();
+  if (!server) throw new Error('the client has no server');
+  return server.pool.connections.first();
+}
+
+const client = useOpened(async () => {
+  const mongo = createMongo(process.env.MONGODB_URL ?? '', 'test', { poolSize: 1 });
+  await mongo.connect();
+  return { mongo, close: () => mongo.close() };
+});
+
+test('a command on a connection that closes at this moment does not wait for ever: the driver sends it on another one', async () => {
+  const admin = client.mongo.db('admin');
+  await admin.command({ ping: 1 });
+  const connection = connectionOf(client.mongo);
+  connection.socket.destroy();
+  // The pool has not heard of it yet.
+  expect(connection.closed).toBe(false);
+  await expect(admin.collection('none').findOne({})).resolves.toBeNull();
+}, 30_000);
