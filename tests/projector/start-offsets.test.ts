@@ -1,10 +1,12 @@
 import type { Consumer } from 'kafkajs';
 import { pino } from 'pino';
 import type { Assignment } from '../../services/projector/consumer/assignment.ts';
+import type { Partition } from '../../services/projector/partition/partition.ts';
 import { createProgressRecorder } from '../../services/projector/progress/progress.ts';
 import { findStartOffsets, resumePartitions } from '../../services/projector/consumer/start-offsets.ts';
 import { waitForGroup } from '../../services/projector/startup/connect-brokers.ts';
 import { progressOf, topicIdsOf } from '../../shared/control/progress.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import { anyOrder } from '../support/order.ts';
@@ -44,7 +46,8 @@ describe('the offset at which a partition starts', () => {
       new Date(),
     );
   };
-  const unstarted = () => createPartition({ topic: topic('tag'), apply: () => new Promise(() => undefined) });
+  const unstarted = (kind: Kind = 'tag') =>
+    createPartition({ topic: topic(kind), apply: () => new Promise(() => undefined) });
   const deps = () => {
     const { admin, control, config } = environment;
     const beginningOf = (): number | null => 0;
@@ -141,20 +144,36 @@ describe('the offset at which a partition starts', () => {
       const ends = new Map(state.ends).set(key, { low: 0, end: 1, stable: 1 });
       return (reads += 1) === 1 ? { ...state, ends } : state;
     };
-    const onFatal = jest.fn<undefined, [Error]>();
-    const onForeignCommit = () => undefined;
-    const consumer = { seek: () => undefined } as unknown as Consumer;
-    const { positions } = anyOrder();
-    const assignment = { positions, updateFetching: () => undefined };
     const partition = unstarted();
-    const { signal } = new AbortController();
-    await resumePartitions(
-      { ...deps(), log: { ...log, read }, logger, onFatal, onForeignCommit },
-      consumer,
-      assignment as unknown as Assignment,
-      [partition],
-      signal,
-    );
-    expect([partition.position, reads, onFatal.mock.calls]).toEqual([3, 2, []]);
+    const fatal = await resume([partition], { log: { ...log, read } });
+    expect([partition.position, reads, fatal]).toEqual([3, 2, []]);
   });
+
+  test('is found for the other partitions, too, if kafkajs refuses one of them because it restarts', async () => {
+    const partitions = [unstarted('tag'), unstarted('contact'), unstarted('topic')];
+    let seeks = 0;
+    const seek = () => {
+      if ((seeks += 1) === 2) throw new Error('Consumer group was not initialized');
+    };
+    expect(await resume(partitions, { seek })).toEqual([]);
+    expect(partitions.map(({ position }) => position)).toEqual([0, 0, 0]);
+  });
+
+  /** Resumes partitions with this log and consumer. Resolves to the fatal errors. */
+  async function resume(
+    partitions: Partition[],
+    { log: read = log, seek = () => undefined }: { log?: LogClient; seek?: () => void },
+  ): Promise<Error[]> {
+    const fatal: Error[] = [];
+    const onFatal = (error: Error) => void fatal.push(error);
+    const assignment = { positions: anyOrder().positions, updateFetching: () => undefined };
+    await resumePartitions(
+      { ...deps(), log: read, logger, onFatal, onForeignCommit: () => undefined },
+      { seek } as unknown as Consumer,
+      assignment as unknown as Assignment,
+      partitions,
+      new AbortController().signal,
+    );
+    return fatal;
+  }
 });

@@ -152,16 +152,16 @@ export async function resumePartitions(
     assignment.updateFetching(assigned);
   }
   let gaps = 0;
-  let left = partitions.filter(({ position }) => position === null);
-  while (left.length > 0 && !signal.aborted) {
+  const unstarted = () => partitions.filter(({ position }) => position === null);
+  for (let left = unstarted(); left.length > 0 && !signal.aborted; left = unstarted()) {
     try {
       const startOffsets = await findStartOffsets(deps, left);
       if (signal.aborted) return;
       tellOlder(deps.logger, startOffsets);
       for (const start of startOffsets) startAt(deps, consumer, assignment, start);
-      left = left.filter(({ position }) => position === null);
-      if (left.length === 0) return;
-      throw new Error(`the brokers report no offsets of ${left.map(partitionKey).join(', ')}`);
+      const missing = unstarted();
+      if (missing.length === 0) return;
+      throw new Error(`the brokers report no offsets of ${missing.map(partitionKey).join(', ')}`);
     } catch (error) {
       if (error instanceof GapFound) gaps += 1;
       if (error instanceof GapFound && gaps >= gapConfirmationsMin) return deps.onFatal(error);
