@@ -30,32 +30,29 @@ const pieceBytes = (expected: number) => Math.min(Math.max(expected, pieceBytesM
 
 type Engine = ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress>;
 
-/** The output of an engine. `limit` is the most bytes that it may take. */
-type Output = { codec: string; pieces: Buffer<ArrayBuffer>[]; bytes: number; limit: number };
-
 /** gzip stores the size of the last member at its end: if it is the only one, the output is one piece, without a copy. */
 async function gzipMembers(content: Buffer, bytesMax: number): Promise<Buffer> {
   const size = content.length < 4 ? 0 : content.readUInt32LE(content.length - 4);
-  const output: Output = { codec: 'gzip', pieces: [], bytes: 0, limit: bytesMax };
-  await run(createGunzip({ chunkSize: pieceBytes(size) }), content, output);
-  return joined(output.pieces, output.bytes);
+  return outputOf(createGunzip({ chunkSize: pieceBytes(size) }), 'gzip', content, bytesMax);
 }
 
 /** A producer may have written several frames: Node reads them one after another. */
 async function zstdFrames(content: Buffer, bytesMax: number): Promise<Buffer> {
-  const output: Output = { codec: 'zstd', pieces: [], bytes: 0, limit: bytesMax };
-  await run(createZstdDecompress({ chunkSize: pieceBytes(8 * content.length) }), content, output);
-  return joined(output.pieces, output.bytes);
+  const chunkSize = pieceBytes(8 * content.length);
+  return outputOf(createZstdDecompress({ chunkSize }), 'zstd', content, bytesMax);
 }
 
-/** Adds the output of an engine for the content. The engine ends at the first piece beyond the limit. */
-async function run(engine: Engine, content: Buffer, output: Output): Promise<void> {
+/** The output of an engine for the content. The engine ends at the first piece beyond the limit. */
+async function outputOf(engine: Engine, codec: string, content: Buffer, bytesMax: number): Promise<Buffer> {
+  const pieces: Buffer<ArrayBuffer>[] = [];
+  let bytes = 0;
   engine.end(content);
   for await (const piece of engine as AsyncIterable<Buffer<ArrayBuffer>>) {
-    output.bytes += piece.length;
-    if (output.bytes > output.limit) throw tooLarge(output.codec, output.limit);
-    output.pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > bytesMax) throw tooLarge(codec, bytesMax);
+    pieces.push(piece);
   }
+  return joined(pieces, bytes);
 }
 
 /**
