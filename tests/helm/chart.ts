@@ -55,7 +55,8 @@ export const report = (line: string) => process.stdout.write(`${line}\n`);
 export const useChart = () => useOpened(openChart);
 
 async function openChart() {
-  const [helm, kubeconform] = [await installHelm3(report), await installKubeconform(report)];
+  const helm = await installHelm3(report);
+  const kubeconform = await installKubeconform(report);
   const { schemas } = await installSchemas(report);
   const folder = mkdtempSync(join(tmpdir(), 'chart-'));
   const file = (name: string, text: string) => {

@@ -1,7 +1,8 @@
 import { type CommandStartedEvent, type Db } from 'mongodb';
 import { pino } from 'pino';
 import { progressOf, watermark } from '../../shared/control/progress.ts';
-import { startCommitLoop, type AssignedPartitions } from '../../services/projector/progress/commit-loop.ts';
+import type { AssignedPartitions } from '../../services/projector/partition/assigned-partitions.ts';
+import { startCommitLoop } from '../../services/projector/progress/commit-loop.ts';
 import type { Snapshot } from '../../services/projector/partition/snapshot.ts';
 import type { LogClient } from '../../shared/kafka/log-client.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';

@@ -1,7 +1,7 @@
 import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
+import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import { readSetAside, type SetAsideOffsets } from '../../../shared/control/set-aside.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
@@ -10,7 +10,8 @@ import { createAssignment, type Assignment } from './assignment.ts';
 import { describeStrangers, namingGroup, readMembers } from '../../../shared/kafka/group-members.ts';
 import { errorChain } from '../../../shared/runtime/error-message.ts';
 import { createGapDetector, GapFound } from './gap-detector.ts';
-import type { Applied, Apply } from '../hand-over.ts';
+import type { Apply } from '../hand-over.ts';
+import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
 import type { Partition } from '../partition/partition.ts';
 import type { Positions } from '../partition/positions.ts';
 import type { Snapshot } from '../partition/snapshot.ts';
@@ -55,17 +56,7 @@ export type ConsumerDeps = {
   onFatal: (error: Error) => void;
 };
 
-export type RunningConsumer = {
-  /** Calls `listener` after each chunk that is applied from now on. */
-  onApplied: (listener: (place: TopicPartition, applied: Applied) => void) => void;
-  /** How far each assigned partition has been applied, and why its records wait. */
-  snapshot: (ends?: LogState['ends']) => Snapshot[];
-  /** Whether each assigned partition is applied up to its end as last seen. */
-  isCaughtUp: () => boolean;
-  /** Calls `onFatal` if the gap detector finds gaps. Call it once a second. */
-  detectGaps: (log: LogState) => Promise<void>;
-  /** Commits the offsets of a snapshot. Its progress must have been saved before. */
-  commit: (snapshot: Snapshot[]) => Promise<void>;
+export type RunningConsumer = AssignedPartitions & {
   /** Finishes the chunks in progress, lets `beforeLeaving` commit, then leaves the group. */
   stop: (beforeLeaving: () => Promise<void>) => Promise<void>;
 };

@@ -2,12 +2,8 @@ import { MongoNetworkError } from 'mongodb';
 import { pino } from 'pino';
 import { createRefusalLimit } from '../refusal-limit.ts';
 import { createMetrics } from '../metrics.ts';
-import {
-  observedPartitions,
-  startCommitLoop,
-  type AssignedPartitions,
-  type CommitLoopDeps,
-} from './commit-loop.ts';
+import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
+import { observedPartitions, startCommitLoop, type CommitLoopDeps } from './commit-loop.ts';
 import { createLiveness } from './liveness.ts';
 import { createPositions } from '../partition/positions.ts';
 import type { Snapshot } from '../partition/snapshot.ts';

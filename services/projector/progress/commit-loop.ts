@@ -5,16 +5,16 @@ import type { StoreClock } from '../../../shared/store/clock.ts';
 import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import { raiseWatermark } from '../../../shared/control/progress.ts';
 import { createSampler } from '../../../shared/control/samples.ts';
-import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogClient, LogOffsets, LogState } from '../../../shared/kafka/log-client.ts';
 import { explained } from '../../../shared/kafka/remedies.ts';
-import type { Applied } from '../hand-over.ts';
 import type { KafkaWatch } from '../kafka-watch.ts';
 import type { Metrics } from '../metrics.ts';
 import type { RefusalLimit } from '../refusal-limit.ts';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
 import { createFreshnessGauges } from './freshness.ts';
 import type { Liveness, ObservedPartition } from './liveness.ts';
+import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
 import type { Positions } from '../partition/positions.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 import { createProgressRecorder, recordedPositions, registerPartitions } from './progress.ts';
@@ -43,20 +43,6 @@ export type CommitLoopDeps = {
   nowMs: () => number;
   metrics: Metrics;
   logger: Logger;
-};
-
-/** The partitions whose progress is recorded, and the group that is told of it. */
-export type AssignedPartitions = {
-  /** Calls `listener` after each chunk that is applied from now on. */
-  onApplied: (listener: (place: TopicPartition, applied: Applied) => void) => void;
-  /** How far each assigned partition has been applied, and why its records wait. */
-  snapshot: (ends?: LogState['ends']) => Snapshot[];
-  /** Whether each assigned partition is applied up to its end as last seen. */
-  isCaughtUp: () => boolean;
-  /** Looks for gaps in their logs. */
-  detectGaps: (log: LogState) => Promise<void>;
-  /** Commits the offsets of a snapshot. Its progress must have been saved before. */
-  commit: (snapshot: Snapshot[]) => Promise<void>;
 };
 
 export type CommitLoop = {

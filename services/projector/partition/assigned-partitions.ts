@@ -1,0 +1,18 @@
+import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
+import type { LogState } from '../../../shared/kafka/log-client.ts';
+import type { Applied } from '../hand-over.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** The partitions that the group has assigned to this process, as the record of their progress needs them. */
+export type AssignedPartitions = {
+  /** Calls `listener` after each chunk that is applied from now on. */
+  onApplied: (listener: (place: TopicPartition, applied: Applied) => void) => void;
+  /** How far each assigned partition has been applied, and why its records wait. */
+  snapshot: (ends?: LogState['ends']) => Snapshot[];
+  /** Whether each assigned partition is applied up to its end as last seen. */
+  isCaughtUp: () => boolean;
+  /** Looks for gaps in their logs, and reports those it finds. Call it once a second. */
+  detectGaps: (log: LogState) => Promise<void>;
+  /** Commits the offsets of a snapshot. Its progress must have been saved before. */
+  commit: (snapshot: Snapshot[]) => Promise<void>;
+};
