@@ -18,7 +18,7 @@ export async function keepLogs(folder: string): Promise<string[]> {
   return kept.sort();
 }
 
-/** Of these logs those of the server that has answered with the error. The error of a service ends with its log. */
+/** Picks the logs of the server that answered with the error; none for a service, whose error ends with its log. */
 export function logsOfCause(error: unknown, names: string[]): string[] {
   const kind = error instanceof Error ? error.name : '';
   if (kind.startsWith('KafkaJS')) return names.filter((name) => name.startsWith('kafka'));

@@ -44,7 +44,7 @@ export type Report = {
   sentence: string;
   /** The number of the active generation; null before a projector has first started. */
   active: number | null;
-  /** Those of the whole system; a generation has its own. */
+  /** The findings of the whole system; a generation has its own. */
   findings: Finding[];
   /** The served one first. */
   generations: GenerationReport[];

@@ -8,7 +8,7 @@ type AskedCluster = {
   findBroker: (named: { nodeId: string }) => Promise<Broker>;
 };
 
-/** Those of some topics that are not there, as this client sees it. */
+/** The named topics that this client does not find. */
 export type FoundTopics = {
   /** No broker has them. */
   missing: string[];

@@ -44,11 +44,11 @@ type GroupCount = { topic: string; reason: string; count: number; next: string }
 
 /** The dead letters of a filter. */
 export type DeadLetterList = {
-  /** Those that are stored. `next` is null if this release would refuse it, and another may apply it. */
+  /** The stored dead letters. `next` is null if this release would refuse it, and another may apply it. */
   deadLetters: (DeadLetterDetails & { next: NextStep | null })[];
-  /** Those that are counted, the most first. They have no key and no organization. */
+  /** Groups of alike dead letters that are only counted, the largest first. They have no key and no organization. */
   counted: CountedDeadLetters[];
-  /** All of them, also those that are not listed. */
+  /** The number of all dead letters, listed or not. */
   total: number;
   /** All of them, by topic and reason. */
   counts: GroupCount[];
