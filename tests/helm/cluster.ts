@@ -28,6 +28,17 @@ export function describeCluster(name: string, body: (cluster: Cluster) => void):
 
 type Cluster = Awaited<ReturnType<typeof openCluster>>;
 
+/**
+ * Compares two folders of objects for `kubectl diff`, without what controllers write whenever they like: kubectl reads the
+ * object and makes its dry run one after the other, and a status that changes between the two is no difference.
+ */
+const diffOfManifests = `#!/bin/sh
+set -eu
+find "$1" "$2" -type f -exec \\
+  sed -i -e '/^status:/,$d' -e '/^  resourceVersion:/d' -e '/^    deployment.kubernetes.io.revision:/d' {} +
+exec diff -u -N "$1" "$2"
+`;
+
 /** A pod as far as the kubelet of these tests reads it. */
 type Pod = {
   metadata: { name: string; namespace: string };
@@ -41,7 +52,16 @@ async function openCluster(programs: string) {
   const helms = { 3: await installHelm3(report), 4: await installHelm4(report) };
   const { definitions } = await installSchemas(report);
   const plane = await startControlPlane(programs, folder);
-  const env = { PATH: process.env.PATH, HOME: folder, KUBECONFIG: plane.kubeconfig };
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text, { mode: 0o700 });
+    return join(folder, name);
+  };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    KUBECONFIG: plane.kubeconfig,
+    KUBECTL_EXTERNAL_DIFF: file('diff.sh', diffOfManifests),
+  };
   const options = { env, maxBuffer: 100_000_000 };
   const both = ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr;
 
@@ -49,10 +69,6 @@ async function openCluster(programs: string) {
   const get = async <T>(...args: string[]) => JSON.parse(await kubectl('get', ...args, '-o', 'json')) as T;
   const helm = async (version: HelmVersion, ...args: string[]) =>
     both(await execute(helms[version], args, options));
-  const file = (name: string, text: string) => {
-    writeFileSync(join(folder, name), text);
-    return join(folder, name);
-  };
   await kubectl('apply', '--server-side', '-f', definitions);
   const packaged = await helm(3, 'package', 'infra/helm', '--destination', folder);
   const chart = /saved it to: (.+)/.exec(packaged)?.[1] ?? '';
@@ -80,6 +96,19 @@ async function openCluster(programs: string) {
       };
     },
     manifestsFile: (text: string) => file('manifests.yaml', text),
+    /** Rejects if manifests would change objects of the cluster, with the differences. Returns the warnings. */
+    expectUnchanged: async (namespace: string, manifests: string): Promise<string> => {
+      const args = ['diff', '--server-side', '--force-conflicts', '--namespace', namespace];
+      type Failed = { code: number; stdout: string; stderr: string };
+      const { stderr } = await execute(
+        plane.kubectl,
+        [...args, '-f', file('manifests.yaml', manifests)],
+        options,
+      ).catch(({ code, stdout, stderr }: Failed) => {
+        throw new Error(`kubectl diff exits with ${code}:\n${stdout}${stderr}`);
+      });
+      return stderr;
+    },
     /** Makes a namespace of Pod Security "restricted", whose warnings Helm and kubectl print. */
     createNamespace: async (name: string) => {
       await kubectl('create', 'namespace', name);

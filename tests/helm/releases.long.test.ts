@@ -21,10 +21,7 @@ describeCluster('releases on a real API server', (cluster) => {
         test: check,
       } = cluster.helmIn(namespace, version);
       await cluster.createNamespace(namespace);
-      const unchanged = async () => {
-        const options = ['--server-side', '--force-conflicts', '--namespace', namespace];
-        return cluster.kubectl('diff', ...options, '-f', cluster.manifestsFile(await manifest()));
-      };
+      const unchanged = async () => cluster.expectUnchanged(namespace, await manifest());
       const printed = [
         await installReleased(required),
         await upgrade(required, '--wait'),
