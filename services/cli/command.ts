@@ -7,6 +7,7 @@ import { addDeadLetters } from './dead-letters/command.ts';
 import { addExplain, addTrace } from './explain.ts';
 import { addKeys } from './keys.ts';
 import { addRebuild } from './rebuild/command.ts';
+import { addRefresh } from './refresh.ts';
 import { addStatus } from './status.ts';
 import { addTopics } from './topics.ts';
 
@@ -59,7 +60,7 @@ function missingVerb(program: Command, [first]: string[]): string {
 }
 
 const environmentAndExitCodes = `
-Environment: topics and keys create need KAFKA_BROKERS; trace, explain, dead-letters and the other keys verbs need MONGODB_URL; status, check, rebuild, verify and keys archive need both.
+Environment: topics and keys create need KAFKA_BROKERS; trace, explain, refresh, dead-letters and the other keys verbs need MONGODB_URL; status, check, rebuild, verify and keys archive need both.
 Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 waiting for a generation cannot help.
 `;
 
@@ -77,7 +78,7 @@ function createProgram(programName: string, output: { help: string; error: strin
       writeErr: (text) => (output.error += text),
     })
     .description(
-      'Creates the Kafka topics, shows the state of the read model, rebuilds it, explains a document, re-drives or deletes dead letters, and creates, archives and blocks API keys.',
+      'Creates the Kafka topics, shows the state of the read model, rebuilds it, explains a document, joins documents again, re-drives or deletes dead letters, and creates, archives and blocks API keys.',
     )
     .version(release)
     .helpCommand(false);
@@ -87,6 +88,7 @@ function createProgram(programName: string, output: { help: string; error: strin
   addTrace(program, accept);
   addExplain(program, accept);
   addRebuild(program, accept);
+  addRefresh(program, accept);
   addDeadLetters(program, accept);
   addKeys(program, accept);
   program.addHelpText('after', environmentAndExitCodes);

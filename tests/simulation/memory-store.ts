@@ -4,6 +4,7 @@ import {
   readFirstChildren,
   type ReadChildren,
 } from '../../services/projector/materialize/mongo-first-children.ts';
+import type { RefreshDeps } from '../../services/operations/refresh/refresh-documents.ts';
 import type {
   Current,
   ReferencedEntity,
@@ -148,6 +149,19 @@ export function memoryStore(
       readEach(kind, ids, (document) => ({ ...envelopeOf(document), ...stateOf(document, ['id']) })),
   };
 }
+
+/** Reads whole documents for an operator's refresh, some at a time, each at its own step. */
+export const readWhole =
+  (data: Data, pause: (label: string) => Promise<void>): RefreshDeps['readDocuments'] =>
+  async (kind, ids) => {
+    const documents: StoredDocument[] = [];
+    for (const id of ids.slice(0, readAtOnce)) {
+      await pause(`read whole ${kind} ${id}`);
+      const found = data.get(kind)?.get(id);
+      if (found) documents.push(structuredClone(found));
+    }
+    return { documents, remaining: ids.slice(readAtOnce) };
+  };
 
 /** Without an index, the store returns documents in the order of their last write. */
 const writeNumbers = new WeakMap<StoredDocument, string>();

@@ -23,8 +23,15 @@ export async function runSimulation(folder: string, schedules: number, seed: num
 export async function runMutated(mutation: Mutation, schedules: number, seed: number): Promise<Run> {
   const folder = await mkdtemp(join(tmpdir(), 'support-simulation-'));
   try {
-    for (const part of ['services/projector', 'shared', 'infra/sample-data', 'tests', 'package.json'])
-      await cp(part, join(folder, part), { recursive: true });
+    const parts = [
+      'services/projector',
+      'services/operations',
+      'shared',
+      'infra/sample-data',
+      'tests',
+      'package.json',
+    ];
+    for (const part of parts) await cp(part, join(folder, part), { recursive: true });
     await symlink(resolve('node_modules'), join(folder, 'node_modules'));
     const path = join(folder, mutation.file);
     let text = await readFile(path, 'utf8');

@@ -1,33 +1,16 @@
-import {
-  applyTogether,
-  completeBatch,
-  type UpdateDeps,
-} from '../../services/projector/materialize/fan-out.ts';
+import { applyTogether, completeBatch } from '../../services/projector/materialize/fan-out.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
-import { sweep } from '../../services/projector/retention/sweep.ts';
-import { applyChanges, engineDeps } from '../support/engine.ts';
 import type { Event } from '../support/events.ts';
+import { act, depsOf, redriver, refresher, sweeper, type Simulation } from './actors.ts';
 import { differences, type Differences } from './differences.ts';
-import { append, type DeadLetter, type Partition } from './log.ts';
-import { emptyData, memoryStore, type Data } from './memory-store.ts';
-import { memorySweepStore } from './memory-sweep-store.ts';
+import { append, type Partition } from './log.ts';
+import { emptyData } from './memory-store.ts';
 import { firstDay, lateDay, sweepDay } from './long-history.ts';
-import { createWorker, createSchedule, replied, retried, type Worker, type Schedule } from './schedule.ts';
+import { laterEdges, refreshEverything, refreshSome } from './refresher.ts';
+import { createWorker, createSchedule, replied, type Worker, type Schedule } from './schedule.ts';
 
 /** The documents that differ from the fold, by id, and the steps that led there. */
 export type Failure = { differing: Differences; trace: string[] };
-
-type Simulation = {
-  schedule: Schedule;
-  data: Data;
-  partitions: Map<string, Partition>;
-  deadLetters: Set<DeadLetter>;
-  /** Lets another worker take over from one that crashes or loses its partition. */
-  successors: Map<Worker, () => void>;
-  running: Set<Promise<void>>;
-  startMs: number;
-  interruptsFanOuts: boolean;
-};
 
 /** Records that a worker applies at a time, at most. */
 const batchMax = 4;
@@ -49,13 +32,18 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
     running: new Set(),
     startMs: firstDay,
     interruptsFanOuts: seed % 4 === 1,
+    missingEdge: null,
   };
   const late = history.filter(({ time }) => time.getTime() >= lateDay);
   const early = history.filter(({ time }) => time.getTime() < lateDay);
   const isLong = late.length > 0;
   const isRejected = () => isLong && schedule.random.chance(0.1);
-  append(simulation.partitions, early, { grows: isLong, isRejected });
-  await run(simulation, [...workers(simulation), redriver(simulation, 2)]);
+  const isUpgraded = schedule.random.chance(0.3);
+  const before = isUpgraded ? schedule.random.int(early.length) : 0;
+  if (isUpgraded) await runEarlierRelease(simulation, early.slice(0, before), { isRejected });
+  append(simulation.partitions, early.slice(before), { grows: isLong, isRejected });
+  const refresh = refresher(simulation, isUpgraded ? refreshEverything : refreshSome);
+  await run(simulation, [...workers(simulation), redriver(simulation, 2), refresh]);
   await run(simulation, [redriver(simulation, Infinity)]);
   if (isLong) {
     simulation.startMs = lateDay;
@@ -69,6 +57,18 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
   }
   const differing = differences(early, late, simulation.data);
   return Object.keys(differing).length > 0 ? { differing, trace: schedule.trace } : null;
+}
+
+/** The first part of a history is applied by a release whose documents lack an edge. */
+async function runEarlierRelease(
+  simulation: Simulation,
+  events: Event[],
+  { isRejected }: { isRejected: () => boolean },
+): Promise<void> {
+  simulation.missingEdge = simulation.schedule.random.pick(laterEdges);
+  append(simulation.partitions, events, { grows: false, isRejected });
+  await run(simulation, workers(simulation));
+  simulation.missingEdge = null;
 }
 
 async function run(simulation: Simulation, starts: (() => void)[]): Promise<void> {
@@ -110,25 +110,6 @@ function positionsOf({ partitions }: Simulation, isRead: () => boolean): (name: 
     if (isRead()) for (const partition of partitions.values()) known.set(partition.name, partition.applied);
     return known.get(name) ?? 0;
   };
-}
-
-const depsOf = (simulation: Simulation, worker: Worker, overrides: Partial<UpdateDeps>): UpdateDeps =>
-  engineDeps(
-    memoryStore(simulation.data, (label) => simulation.schedule.pause(worker, label)),
-    {
-      now: () => new Date(simulation.startMs + simulation.schedule.trace.length),
-      signal: worker.ending.signal,
-      ...overrides,
-    },
-  );
-
-/** Runs an actor. It tries again if the store does not reply, and a successor starts if it crashes. */
-function act(simulation: Simulation, worker: Worker, work: () => Promise<void>, succeed: () => void): void {
-  simulation.successors.set(worker, succeed);
-  const ended = work().catch((error: Error) => {
-    if (!worker.isDead && !worker.ending.signal.aborted) throw error;
-  });
-  simulation.running.add(ended);
 }
 
 /**
@@ -234,53 +215,3 @@ const interrupted = (
     signal.throwIfAborted();
   },
 });
-
-/** An operator's redrive, beside the workers: dead letters of one kind at a time, some of them. */
-function redriver(simulation: Simulation, turns: number): () => void {
-  const { schedule, deadLetters } = simulation;
-  const start = () => {
-    const worker = createWorker('redrive', () => 0);
-    const deps = depsOf(simulation, worker, { isApplied: () => false, outOfOrder: true });
-    const redrive = async () => {
-      for (let turn = 0; turn < turns; turn += 1) {
-        if (turns === Infinity && deadLetters.size === 0) return;
-        await retried(() => schedule.pause(worker, 'redrive'));
-        const [first] = deadLetters;
-        const some = [...deadLetters]
-          .filter(({ kind }) => kind === first?.kind)
-          .filter((one) => one === first || schedule.random.chance(0.7));
-        if (!first) continue;
-        const inLogOrder = some.map(({ change }) => change).sort(byPosition);
-        await retried(() => applyChanges(deps, first.kind, inLogOrder));
-        for (const deadLetter of some) deadLetters.delete(deadLetter);
-      }
-    };
-    act(simulation, worker, redrive, start);
-  };
-  return start;
-}
-
-type Positioned = DeadLetter['change'];
-const byPosition = ({ position: a }: Positioned, { position: b }: Positioned) =>
-  a.partition - b.partition || a.offset - b.offset;
-
-/** Sweeps twice, the first time completely, as of the watermark: the least time of a record that is not applied yet. */
-function sweeper(simulation: Simulation): () => void {
-  const { schedule, data, deadLetters, partitions } = simulation;
-  const start = () => {
-    const worker = createWorker('sweep', () => 0);
-    const deps = depsOf(simulation, worker, {});
-    const pause = (label: string) => schedule.pause(worker, label);
-    const sweepStore = memorySweepStore(data, deadLetters, pause);
-    const sweepOnce = (isComplete: boolean) => {
-      const notApplied = [...partitions.values()].flatMap(({ records, applied }) => records.slice(applied));
-      const asOfMs = Math.min(simulation.startMs, ...notApplied.map(({ time }) => time.getTime()));
-      return sweep({ ...deps, sweepStore, isComplete, asOf: new Date(asOfMs) });
-    };
-    const sweepTwice = async () => {
-      for (let turn = 0; turn < 2; turn += 1) await retried(() => sweepOnce(turn === 0));
-    };
-    act(simulation, worker, sweepTwice, start);
-  };
-  return start;
-}

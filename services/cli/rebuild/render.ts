@@ -1,9 +1,11 @@
-import { digits } from '../../../shared/runtime/counted.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { continuesAt, describeGaps, type LogGap } from '../../../shared/control/log-gaps.ts';
 import type { Transition } from '../../../shared/control/generations.ts';
 import type { Commands } from '../../operations/deployment.ts';
 import type { Switched } from '../../operations/rebuild/switch.ts';
 import { resultText, type ComparisonResult } from '../../operations/rebuild/compare.ts';
+import type { Difference } from '../../operations/rebuild/differences.ts';
+import type { Repair } from '../../operations/refresh/repair.ts';
 import { changeText } from '../../operations/rebuild/transitions.ts';
 import { renderFinding } from '../render-report.ts';
 
@@ -43,9 +45,25 @@ export function renderComparison(number: number, result: ComparisonResult): stri
   return [
     `generation ${number}: ${resultText(result)}`,
     ...classes,
-    ...result.samples.map(
-      ({ kind, id, class: name, field }) => `  ${kind} ${id}  ${name}${field === name ? '' : ` ${field}`}`,
-    ),
+    ...result.samples.map(renderDifference),
+    '',
+  ].join('\n');
+}
+
+const renderDifference = ({ kind, id, class: name, field }: Difference): string =>
+  `  ${kind} ${id}  ${name}${field === name ? '' : ` ${field}`}`;
+
+const remainingShownMax = 20;
+
+/** After a comparison that found something: what was repaired, and what an operator still has to mend. */
+export function renderRepair(result: ComparisonResult, { repaired, remaining }: Repair): string {
+  if (result.differences === 0) return '';
+  const cutShort = 'more documents differ than one run repairs: run it again';
+  return [
+    `${counted(repaired, 'document')} repaired; ${counted(remaining.length, 'difference')} left`,
+    ...remaining.slice(0, remainingShownMax).map(renderDifference),
+    ...(remaining.length > 0 ? ['A document that is extra or unreadable is mended by its own events.'] : []),
+    ...(result.isCutShort ? [cutShort] : []),
     '',
   ].join('\n');
 }

@@ -14,7 +14,14 @@ import { requireRegistry } from '../../../shared/control/registry.ts';
 import { isClosedPipe, type Output, type Context } from '../context.ts';
 import { outputOfRefusal, withFacts, type OperatorVerb } from '../operate.ts';
 import { output, type Json } from '../output.ts';
-import { renderAccepted, renderComparison, renderHistory, renderStarted, renderSwitched } from './render.ts';
+import {
+  renderAccepted,
+  renderComparison,
+  renderHistory,
+  renderRepair,
+  renderStarted,
+  renderSwitched,
+} from './render.ts';
 import { renderReport } from '../render-report.ts';
 
 type Flag = true | undefined;
@@ -63,9 +70,14 @@ export const compare: OperatorVerb<Numbered & { expect?: Expectation[] | undefin
   return compared(options, generation, await compareWithActive(deps, generation, expect));
 };
 
-export const verify: OperatorVerb<Json & { generation?: number | undefined }> = async (deps, options) => {
-  const { number, result } = await verifyGeneration(deps, options.generation);
-  return compared(options, number, result);
+type Verify = Json & { generation?: number | undefined; repair?: Flag };
+
+export const verify: OperatorVerb<Verify> = async (deps, options) => {
+  const { number, result, repair } = await verifyGeneration(deps, options.generation, options.repair);
+  if (!repair) return compared(options, number, result);
+  const isRight = repair.remaining.length === 0 && !result.isCutShort;
+  const text = renderComparison(number, result) + renderRepair(result, repair);
+  return output(options, { generation: number, ...result, ...repair }, text, isRight ? 0 : 1);
 };
 
 function compared(options: Json, generation: number, result: ComparisonResult): Output {

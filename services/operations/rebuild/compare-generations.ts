@@ -6,7 +6,8 @@ import {
   requireVersion,
 } from '../../../shared/control/generations.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
-import { compareDocuments, resultText } from './compare.ts';
+import { compareDocuments, findDifferences, resultText, type ComparisonResult } from './compare.ts';
+import { repair, type Repair } from '../refresh/repair.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { describeIndexFault } from '../../../shared/store/structures.ts';
 import { readStructures } from '../structures.ts';
@@ -56,18 +57,30 @@ export async function compareWithActive(deps: OperatorDeps, number: number, expe
   return result;
 }
 
+/** The result of a comparison with fresh joins, and of the repair that followed it, if the operator wanted one. */
+export type Verification = { number: number; result: ComparisonResult; repair?: Repair };
+
 /**
- * Compares a generation, by default the active one, with a fresh join of its own entities. Refuses a generation of another
- * release, and one that lacks a collection: the absent collection would count as equal.
+ * Compares a generation, by default the active one, with a fresh join of its own entities, and repairs the documents that
+ * differ if `isRepair` says so. Refuses a generation of another release, and one that lacks a collection: the absent
+ * collection would count as equal.
  */
-export async function verifyGeneration(deps: OperatorDeps, generation?: number) {
+export async function verifyGeneration(
+  deps: OperatorDeps,
+  number?: number,
+  isRepair = false,
+): Promise<Verification> {
   const registry = await requireRegistry(deps.control);
-  const target = generationOf(registry, generation ?? registry.generation);
+  const target = generationOf(registry, number ?? registry.generation);
   requireVersion(target);
-  const { database, faults } = await readStructures(deps.control, target);
+  const { database: name, faults } = await readStructures(deps.control, target);
   const [first] = faults.filter(({ is }) => is === 'missing');
-  if (first)
-    throw new RebuildRefused(`the database ${database} lacks ${describeIndexFault(first)}`, 'status');
-  const source = withFreshJoins(deps, toSide(deps, target.number));
-  return { number: target.number, result: await compareDocuments(source, { ...deps, expectations: [] }) };
+  if (first) throw new RebuildRefused(`the database ${name} lacks ${describeIndexFault(first)}`, 'status');
+  const { number: generation, database } = toSide(deps, target.number);
+  const source = withFreshJoins(deps, { number: generation, database });
+  const options = { ...deps, expectations: [] };
+  const { result, unexpected } = await findDifferences(source, options);
+  if (!isRepair) return { number: generation, result };
+  const repaired = await repair({ ...deps, generation, database, source, options }, unexpected);
+  return { number: generation, result, repair: repaired };
 }

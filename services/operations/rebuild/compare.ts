@@ -56,16 +56,22 @@ const rounds = 3;
 const stallMs = 15_000;
 
 /** Compares every document. Counts the differences that are not only due to lag: Invariant 18 in generations.md. */
-export async function compareDocuments(
+export const compareDocuments = async (
   source: PairSource,
   options: CompareOptions,
-): Promise<ComparisonResult> {
+): Promise<ComparisonResult> => (await findDifferences(source, options)).result;
+
+/** Like `compareDocuments`, with the differences that remained and are not expected: those of `recheckMax` documents at most. */
+export async function findDifferences(
+  source: PairSource,
+  options: CompareOptions,
+): Promise<{ result: ComparisonResult; unexpected: Difference[] }> {
   const { compared, candidates, expected, overflow } = await scanAll(source, options);
   const remaining = await recheckAll(source, candidates, options);
   const unexpected = remaining.filter((one) => !isExpected(one, options.expectations));
   const counts: ComparisonResult['counts'] = {};
   for (const { class: name } of unexpected) counts[name] = (counts[name] ?? 0) + 1;
-  return {
+  const result = {
     compared,
     differing: documentsIn(unexpected) + overflow,
     counts,
@@ -74,6 +80,7 @@ export async function compareDocuments(
     samples: unexpected.slice(0, samplesMax),
     isCutShort: overflow > 0,
   };
+  return { result, unexpected };
 }
 
 /** A document whose differences are all expected is not a candidate, because a projection may change every document. */
@@ -102,7 +109,7 @@ async function scanAll(
 }
 
 /** Compares documents until no difference can be due to lag. Returns the differences that remain. */
-async function recheckAll(
+export async function recheckAll(
   source: PairSource,
   candidates: Difference[],
   { now, report, nowMs = () => performance.now() }: CompareOptions,

@@ -19,6 +19,9 @@ export type ComparedDocument = Pick<StoredDocument, '_id' | (typeof fields)[numb
   unreadable?: string;
 };
 
+/** A stored document as an operator's command reads it: whole, with the fields that the engine writes for itself. */
+export type ReadDocument = StoredDocument & Pick<ComparedDocument, 'unreadable'>;
+
 /** A document, and the document that it should equal. */
 export type Pair = { expected: ComparedDocument | null; actual: ComparedDocument | null };
 
@@ -26,7 +29,7 @@ export type Pair = { expected: ComparedDocument | null; actual: ComparedDocument
 export const comparedFields = { ...Object.fromEntries(fields.map((name) => [name, 1])), ...engineFields };
 
 /** Names the field of a stored document that cannot be read, if there is one. */
-export function compared(stored: StoredDocument): ComparedDocument {
+export function compared(stored: StoredDocument): ReadDocument {
   const { state, deletedAt, expiresAt } = stored;
   // A document without a state has been deleted or purged.
   const isStateless = state === undefined && !deletedAt && !expiresAt;
@@ -114,12 +117,24 @@ const ownRefs = (kind: Kind, { refs = [] }: ComparedDocument): string[] => {
   return refs.filter((ref) => own.some(({ name }) => ref.startsWith(refOf(name, '')))).toSorted();
 };
 
-function fieldsOf(before: object = {}, after: object = {}, path: string): string[] {
+/** The paths of the fields that differ. */
+export function fieldsOf(before: object = {}, after: object = {}, path: string): string[] {
   const one = before as Record<string, unknown>;
   const other = after as Record<string, unknown>;
   return [...new Set([...Object.keys(one), ...Object.keys(other)])]
-    .filter((name) => !isDeepStrictEqual(one[name] ?? null, other[name] ?? null))
+    .filter((name) => !isSame(one[name], other[name]))
     .map((name) => `${path}.${name}`);
+}
+
+/** Whether two stored values read the same. A field that is absent reads as null: an earlier release did not know it. */
+export const isSame = (one: unknown, other: unknown): boolean =>
+  isDeepStrictEqual(one, other) || isDeepStrictEqual(withoutNulls(one), withoutNulls(other));
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (value === null || typeof value !== 'object' || value instanceof Date) return value ?? undefined;
+  const entries = Object.entries(value).map(([name, inner]) => [name, withoutNulls(inner)]);
+  return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
 }
 
 /** The document as the API may serve it at `now`; null if it has expired. */

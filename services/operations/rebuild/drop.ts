@@ -18,6 +18,7 @@ import { closeGeneration } from '../../../shared/control/tallies.ts';
 import { samplesOf } from '../../../shared/control/samples.ts';
 import { failuresOf } from '../../../shared/control/failures.ts';
 import { logGapsOf } from '../../../shared/control/log-gaps.ts';
+import { refreshesOf } from '../../../shared/control/refreshes.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -128,6 +129,7 @@ async function removeEverything(drop: Drop): Promise<void> {
   await samplesOf(control).deleteMany({ generation: number });
   await failuresOf(control).deleteMany({ _id: number });
   await logGapsOf(control).deleteMany({ generation: number });
+  await refreshesOf(control).deleteMany({ generation: number });
   await onStep?.('dead letters');
   await deadLettersOf(control).updateMany({ generations: number }, { $pull: { generations: number } });
   await deadLettersOf(control).deleteMany({ generations: { $size: 0 } });

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
-import { type EntityState, type Kind, resources } from '../../../shared/documents/resources.ts';
+import { type EntityState, type Kind } from '../../../shared/documents/resources.ts';
 import {
   embeddedConversation,
   embeddedFields,
@@ -11,12 +11,17 @@ import {
 import type { TicketJoined } from '../../../shared/documents/ticket.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { progressOf, watermark } from '../../../shared/control/progress.ts';
-import { idsInState, join, readReferences, type Joining } from '../../projector/materialize/join.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
-import { compared, comparedFields, type ComparedDocument, type Pair } from './differences.ts';
+import {
+  compared,
+  comparedFields,
+  type ComparedDocument,
+  type Pair,
+  type ReadDocument,
+} from './differences.ts';
 import type { PairSource } from './compare.ts';
-import { brokenField } from './stored-state.ts';
+import { joinAgain, type FreshJoin } from '../refresh/join-again.ts';
 
 /** Documents in one batch, so that memory stays in the tens of megabytes. */
 const batchSize = 200;
@@ -144,35 +149,14 @@ async function readableMessages(database: Db, messages: ComparedDocument[], now:
 /** Pairs of the documents of one generation (`actual`) and a fresh join of the stored states (`expected`). */
 export function withFreshJoins({ control }: { control: Db }, { database, number }: Side): PairSource {
   const store = mongoStore(database);
-  const fresh = async <K extends Kind>(kind: K, stored: ComparedDocument[]): Promise<Pair[]> => {
+  const fresh = async (kind: Kind, stored: ReadDocument[]): Promise<Pair[]> => {
     const pairs: Pair[] = [];
-    const joinables: Joinable[] = [];
-    for (const document of stored) {
-      const joinable = joinableOf(kind, document);
-      if ('joining' in joinable) joinables.push(joinable);
-      else if (joinable.unreadable !== null)
-        pairs.push({ expected: null, actual: { ...document, unreadable: joinable.unreadable } });
-    }
-    for (let batch = joinables; batch.length > 0;) {
-      const joinings = batch.map(({ joining }) => joining);
-      const { references, remaining } = await readReferences(store, kind, joinings);
-      for (const { actual, joining, sortKeys } of batch) {
-        if (remaining.has(actual._id)) continue;
-        const { joined, refs, isPending, ownerDeleted } = join(kind, joining, references);
-        const { _id, orgId, version, state } = actual;
-        const expected = {
-          _id,
-          orgId,
-          version,
-          joined,
-          refs,
-          ...sortKeys,
-          ...(state && { state }),
-          ...(isPending && { pending: true as const }),
-        };
-        pairs.push({ expected: ownerDeleted ? null : expected, actual });
-      }
-      batch = batch.filter(({ actual }) => remaining.has(actual._id));
+    for (let todo = stored; todo.length > 0;) {
+      const { joins, broken, remaining } = await joinAgain(store, kind, todo);
+      pairs.push(...joins.map(pairOf));
+      for (const { stored: actual, field } of broken)
+        pairs.push({ expected: null, actual: { ...actual, unreadable: field } });
+      todo = remaining;
     }
     return pairs;
   };
@@ -187,22 +171,13 @@ export function withFreshJoins({ control }: { control: Db }, { database, number 
   };
 }
 
-/** A living document, and the ids and sort keys of its state, for a fresh join. */
-type Joinable = {
-  actual: ComparedDocument;
-  joining: Joining;
-  sortKeys: Pick<ComparedDocument, 'byCreated' | 'byUpdated'>;
-};
-
-/** A document without a fresh join: `unreadable` is the field that an edit has broken, null if it was deleted or purged. */
-type Unjoinable = { unreadable: string | null };
-
-function joinableOf<K extends Kind>(kind: K, actual: ComparedDocument): Joinable | Unjoinable {
-  const { _id: id, orgId, unreadable = null } = actual;
-  if (actual.state === undefined || unreadable !== null) return { unreadable };
-  const broken = brokenField(kind, actual.state);
-  if (broken !== null) return { unreadable: broken };
-  const state = actual.state as EntityState[K];
-  const joining = { id, orgId: orgId ?? '', ids: idsInState(kind, state) };
-  return { actual, joining, sortKeys: resources[kind].sortKeys(state) };
+/** The document of a deleted owner should not exist. */
+function pairOf({ stored: actual, fresh, sortKeys }: FreshJoin): Pair {
+  if (fresh.ownerDeleted) return { expected: null, actual };
+  const { _id, orgId, version, state } = actual;
+  const { joined, refs, isPending } = fresh;
+  const expected: ComparedDocument = { _id, orgId, version, joined, refs, ...sortKeys };
+  if (state) expected.state = state;
+  if (isPending) expected.pending = true;
+  return { expected, actual };
 }

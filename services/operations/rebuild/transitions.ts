@@ -85,3 +85,11 @@ export const storeReport =
     const transition = { generation: number, from: state, to: state, ...cause };
     return withTransition(withGeneration(registry, { ...current, report }), transition);
   };
+
+/** Adds an entry to the history of a generation whose state stays. */
+export const recordNote =
+  (number: number, cause: Cause): RegistryUpdate =>
+  (registry) => {
+    const { state } = generationOf(registry, number);
+    return withTransition(registry, { generation: number, from: state, to: state, ...cause });
+  };

@@ -88,10 +88,24 @@ function idsToRead(kind: Kind, joinings: Joining[], references: References): Map
   return wanted;
 }
 
+/** A document as its references give it. */
+export type Joined = {
+  /** Its joined part, as the projection declares it. */
+  joined: object;
+  /** A required reference is missing: the document is not served until it arrives. */
+  isPending: boolean;
+  /** Its references as the store keeps them, missing ones too. */
+  refs: string[];
+  /** Its owner is deleted, so the document is, too: Invariant 10. */
+  ownerDeleted: boolean;
+  /** No state of its owner is known. */
+  ownerMissing: boolean;
+};
+
 /**
  * Joins one document. An entity that is deleted or of another organization counts as missing; `refs` names it all the same.
  */
-export function join(kind: Kind, joining: Joining, references: References) {
+export function join(kind: Kind, joining: Joining, references: References): Joined {
   const resolved: Record<string, unknown> = {};
   const refs: string[] = [];
   let ownerDeleted = false;

@@ -1,4 +1,4 @@
-import type { Abortable, Collection, Db, Filter } from 'mongodb';
+import type { Abortable, Collection, Db, Filter, FindCursor } from 'mongodb';
 import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 import { withinLimit } from '../../../shared/store/within-limit.ts';
@@ -37,13 +37,8 @@ export function mongoStore(database: Db): Store {
     readCurrent: (kind, ids) =>
       withinLimit(async (limit) => {
         await using cursor = byIds(collection(kind), ids, limit).project<Current>(current(kind));
-        // One reply of the server, 16 MB at most.
-        await cursor.hasNext();
-        const stored = cursor.readBufferedDocuments();
-        const read = readEnvelopes(stored);
-        if (!cursor.id || cursor.id.isZero()) return { ...read, remaining: [] };
-        const found = new Set(stored.map(({ _id }) => _id));
-        return { ...read, remaining: ids.filter((id) => !found.has(id)) };
+        const { found, remaining } = await firstReply(cursor, ids);
+        return { ...readEnvelopes(found), remaining };
       }),
     readEntities: (wanted) => readEntities(database, wanted),
     readRevisions: (wanted) => readRevisions(database, wanted),
@@ -125,6 +120,22 @@ async function readKinds<T extends object>(database: Db, wanted: Wanted, stage: 
       .toArray(),
   );
 }
+
+/** The documents in the first reply of the server, 16 MB at most, and the ids that it does not tell of. */
+async function firstReply<T extends { _id: string }>(cursor: FindCursor<T>, ids: string[]) {
+  await cursor.hasNext();
+  const found = cursor.readBufferedDocuments();
+  const isComplete = !cursor.id || cursor.id.isZero();
+  const known = new Set(found.map(({ _id }) => _id));
+  return { found, remaining: isComplete ? [] : ids.filter((id) => !known.has(id)) };
+}
+
+/** Whole documents by id, in no order, as far as one reply of the server goes; `remaining` are the ids still to be read. */
+export const readWhole = (database: Db, kind: Kind, ids: string[], projection: Record<string, 1>) =>
+  withinLimit(async (limit) => {
+    await using cursor = byIds(collectionOf(database, kind), ids, limit).project<StoredDocument>(projection);
+    return firstReply(cursor, ids);
+  });
 
 /** Documents by id, in one reply if they fit; by default MongoDB's first reply has 101. */
 const byIds = (collection: Collection<StoredDocument>, ids: string[], limit: Abortable) =>

@@ -31,10 +31,21 @@ export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision'
 
 export type Child = ReferencedEntity & { byCreated?: string };
 
-/** The fields that `join` sets: all that do not come from the entity's state. */
+/**
+ * The fields that `join` sets: all that do not come from the entity's state, and in an operator's refresh the sort keys, too.
+ */
 export type JoinedFields = Pick<
   StoredDocument,
-  '_id' | 'revision' | 'position' | 'tombstonePosition' | 'joined' | 'refs' | 'pending' | 'orphanedAt'
+  | '_id'
+  | 'revision'
+  | 'position'
+  | 'tombstonePosition'
+  | 'joined'
+  | 'refs'
+  | 'pending'
+  | 'orphanedAt'
+  | 'byCreated'
+  | 'byUpdated'
 >;
 
 /**

@@ -4,7 +4,7 @@ import type { Change, Upsert } from '../events/change.ts';
 import { incomingEdges } from './edges.ts';
 import { nextRevision } from './envelope.ts';
 import { toTombstone, type Entity } from './evolve.ts';
-import { join, type References, type Joining } from './join.ts';
+import { join, type Joined, type Joining, type References } from './join.ts';
 import type { Current, Guard, JoinedFields, StoredDocument, Write } from './store.ts';
 
 export type WriteDeps = {
@@ -72,9 +72,13 @@ function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PlannedWrite<K>
   return { op: 'put', document: Object.assign(document, fanOutStarted(deps, kind)), guard };
 }
 
-type Joined = ReturnType<typeof join>;
-
-function joinedFields({ now }: WriteDeps, item: PlannedWrite<Kind>, join: Joined, revision: number) {
+/** The fields that a join sets in the document of a living entity. */
+export function joinedFields(
+  { now }: Pick<WriteDeps, 'now'>,
+  item: Pick<PlannedWrite<Kind>, 'id' | 'current' | 'entity'>,
+  join: Joined,
+  revision: number,
+): JoinedFields {
   const { joined, isPending, refs, ownerMissing } = join;
   const { position, tombstonePosition } = item.entity;
   const fields: JoinedFields = { _id: item.id, revision, position, joined, refs };

@@ -1,20 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
-import { states, type Kind } from '../../../shared/documents/resources.ts';
+import { states, type EntityState, type Kind } from '../../../shared/documents/resources.ts';
 
 type Fields = Record<string, unknown>;
 
+/** A stored state as its schema reads it, or the first field that an operator's edit has broken: `state.<name>`. */
+type ReadState<K extends Kind> = { state: EntityState[K] } | { broken: string };
+
 /**
- * The field of a stored state that the projector cannot have written, because the schema of its entity would have refused
- * or changed it: an operator's edit has removed the field, or has given it another type. Null if there is none.
+ * Reads a stored state. It is broken if the projector cannot have written it: the schema of its entity would have refused
+ * or changed it. A field that the release which stored the state did not know is read as null.
  */
-export function brokenField(kind: Kind, state: object): string | null {
+export function readState<K extends Kind>(kind: K, state: object): ReadState<K> {
   const stored = state as Fields;
   const { data, error } = states[kind].safeParse(asPublished(kind, stored));
-  if (error) return ['state', ...(error.issues[0]?.path ?? [])].slice(0, 2).map(String).join('.');
+  if (error) return { broken: ['state', ...(error.issues[0]?.path ?? [])].slice(0, 2).map(String).join('.') };
   const parsed = data as Fields;
   const names = new Set([...Object.keys(stored), ...Object.keys(parsed)]);
-  const changed = [...names].find((name) => !isDeepStrictEqual(stored[name], parsed[name]));
-  return changed === undefined ? null : `state.${changed}`;
+  const changed = [...names].find((name) => !isDeepStrictEqual(stored[name] ?? null, parsed[name] ?? null));
+  return changed === undefined ? { state: data as EntityState[K] } : { broken: `state.${changed}` };
 }
 
 /** A stored state in the form of an event: with texts for dates, and with the configuration of a channel under its type. */

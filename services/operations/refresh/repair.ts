@@ -1,0 +1,63 @@
+import type { Db } from 'mongodb';
+import type { Kind } from '../../../shared/documents/resources.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
+import { changeRegistry } from '../../../shared/control/registry.ts';
+import { recheckAll, type CompareOptions, type PairSource } from '../rebuild/compare.ts';
+import type { Difference, DifferenceClass } from '../rebuild/differences.ts';
+import { recordNote } from '../rebuild/transitions.ts';
+import type { OperatorDeps } from '../deps.ts';
+import { refreshDocuments } from './refresh-documents.ts';
+import { engineOf } from './refresh.ts';
+
+export type Repair = {
+  /** Documents that were wrong and are right now. */
+  repaired: number;
+  /** The differences that are left. */
+  remaining: Difference[];
+};
+
+type Repaired = Pick<OperatorDeps, 'control' | 'now' | 'by'> & {
+  generation: number;
+  database: Db;
+  source: PairSource;
+  options: CompareOptions;
+};
+
+/** What a join sets. A document that should not exist, or that an edit has broken, is left to its events. */
+const joinedClasses: readonly DifferenceClass[] = ['joined', 'refs', 'sort-key', 'pending'];
+const batchSize = 200;
+
+/** Refreshes the documents of a generation that differ from their fresh join, and compares them again. */
+export async function repair(deps: Repaired, differing: Difference[]): Promise<Repair> {
+  const joinable = differing.filter((one) => joinedClasses.includes(one.class));
+  for (const [kind, ids] of idsByKind(joinable)) await refreshAll(deps, kind, ids);
+  const remaining = await recheckAll(deps.source, differing, deps.options);
+  const left = idsByKind(remaining);
+  let repaired = 0;
+  for (const [kind, ids] of idsByKind(differing))
+    repaired += ids.filter((id) => !left.get(kind)?.includes(id)).length;
+  if (joinable.length > 0) {
+    const why = `verify --repair: ${counted(repaired, 'document')} repaired, ${countOf(left)} still wrong`;
+    await changeRegistry(
+      deps.control,
+      recordNote(deps.generation, { by: deps.by, at: await deps.now(), why }),
+    );
+  }
+  return { repaired, remaining };
+}
+
+async function refreshAll({ database, now }: Repaired, kind: Kind, ids: string[]): Promise<void> {
+  for (let start = 0; start < ids.length; start += batchSize) {
+    const engine = engineOf(database, await now());
+    await refreshDocuments(engine, kind, ids.slice(start, start + batchSize), { dryRun: false });
+  }
+}
+
+/** The ids of differing documents, each once. */
+function idsByKind(differences: Difference[]): Map<Kind, string[]> {
+  const byKind = Map.groupBy(differences, ({ kind }) => kind);
+  return new Map([...byKind].map(([kind, some]) => [kind, [...new Set(some.map(({ id }) => id))]]));
+}
+
+const countOf = (byKind: Map<Kind, string[]>): number =>
+  [...byKind.values()].reduce((sum, ids) => sum + ids.length, 0);

@@ -1,0 +1,109 @@
+import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
+import { sweep } from '../../services/projector/retention/sweep.ts';
+import { applyChanges, engineDeps } from '../support/engine.ts';
+import type { DeadLetter, Partition } from './log.ts';
+import { memoryStore, readWhole, type Data } from './memory-store.ts';
+import { memorySweepStore } from './memory-sweep-store.ts';
+import { withoutEdge, type LaterEdge, type refreshSome } from './refresher.ts';
+import { createWorker, retried, type Schedule, type Worker } from './schedule.ts';
+
+export type Simulation = {
+  schedule: Schedule;
+  data: Data;
+  partitions: Map<string, Partition>;
+  deadLetters: Set<DeadLetter>;
+  /** Lets another worker take over from one that crashes or loses its partition. */
+  successors: Map<Worker, () => void>;
+  running: Set<Promise<void>>;
+  startMs: number;
+  interruptsFanOuts: boolean;
+  /** The edge that the release which runs now does not have; null once every worker is of the present release. */
+  missingEdge: LaterEdge | null;
+};
+
+/** The engine's dependencies for one worker. */
+export function depsOf(simulation: Simulation, worker: Worker, overrides: Partial<UpdateDeps>): UpdateDeps {
+  const { data, schedule, startMs, missingEdge } = simulation;
+  const store = memoryStore(data, (label) => schedule.pause(worker, label));
+  return engineDeps(missingEdge ? withoutEdge(store, missingEdge) : store, {
+    now: () => new Date(startMs + schedule.trace.length),
+    signal: worker.ending.signal,
+    ...overrides,
+  });
+}
+
+/** Runs an actor. It tries again if the store does not reply, and a successor starts if it crashes. */
+export function act(
+  simulation: Simulation,
+  worker: Worker,
+  work: () => Promise<void>,
+  succeed: () => void,
+): void {
+  simulation.successors.set(worker, succeed);
+  const ended = work().catch((error: Error) => {
+    if (!worker.isDead && !worker.ending.signal.aborted) throw error;
+  });
+  simulation.running.add(ended);
+}
+
+/** An operator's redrive, beside the workers: dead letters of one kind at a time, some of them. */
+export function redriver(simulation: Simulation, turns: number): () => void {
+  const { schedule, deadLetters } = simulation;
+  const start = () => {
+    const worker = createWorker('redrive', () => 0);
+    const deps = depsOf(simulation, worker, { isApplied: () => false, outOfOrder: true });
+    const redrive = async () => {
+      for (let turn = 0; turn < turns; turn += 1) {
+        if (turns === Infinity && deadLetters.size === 0) return;
+        await retried(() => schedule.pause(worker, 'redrive'));
+        const [first] = deadLetters;
+        const some = [...deadLetters]
+          .filter(({ kind }) => kind === first?.kind)
+          .filter((one) => one === first || schedule.random.chance(0.7));
+        if (!first) continue;
+        const inLogOrder = some.map(({ change }) => change).sort(byPosition);
+        await retried(() => applyChanges(deps, first.kind, inLogOrder));
+        for (const deadLetter of some) deadLetters.delete(deadLetter);
+      }
+    };
+    act(simulation, worker, redrive, start);
+  };
+  return start;
+}
+
+type Positioned = DeadLetter['change'];
+const byPosition = ({ position: a }: Positioned, { position: b }: Positioned) =>
+  a.partition - b.partition || a.offset - b.offset;
+
+/** Sweeps twice, the first time completely, as of the watermark: the least time of a record that is not applied yet. */
+export function sweeper(simulation: Simulation): () => void {
+  const { schedule, data, deadLetters, partitions } = simulation;
+  const start = () => {
+    const worker = createWorker('sweep', () => 0);
+    const deps = depsOf(simulation, worker, {});
+    const pause = (label: string) => schedule.pause(worker, label);
+    const sweepStore = memorySweepStore(data, deadLetters, pause);
+    const sweepOnce = (isComplete: boolean) => {
+      const notApplied = [...partitions.values()].flatMap(({ records, applied }) => records.slice(applied));
+      const asOfMs = Math.min(simulation.startMs, ...notApplied.map(({ time }) => time.getTime()));
+      return sweep({ ...deps, sweepStore, isComplete, asOf: new Date(asOfMs) });
+    };
+    const sweepTwice = async () => {
+      for (let turn = 0; turn < 2; turn += 1) await retried(() => sweepOnce(turn === 0));
+    };
+    act(simulation, worker, sweepTwice, start);
+  };
+  return start;
+}
+
+/** An operator's refresh, beside the workers. It begins again if it is interrupted. */
+export function refresher(simulation: Simulation, refresh: typeof refreshSome): () => void {
+  const { schedule, data } = simulation;
+  const start = () => {
+    const worker = createWorker('refresh', () => 0);
+    const pause = (label: string) => schedule.pause(worker, label);
+    const deps = { ...depsOf(simulation, worker, {}), readDocuments: readWhole(data, pause) };
+    act(simulation, worker, () => retried(() => refresh(deps, data, schedule.random)), start);
+  };
+  return start;
+}

@@ -1,0 +1,53 @@
+import { kinds, type Kind } from '../../shared/documents/resources.ts';
+import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
+import { refreshDocuments, type RefreshDeps } from '../../services/operations/refresh/refresh-documents.ts';
+import type { Data } from './memory-store.ts';
+import type { Random } from '../support/random.ts';
+
+/** An edge that an earlier release did not have. Its value is the joined field of the same name. */
+export type LaterEdge = { kind: Kind; name: string };
+
+/** Edges that a document can lack and still be served. */
+export const laterEdges: LaterEdge[] = [
+  { kind: 'ticket', name: 'requester' },
+  { kind: 'ticket', name: 'topics' },
+  { kind: 'conversation', name: 'contact' },
+  { kind: 'conversation', name: 'tags' },
+];
+
+/** A store as an earlier release uses it: what it writes lacks an edge. */
+export const withoutEdge = (store: Store, { kind: of, name }: LaterEdge): Store => ({
+  ...store,
+  write: (kind, writes) =>
+    store.write(
+      kind,
+      kind === of
+        ? writes.map((write) => ({ ...write, document: strip(write.document, name) }) as typeof write)
+        : writes,
+    ),
+});
+
+function strip<T extends Pick<StoredDocument, 'joined' | 'refs'>>(document: T, edge: string): T {
+  const { joined, refs, ...others } = document;
+  const { [edge]: _stripped, ...kept } = (joined ?? {}) as Record<string, unknown>;
+  const remaining = refs?.filter((ref) => !ref.startsWith(`${edge}:`));
+  return { ...others, ...(joined && { joined: kept }), ...(remaining && { refs: remaining }) } as T;
+}
+
+/** Refreshes all documents, some at a time, as `support-cli refresh --all` does. */
+export async function refreshEverything(deps: RefreshDeps, data: Data, random: Random): Promise<void> {
+  for (const kind of kinds) {
+    const ids = [...(data.get(kind)?.keys() ?? [])];
+    while (ids.length > 0) {
+      const some = ids.splice(0, 1 + random.int(3));
+      await refreshDocuments(deps, kind, some, { dryRun: false });
+    }
+  }
+}
+
+/** Refreshes some documents of one kind. An id may name none. */
+export async function refreshSome(deps: RefreshDeps, data: Data, random: Random): Promise<void> {
+  const kind = random.pick([...kinds]);
+  const ids = [...(data.get(kind)?.keys() ?? []), 'none'].filter(() => random.chance(0.5));
+  await refreshDocuments(deps, kind, ids, { dryRun: random.chance(0.1) });
+}
