@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { instant, name, optional, prefixedId } from './fields.ts';
+import { exampleInstant, instant, name, optional, prefixedId } from './fields.ts';
 
 /** The state of an API key. It holds the hash of the token, never the token. */
 export const apiKeyState = z.object({
@@ -16,6 +16,15 @@ export const apiKeyState = z.object({
   archivedAt: optional(instant),
 });
 
+const example: z.input<typeof apiKeyState> = {
+  id: 'key_1',
+  name: 'Key',
+  mode: 'live',
+  tokenSha256: 'AB'.repeat(32),
+  access: 'read',
+  createdAt: exampleInstant,
+};
+
 type ApiKey = z.output<typeof apiKeyState>;
 export type ApiKeyDocument = Document<ApiKey>;
 
@@ -23,6 +32,7 @@ export const apiKey = {
   topic: 'api-keys',
   idPrefix: 'key_',
   state: apiKeyState,
+  example,
   collection: 'apiKeys',
   indexes: [{ name: 'token', key: { 'state.tokenSha256': 1 } }, tombstoneIndex],
   sortKeys: () => ({}),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { channelConfig } from './channel-config.ts';
+import { channelConfig, exampleConfig } from './channel-config.ts';
 import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { anyId, instant, name, optional, prefixedId } from './fields.ts';
+import { anyId, exampleInstant, instant, name, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const channelTypes = ['chatbot', 'email', 'form'] as const;
@@ -50,6 +50,26 @@ const channelState = z.discriminatedUnion('type', [
 
 export type Channel = z.output<typeof channelState>;
 
+const exampleSettings: z.input<typeof channelSettings> = {
+  aiSummary: { enabled: true },
+  urgency: { enabled: true },
+  insights: { enabled: true },
+  topics: { enabled: true },
+  aiDisclosure: { enabled: true },
+  utmTagging: { enabled: false },
+  autoResolve: {},
+};
+
+const example: z.input<typeof channelState> = {
+  id: 'chan_1',
+  type: 'email',
+  name: 'Support',
+  createdAt: exampleInstant,
+  updatedAt: exampleInstant,
+  settings: exampleSettings,
+  email: exampleConfig.email,
+};
+
 export type ChannelJoined = {
   agent: { id: string; name: string; disabled: boolean } | null;
   routesTo: { id: string; name: string } | null;
@@ -62,6 +82,7 @@ export const channel = {
   topic: 'channels',
   idPrefix: '',
   state: channelState,
+  example,
   collection: 'channels',
   indexes: [
     { name: 'created', key: { orgId: 1, byCreated: 1 } },

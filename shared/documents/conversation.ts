@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChannelType } from './channel.ts';
 import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
+import { anyId, exampleInstant, instant, listOf, longText, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const conversationRoles = ['primary', 'side'] as const;
@@ -42,6 +42,21 @@ const conversationState = z.object({
   resolvedAt: optional(instant),
 });
 
+const example: z.input<typeof conversationState> = {
+  id: 'conv_1',
+  ticketId: 'ti_1',
+  role: 'primary',
+  title: 'Broken',
+  status: 'needs_first_response',
+  supportLevel: 'ai',
+  channelId: 'chan_1',
+  contactId: 'con_1',
+  topicIds: [],
+  tagIds: [],
+  createdAt: exampleInstant,
+  updatedAt: exampleInstant,
+};
+
 type Conversation = z.output<typeof conversationState>;
 
 export type ConversationJoined = {
@@ -59,6 +74,7 @@ export const conversation = {
   topic: 'conversations',
   idPrefix: 'conv_',
   state: conversationState,
+  example,
   collection: 'conversations',
   indexes: [
     { name: 'ticket', key: { 'state.ticketId': 1, orgId: 1, byCreated: 1 } },

@@ -52,6 +52,8 @@ export type Entity<State> = {
   idPrefix: string;
   /** The schema of `data` in its events. */
   state: z.ZodType<State>;
+  /** One `data`, as an event carries it. Tests vary it; the golden documents are made of it. */
+  example: { id: string };
   collection: string;
   indexes: readonly (IndexDescription & { name: string })[];
   sortKeys: (state: State) => SortKeys;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { anyId, instant, listOf, name, optional, prefixedId, text } from './fields.ts';
+import { anyId, exampleInstant, instant, listOf, name, optional, prefixedId, text } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const messageTypes = ['chat', 'email'] as const;
@@ -27,6 +27,17 @@ const messageState = z
   // A system message has no author, even if the record names one.
   .transform((message) => (message.role === 'system' ? { ...message, author: null } : message));
 
+const example: z.input<typeof messageState> = {
+  id: 'msg_1',
+  conversationId: 'conv_1',
+  type: 'email',
+  role: 'user',
+  author: { type: 'contact', id: 'con_1' },
+  content: 'Hello',
+  attachments: [],
+  createdAt: exampleInstant,
+};
+
 export type Message = z.output<typeof messageState>;
 
 export type MessageJoined = {
@@ -40,6 +51,7 @@ export const message = {
   topic: 'messages',
   idPrefix: 'msg_',
   state: messageState,
+  example,
   collection: 'messages',
   indexes: [
     { name: 'thread', key: { 'state.conversationId': 1, orgId: 1, byCreated: 1 } },

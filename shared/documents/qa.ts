@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { anyId, instant, listOf, longText, optional, prefixedId, text } from './fields.ts';
+import { anyId, exampleInstant, instant, listOf, longText, optional, prefixedId, text } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 /** The state of a knowledge-base entry. Its question variations are kept sorted by code point. */
@@ -17,6 +17,15 @@ const qaState = z.object({
 /** UTF-8 order, which differs from UTF-16 order beyond the basic plane. */
 const byCodePoint = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
+const example: z.input<typeof qaState> = {
+  id: 'qa_1',
+  question: 'How?',
+  questionVariations: ['b', 'a'],
+  answer: 'So.',
+  createdAt: exampleInstant,
+  updatedAt: exampleInstant,
+};
+
 type Qa = z.output<typeof qaState>;
 export type QaDocument = Document<Qa>;
 
@@ -24,6 +33,7 @@ export const qa = {
   topic: 'knowledge-qas',
   idPrefix: '',
   state: qaState,
+  example,
   collection: 'qas',
   indexes: [{ name: 'created', key: { orgId: 1, byCreated: 1 } }, tombstoneIndex],
   sortKeys: ({ id, createdAt }: Qa) => ({ byCreated: sortKey(createdAt, id) }),

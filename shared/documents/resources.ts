@@ -43,3 +43,8 @@ export const resources: { [K in Kind]: Entity<EntityState[K]> } = entities;
 export const states = Object.fromEntries(
   Object.entries(entities).map(([kind, { state }]) => [kind, state]),
 ) as { [K in Kind]: Entities[K]['state'] };
+
+/** An example of each entity's `data`. */
+export const examples = Object.fromEntries(
+  Object.entries(entities).map(([kind, { example }]) => [kind, example]),
+) as { [K in Kind]: Entities[K]['example'] };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ConversationRole, ConversationStatus } from './conversation.ts';
 import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
-import { anyId, instant, listOf, longText, optional, prefixedId } from './fields.ts';
+import { anyId, exampleInstant, instant, listOf, longText, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const ticketStatuses = ['open', 'snoozed', 'resolved', 'assumed_resolved', 'closed'] as const;
@@ -17,6 +17,17 @@ const ticketState = z.object({
   createdAt: instant,
   updatedAt: instant,
 });
+
+const example: z.input<typeof ticketState> = {
+  id: 'ti_1',
+  title: 'Broken',
+  status: 'open',
+  requesterId: 'con_1',
+  tagIds: [],
+  topicIds: [],
+  createdAt: exampleInstant,
+  updatedAt: exampleInstant,
+};
 
 type Ticket = z.output<typeof ticketState>;
 
@@ -62,6 +73,7 @@ export const ticket = {
   topic: 'tickets',
   idPrefix: 'ti_',
   state: ticketState,
+  example,
   collection: 'tickets',
   indexes: [
     { name: 'created', key: { orgId: 1, byCreated: 1, byUpdated: 1 } },

@@ -2,13 +2,17 @@ import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { ConversationJoined } from '../../shared/documents/conversation.ts';
 import type { MessageJoined } from '../../shared/documents/message.ts';
-import { type EntityState, type Kind, resources, states } from '../../shared/documents/resources.ts';
+import {
+  examples,
+  type EntityState,
+  type Kind,
+  resources,
+  states,
+} from '../../shared/documents/resources.ts';
 import type { TicketJoined } from '../../shared/documents/ticket.ts';
 import type { ChannelJoined } from '../../shared/documents/channel.ts';
+import { exampleConfig } from '../../shared/documents/channel-config.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
-import { chatbotBlock, formBlock, mailbox, states as examples } from '../support/entities.ts';
-
-export { chatbotBlock };
 
 type Joined = {
   ticket: TicketJoined;
@@ -115,11 +119,18 @@ export function thread(
   });
 }
 
-export const emailBlock = { ...mailbox, provider: 'forwarding', sendingDomain: { hosted: true }, liveAt: at };
+/** The configuration of an inbox to which mail is forwarded. */
+export const forwardingConfig = {
+  ...exampleConfig.email,
+  provider: 'forwarding',
+  connection: null,
+  sendingDomain: { hosted: true },
+  liveAt: at,
+};
 
 export const channel = builder(
   'channel',
-  { type: 'form', name: 'Website', ...times, form: formBlock, email: emailBlock, chatbot: chatbotBlock },
+  { type: 'form', name: 'Website', ...times, ...exampleConfig, email: forwardingConfig },
   () => ({ agent: { id: 'agent_1', name: 'Bot', disabled: false }, routesTo: null }),
 );
 

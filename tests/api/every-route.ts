@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { projectionVersion } from '../../shared/control/generations.ts';
 import { kinds, type Kind } from '../../shared/documents/resources.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
-import { exampleId } from '../support/example-states.ts';
+import { exampleId } from '../support/entities.ts';
 import type { Documents } from './builders.ts';
 
 type Golden = Record<Kind, { state: { id: string }; sortKeys: object; joined: { joined: object } }>;
@@ -29,8 +29,6 @@ const readGolden = (version: number) =>
  */
 export function oneOfEach(further: Documents = {}, { suffix, orgId } = owner, version = projectionVersion) {
   const golden = readGolden(version);
-  // An archived conversation is not served.
-  Object.assign(golden.conversation.state, { status: 'resolved' });
   const stored = (kind: Kind) => {
     if (!(kind in golden))
       throw new Error(

@@ -40,7 +40,7 @@ it('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
   const { database } = children.store;
   await build.store(database, 'apiKey', [build.apiKey('rf_live_dddddddddddddddd', { id: 'key_rf' })]);
   await build.store(database, 'channel', [
-    build.channel({ id: 'chan_hosted', type: 'email', email: build.emailBlock }),
+    build.channel({ id: 'chan_hosted', type: 'email', email: build.forwardingConfig }),
   ]);
   const child = await children.start({ ...children.tls, KEY_PREFIX: 'rf', BRAND: 'replyful' });
   const get = (token: string) =>

@@ -6,7 +6,7 @@ import { run } from '../../infra/dev-servers/native/run.ts';
 import * as build from '../api/builders.ts';
 import { urls } from '../api/every-route.ts';
 import { tokens, useApi } from '../api/test-api.ts';
-import { exampleId } from '../support/example-states.ts';
+import { exampleId } from '../support/entities.ts';
 import { connect, failureOf } from './test-client.ts';
 
 test('the generated types match openapi.json, and the version matches package.json', async () => {

@@ -7,11 +7,10 @@ import {
   nameLengthMax,
   shortTextLengthMax,
 } from '../../shared/documents/fields.ts';
-import { type Kind, resources, states } from '../../shared/documents/resources.ts';
+import { examples, type Kind, resources, states } from '../../shared/documents/resources.ts';
 import { embeddedConversationsMax } from '../../shared/documents/ticket.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { given, living } from '../support/example-join.ts';
-import { examples } from '../support/example-states.ts';
 import { createRandom } from '../support/random.ts';
 import { useEngineStore } from './engine-store.ts';
 

@@ -1,8 +1,7 @@
-import { type Kind, states } from '../../shared/documents/resources.ts';
+import { examples, type Kind, states } from '../../shared/documents/resources.ts';
 import { describeIssues } from '../../services/projector/events/parse.ts';
 import { statesOf } from '../served-fields/states.ts';
 import { everyValue } from './every-value.ts';
-import { examples } from './example-states.ts';
 
 /** Valid states with a value in every text and list, and in each variant of a block. */
 const filled: { kind: Kind; state: object }[] = [

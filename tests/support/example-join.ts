@@ -1,5 +1,10 @@
-import { type EntityState, type Kind, resources, states } from '../../shared/documents/resources.ts';
-import { examples } from './example-states.ts';
+import {
+  examples,
+  type EntityState,
+  type Kind,
+  resources,
+  states,
+} from '../../shared/documents/resources.ts';
 import { edgesOf, idIn } from '../../services/projector/materialize/edges.ts';
 import { idsInState, join, type References } from '../../services/projector/materialize/join.ts';
 import type { Child } from '../../services/projector/materialize/store.ts';

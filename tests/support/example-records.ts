@@ -1,10 +1,11 @@
+import { examples, type Kind } from '../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { encodeHeaders } from '../../services/projector/events/headers.ts';
 
 /** Example records for the tests of `parse`: a tag in either content mode. */
 
 export const position = { partition: 2, offset: 7, timestampMs: Date.UTC(2026, 0, 2) };
-export const tag = { id: 'tag_1', name: 'Billing' };
+export const { tag } = examples;
 export const attributes = {
   specversion: '1.0',
   id: 'evt_1',
@@ -51,3 +52,7 @@ export function tagBytes() {
 export function upperCase(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
 }
+
+/** A record with the state of an entity of that kind. */
+export const withData = (kind: Kind, data: { id: string } & Record<string, unknown>) =>
+  record(bytes({ ...attributes, type: `support.${kind}.created.v1`, subject: data.id, data }), {}, data.id);

@@ -1,3 +1,4 @@
+import { exampleConfig } from '../../../shared/documents/channel-config.ts';
 import * as build from '../../../tests/api/builders.ts';
 import { presentChannel } from './channels/presenter.ts';
 import { channelSchema } from './channels/schema.ts';
@@ -67,14 +68,17 @@ describe('a message', () => {
 
 describe('a channel', () => {
   it('has eagerness only if the AI answers first', () => {
-    const chatbot = { ...build.chatbotBlock, routing: { ...build.chatbotBlock.routing, entry: 'disabled' } };
+    const chatbot = {
+      ...exampleConfig.chatbot,
+      routing: { ...exampleConfig.chatbot.routing, entry: 'disabled' },
+    };
     const routing = (block: unknown) =>
       (
         presentForBrand(build.channel({ id: 'chan_1', type: 'chatbot', chatbot: block })).config as {
           routing: object;
         }
       ).routing;
-    expect(routing(build.chatbotBlock)).toMatchObject({
+    expect(routing(exampleConfig.chatbot)).toMatchObject({
       eagerness: 'neutral',
       escalation: { fallback: null },
     });
@@ -92,7 +96,7 @@ describe('a channel', () => {
     const stored = build.channel({ id: 'chan_1', type: 'chatbot' });
     Object.assign(stored.state.config, {
       identitySecret: 'hush',
-      routing: { ...build.chatbotBlock.routing, escalation: {}, hush: 'hush' },
+      routing: { ...exampleConfig.chatbot.routing, escalation: {}, hush: 'hush' },
     });
     expect(JSON.stringify(presentChannel(stored, { now, brand: 'acme' }))).not.toContain('hush');
   });

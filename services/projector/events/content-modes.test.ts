@@ -1,5 +1,5 @@
 import { BSON } from 'mongodb';
-import { states, type Kind } from '../../../shared/documents/resources.ts';
+import { examples, states, type Kind } from '../../../shared/documents/resources.ts';
 import { itemsMax } from '../../../shared/documents/fields.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import {
@@ -10,7 +10,6 @@ import {
 } from '../../../tests/support/bounded-fields.ts';
 import { contentModes } from '../../../tests/support/content-modes.ts';
 import type { Given } from '../../../tests/support/example-records.ts';
-import { examples } from '../../../tests/support/example-states.ts';
 import { recordFields } from '../dead-letters/dead-letter.ts';
 import { parse } from './parse.ts';
 

@@ -1,13 +1,13 @@
 import { BSON } from 'mongodb';
 import { itemsMax } from '../../../shared/documents/fields.ts';
+import { examples } from '../../../shared/documents/resources.ts';
 import {
   boundedFields,
   boundedLists,
   boundedTexts,
   lengthMax,
 } from '../../../tests/support/bounded-fields.ts';
-import { attributes, record } from '../../../tests/support/example-records.ts';
-import { examples, withData } from '../../../tests/support/example-states.ts';
+import { attributes, record, withData } from '../../../tests/support/example-records.ts';
 import { jsonBytesMax, jsonValuesMax } from './bytes.ts';
 import { describeOversize, parse } from './parse.ts';
 

@@ -1,8 +1,14 @@
 import fc from 'fast-check';
-import { kinds, resources } from '../../../shared/documents/resources.ts';
+import { examples, kinds, resources } from '../../../shared/documents/resources.ts';
 import { channelsWithSecrets } from '../../../tests/support/channels-with-secrets.ts';
-import { attributes, bytes, ce, rawHeaders, record } from '../../../tests/support/example-records.ts';
-import { examples, withData } from '../../../tests/support/example-states.ts';
+import {
+  attributes,
+  bytes,
+  ce,
+  rawHeaders,
+  record,
+  withData,
+} from '../../../tests/support/example-records.ts';
 import { parse } from './parse.ts';
 
 const matching = (pattern: RegExp) => expect.stringMatching(pattern) as string;

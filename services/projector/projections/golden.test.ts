@@ -2,9 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Kind, kinds, resources, states } from '../../../shared/documents/resources.ts';
+import { examples, type Kind, kinds, resources, states } from '../../../shared/documents/resources.ts';
 import { projectionVersion, servedVersions } from '../../../shared/control/generations.ts';
-import { examples } from '../../../tests/support/example-states.ts';
 import { given, living } from '../../../tests/support/example-join.ts';
 
 /** `UPDATE_GOLDEN=1` writes the file of a new version, and adds a new entity. Documents in a file never change. */
@@ -30,12 +29,12 @@ const references: { [K in Kind]?: Record<string, unknown> } = {
 /** The documents of this code: each kind alone, and with everything that it refers to. */
 function documents() {
   const others = [
-    living('contact', { id: 'con_1', name: 'Ada' }),
-    living('user', { id: 'user_1', name: 'Grace' }),
-    living('agent', { id: 'agent_1' }),
-    living('tag', { id: 'tag_1' }),
-    living('topic', { id: 'topic_1' }),
-    living('channel', { id: 'chan_1', dataRetentionDays: 30 }),
+    living('contact'),
+    living('user'),
+    living('agent'),
+    living('tag'),
+    living('topic'),
+    living('channel', { dataRetentionDays: 30 }),
     living('ticket'),
     living('conversation', references.conversation),
   ];

@@ -1,11 +1,11 @@
 import type { Channel } from '../../../../shared/documents/channel.ts';
-import { channel, emailBlock } from '../../../../tests/api/builders.ts';
+import { channel, forwardingConfig } from '../../../../tests/api/builders.ts';
 import { channelStatus } from './status.ts';
 
 const now = new Date('2026-01-02T00:00:00Z');
 const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000).toISOString();
 const email = (block: Record<string, unknown> = {}, fields: Record<string, unknown> = {}): Channel =>
-  channel({ id: 'chan_1', type: 'email', email: { ...emailBlock, ...block }, ...fields }).state;
+  channel({ id: 'chan_1', type: 'email', email: { ...forwardingConfig, ...block }, ...fields }).state;
 const form = (fields: Record<string, unknown>): Channel =>
   channel({ id: 'chan_1', type: 'form', ...fields }).state;
 const mailbox = (provider: string, connection: unknown) =>
