@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Faker } from '@faker-js/faker';
 import { dayMs } from '../../shared/documents/instant.ts';
+import { kinds, type Kind } from '../../shared/documents/resources.ts';
 import { cases, tagNames } from './cases.ts';
 import type { Event } from './encode.ts';
 import { change, publish, remove, type Entity } from './entity.ts';
@@ -69,6 +70,7 @@ export function createOrganization(
       each ? [remove(each, yesterday)] : [],
     ),
   );
+  events.push(...createOthers(make, events, from));
   return { organization, keys, events };
 }
 
@@ -127,4 +129,10 @@ function createQas(make: Make, from: Date): Event[] {
     const texts = { question: plain(title), questionVariations, answer: plain(answer) };
     return publish(make('qa', { ...texts, ...times }), from);
   });
+}
+
+/** A few entities of each kind that the events so far and the tickets leave out, by its schema alone. */
+function createOthers(make: Make, events: Event[], from: Date): Event[] {
+  const told = new Set<Kind>(['ticket', 'conversation', 'message', ...events.map(({ kind }) => kind)]);
+  return kinds.filter((kind) => !told.has(kind)).flatMap((kind) => range(5, () => publish(make(kind), from)));
 }

@@ -200,11 +200,11 @@ function channel({ agentId, config }: EntityState['channel'], view: View): Relat
 
 /** The sort keys of lists. Documents that no list shows have none. */
 function sortKeysOf(kind: Kind, state: unknown): { byCreated?: string; byUpdated?: string } {
-  const listed: Kind[] = ['channel', 'ticket', 'conversation', 'message', 'qa'];
+  const unlisted: Kind[] = ['apiKey', 'contact', 'user', 'agent', 'tag', 'topic'];
   const { id, createdAt, updatedAt, archivedAt } = state as EntityState['ticket'] & {
     archivedAt?: Date | null;
   };
-  if (!listed.includes(kind) || archivedAt) return {};
+  if (unlisted.includes(kind) || archivedAt) return {};
   const byCreated = createdAt.toISOString() + id;
   const changedAt = updatedAt < createdAt ? createdAt : updatedAt;
   return { byCreated, ...(kind === 'ticket' && { byUpdated: changedAt.toISOString() + id }) };

@@ -56,39 +56,27 @@ type Shape = {
 
 const base = Date.UTC(2026, 0, 1);
 
+const populationOf = (usual: number, others: Partial<Population>) =>
+  Object.fromEntries(kinds.map((kind) => [kind, others[kind] ?? usual])) as Population;
+
 /** Few ids of each kind, so that histories collide. */
-export const wide: Population = {
+export const wide = populationOf(3, {
   apiKey: 2,
   contact: 5,
-  user: 3,
-  agent: 3,
   tag: 4,
   topic: 4,
   channel: 4,
   ticket: 5,
   conversation: 8,
   message: 24,
-  qa: 3,
-};
+});
 
 export const doubled = Object.fromEntries(
   Object.entries(wide).map(([kind, count]) => [kind, 2 * count]),
 ) as Population;
 
 /** So few entities that most records concern each other. */
-export const narrow: Population = {
-  apiKey: 1,
-  contact: 2,
-  user: 1,
-  agent: 1,
-  tag: 1,
-  topic: 1,
-  channel: 2,
-  ticket: 2,
-  conversation: 3,
-  message: 4,
-  qa: 1,
-};
+export const narrow = populationOf(1, { contact: 2, channel: 2, ticket: 2, conversation: 3, message: 4 });
 
 const weights: Partial<Record<Kind, number>> = {
   contact: 3,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Route } from '../../services/api/http/route.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
+import { kinds, resources } from '../../shared/documents/resources.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { mongoUrl, startApi, tokens } from '../api/test-api.ts';
 import { created } from '../support/entities.ts';
@@ -16,13 +17,10 @@ const now = new Date('2026-01-02T00:00:00Z');
 const routes = createRoutes({ now: () => now, brand: '' });
 
 /**
- * The states that a route shows, by its name in the OpenAPI document. `parent` is the state whose id its path has, if that
- * is another one.
+ * The states that a route shows, by its name in the OpenAPI document, if they are not those of the kind that its path names.
+ * `parent` is the state whose id its path has, if that is another one.
  */
 const servedBy: Record<string, { names: readonly Name[]; parent?: Name }> = {
-  listTickets: { names: ['ticket'] },
-  retrieveTicket: { names: ['ticket'] },
-  retrieveConversation: { names: ['conversation'] },
   listMessages: { names: ['messages.0', 'messages.1'], parent: 'conversation' },
   listChannels: { names: channelTypes },
   retrieveChannel: { names: channelTypes },
@@ -30,7 +28,8 @@ const servedBy: Record<string, { names: readonly Name[]; parent?: Name }> = {
 };
 
 function served({ operationId, path }: Route) {
-  const found = servedBy[operationId];
+  const kind = kinds.find((one) => resources[one].collection === path.split('/')[2]);
+  const found = servedBy[operationId] ?? (kind && { names: [kind], parent: undefined });
   if (!found) throw new Error(`${path}: name the states that ${operationId} shows in servedBy`);
   return found;
 }

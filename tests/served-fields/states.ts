@@ -1,8 +1,10 @@
 import type { z } from 'zod';
-import { type Kind, resources } from '../../shared/documents/resources.ts';
+import { idPrefixOf } from '../../infra/sample-data/entity.ts';
+import { type Kind, kinds, resources } from '../../shared/documents/resources.ts';
 import { distinctState } from './distinct-state.ts';
 
 type State = Record<string, unknown>;
+type Named = { kind: Kind; state: State & { id: string } };
 
 const [email, chatbot, form] = (resources.channel.state as unknown as { options: unknown }).options as [
   z.ZodType,
@@ -19,16 +21,21 @@ const authors = [
   { type: 'ai_agent', kind: 'agent', prefix: 'agent' },
 ] as const;
 
+/** Kinds whose states have names of their own below, and API keys, which no response shows. */
+const elsewhere = new Set<Kind>(['tag', 'topic', 'channel', 'message', 'apiKey']);
+
 /**
  * States of one variant by name, with every field set. They refer to states of the same variant alone, so that each is in
- * the responses of the others.
+ * the responses of the others. A kind that has no name here has one state, by its schema.
  */
 export function statesOf(variant: number) {
   const id = (name: string) => `${name}_${variant}`;
-  const of = (kind: Kind, name: string, fixed: State = {}, schema: z.ZodType = resources[kind].state) => ({
-    kind,
-    state: { ...distinctState(schema, name, variant), ...fixed, id: id(name) } as State & { id: string },
-  });
+  const of = (
+    kind: Kind,
+    name: string,
+    fixed: State = {},
+    schema: z.ZodType = resources[kind].state,
+  ): Named => ({ kind, state: { ...distinctState(schema, name, variant), ...fixed, id: id(name) } });
   const rotate = <T>(values: readonly T[]): T => values[variant % values.length] as T;
   const author = rotate(authors);
   const message = (name: string, role: string) =>
@@ -53,10 +60,7 @@ export function statesOf(variant: number) {
   if (conversation.state.status === 'archived') conversation.state.status = 'spam';
   const target = channel('form');
   (target.state.form as State).routesToChannelId = id('chan_email');
-  const states = {
-    contact: of('contact', 'con_a'),
-    user: of('user', 'user_a'),
-    agent: of('agent', 'agent_a'),
+  const named = {
     'tags.0': of('tag', 'tag_a'),
     'tags.1': of('tag', 'tag_b'),
     'topics.0': of('topic', 'topic_a'),
@@ -70,7 +74,11 @@ export function statesOf(variant: number) {
     'messages.0': message('msg_a', 'user'),
     'messages.1': message('msg_b', rotate(['assistant', 'human'])),
   };
-  return { states, author: author.kind, channel: type };
+  const others = kinds
+    .filter((kind) => !elsewhere.has(kind) && !(kind in named))
+    .map((kind) => [kind, of(kind, `${idPrefixOf(kind)}a`)] as const);
+  const states = { ...Object.fromEntries(others), ...named };
+  return { states: states as typeof named & Record<Kind, Named>, author: author.kind, channel: type };
 }
 
 export type Variant = ReturnType<typeof statesOf>;
