@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { isOutOfMemory } from '../runtime/out-of-memory.ts';
 
-/** Errors of the language, of its assertions, of zod and BSON, and of the driver for a command that it does not send. */
+/** Errors of the language, of zod and BSON, and of the driver for a command that it does not send. */
 const codeErrors = new Set([
   'Error',
   'TypeError',
@@ -10,7 +10,6 @@ const codeErrors = new Set([
   'ReferenceError',
   'EvalError',
   'URIError',
-  'AssertionError',
   'ZodError',
   'BSONError',
   'BSONOffsetError',
@@ -23,7 +22,8 @@ const abortErrors = new Set<unknown>(['AbortError', 'TimeoutError']);
 /**
  * Whether code threw this error because of the record that it worked on, so that the same record makes it throw again.
  * Errors of MongoDB, Kafka and the system, a lost partition and a lack of memory are no such errors: they may pass. A
- * name that is not known counts as one that may pass.
+ * name that is not known counts as one that may pass. Nor is a failed assertion such an error: an invariant does not hold,
+ * whatever the record, and the projector ends.
  */
 export function isCodeError(error: unknown): boolean {
   if (!isNativeError(error)) return !isAbort(error);

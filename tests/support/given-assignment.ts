@@ -44,6 +44,9 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
       prerequisitesOf: () => [],
       readSetAside: async () => new Map(),
       logger,
+      onFatal: (error) => {
+        throw error;
+      },
     },
     consumer,
   );

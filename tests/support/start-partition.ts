@@ -25,6 +25,9 @@ export const createPartition = (deps: Pick<PartitionDeps, 'apply'> & Partial<Par
       chunkBytesMax: () => 1_000,
     }),
     onApplied: () => undefined,
+    onFatal: (error) => {
+      throw error;
+    },
     logger: pino({ level: 'silent' }),
     limitRefusals: (write) => write({}),
     retryDelayMs: 0,

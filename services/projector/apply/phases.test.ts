@@ -1,3 +1,4 @@
+import { AssertionError } from 'node:assert';
 import { BSON, MongoNetworkError } from 'mongodb';
 import { resources, states, type Kind } from '../../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
@@ -176,6 +177,12 @@ test('an error of a server fails the batch, which is retried: no record becomes 
   const lost = throwsFor(new MongoNetworkError('connection closed'));
   const applying = apply('contact', contacts(), { plant: ({ write }) => ({ write: lost(write) }) });
   await expect(applying).rejects.toThrow('connection closed');
+});
+
+test('an invariant of the engine that does not hold fails the batch: no record becomes a dead letter', async () => {
+  const violated = throwsFor(new AssertionError({ message: 'of the engine' }));
+  const applying = apply('contact', contacts(), { plant: ({ write }) => ({ write: violated(write) }) });
+  await expect(applying).rejects.toThrow('of the engine');
 });
 
 test('an error of code that does not come again makes no dead letter', async () => {

@@ -31,6 +31,8 @@ export type AssignmentDeps = {
   /** The topics whose entities the documents of a topic refer to. */
   prerequisitesOf: (topic: string) => string[];
   logger: Logger;
+  /** See `PartitionDeps`. */
+  onFatal: (error: Error) => void;
 };
 
 type OnApplied = (partition: Partition, applied: Applied) => void;
@@ -121,11 +123,11 @@ function createPartition(
   shared: Shared,
   { topic, partition }: TopicPartition,
 ): Partition {
-  const { apply, readSetAside, logger } = deps;
+  const { apply, readSetAside, logger, onFatal } = deps;
   const { budget, chunkBytesMax, limitRefusals, onApplied } = shared;
   const queue = createRecordQueue({ partition, budget, chunkBytesMax });
   const waitForTurn = createWaitForTurn(deps.positions, deps.prerequisitesOf);
-  const reports = { onApplied, logger, limitRefusals };
+  const reports = { onApplied, onFatal, logger, limitRefusals };
   return new Partition({
     topic,
     partition,

@@ -71,10 +71,10 @@ export const shutdownGraceMs = 15_000;
  */
 export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
   const consumer = createConsumer(deps);
-  const { apply, positions, prerequisitesOf, queuedBytesMax, logger } = deps;
+  const { apply, positions, prerequisitesOf, queuedBytesMax, logger, onFatal } = deps;
   const readSetAside = (place: TopicPartition) => setAsideOf(deps, place);
   const assignment = createAssignment(
-    { apply, readSetAside, queuedBytesMax, positions, prerequisitesOf, logger },
+    { apply, readSetAside, queuedBytesMax, positions, prerequisitesOf, logger, onFatal },
     consumer,
   );
   const stopping = new AbortController();

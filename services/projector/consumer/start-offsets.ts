@@ -1,3 +1,4 @@
+import { AssertionError } from 'node:assert';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer } from 'kafkajs';
 import type { Db } from 'mongodb';
@@ -165,6 +166,7 @@ export async function resumePartitions(
     } catch (error) {
       if (error instanceof GapFound) gaps += 1;
       if (error instanceof GapFound && gaps >= gapConfirmationsMin) return deps.onFatal(error);
+      if (error instanceof AssertionError) return deps.onFatal(error);
       deps.logger.warn({ error }, 'could not find the start offsets; trying again');
       await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
     }

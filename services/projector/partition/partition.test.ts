@@ -1,3 +1,4 @@
+import { AssertionError } from 'node:assert';
 import { promises as timers } from 'node:timers';
 import { MongoNetworkError } from 'mongodb';
 import { batch, given, nothingApplied, until } from '../../../tests/support/given-attempts.ts';
@@ -7,6 +8,7 @@ import {
   startAt,
   startPartition,
 } from '../../../tests/support/start-partition.ts';
+import type { PartitionDeps } from './partition.ts';
 import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
 const idle = () => new Promise((resolve) => setImmediate(resolve));
@@ -208,4 +210,37 @@ it('a partition that stops between two attempts makes no other, and does not wai
   await idle();
   await partition.stop(3_600_000);
   expect([attempts, partition.position]).toEqual([1, 5]);
+});
+
+describe('a partition for which an invariant does not hold', () => {
+  const stopsWith = async (deps: Pick<PartitionDeps, 'apply'> & Partial<PartitionDeps>) => {
+    const fatal = Promise.withResolvers<Error>();
+    const partition = startPartition(5, { ...deps, onFatal: fatal.resolve });
+    partition.receive(received([batch(5, 5), batch(6, 6)], 7));
+    const { message, cause } = await fatal.promise;
+    await idle();
+    return { message, cause: (cause as Error).name, position: partition.position };
+  };
+
+  it('stops before its position falls, and ends the process', async () => {
+    const { queue } = watchedQueue();
+    const apply = jest.fn(async () => nothingApplied);
+    const take = async (at: number) => ({ ...(await queue.take(at)), nextOffset: 4 });
+    expect(await stopsWith({ queue: { ...queue, take }, apply })).toEqual({
+      message: expect.stringMatching(/^t\/0 cannot go on: .*the position never falls$/) as string,
+      cause: 'AssertionError',
+      position: 5,
+    });
+    expect(apply).toHaveBeenCalledTimes(1);
+  });
+
+  it('does not try its chunk again', async () => {
+    const apply = jest.fn(() => Promise.reject(new AssertionError({ message: 'of the engine' })));
+    expect(await stopsWith({ apply })).toEqual({
+      message: expect.stringMatching(/^t\/0 cannot go on: .*of the engine$/) as string,
+      cause: 'AssertionError',
+      position: 5,
+    });
+    expect(apply).toHaveBeenCalledTimes(1);
+  });
 });

@@ -1,5 +1,6 @@
-import assert from 'node:assert';
+import assert, { AssertionError } from 'node:assert';
 import { isDeepStrictEqual } from 'node:util';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { LogOffsets } from '../../../shared/kafka/log-client.ts';
@@ -32,6 +33,8 @@ export type PartitionDeps = TopicPartition & {
   readSetAside: (place: TopicPartition) => Promise<SetAsideOffsets>;
   /** Called after each chunk that was applied, once the position has moved. */
   onApplied: (partition: Partition, applied: Applied) => void;
+  /** An invariant does not hold. The partition has stopped; the process must exit with an error. */
+  onFatal: (error: Error) => void;
   logger: Logger;
   /** Limits the lines about refusals of the servers, of all partitions together. */
   limitRefusals: LogLimit;
@@ -144,13 +147,17 @@ export class Partition {
    * the next owner of the partition applies the chunk again.
    */
   async stop(graceMs: number): Promise<void> {
-    this.#setState({ name: 'stopped' });
-    this.#stopping.abort();
-    this.#deps.queue.close();
+    this.#beginNothing();
     const reason = new Revoked(`${this.topic}/${this.partition} is no longer assigned`);
     const graceTimer = setTimeout(() => this.#revoked.abort(reason), graceMs);
     await this.#running;
     clearTimeout(graceTimer);
+  }
+
+  #beginNothing(): void {
+    this.#setState({ name: 'stopped' });
+    this.#stopping.abort();
+    this.#deps.queue.close();
   }
 
   /** The only writer of the state. */
@@ -172,11 +179,19 @@ export class Partition {
 
   #wake(): void {
     if (this.#stopping.signal.aborted || this.#running || this.#deps.queue.isEmpty()) return;
-    this.#running = this.#applyQueue().catch(ignoreRevoked);
+    this.#running = this.#applyQueue().catch((error: unknown) => this.#ended(error));
     void this.#running.finally(() => {
       this.#running = null;
       this.#wake();
     });
+  }
+
+  /** Every error is retried, except the loss of the partition and an invariant that does not hold. */
+  #ended(error: unknown): void {
+    if (error instanceof Revoked) return;
+    this.#beginNothing();
+    const message = `${this.topic}/${this.partition} cannot go on: ${errorMessage(error)}`;
+    this.#deps.onFatal(new Error(message, { cause: error }));
   }
 
   async #applyQueue(): Promise<void> {
@@ -187,9 +202,11 @@ export class Partition {
   // Not in the loop above, whose variables would keep the records in memory while the next ones are taken.
   async #applyNext(): Promise<void> {
     const { queue } = this.#deps;
-    await this.#waitForTurn();
+    const position = this.#position;
+    assert(position !== null, 'a partition is started before it applies');
+    await this.#waitForTurn(position);
     if (this.#stopping.signal.aborted) return;
-    const taken = await this.#retry(() => queue.take(this.#position ?? 0));
+    const taken = await this.#retry(() => queue.take(position));
     if (this.#stopping.signal.aborted) return;
     const parkTimer = setTimeout(() => queue.park(taken), parkAfterMs);
     const applied = await this.#apply(taken.records).finally(() => {
@@ -204,9 +221,9 @@ export class Partition {
    * Counts each poll as progress: a partition that waits for its turn is not stuck. While it waits, it gives its memory
    * back, so that no other partition waits for it.
    */
-  async #waitForTurn(): Promise<void> {
+  async #waitForTurn(position: number): Promise<void> {
     const { queue, waitForTurn } = this.#deps;
-    const turn = { topic: this.topic, position: this.#position ?? 0, end: () => this.reading.end };
+    const turn = { topic: this.topic, position, end: () => this.reading.end };
     await waitForTurn(turn, this.#stopping.signal, () => {
       this.#setState({ name: 'waiting-for-turn', behind: 'prerequisites' });
       queue.park();
@@ -267,13 +284,14 @@ export class Partition {
     return done;
   }
 
-  /** Throws if the partition stops. While MongoDB or the brokers are away, a restart would not help: it is not stuck. */
+  /** Throws if no other attempt follows. While MongoDB or the brokers are away, a restart would not help: it is not stuck. */
   #attemptFailed(error: unknown, attempt: number): void {
     const { topic, partition, position } = this;
     this.#setState({ name: 'retrying' });
     this.#fanOutWaiting = 0;
     if (error instanceof Revoked || this.#stopping.signal.aborted)
       throw new Revoked(`${topic}/${partition} is given up`);
+    if (error instanceof AssertionError) throw error;
     const write = (more: object) =>
       this.#deps.logger.error(
         { error, topic, partition, position, attempt, ...more },
@@ -285,7 +303,3 @@ export class Partition {
     } else write({});
   }
 }
-
-const ignoreRevoked = (error: unknown) => {
-  if (!(error instanceof Revoked)) throw error;
-};

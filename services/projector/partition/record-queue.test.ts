@@ -245,6 +245,12 @@ describe('the memory of decompressed batches', () => {
     expect(collectGarbage).toHaveBeenCalledTimes(3);
   });
 
+  it('is given back once', async () => {
+    const { release } = await budgetOf(100)(() => Promise.resolve({ bytes: 10 }));
+    release();
+    expect(release).toThrow('the memory of a value is released once');
+  });
+
   it('is not taken twice by a record beyond the share of its partition', async () => {
     const queue = given(50);
     queue.push([batch(0, 3, { compressed: gzip })], 3);

@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { isOutOfMemory } from '../../../shared/runtime/out-of-memory.ts';
@@ -268,7 +269,10 @@ export function createBudget(bytesMax: number, collectGarbage: () => void): Budg
     });
     while (usedBytes > 0 && usedBytes + value.bytes > bytesMax) await oneIsReleased();
     usedBytes += value.bytes;
+    let isReleased = false;
     const release = () => {
+      assert(!isReleased, 'the memory of a value is released once');
+      isReleased = true;
       usedBytes -= value.bytes;
       if (value.bytes >= bytesMax * garbagePartMin) garbageBytes += value.bytes;
       released();
