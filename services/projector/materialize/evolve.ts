@@ -41,7 +41,9 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
     (rules.deletionIsFinal && current?.deletedAt !== undefined) ||
     isBeforeTombstone(next);
   if (change.op === 'upsert') next.state = change.state;
-  return { entity: isDeleted ? toTombstone({ ...current, ...next }, rules) : next, changed: true };
+  if (!isDeleted) return { entity: next, changed: true };
+  // With the fields of `current`: its retention, and the times of an earlier deletion.
+  return { entity: toTombstone({ ...current, ...next }, rules), changed: true };
 }
 
 /**
@@ -54,15 +56,11 @@ export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
   const dataRetentionDays = Number((entity.state ?? entity).dataRetentionDays ?? 0);
   const isKept = rules.deletionIsFinal || dataRetentionDays > 0;
   const expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * dayMs);
-  return {
-    orgId,
-    version,
-    position,
-    ...(tombstonePosition ? { tombstonePosition } : {}),
-    deletedAt,
-    ...(isKept ? {} : { expiresAt: (entity.deletedAt && entity.expiresAt) ?? expiresAt }),
-    ...(dataRetentionDays > 0 ? { dataRetentionDays } : {}),
-  };
+  const tombstone: Entity = { orgId, version, position, deletedAt };
+  if (tombstonePosition) tombstone.tombstonePosition = tombstonePosition;
+  if (!isKept) tombstone.expiresAt = (entity.deletedAt && entity.expiresAt) ?? expiresAt;
+  if (dataRetentionDays > 0) tombstone.dataRetentionDays = dataRetentionDays;
+  return tombstone;
 }
 
 function evolveTombstone(current: Entity | null, position: Position, rules: EvolveRules): Evolved {

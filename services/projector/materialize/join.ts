@@ -88,17 +88,17 @@ function idsToRead(kind: Kind, joinings: Joining[], references: References): Map
   return wanted;
 }
 
-/** A document as its references give it. */
+/** A document that is joined. */
 export type Joined = {
-  /** Its joined part, as the projection declares it. */
+  /** The fields that it shows of other entities. */
   joined: object;
-  /** A required reference is missing: the document is not served until it arrives. */
+  /** Whether it is answered 404 until another event comes: a conversation without its channel, for one. */
   isPending: boolean;
-  /** Its references as the store keeps them, missing ones too. */
+  /** The references that it stores, over every edge. */
   refs: string[];
-  /** Its owner is deleted, so the document is, too: Invariant 10. */
+  /** Whether the entity that it belongs to is deleted. */
   ownerDeleted: boolean;
-  /** No state of its owner is known. */
+  /** Whether the entity that it belongs to is not known, or has no state. */
   ownerMissing: boolean;
 };
 

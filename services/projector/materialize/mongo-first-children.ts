@@ -1,5 +1,5 @@
 import { idIn } from './edges.ts';
-import type { Child, Store } from './store.ts';
+import type { Child, FirstChildren, ReadFamilies } from './store.ts';
 
 /** Parents and children of one read, at most. */
 const parentsPerRead = 1_000;
@@ -16,9 +16,9 @@ export type ReadChildren = (filter: object, order: Record<string, 1> | null, max
  */
 export async function readFirstChildren(
   read: ReadChildren,
-  { parentField, max }: Parameters<Store['readFirstChildren']>[1],
-  parents: Parameters<Store['readFirstChildren']>[2],
-): ReturnType<Store['readFirstChildren']> {
+  { parentField, max }: FirstChildren,
+  parents: Map<string, string>,
+): Promise<ReadFamilies> {
   const field = `state.${parentField}`;
   const inOrder = { [field]: 1, orgId: 1, byCreated: 1 } as const;
   const families = new Map<string, Map<string, Child>>();

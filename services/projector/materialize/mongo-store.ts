@@ -23,6 +23,7 @@ export const envelope = {
   dataRetentionDays: 1,
 } as const;
 const ofState = (fields: string[]) => Object.fromEntries(fields.map((name) => [`state.${name}`, 1]));
+
 /** The projection of an envelope, with the other fields that the engine writes for itself. */
 export const engineFields = { ...envelope, refs: 1, orphanedAt: 1, fanOutCursor: 1 } as const;
 const current = (kind: Kind) => ({ ...engineFields, ...ofState(embeddedFields(kind)) });
@@ -79,7 +80,7 @@ export function mongoStore(database: Db): Store {
   };
 }
 
-async function readEntities(database: Db, wanted: Wanted): ReturnType<Store['readEntities']> {
+async function readEntities(database: Db, wanted: Wanted): Promise<Map<Kind, Map<string, ReferencedEntity>>> {
   const stage = (kind: Kind) => ({ $project: { ...referenced(kind), kind } });
   const found = await readKinds<ReferencedEntity & { kind: Kind }>(database, wanted, stage);
   const byKind = Map.groupBy(found, ({ kind }) => kind);
@@ -90,7 +91,7 @@ async function readEntities(database: Db, wanted: Wanted): ReturnType<Store['rea
 }
 
 /** One document of at most 8 MB for each kind: the driver would otherwise decode one for each entity. */
-async function readRevisions(database: Db, wanted: Wanted): ReturnType<Store['readRevisions']> {
+async function readRevisions(database: Db, wanted: Wanted): Promise<Map<Kind, Map<string, number>>> {
   // `$push` takes a single expression.
   const revisions = { $push: { $concatArrays: [['$_id'], ['$revision']] } };
   const stage = (kind: Kind) => ({ $group: { _id: kind, revisions } });

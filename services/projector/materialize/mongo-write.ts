@@ -64,10 +64,10 @@ function operation({ op, document, guard }: Write): AnyBulkWriteOperation<Stored
     return { replaceOne: { filter, replacement, upsert: true } };
   }
   const { _id, ...present } = document;
-  const absent = {
-    ...(present.pending ? {} : { pending: '' as const }),
-    ...(present.orphanedAt ? {} : { orphanedAt: '' as const }),
-  };
-  const update = { $set: present, ...(!(present.pending && present.orphanedAt) && { $unset: absent }) };
+  const absent: { pending?: ''; orphanedAt?: '' } = {};
+  if (!present.pending) absent.pending = '';
+  if (!present.orphanedAt) absent.orphanedAt = '';
+  const isAllPresent = Object.keys(absent).length === 0;
+  const update = isAllPresent ? { $set: present } : { $set: present, $unset: absent };
   return { updateOne: { filter, update, upsert: true } };
 }

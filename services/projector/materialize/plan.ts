@@ -4,7 +4,7 @@ import type { Rejection } from '../../../shared/control/rejections.ts';
 import { projections } from '../projections/projections.ts';
 import { evolve, type Entity, type EvolveRules } from './evolve.ts';
 import { idsInRefs, idsInState } from './join.ts';
-import type { Current, Store } from './store.ts';
+import type { Current, ReadDocuments } from './store.ts';
 import type { PlannedWrite, WriteDeps } from './writes.ts';
 
 export type PlanDeps = WriteDeps & {
@@ -40,14 +40,12 @@ export type Work<K extends Kind> = {
   outdated: Set<string>;
 };
 
-type ReadCurrent = Awaited<ReturnType<Store['readCurrent']>>;
-
 /** Plans one round: the writes of the documents in `todo` that were read, and are not up to date. */
 export function planRound<K extends Kind>(
   deps: PlanDeps,
   kind: K,
   todo: string[],
-  read: ReadCurrent,
+  read: ReadDocuments,
   { changes, rejected, refused, outdated }: Work<K>,
 ): PlannedWrite<K>[] {
   const stored = new Map(read.documents.map((document) => [document._id, document]));

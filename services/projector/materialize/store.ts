@@ -31,6 +31,25 @@ export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision'
 
 export type Child = ReferencedEntity & { byCreated?: string };
 
+/** What one read has found of the documents that were asked for. */
+export type ReadDocuments = {
+  documents: Current[];
+  unreadable: Unreadable[];
+  /** The ids that are still to be read. */
+  remaining: string[];
+};
+
+/** The first children that a document shows: at most `max`, whose state names it in `parentField`. */
+export type FirstChildren = { parentField: string; max: number };
+
+/** What one read has found of the children of parents. */
+export type ReadFamilies = {
+  /** The children of each parent that has any, by `byCreated`. */
+  children: Map<string, Child[]>;
+  /** The parents that are still to be read. */
+  remaining: string[];
+};
+
 /**
  * The fields that `join` sets: all that do not come from the entity's state, and in an operator's refresh the sort keys, too.
  */
@@ -78,25 +97,17 @@ export type Written = {
  * replies is not a snapshot. After a failure nothing is known of the writes in progress.
  */
 export type Store = {
-  /** Documents by id, as far as bounded memory allows; `remaining` are the ids still to be read. */
-  readCurrent: (
-    kind: Kind,
-    ids: string[],
-  ) => Promise<{ documents: Current[]; unreadable: Unreadable[]; remaining: string[] }>;
+  /** Reads documents by id, as far as bounded memory allows. */
+  readCurrent: (kind: Kind, ids: string[]) => Promise<ReadDocuments>;
   /** The entities that others are joined from, by kind and id, without missing and unreadable ones. */
   readEntities: (ids: Map<Kind, Set<string>>) => Promise<Map<Kind, Map<string, ReferencedEntity>>>;
   /** Revisions by kind and id, without missing and unreadable ones. */
   readRevisions: (ids: Map<Kind, Set<string>>) => Promise<Map<Kind, Map<string, number>>>;
   /**
-   * For each parent (its organization by its id) the first `max` living entities of that organization that name it
-   * in `parentField`, by `byCreated`, each once. Reads as far as bounded memory allows; `remaining` are the
-   * parents still to be read.
+   * Reads the first children of each parent, as far as bounded memory allows: living entities of its organization, each
+   * once. `parents` has the organization of each parent by its id.
    */
-  readFirstChildren: (
-    kind: Kind,
-    by: { parentField: string; max: number },
-    parents: Map<string, string>,
-  ) => Promise<{ children: Map<string, Child[]>; remaining: string[] }>;
+  readFirstChildren: (kind: Kind, by: FirstChildren, parents: Map<string, string>) => Promise<ReadFamilies>;
   /** Applies the writes in any order. */
   write: (kind: Kind, writes: Write[]) => Promise<Written>;
   /** Ids of the documents that refer to one of `refs`, in no order; null if there are more than one page. */
