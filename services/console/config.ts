@@ -12,7 +12,7 @@ const tokenLengthMin = 24;
 export const consoleSettings = {
   ...operatorSettings,
   LOG_LEVEL: commonSettings.LOG_LEVEL,
-  /** As re-driving has it, whose outcome the console foretells. */
+  /** The console foretells the outcome of re-driving, which has this setting. */
   TOMBSTONE_DAYS: projectorSettings.TOMBSTONE_DAYS,
   CONSOLE_HOST: z
     .string()

@@ -9,21 +9,21 @@ import type { Member, Owner } from '../../shared/kafka/group-members.ts';
 /** The progress of one partition, or the sums over the partitions of a topic. */
 export type TopicFacts = {
   topic: string;
-  /** Of the records up to `end`. */
+  /** How many of the records up to `end` are applied. */
   position: number;
   /** The high watermark, the last known one if the log cannot be read; while a build loads, the end of its load. */
   end: number;
   /**
-   * In records. Null if a log cannot be read, or if the topic was deleted and created again: the positions belong to the
-   * old topic.
+   * The number of records to apply. Null if a log cannot be read, or if the topic was deleted and created again: the
+   * positions belong to the old topic.
    */
   lag: number | null;
-  /** Of the partition with the longest lag; null if a partition has applied nothing. */
+  /** The lag in seconds, the longest one of a topic; null if a partition has applied nothing. */
   lagSeconds: number | null;
   recordsPerSecond: number;
   /** Null while the lag does not fall. */
   secondsLeft: number | null;
-  /** Why it does not follow, of the partition with the longest lag that has a cause; null if none has. */
+  /** Why its records wait; for a topic the cause of its slowest partition that has one. Null if none has. */
   cause: HoldCause | null;
   /** When a projector first saw the next record of that partition; null if it has seen none. */
   waitingSince: Date | null;

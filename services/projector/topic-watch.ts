@@ -17,7 +17,7 @@ type TopicWatchDeps = {
   admin: Pick<Admin, 'describeConfigs'>;
   log: Pick<LogClient, 'read'>;
   topics: string[];
-  /** As it was registered. */
+  /** The generation as it was registered. */
   generation: Generation;
   metrics: Pick<Metrics, 'losesRecords'>;
   logger: Logger;

@@ -5,9 +5,9 @@ import type { Collection, Db, FindOptions } from 'mongodb';
  * effect without a projector. A second block, of the key's token, outlives the key: another key may have the same token.
  */
 export type BlockedKey = {
-  /** The key's id or, of the token's block, the hash of the token. */
+  /** The id of the key; for the block of a token its hash. */
   _id: string;
-  /** Of a token's block: the id of the blocked key. */
+  /** For the block of a token: the id of its key. */
   keyId?: string;
   orgId: string;
   /** By the store's clock. */

@@ -8,7 +8,7 @@ export type Sample = {
   _id: string;
   generation: number;
   at: Date;
-  /** Of the watermark; null before there is one. */
+  /** The lag of the watermark; null before there is one. */
   lagSeconds: number | null;
   /** The records of all partitions that were applied until then. */
   applied: number;

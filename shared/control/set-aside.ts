@@ -20,7 +20,7 @@ export type SetAside = RecordPlace & {
   why: string;
 };
 
-/** Of the records of one partition that are set aside, the detail of the dead letter by offset. */
+/** The records of one partition that are set aside: the detail of each dead letter, by offset. */
 export type SetAsideOffsets = ReadonlyMap<number, string>;
 
 export const setAsideOf = (control: Db): Collection<SetAside> => control.collection('set_aside');

@@ -32,7 +32,7 @@ export const declaredIndexes: IndexNames = Object.fromEntries(
   kinds.map((kind) => [kind, resources[kind].indexes.map(({ name }) => name)]),
 );
 
-/** Those of the indexes that the database does not have, or that are hidden. A collection that does not exist has none. */
+/** The indexes that are missing in the database, or hidden. A collection that does not exist has none. */
 export async function indexFaults(
   database: Db,
   names: IndexNames,

@@ -8,7 +8,7 @@ import { ifNoneMatchReference } from './operation.ts';
 /** How long clients may use the OpenAPI document without revalidation. */
 const documentAgeMaxSeconds = 300;
 export const specCacheControl = `public, max-age=${documentAgeMaxSeconds}`;
-/** Of every response at the path of the document. */
+/** A header of every response at the path of the document. */
 export const anyOrigin = { 'Access-Control-Allow-Origin': '*' };
 
 const healthSchema = z

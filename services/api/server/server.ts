@@ -46,7 +46,7 @@ export type ServerOptions = {
   connectionsMax: number;
   /** The same limit for each client address. */
   addressConnectionsMax: number;
-  /** Their addresses are exempt. */
+  /** The limit for each client address does not apply to these. */
   trustedProxies: AddressRange[];
 };
 

@@ -64,7 +64,7 @@ export async function readRepeatedly<T>(
     try {
       return await read(limits);
     } catch (error) {
-      // That a read met its deadline is no reason.
+      // A passed deadline tells less than the failure before it.
       if (limits.signal.aborted) throw failure ?? error;
       if (!isRepeatable(error)) throw error;
       failure = error;

@@ -15,7 +15,7 @@ type Query<Wanted, Found> = (wanted: Wanted[]) => Promise<SharedResult<Wanted, F
 /** Readers of one group may share queries: those of one snapshot and of one name. */
 type Group = { snapshot: object; name: string };
 
-/** One who waits for a query. */
+/** A request that waits for a query. */
 type Reader<Wanted, Found> = {
   wanted: Wanted;
   resolve: (found: Found) => void;

@@ -13,7 +13,10 @@ const finished = { done: 1, text: 'done' };
 const sum = ({ topics }: Progress, field: 'position' | 'end' | 'recordsPerSecond') =>
   topics.reduce((total, topic) => total + topic[field], 0);
 
-/** `2 a second, 28 min left`: as long as all records take at this rate, and no shorter than a topic takes; empty without a rate. */
+/**
+ * `2 a second, 28 min left`: the time left is that of all records at this rate, and at least that of the slowest topic.
+ * Empty without a rate.
+ */
 export function paceText(of: Progress): string {
   const rate = sum(of, 'recordsPerSecond');
   if (rate === 0) return '';

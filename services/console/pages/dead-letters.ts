@@ -76,7 +76,7 @@ function groups(cli: string, { topic, reason }: LetterQuery, { counts, total }: 
     )}`;
 }
 
-/** Those of which only the offsets are stored. */
+/** The dead letters of which only the offsets are stored. */
 function countedOnly({ counted: entries }: DeadLetterList): Html {
   if (entries.length === 0) return html``;
   return html`${table(

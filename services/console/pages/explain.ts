@@ -73,7 +73,7 @@ const ingredientsTable = (document: ExplainedDocument): Html =>
     ]),
   );
 
-/** To the progress of its topic. */
+/** Links a record to the progress of its topic. */
 const recordLink = ({ generation }: ExplainedDocument, record: NonNullable<Ingredient['record']>): Html =>
   html`<a href="${topicPath(generation, record.topic)}">${placeText(record)}</a>`;
 

@@ -10,7 +10,7 @@ import { staleAfterSeconds } from '../../operations/rules/generation.ts';
 import { freshness, number, seconds, staleness, withAges, type Page } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 
-/** Of a topic with more partitions, these with the longest lag are listed. */
+/** A topic with more partitions lists those with the longest lag. */
 const partitionsMax = 200;
 
 /** The topics of a generation, or the partitions of one of them, and the projectors that apply them. */

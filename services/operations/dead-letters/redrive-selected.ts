@@ -201,7 +201,7 @@ async function redriveOffsets(deps: RedriveSelectedDeps, letters: OffsetLetter[]
       byOffset.get(offset)?.generations.includes(generation) ?? false;
     const options = { dryRun, settle: settleOffsets(first.tallyId) };
     for (const [id, one] of await redriveOnEach(deps, readable, isOpen, options)) worst.set(id, one);
-    // Those that were read, but that no generation of this release lacks.
+    // The letters that were read, and that no generation of this release lacks.
     for (const { deadLetter } of readable) {
       const letter = byOffset.get(deadLetter.offset);
       if (letter && !worst.has(letter._id)) worst.set(letter._id, openElsewhere(letter));

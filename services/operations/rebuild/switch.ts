@@ -17,7 +17,7 @@ import { activate } from './transitions.ts';
 export type Switched = {
   generation: number;
   outcome: 'promoted' | 'rolled-back' | 'was-active' | 'refused' | 'dry-run';
-  /** Those that prevent the switch, and those that the operator waived. */
+  /** The findings that prevent the switch, and those that the operator waived. */
   findings: Finding[];
   /** Live replicas that still served another generation when the time was up. */
   waiting: Replica[];
@@ -55,7 +55,7 @@ export async function switchTo(
     const switched = { generation: number, findings, waiting: [] };
     if (dryRun && !wasActive) return { ...switched, outcome: 'dry-run' };
     if (findings.some(({ isWaived }) => !isWaived)) return { ...switched, outcome: 'refused' };
-    // With that, replicas switch without waiting for the active generation to catch up.
+    // Replicas then switch without waiting for the active generation to catch up.
     if (wasActive && options.acceptOlder && !dryRun)
       await changeRegistry(deps.control, (read) =>
         read.acceptOlder ? read : { ...read, acceptOlder: true },

@@ -141,7 +141,7 @@ const createConsumer = ({ kafka, groupId, own, sessionTimeoutMs, queuedBytesMax 
     maxWaitTimeInMs: Math.min(1_000, sessionTimeoutMs / 10),
     // Bounds the memory of one response.
     maxBytes: 4 * 1024 * 1024,
-    // Of all partitions together: the patch of kafkajs gives each an equal share.
+    // The limit of all partitions together: the patch of kafkajs gives each an equal share.
     maxBytesPerPartition: queuedBytesMax / 2,
   });
 

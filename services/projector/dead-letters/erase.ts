@@ -60,8 +60,8 @@ async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, li
 }
 
 /**
- * The erasures for the entities that changes delete or rejected records are about. A deletion that came too
- * late erases no later dead letter.
+ * For each entity that a change deletes, or that a rejected record names: which dead letters go with it. A late deletion
+ * spares newer dead letters.
  */
 export async function erasuresAmong(
   store: EnvelopeStore,
@@ -123,10 +123,9 @@ async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], delet
 }
 
 /**
- * A dead letter is erased if its record can have no effect any more: a record of the deleted version or an older one, or
- * before the tombstone. If no version can be read, the time decides, up to the latest delivery of the deletion. An entity
- * may have come back after the deletions, in the same batch or before a replay of them: they erase the same dead letters as
- * if each record had been applied alone.
+ * A dead letter is erased if its record can have no effect any more: it has the deleted version or an older one, or comes
+ * before the tombstone. Without a readable version its time decides: it is erased up to the latest delivery of the
+ * deletion. If the entity came back since, the result is that of one record at a time.
  */
 function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
   const { _id: id, tombstonePosition } = stored;

@@ -31,7 +31,7 @@ const uriReference = z.string().regex(/^[^\s\p{Cc}]+$/u, 'must be a URI referenc
 /** The attributes that the projector reads. It ignores all others. */
 export type Attributes = {
   specversion: '1.0';
-  /** Of the event. */
+  /** The id of the event. */
   id: string;
   source: string;
   /** The id of the entity. */

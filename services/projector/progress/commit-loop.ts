@@ -175,10 +175,9 @@ async function reportPositions(deps: CommitLoopDeps, log: LogState, snapshot: Sn
 }
 
 /**
- * A partition that waits for another's batch is not observed: the other one is. While a transaction is open, a partition has
- * nothing to apply after the last stable offset, and while a build loads, after its load end. A partition without a start
- * offset counts as one with a record to apply, because finding the offset is work to be done; but without a leader it waits
- * for a broker.
+ * Skips a partition that waits for another's chunk: liveness watches that other partition. An open transaction ends the
+ * records to apply at the last stable offset, and the load of a build at its load end. A partition without a start offset
+ * counts as one with a record to apply, unless it has no leader: to find the offset is work to be done.
  */
 export const observedPartitions = (
   positions: Pick<Positions, 'loadEnd'>,

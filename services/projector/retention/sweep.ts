@@ -27,8 +27,8 @@ type Swept = { conversations: number; messages: number };
 type Turn = { channel: ExpiringChannel; after: string };
 
 /**
- * Purges messages and conversations whose retention has passed, also that of a deleted channel, and messages whose
- * conversation has not come within `tombstoneDays`. The API hides them by the clock before that. A purged document keeps its version for
+ * Purges (1) expired messages and conversations, those of deleted channels too; (2) messages without a conversation for
+ * `tombstoneDays`. The API hides expired data before that, by the clock. A purged document keeps its version for
  * `tombstoneDays`, and two sweeps at once purge no more than one: Invariant 12 in docs/internals/retention.md.
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {

@@ -33,7 +33,7 @@ export async function sweepApplied(deps: Omit<SweepDeps, 'asOf'> & { control: Db
   return sweep({ ...deps, asOf: applied < now ? applied : now });
 }
 
-/** Of all members of a group, one has started partition 0 of the channels; for a moment of a rebalance perhaps two. */
+/** The member of the group that has started partition 0 of the channels sweeps; during a rebalance two may, for a moment. */
 export const ownsSweep = (assigned: Snapshot[], prefix: string): boolean =>
   assigned
     .filter(isStarted)
