@@ -6,6 +6,9 @@ const encodedPath = {
   message: 'This path is percent-encoded: a folder with a space would not be found. Use import.meta.dirname.',
 };
 
+const conditionalSpread =
+  'SpreadElement[argument.type=/^(Conditional|Logical)Expression$/][argument.operator!="??"]';
+
 /** One idea a line, and types with names, where others read the code: production. */
 const density = [
   {
@@ -17,9 +20,26 @@ const density = [
     message: 'Give the type of the parameter a name, with a sentence for each field.',
   },
   {
-    selector:
-      'ExportNamedDeclaration > TSTypeAliasDeclaration TSTypeReference[typeName.name="ReturnType"] TSTypeQuery',
+    selector: 'VariableDeclaration[kind="let"] > VariableDeclarator[id.type="ArrayPattern"]',
+    message: 'Declare each name in a statement of its own.',
+  },
+  {
+    // The timers of browsers and of Node have different types.
+    selector: 'TSTypeReference[typeName.name="ReturnType"] TSTypeQuery[exprName.name!="setTimeout"]',
     message: 'Declare the type, with a sentence for each field.',
+  },
+  {
+    selector:
+      'ArrowFunctionExpression > UnaryExpression.body[operator="void"][argument.type!="CallExpression"]',
+    message: 'Write a block with a statement.',
+  },
+  {
+    selector: 'MemberExpression[computed=true] > ConditionalExpression.property',
+    message: 'Decide with an if which field is meant.',
+  },
+  {
+    selector: `ObjectExpression > ${Array(3).fill(conditionalSpread).join(' ~ ')}`,
+    message: 'Add the fields that may be absent by statements.',
   },
 ];
 
@@ -49,7 +69,11 @@ export default tseslint.config(
   {
     files: ['{services,shared,infra,clients}/**/*.ts'],
     ignores: ['**/*.test.ts'],
-    rules: { 'no-nested-ternary': 'error', 'no-restricted-syntax': ['error', encodedPath, ...density] },
+    rules: {
+      'no-nested-ternary': 'error',
+      '@typescript-eslint/default-param-last': 'error',
+      'no-restricted-syntax': ['error', encodedPath, ...density],
+    },
   },
   { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },
   { files: ['**/*.test.ts', 'tests/**'], rules: { 'max-lines-per-function': 'off' } },

@@ -53,7 +53,7 @@ export async function runDemo(demo: Demo): Promise<void> {
     const limits = { onLine: lineWriter(logFile), linesMax: 1_000, ownGroup: true };
     const started = startService(service, { ...environment, ...settings }, [], limits);
     process.once('exit', () => void started.stop('SIGKILL'));
-    closers.defer(async () => void (await started.stop('SIGTERM', stopGraceMs)));
+    closers.defer(() => started.stop('SIGTERM', stopGraceMs).then(() => undefined));
     say(`Started ${name}, log: ${logFile}`);
     void started.exited.then((how) => {
       if (demo.stopping.aborted || mayEnd.has(started)) return;

@@ -84,10 +84,12 @@ export const bringDown = (report: (line: string) => void): Promise<void> =>
 
 /** Starts a stack and holds it. Its parent gets the lines of progress, and is left once the servers run or have failed. */
 export async function hold(): Promise<void> {
-  // With the installers that it has started.
+  // Ends the installers that it has started, too.
   const giveUp = () => process.kill(-process.pid, 'SIGTERM');
   process.once('disconnect', giveUp);
-  const report = (line: string) => void process.send?.(line);
+  const report = (line: string): void => {
+    process.send?.(line);
+  };
   try {
     const {
       stop,

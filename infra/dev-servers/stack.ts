@@ -49,8 +49,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-const stopAll = async (servers: Started[]) =>
-  void (await Promise.all(servers.map((server) => server.stop())));
+async function stopAll(servers: Started[]): Promise<void> {
+  await Promise.all(servers.map((server) => server.stop()));
+}
 
 /** Starts the servers by the first provider that can start all of them. */
 async function startFirst(

@@ -24,6 +24,9 @@ const mongoSettings = {
 /** A new key is published like an event of the source system, and begins as the API expects. */
 const topicSettings = { ...kafkaSettings, ...logSetting, KEY_PREFIX: apiSettings.KEY_PREFIX };
 
+/** The settings of a verb on MongoDB alone. */
+export type ControlConfig = z.output<z.ZodObject<typeof mongoSettings>>;
+
 /** Settings of the CLI. It logs errors only, unless LOG_LEVEL is set. */
 export const cliSettings = { ...operatorSettings, ...mongoSettings, ...topicSettings };
 

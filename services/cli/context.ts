@@ -64,7 +64,9 @@ export function connectKafka({ environment }: Context, config: KafkaConfig, retr
   // The CLI reports a failure once, at the end. kafkajs logs its attempts only if LOG_LEVEL is set.
   const level = environment.LOG_LEVEL?.trim() ? config.LOG_LEVEL : 'silent';
   let lastError: string | null = null;
-  const onError = (message: string) => void (lastError = message);
+  const onError = (message: string): void => {
+    lastError = message;
+  };
   const kafka = createKafka(config, createLogger('cli', level, createLogOutput({ stream: 'stderr' })), {
     ...(retries !== undefined && { retries }),
     onError,

@@ -177,12 +177,11 @@ const blocked = ({ at, by, why }: { at: Date | string; by: string; why: string }
   `blocked since ${new Date(at).toISOString()} by ${by} (${why})`;
 
 function render(key: ListedKey): string {
-  const states = [
-    ...(key.name === null ? ['not in the served generation'] : []),
-    ...(key.archivedAt ? [`archived since ${key.archivedAt}`] : []),
-    ...(key.blocked ? [blocked(key.blocked)] : []),
-    ...(key.isTokenShared ? ['its token is refused, because another key has or had it: see status'] : []),
-  ];
+  const states: string[] = [];
+  if (key.name === null) states.push('not in the served generation');
+  if (key.archivedAt) states.push(`archived since ${key.archivedAt}`);
+  if (key.blocked) states.push(blocked(key.blocked));
+  if (key.isTokenShared) states.push('its token is refused, because another key has or had it: see status');
   const columns = [key.id, key.orgId, key.mode ?? '-', states.join(', ') || 'active', key.name ?? ''];
   return `${columns.map(onOneLine).join('  ')}\n`;
 }

@@ -6,11 +6,11 @@ import { readFacts, type ReadFacts } from '../operations/facts.ts';
 import type { UseKafka } from '../operations/kafka-facts.ts';
 import type { OperatorDeps } from '../operations/deps.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
-import { configs } from './config.ts';
+import { configs, type ControlConfig } from './config.ts';
 import { connectKafka, withKafka, withMongo, type Context, type MongoDeps, type Output } from './context.ts';
 import { output, type Json } from './output.ts';
 
-type ControlDeps = MongoDeps<ReturnType<typeof configs.mongo>>;
+type ControlDeps = MongoDeps<ControlConfig>;
 
 export type ControlVerb<O> = (deps: ControlDeps, options: O, context: Context) => Promise<Output>;
 

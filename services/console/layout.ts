@@ -122,7 +122,7 @@ const instants = /(?:\b(at|since) )?(\d{4}-\d\d-\d\dT[\d:.]+Z)(?: \(-?\d+ s ago\
 /** A text with its instants as by `ago`, without `at` before and without an age behind; `since` an instant is `for 6 s`. */
 export function withAges(text: string): Html {
   const parts = text.split(instants);
-  return html`${parts.map((part = '', index) => {
+  return html`${parts.map((part, index) => {
     if (index % 4 === 0) return html`${part}`;
     if (index % 4 !== 2) return html``;
     const at = new Date(part);

@@ -4,7 +4,7 @@ import { commandsIn } from './deployment.ts';
 import type { Facts } from './facts.ts';
 import type { GenerationFacts } from './generation-facts.ts';
 import { generationRules, staleAfterSeconds } from './rules/generation.ts';
-import type { Rule, Severity, Step } from './rules/rule.ts';
+import type { Judged, Rule, Severity, Step } from './rules/rule.ts';
 import { systemRules } from './rules/system.ts';
 
 /** Something that an operator should know, or do. */
@@ -36,21 +36,11 @@ const severities = ['bad', 'attention', 'progress'] as const;
 export function findings(facts: Facts, waivers: readonly string[] = []): Finding[] {
   const commands = commandsIn[facts.deployment];
   const judge = <About>(rules: Rules<About>, about: About, generation: number | null): Finding[] =>
-    Object.entries<Rule<About>>(rules).flatMap(([name, { severity, blocks, waiver, judge: judgeOne }]) =>
-      [judgeOne(facts, about, commands) ?? []]
-        .flat()
-        .map((judged) => ({
-          name: name as Finding['name'],
-          generation,
-          severity,
-          blocks,
-          waiver: waiver ?? null,
-          isWaived: waiver !== undefined && waivers.includes(waiver),
-          isFinal: false,
-          remedy: null,
-          ...(typeof judged === 'string' ? { text: judged } : judged),
-        })),
-    );
+    Object.entries<Rule<About>>(rules).flatMap(([name, rule]) => {
+      const judged = [rule.judge(facts, about, commands) ?? []].flat();
+      const found = { name: name as Finding['name'], generation };
+      return judged.map((one) => ({ ...found, ...findingOf(rule, one, waivers) }));
+    });
   const all = [
     ...judge(systemRules, null, null),
     ...facts.generations.flatMap((one) =>
@@ -60,7 +50,18 @@ export function findings(facts: Facts, waivers: readonly string[] = []): Finding
   return severities.flatMap((severity) => all.filter((one) => one.severity === severity));
 }
 
-/** Of a generation that is not served, nothing is worse than `attention`; `next` is said if nothing else prevents it. */
+/** A finding takes from its rule whatever the rule has not judged for it. */
+function findingOf(
+  { severity, blocks, waiver }: Pick<Rule<never>, 'severity' | 'blocks' | 'waiver'>,
+  judged: Judged | string,
+  waivers: readonly string[],
+): Omit<Finding, 'name' | 'generation'> {
+  const isWaived = waiver !== undefined && waivers.includes(waiver);
+  const byRule = { severity, blocks, waiver: waiver ?? null, isWaived, isFinal: false, remedy: null };
+  return { ...byRule, ...(typeof judged === 'string' ? { text: judged } : judged) };
+}
+
+/** For a generation that is not served, lowers `bad` to `attention`. Keeps `next` only if nothing blocks the step. */
 function ofGeneration({ registry }: Facts, { generation }: GenerationFacts, judged: Finding[]): Finding[] {
   const { number, state } = generation;
   const found = judged.map((one) =>

@@ -49,7 +49,9 @@ export async function readKafka(
     settingsProblem: null,
     members: new Map(),
   };
-  const fail = (error: unknown) => void (facts.problem ??= explained(error));
+  const fail = (error: unknown): void => {
+    facts.problem ??= explained(error);
+  };
   const controlId = await readControlId(deps.control);
   const follows = (generation: number) => ({
     followed: { controlId, database: deps.config.DATABASE_NAME, generation },

@@ -18,16 +18,18 @@ export const visibilityFields = { 'state.updatedAt': 1, 'joined.channel.dataRete
 /** `from` plus the retention; null if the data never expires. */
 function retainUntil(from: Date, retention: Retention | null | undefined): Date | null {
   const days = retention?.dataRetentionDays;
-  const ms = from.getTime() + (days ?? 0) * dayMs;
-  return days && ms <= lastMs ? new Date(ms) : null;
+  if (!days) return null;
+  const ms = from.getTime() + days * dayMs;
+  return ms <= lastMs ? new Date(ms) : null;
 }
 
 const isPast = (until: Date | null, now: Date): boolean => until !== null && until <= now;
 
 /** The latest `from` whose data has expired at `now`; null if nothing expires. */
 export function expiredUpTo({ dataRetentionDays }: Retention, now: Date): Date | null {
-  const ms = now.getTime() - (dataRetentionDays ?? 0) * dayMs;
-  return dataRetentionDays && ms >= -lastMs ? new Date(ms) : null;
+  if (!dataRetentionDays) return null;
+  const ms = now.getTime() - dataRetentionDays * dayMs;
+  return ms >= -lastMs ? new Date(ms) : null;
 }
 
 /** When a conversation expires or, given its `createdAt`, a message of it. Null: never. */

@@ -1,4 +1,4 @@
-import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { createGunzip, createZstdDecompress, type Gunzip, type ZstdDecompress } from 'node:zlib';
 import { tooLarge } from './lz77.ts';
 import { lz4Decompress } from './lz4.ts';
 import { snappyDecompress } from './snappy.ts';
@@ -28,7 +28,7 @@ const pieceBytesMin = 256 * 1024;
 const pieceBytesMax = 1024 * 1024;
 const pieceBytes = (expected: number) => Math.min(Math.max(expected, pieceBytesMin), pieceBytesMax);
 
-type Engine = ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress>;
+type Engine = Gunzip | ZstdDecompress;
 
 /** gzip stores the size of the last member at its end: if it is the only one, the output is one piece, without a copy. */
 async function gzipMembers(content: Buffer, bytesMax: number): Promise<Buffer> {

@@ -4,6 +4,7 @@ import {
   mergeTopics,
   readMetadata,
   type Broker,
+  type MergedTopics,
   type TopicMetadata,
   type ProtocolCall,
 } from './metadata.ts';
@@ -113,8 +114,9 @@ export function createLogClient(kafka: Kafka): LogClient {
         if (failure) failed.set(nodeId, failure);
         topicsFound.push(...known);
       });
-      const noBroker = new kafkajs.KafkaJSConnectionError('the brokers report no live broker');
-      if (failed.size === brokers.length) throw ([...failed.values()][0] as Error | undefined) ?? noBroker;
+      if (brokers.length === 0) throw new kafkajs.KafkaJSConnectionError('the brokers report no live broker');
+      const [failure] = failed.values();
+      if (failed.size === brokers.length) throw failure as Error;
       const merged = mergeTopics(topicsFound);
       found = merged;
       const ledBy = Map.groupBy(merged.leaders.keys(), (key) => String(merged.leaders.get(key)));
@@ -131,7 +133,7 @@ export function createLogClient(kafka: Kafka): LogClient {
   return client;
 }
 
-type Leaders = Pick<ReturnType<typeof mergeTopics>, 'leaders' | 'leaderEpochs'>;
+type Leaders = Pick<MergedTopics, 'leaders' | 'leaderEpochs'>;
 
 /** Asks each leader where the epochs of its partitions end. A leader that does not answer leaves them out. */
 async function askForEpochEnds(

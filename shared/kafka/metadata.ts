@@ -153,14 +153,22 @@ function skipTags(decoder: Decoder): void {
 /** The id of a topic that was created before brokers assigned topic ids. */
 const noId = '0'.repeat(32);
 
+/** What several brokers know of topics. */
+export type MergedTopics = {
+  /** The node id of each partition's latest leader, -1 for none, by `<topic>/<partition>`. */
+  leaders: Map<string, number>;
+  /** The epoch of that leader. */
+  leaderEpochs: Map<string, number>;
+  /** The topic ids by topic. */
+  topicIds: Map<string, string>;
+};
+
 /**
  * Merges the knowledge of several brokers. The leader of the latest epoch counts. A topic on whose id the brokers disagree was
  * just created again: it has neither id nor leaders, since its name does not say yet which topic is meant.
  */
-export function mergeTopics(found: TopicMetadata[]) {
-  /** The node id of each partition's latest leader, -1 for none, by `<topic>/<partition>`. */
+export function mergeTopics(found: TopicMetadata[]): MergedTopics {
   const leaders = new Map<string, number>();
-  /** The epoch of that leader. */
   const leaderEpochs = new Map<string, number>();
   const topicIds = new Map<string, string>();
   const known = found.filter(({ errorCode }) => errorCode === 0);

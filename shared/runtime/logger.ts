@@ -27,14 +27,11 @@ export function loggedError(error: unknown): unknown {
   for (const { code: writeCode } of [writeErrors].flat() as { code: number }[]) {
     refused[writeCode] = (refused[writeCode] ?? 0) + 1;
   }
-  return {
-    type,
-    message,
-    stack,
-    ...(typeof code === 'number' || typeof code === 'string' ? { code } : {}),
-    ...(Object.keys(refused).length > 0 ? { refused } : {}),
-    ...(error instanceof AggregateError ? { errors: error.errors.map(loggedError) } : {}),
-  };
+  const logged: Record<string, unknown> = { type, message, stack };
+  if (typeof code === 'number' || typeof code === 'string') logged.code = code;
+  if (Object.keys(refused).length > 0) logged.refused = refused;
+  if (error instanceof AggregateError) logged.errors = error.errors.map(loggedError);
+  return logged;
 }
 
 const redacted = ['authorization', 'state', 'value', 'content', 'email'];

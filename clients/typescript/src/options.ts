@@ -17,8 +17,26 @@ export interface ClientOptions {
 
 const timerMaxMs = 2_147_483_647;
 
+/** How requests are sent. A request may override each part. */
+type RequestSettings = {
+  /** The headers of each request, the key among them. */
+  headers: Record<string, string>;
+  /** See `ClientOptions`. */
+  timeoutMs: number;
+  /** See `ClientOptions`. */
+  retries: number;
+};
+
+/** The options of a client, checked, with their defaults. */
+type ParsedOptions = RequestSettings & {
+  /** Without a slash at its end. */
+  baseUrl: string;
+  /** See `ClientOptions`. */
+  retryForMs: number;
+};
+
 /** Throws a `TypeError` that names the invalid option, and never contains the key. */
-export function parseOptions(options: ClientOptions) {
+export function parseOptions(options: ClientOptions): ParsedOptions {
   return {
     baseUrl: parseBaseUrl(options.baseUrl),
     headers: {
@@ -32,13 +50,11 @@ export function parseOptions(options: ClientOptions) {
   };
 }
 
-type Settings = Pick<ReturnType<typeof parseOptions>, 'headers' | 'timeoutMs' | 'retries'>;
-
 /** Overrides the client's options with the request's own. Throws a `TypeError` that names the invalid option. */
 export function parseRequestOptions(
-  settings: Settings,
+  settings: RequestSettings,
   { timeoutMs = settings.timeoutMs, retries = settings.retries, headers = {} }: RequestOptions,
-): Settings {
+): RequestSettings {
   // A 304 would have no data.
   const reserved = new Set(
     [...Object.keys(settings.headers), 'If-None-Match'].map((name) => name.toLowerCase()),

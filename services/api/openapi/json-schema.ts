@@ -51,13 +51,13 @@ function open(value: unknown): unknown {
   if (additionalProperties !== undefined) schema.additionalProperties = true;
   if (pattern !== undefined && schema.format !== 'date-time') schema.pattern = pattern;
   if (values) {
-    schema.description = openDescription(schema.description, values);
+    schema.description = openDescription(schema.description ?? '', values);
     schema['x-extensible-enum'] = values;
   }
   return schema;
 }
 
-function openDescription(description = '', values: unknown[]): string {
+function openDescription(description: string, values: unknown[]): string {
   const quoted = values.map((value) => `\`${String(value)}\``);
   const isListed = quoted.every((value) => description.includes(value));
   return `${description}${isListed ? '' : ` Now ${quoted.join(', ')}.`} Later releases may add values.`.trim();

@@ -31,16 +31,21 @@ export function chartPoints(facts: Facts, samples: Sample[]): Point[] {
     if (before?.generation !== one.generation) return [{ at, lag, rate: null }];
     const elapsedMs = at.getTime() - before.at.getTime();
     const isPresent = one === present;
-    const isGap = elapsedMs > gapMs;
-    // Of two samples in a row, and of an outage that is going on.
-    const rate = isPresent === isGap ? Math.max(0, applied - before.applied) / (elapsedMs / 1_000) : null;
-    if (!isGap) return [{ at, lag, rate }];
+    const rate = Math.max(0, applied - before.applied) / (elapsedMs / 1_000);
+    // The present comes too soon after the last sample for a rate.
+    if (elapsedMs <= gapMs) return [{ at, lag, rate: isPresent ? null : rate }];
     const end = new Date(before.at.getTime() + sampleEveryMs);
-    // Only of the outage that is going on it is known that the lag rose all the time.
-    const from = isPresent ? before.lagSeconds : null;
-    const then = from === null ? null : from + sampleEveryMs / 1_000;
+    if (!isPresent) {
+      // An outage that has ended. Nothing is known of the time in between.
+      return [
+        { at: end, lag: null, rate: null },
+        { at, lag, rate: null },
+      ];
+    }
+    // During an outage that has not ended, the lag rises all the time.
+    const risen = before.lagSeconds === null ? null : before.lagSeconds + sampleEveryMs / 1_000;
     return [
-      { at: end, lag: then, rate },
+      { at: end, lag: risen, rate },
       { at, lag, rate },
     ];
   });

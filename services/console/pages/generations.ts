@@ -102,7 +102,18 @@ function checks(
 /** The latest changes are shown. */
 const historyMax = 20;
 
-/** One row for each step: a promotion changes two generations at once. */
+/** The row of a step. A promotion changes two generations at once. */
+const stepRow =
+  (now: Date) =>
+  (changes: Transition[]): [Html, ...Html[]][] => {
+    const [first] = changes;
+    if (!first) return [];
+    const texts = changes.map(
+      (one) => html`<span class="whole">${one.generation}: ${changeText(one)}</span> `,
+    );
+    return [[ago(first.at, now), html`${texts}`, html`${first.by}`, html`${first.why}`]];
+  };
+
 function historyTable(history: Transition[], now: Date, cli: string): Html {
   const steps = [...Map.groupBy(history, ({ at, by, why }) => JSON.stringify([at, by, why])).values()];
   const more = steps.length > historyMax;
@@ -110,16 +121,7 @@ function historyTable(history: Transition[], now: Date, cli: string): Html {
   return html`${table(
     `The history of the generations${more ? `: the latest ${historyMax} of ${steps.length} changes` : ''}`,
     ['Time', 'Generation', 'By', 'Why'],
-    shown.flatMap((changes) =>
-      changes
-        .slice(0, 1)
-        .map(({ at, by, why }): [Html, ...Html[]] => [
-          ago(at, now),
-          html`${changes.map((one) => html`<span class="whole">${one.generation}: ${changeText(one)}</span> `)}`,
-          html`${by}`,
-          html`${why}`,
-        ]),
-    ),
+    shown.flatMap(stepRow(now)),
   )}
   ${more ? command(`${cli} rebuild history`) : html``}`;
 }

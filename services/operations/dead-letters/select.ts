@@ -5,14 +5,16 @@ import { countCounted, purgeCounted } from './counted.ts';
 import type { DeadLetterFilter, Selection } from './selection.ts';
 
 export function storeFilter({ topic, reason, key, org, since, until }: DeadLetterFilter): Filter<DeadLetter> {
-  const lastAt = { ...(since && { $gte: since }), ...(until && { $lt: until }) };
-  return {
-    ...(topic !== undefined && { topic }),
-    ...(reason !== undefined && { reason }),
-    ...(key !== undefined && { key: new Binary(Buffer.from(key)) }),
-    ...(org !== undefined && { orgId: org }),
-    ...(since || until ? { lastAt } : {}),
-  } as Filter<DeadLetter>;
+  const lastAt: { $gte?: Date; $lt?: Date } = {};
+  if (since) lastAt.$gte = since;
+  if (until) lastAt.$lt = until;
+  const filter: Record<string, unknown> = {};
+  if (topic !== undefined) filter.topic = topic;
+  if (reason !== undefined) filter.reason = reason;
+  if (key !== undefined) filter.key = new Binary(Buffer.from(key));
+  if (org !== undefined) filter.orgId = org;
+  if (since || until) filter.lastAt = lastAt;
+  return filter;
 }
 
 export const selectionFilter = (selection: Selection): Filter<DeadLetter> =>

@@ -92,8 +92,8 @@ function differencesOfReadable(kind: Kind, id: string, { expected, actual }: Pai
   const refsDiffer = !isDeepStrictEqual(ownRefs(kind, before), ownRefs(kind, after));
   return [
     ...(differs('orgId') ? [difference('state', 'orgId')] : []),
-    ...fieldsOf(before.state, after.state, 'state').map((field) => difference('state', field)),
-    ...fieldsOf(before.joined, after.joined, 'joined').map((field) => difference('joined', field)),
+    ...fieldsOf('state', before.state, after.state).map((field) => difference('state', field)),
+    ...fieldsOf('joined', before.joined, after.joined).map((field) => difference('joined', field)),
     ...(['byCreated', 'byUpdated'] as const).filter(differs).map((field) => difference('sort-key', field)),
     ...(differs('pending') ? [difference('pending')] : []),
     ...(refsDiffer ? [difference('refs')] : []),
@@ -118,7 +118,7 @@ const ownRefs = (kind: Kind, { refs = [] }: ComparedDocument): string[] => {
 };
 
 /** The paths of the fields that differ. */
-export function fieldsOf(before: object = {}, after: object = {}, path: string): string[] {
+export function fieldsOf(path: string, before: object = {}, after: object = {}): string[] {
   const one = before as Record<string, unknown>;
   const other = after as Record<string, unknown>;
   return [...new Set([...Object.keys(one), ...Object.keys(other)])]

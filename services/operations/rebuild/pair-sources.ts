@@ -81,7 +81,8 @@ async function* merged(before: Documents, after: Documents): AsyncGenerator<Pair
   const left = before[Symbol.asyncIterator]();
   const right = after[Symbol.asyncIterator]();
   const next = (side: typeof left) => side.next().then(({ done, value }) => (done ? null : value));
-  let [expected, actual] = await Promise.all([next(left), next(right)]);
+  let expected = await next(left);
+  let actual = await next(right);
   while (expected || actual) {
     const order = orderOf(expected, actual);
     yield { expected: order <= 0 ? expected : null, actual: order >= 0 ? actual : null };

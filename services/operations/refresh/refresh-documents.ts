@@ -91,7 +91,7 @@ function differingIn({ now }: RefreshDeps, join: FreshJoin): Differing | null {
   const others = (['refs', 'pending', 'orphanedAt', 'byCreated', 'byUpdated'] as const).filter(
     (name) => !isDeepStrictEqual(stored[name], document[name]),
   );
-  const fields = [...fieldsOf(stored.joined, document.joined, 'joined'), ...others];
+  const fields = [...fieldsOf('joined', stored.joined, document.joined), ...others];
   return fields.length > 0 ? { ...join, document, fields } : null;
 }
 

@@ -86,7 +86,9 @@ export function createAssignment(
     partitions: () => [...assigned.values()],
     partition: (key) => assigned.get(key),
     positions,
-    onApplied: (listener) => void listeners.push(listener),
+    onApplied: (listener) => {
+      listeners.push(listener);
+    },
     replace: (memberAssignment, memberId) => {
       const before = new Map(assigned);
       const topics = Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions }));

@@ -52,7 +52,9 @@ export function createPositions(nowMs: () => number): Positions {
       for (const listener of listeners) listener();
     },
     isLoading: () => loadEnds !== null,
-    onLoadChange: (listener) => void listeners.push(listener),
+    onLoadChange: (listener) => {
+      listeners.push(listener);
+    },
     loadEnd: (key) => (loadEnds ? (loadEnds.get(key) ?? 0) : Infinity),
     nowMs,
     catchUpTargets: (topics) => {

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { progressOf, watermark } from '../../../shared/control/progress.ts';
+import { progressOf, watermark, type Progress } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { release } from '../../../shared/runtime/release.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
@@ -53,18 +53,15 @@ export function createProgressRecorder({ control, generation, allowanceMs, isPin
       instants.set(key, completeToMs);
       const completeTo = new Date(Math.max(0, completeToMs - allowanceMs));
       const waitingSince = waitingSinceMs === null ? null : new Date(waitingSinceMs);
-      const known = { generation, topic, partition, updatedAt: asOf, isPinned, release };
-      const update = {
-        $set: { ...known, waitingSince, ...(cause && { cause }), ...(topicId !== null && { topicId }) },
-        // Epochs never fall along a log, so the highest one is that of the highest position.
-        $max: {
-          position,
-          end: Math.max(end ?? 0, position),
-          completeTo,
-          ...(leaderEpoch >= 0 && { leaderEpoch }),
-        },
-      };
-      return { updateOne: { filter: { _id: idOf(generation, topic, partition) }, update, upsert: true } };
+      const known: Partial<Progress> = { generation, topic, partition, updatedAt: asOf, isPinned, release };
+      known.waitingSince = waitingSince;
+      if (cause) known.cause = cause;
+      if (topicId !== null) known.topicId = topicId;
+      const highest: Partial<Progress> = { position, end: Math.max(end ?? 0, position), completeTo };
+      // Epochs never fall along a log, so the highest one is that of the highest position.
+      if (leaderEpoch >= 0) highest.leaderEpoch = leaderEpoch;
+      const filter = { _id: idOf(generation, topic, partition) };
+      return { updateOne: { filter, update: { $set: known, $max: highest }, upsert: true } };
     });
     if (operations.length > 0) await progressOf(control).bulkWrite(operations, { ordered: false });
     return instants;
@@ -86,7 +83,7 @@ type Reached = {
   asOfMs: number;
 };
 
-/** Up to which instants a partition is complete, in milliseconds. */
+/** How far a partition is complete: instants, in milliseconds. */
 type Marked = {
   /** `asOfMs` if it is caught up; the start of an earlier run whose end it has reached; otherwise 0. */
   completeToMs: number;
