@@ -19,7 +19,7 @@ import { authFailureLimitOf, rateLimitOf, rateLimitStoreOf } from './rate-limit/
 import { createRoutes } from './resources/routes.ts';
 import { startServer, type ServerOptions } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
-import { announceReplica } from './store/announce-replica.ts';
+import { announceReplica } from './announce-replica.ts';
 import { createCollectionCheck } from './store/collection-check.ts';
 import { readOptions } from './store/deadline.ts';
 import { createReadBudget } from './store/read-budget.ts';

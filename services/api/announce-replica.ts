@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Db } from 'mongodb';
 import type { Gauge } from 'prom-client';
-import type { Logger } from '../../../shared/runtime/logger.ts';
-import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { release } from '../../../shared/runtime/release.ts';
-import { repeat } from '../../../shared/runtime/repeat.ts';
-import { servedVersions } from '../../../shared/control/generations.ts';
-import { storeTime } from '../../../shared/store/clock.ts';
-import { readLogGaps } from '../../../shared/control/log-gaps.ts';
-import { announceIntervalMs, replicasOf } from '../../../shared/control/replicas.ts';
-import type { Counts } from '../counts.ts';
-import { serverTimeoutMs } from './deadline.ts';
-import type { ReadSnapshots } from './read-snapshot.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { release } from '../../shared/runtime/release.ts';
+import { repeat } from '../../shared/runtime/repeat.ts';
+import { servedVersions } from '../../shared/control/generations.ts';
+import { storeTime } from '../../shared/store/clock.ts';
+import { readLogGaps } from '../../shared/control/log-gaps.ts';
+import { announceIntervalMs, replicasOf } from '../../shared/control/replicas.ts';
+import type { Counts } from './counts.ts';
+import { serverTimeoutMs } from './store/deadline.ts';
+import type { ReadSnapshots } from './store/read-snapshot.ts';
 
 /** The store ends each command before the driver would drop its connection. */
 const limits = { maxTimeMS: serverTimeoutMs };
