@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
 import { recordTimeText } from '../../shared/documents/instant.ts';
-import { requestIdShape } from '../../shared/store/request-traces.ts';
+import { requestIdShape } from '../../shared/control/request-traces.ts';
 import { explain, idInTrace } from '../operations/explain/explain.ts';
 import type { Explanation } from '../operations/explain/explanation.ts';
 import {

@@ -7,7 +7,7 @@ import { ask, codeOf } from './requests.ts';
 import { liveReplicas, replicasOf } from '../../shared/control/replicas.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { storeTime } from '../../shared/store/clock.ts';
-import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { startCommand, startService } from '../../infra/service.ts';
 import { eventually } from '../support/eventually.ts';
 import { wrongClock } from '../support/wrong-clock.ts';

@@ -1,6 +1,6 @@
 import { createTraceWriter } from '../../services/api/traces/trace-store.ts';
 import { readTrace, type FoundTrace } from '../../services/operations/traces/read-trace.ts';
-import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { eventually } from '../support/eventually.ts';
 import { runCli } from '../support/run-cli.ts';
 import * as build from './builders.ts';

@@ -2,7 +2,7 @@ import type { Explanation } from '../../services/operations/explain/explanation.
 import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
-import { requestTracesOf, type RequestTrace } from '../../shared/store/request-traces.ts';
+import { requestTracesOf, type RequestTrace } from '../../shared/control/request-traces.ts';
 import { encode } from '../support/events.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { generationsOf } from '../../shared/control/generations.ts';
 import { collectionOf, createMongo } from '../../shared/store/connection.ts';
-import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { readSetAside } from '../../shared/control/set-aside.ts';
 import { setAside } from '../../services/operations/dead-letters/set-aside.ts';
 import { readTallies } from '../../shared/control/tallies.ts';

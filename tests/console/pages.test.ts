@@ -1,7 +1,7 @@
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { eventually } from '../support/eventually.ts';
 import { release } from '../../shared/runtime/release.ts';
-import { requestTracesOf } from '../../shared/store/request-traces.ts';
+import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';

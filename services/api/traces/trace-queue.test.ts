@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { RequestTrace } from '../../../shared/store/request-traces.ts';
+import type { RequestTrace } from '../../../shared/control/request-traces.ts';
 import { createMetrics } from '../metrics.ts';
 import { startTraceQueue } from './trace-queue.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
-import type { RequestTrace } from '../../../shared/store/request-traces.ts';
+import type { RequestTrace } from '../../../shared/control/request-traces.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { within } from '../../../shared/runtime/within.ts';

@@ -7,7 +7,7 @@ import {
   requestTracesOf,
   type RequestTrace,
   type TraceBatch,
-} from '../../../shared/store/request-traces.ts';
+} from '../../../shared/control/request-traces.ts';
 
 /** How long the store may take for a batch; then the connection is dropped. */
 const writeTimeoutMs = 5_000;

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { RequestTrace } from '../../../shared/store/request-traces.ts';
+import type { RequestTrace } from '../../../shared/control/request-traces.ts';
 import { lastInstant, type Interval } from '../paging/date-range.ts';
 
 /** The parameters of a route with the schemas of their values. */

@@ -1,6 +1,6 @@
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { html, table, type Html } from '../../../shared/pages/html.ts';
-import { requestIdShape } from '../../../shared/store/request-traces.ts';
+import { requestIdShape } from '../../../shared/control/request-traces.ts';
 import { explain, idInTrace } from '../../operations/explain/explain.ts';
 import type { ExplainedDocument, Explanation } from '../../operations/explain/explanation.ts';
 import {

@@ -4,7 +4,7 @@ import type { Position } from '../../../shared/documents/entity.ts';
 import { recordTime } from '../../../shared/documents/instant.ts';
 import { expiry, visibilityFields, type StoredConversation } from '../../../shared/documents/visibility.ts';
 import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
-import type { RequestTrace } from '../../../shared/store/request-traces.ts';
+import type { RequestTrace } from '../../../shared/control/request-traces.ts';
 import { projectionVersion, type Generation } from '../../../shared/control/generations.ts';
 import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { progressOf, watermark } from '../../../shared/control/progress.ts';

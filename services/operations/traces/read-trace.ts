@@ -1,7 +1,11 @@
 import type { Db } from 'mongodb';
 import { decodeTime } from 'ulid';
 import type { Row } from '../row.ts';
-import { requestTracesOf, type RequestTrace, type TraceBatch } from '../../../shared/store/request-traces.ts';
+import {
+  requestTracesOf,
+  type RequestTrace,
+  type TraceBatch,
+} from '../../../shared/control/request-traces.ts';
 
 /** A trace with the fields of its batch. */
 export type FoundTrace = RequestTrace & Pick<TraceBatch, 'replica' | 'expiresAt'>;
