@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { apiKey } from './api-key.ts';
 import { channel } from './channel.ts';
+import { anyId, prefixedId } from './fields.ts';
 import { conversation } from './conversation.ts';
 import { agent, contact, tag, topic, user } from './embedded.ts';
 import { message } from './message.ts';
@@ -38,6 +39,12 @@ export type IndexName<K extends Kind> = Entities[K]['indexes'][number]['name'];
 
 /** The entities, for code that works with any kind. */
 export const resources: { [K in Kind]: Entity<EntityState[K]> } = entities;
+
+/** The schema of the ids of a kind. */
+export const idSchema = (kind: Kind) => {
+  const { idPrefix } = resources[kind];
+  return idPrefix ? prefixedId(idPrefix) : anyId;
+};
 
 /** The schema of each entity's `data` in an event. */
 export const states = Object.fromEntries(

@@ -1,4 +1,3 @@
-import { anyId, prefixedId } from '../documents/fields.ts';
 import { type Kind, kinds, resources } from '../documents/resources.ts';
 
 /** The topic of a kind, such as `support.tickets`. */
@@ -17,9 +16,3 @@ export const prefixesOf = (topics: Set<string>): string[] =>
     .filter((topic) => topic.endsWith(resources.ticket.topic))
     .map((topic) => topic.slice(0, -resources.ticket.topic.length))
     .filter((prefix) => kinds.every((kind) => topics.has(topicOf(kind, prefix))));
-
-/** The zod schema of the ids of a kind. */
-export const idSchema = (kind: Kind) => {
-  const { idPrefix } = resources[kind];
-  return idPrefix ? prefixedId(idPrefix) : anyId;
-};

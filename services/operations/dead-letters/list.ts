@@ -5,7 +5,8 @@ import { deadLettersOf, purgeMarksOf, type DeadLetter } from '../../../shared/co
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
-import { idSchema, kindOfTopic } from '../../../shared/kafka/topics.ts';
+import { idSchema } from '../../../shared/documents/resources.ts';
+import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { nextSteps, type NextStep, type RedriveSelectedDeps } from './redrive-selected.ts';
 import { listCounted, type CountedDeadLetters } from './counted.ts';
 import { storeFilter } from './select.ts';

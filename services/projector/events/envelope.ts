@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { kinds, type Kind } from '../../../shared/documents/resources.ts';
+import { idSchema, kinds, type Kind } from '../../../shared/documents/resources.ts';
 import { broken, fieldOf, instant, optional, prefixedId } from '../../../shared/documents/fields.ts';
-import { idSchema } from '../../../shared/kafka/topics.ts';
 
 /** The effect of an event on its entity. */
 export type Verb = 'created' | 'updated' | 'deleted';

@@ -1,4 +1,4 @@
-import { type Kind, states } from '../../../shared/documents/resources.ts';
+import { idSchema, states, type Kind } from '../../../shared/documents/resources.ts';
 import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { decodeText } from './bytes.ts';
 import type { Change } from './change.ts';
@@ -7,7 +7,6 @@ import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { readContent, rejected, type RawEvent } from './content-mode.ts';
 import { attributes, typeOf, type Attributes, type Verb } from './envelope.ts';
 import { describeLargeHeaders } from './headers.ts';
-import { idSchema } from '../../../shared/kafka/topics.ts';
 import { newestVersion, upcast, upcasts, type Upcasts } from './upcasts.ts';
 import type { z } from 'zod';
 import { BSON } from 'mongodb';
