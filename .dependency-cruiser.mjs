@@ -15,7 +15,7 @@ const reached = (name, from, to, comment) => ({
   comment,
   severity: 'error',
   from: { path: from },
-  to: { path: to, pathNot: '(\\.test|-for-tests)\\.ts$', reachable: false },
+  to: { path: to, pathNot: '\\.test\\.ts$', reachable: false },
 });
 
 export default {
@@ -97,7 +97,7 @@ export default {
     upward(
       'events-are-parsed-alone',
       '^services/projector/events/',
-      '^(services/projector/(?!events/)|shared/kafka/(?!record-format\\.ts|topics\\.ts))',
+      '^(services/projector/(?!events/)|shared/kafka/(?!record-format\\.ts))',
       'events/ turns a record into a change or a rejection, and nothing else.',
     ),
     upward(
@@ -109,7 +109,7 @@ export default {
     upward(
       'engine-knows-no-kafka',
       '^services/projector/materialize/',
-      '^(services/projector/(hand-over|partition|consumer|apply|progress|dead-letters|retention|projector)|shared/kafka/(?!record-format\\.ts|topics\\.ts))',
+      '^(services/projector/(hand-over|partition|consumer|apply|progress|dead-letters|retention|projector)|shared/kafka/(?!record-format\\.ts))',
       'The engine applies changes; where they come from is above it.',
     ),
     upward(

@@ -1,6 +1,6 @@
 import type { Counts } from '../operations/counts.ts';
 import type { GenerationFacts } from '../operations/generation-facts.ts';
-import { facts, own, partitionFacts } from '../operations/facts-for-tests.ts';
+import { facts, own, partitionFacts } from '../../tests/support/facts.ts';
 import { report, type Report } from '../operations/report.ts';
 import { checkExitCode, renderStatus } from './status.ts';
 

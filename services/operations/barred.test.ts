@@ -1,4 +1,4 @@
-import { facts, gap, own, type Changes } from './facts-for-tests.ts';
+import { facts, gap, own, type Changes } from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
 import { findings, verdict } from './findings.ts';
 

@@ -10,7 +10,7 @@ import {
   partitionFacts,
   report,
   type Changes,
-} from './facts-for-tests.ts';
+} from '../../tests/support/facts.ts';
 
 const ready = (changes: Changes = {}) =>
   own(2, 'ready', { ...changes, generation: { report, ...changes.generation } });

@@ -1,4 +1,4 @@
-import { facts, own, before, partitionFacts, type Changes } from './facts-for-tests.ts';
+import { facts, own, before, partitionFacts, type Changes } from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
 import { causes, findings, verdict } from './findings.ts';
 

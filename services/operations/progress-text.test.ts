@@ -1,4 +1,4 @@
-import { partitionFacts } from './facts-for-tests.ts';
+import { partitionFacts } from '../../tests/support/facts.ts';
 import type { PartitionFacts } from './partitions.ts';
 import { progressText } from './progress-text.ts';
 

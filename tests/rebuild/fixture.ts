@@ -4,7 +4,7 @@ import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letter
 import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { switchTo, type Switched } from '../../services/operations/rebuild/switch.ts';
 import { factsNow } from '../../services/operations/facts.ts';
-import { report as comparison } from '../../services/operations/facts-for-tests.ts';
+import { report as comparison } from '../support/facts.ts';
 import { report } from '../../services/operations/report.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';

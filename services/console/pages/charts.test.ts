@@ -1,4 +1,4 @@
-import { before, facts, now, own } from '../../operations/facts-for-tests.ts';
+import { before, facts, now, own } from '../../../tests/support/facts.ts';
 import { chartPoints, charts } from './charts.ts';
 
 const sample = (generation: number, secondsAgo: number, applied: number, lagSeconds = 2) => ({

@@ -7,7 +7,7 @@ import {
   own,
   partitionFacts,
   report as comparison,
-} from '../../operations/facts-for-tests.ts';
+} from '../../../tests/support/facts.ts';
 import type { Facts } from '../../operations/facts.ts';
 import { findings } from '../../operations/findings.ts';
 import type { TopicFacts } from '../../operations/partitions.ts';

@@ -1,4 +1,4 @@
-import { facts, own, report } from '../facts-for-tests.ts';
+import { facts, own, report } from '../../../tests/support/facts.ts';
 import { blocking, findings } from '../findings.ts';
 
 test('dead letters of a build that MongoDB refuses to count prevent its promotion, and those of the system nothing', () => {

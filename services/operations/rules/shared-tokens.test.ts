@@ -1,4 +1,4 @@
-import { facts, own } from '../facts-for-tests.ts';
+import { facts, own } from '../../../tests/support/facts.ts';
 import type { Facts } from '../facts.ts';
 import { findings, verdict } from '../findings.ts';
 

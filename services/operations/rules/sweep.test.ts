@@ -1,4 +1,4 @@
-import { before, facts, own } from '../facts-for-tests.ts';
+import { before, facts, own } from '../../../tests/support/facts.ts';
 import { findings } from '../findings.ts';
 
 const found = (secondsAgo: number) => {
