@@ -83,6 +83,10 @@ export const steps: Step[] = [
     cli(`dead-letters set-aside support.messages/1/8012 ${words}`, refused('the record is not in the log')),
   ),
   cli('verify'),
+  cli('verify --repair'),
+  cli('refresh ticket --all --dry-run'),
+  cli('refresh ticket --all'),
+  cli('refresh ticket ti_1', refused('there is no such document')),
   cli('rebuild status'),
   cli('rebuild history'),
   ...['--dry-run --why "test data"', '--why "test data"'].map((words) =>

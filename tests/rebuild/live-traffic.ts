@@ -21,8 +21,12 @@ async function lagOf({ control }: TestEnvironment): Promise<number> {
 /** Above this lag, in records, only a trickle is published: a slow machine must be able to catch up. */
 const lagMax = 200;
 
-/** Publishes random histories one after another, a few events at a time, until it is stopped. */
-export function startLiveTraffic(environment: TestEnvironment, firstSeed: number): LiveTraffic {
+/** Publishes random histories one after another, a few events at a time and each after `change`, until it is stopped. */
+export function startLiveTraffic(
+  environment: TestEnvironment,
+  firstSeed: number,
+  change = (event: Event): Event => event,
+): LiveTraffic {
   const published: Event[] = [];
   let isStopped = false;
   let isPaused = false;
@@ -34,7 +38,7 @@ export function startLiveTraffic(environment: TestEnvironment, firstSeed: number
         const isLagging = (await lagOf(environment)) > lagMax;
         await sleep(isLagging ? 250 : 50);
         if (isPaused) continue;
-        const some = history.splice(0, isLagging ? 2 : 10);
+        const some = history.splice(0, isLagging ? 2 : 10).map(change);
         sending = publish(environment, some);
         await sending;
         published.push(...some);

@@ -1,6 +1,4 @@
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { projectionVersion } from '../../shared/control/generations.ts';
 import { liveReplicas } from '../../shared/control/replicas.ts';
 import { storeTime } from '../../shared/store/clock.ts';
@@ -10,9 +8,10 @@ import { eventually } from '../support/eventually.ts';
 import { startScript, type Service } from '../../infra/service.ts';
 import { applied, createTestEnvironment, publish } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
+import { nextRelease, type Edit } from './next-release.ts';
 
 /** The changes of the next release: a tag's name that a ticket embeds ends in an exclamation mark. */
-const edits: { file: string; find: string; replace: string }[] = [
+const edits: Edit[] = [
   {
     file: 'shared/control/generations.ts',
     find: `export const projectionVersion = ${projectionVersion};`,
@@ -31,23 +30,6 @@ const edits: { file: string; find: string; replace: string }[] = [
       'topics, tags: tags.map(({ id, name }) => ({ id, name: `${name}!` })), moreAfter: conversations.moreAfter',
   },
 ];
-
-/** The sources of a release with another projection version, in a folder of their own. */
-async function nextRelease() {
-  const folder = await mkdtemp(join(tmpdir(), 'support-release-'));
-  for (const part of ['services', 'shared', 'docs', 'package.json'])
-    await cp(part, join(folder, part), { recursive: true });
-  await symlink(resolve('node_modules'), join(folder, 'node_modules'));
-  for (const { file, find, replace } of edits) {
-    const text = await readFile(join(folder, file), 'utf8');
-    if (text.split(find).length !== 2) throw new Error(`${file} must contain once: ${find}`);
-    await writeFile(
-      join(folder, file),
-      text.replace(find, () => replace),
-    );
-  }
-  return { folder, close: () => rm(folder, { recursive: true, force: true }) };
-}
 
 const events = [
   apiKey,
@@ -105,7 +87,7 @@ describe('a release that changes a projection', () => {
 
   // Jest runs hooks in the order of their definition: the services stop before their databases are dropped.
   afterAll(() => Promise.all(services.map((service) => service.stop())));
-  const next = useOpened(nextRelease);
+  const next = useOpened(() => nextRelease(edits));
   const testEnvironment = useOpened(() => createTestEnvironment(1));
   beforeAll(async () => {
     await publish(testEnvironment, events);

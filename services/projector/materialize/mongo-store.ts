@@ -135,7 +135,7 @@ async function firstReply<T extends { _id: string }>(cursor: FindCursor<T>, ids:
 export const readWhole = (database: Db, kind: Kind, ids: string[], projection: Record<string, 1>) =>
   withinLimit(async (limit) => {
     await using cursor = byIds(collectionOf(database, kind), ids, limit).project<StoredDocument>(projection);
-    return firstReply(cursor, ids);
+    return await firstReply(cursor, ids);
   });
 
 /** Documents by id, in one reply if they fit; by default MongoDB's first reply has 101. */
