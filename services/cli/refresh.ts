@@ -16,11 +16,7 @@ export function addRefresh(program: Command, accept: Accept): void {
     .option('--all', 'all documents of the kind; an interrupted run is continued by the next one')
     .option('--from-start', 'with --all: begin again, even if a run was interrupted')
     .option('--dry-run', 'count and show the documents that would change, but change nothing')
-    .option(
-      '--pace <documents>',
-      'at most so many documents a second, for busy hours',
-      wholeNumber(1_000_000),
-    )
+    .option('--pace <documents>', 'the most documents a second, for busy hours', wholeNumber(1_000_000))
     .addOption(new Option('--why <text>', 'the reason, for the history').default('a refresh'))
     .addOption(jsonOption())
     .addHelpText(

@@ -153,7 +153,7 @@ function skipTags(decoder: Decoder): void {
 /** The id of a topic that was created before brokers assigned topic ids. */
 const noId = '0'.repeat(32);
 
-/** What several brokers know of topics. */
+/** The answers of several brokers about topics. */
 export type MergedTopics = {
   /** The node id of each partition's latest leader, -1 for none, by `<topic>/<partition>`. */
   leaders: Map<string, number>;

@@ -170,7 +170,8 @@ export async function operate(projector: Projector, requestId: string): Promise<
   await run('dead-letters', 'purge', '--topic', topic, '--yes');
   await run('dead-letters', 'show', id);
   await run('dead-letters', 'set-aside', `${topic}/0/0`, '--why', 'test', '--yes');
-  await run('verify');
+  await run('verify', '--repair');
+  await run('refresh', 'ticket', '--all');
 }
 
 /** A rebuild, its promotion, a rollback and the promotion again. */

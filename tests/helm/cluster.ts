@@ -29,7 +29,7 @@ export function describeCluster(name: string, body: (cluster: Cluster) => void):
 type Cluster = Awaited<ReturnType<typeof openCluster>>;
 
 /**
- * Compares two folders of objects for `kubectl diff`, without what controllers write whenever they like: kubectl reads the
+ * Compares two folders of objects for `kubectl diff`, without the fields that controllers write at any time: kubectl reads the
  * object and makes its dry run one after the other, and a status that changes between the two is no difference.
  */
 const diffOfManifests = `#!/bin/sh

@@ -59,7 +59,7 @@ const withoutCompany = (event: Event): Event => {
 
 type Ticket = { requester?: { company?: string } | null; colors?: unknown };
 
-/** A document of the next release without what only that release knows. */
+/** A document of the next release without the fields that only that release knows. */
 function asBefore(document: Record<string, unknown>): unknown {
   const { state, joined, refs } = structuredClone(document) as {
     state: { company?: string };

@@ -209,7 +209,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a re-driven state counts as propagated once it is stored',
     schedules: 5_000,
-    file: 'tests/simulation/simulate.ts',
+    file: 'tests/simulation/actors.ts',
     edits: { '{ isApplied: () => false, outOfOrder: true }': '{ isApplied: () => true }' },
   },
   {

@@ -15,7 +15,7 @@ export const laterEdges: LaterEdge[] = [
   { kind: 'conversation', name: 'tags' },
 ];
 
-/** A store as an earlier release uses it: what it writes lacks an edge. */
+/** A store as an earlier release uses it: the documents that it writes lack an edge. */
 export const withoutEdge = (store: Store, { kind: of, name }: LaterEdge): Store => ({
   ...store,
   write: (kind, writes) =>

@@ -11,7 +11,7 @@ import type { Store } from '../../projector/materialize/store.ts';
 import type { ReadDocument } from '../rebuild/differences.ts';
 import { readState } from './stored-state.ts';
 
-/** A stored document, and what its whole state and the stored entities give now. */
+/** A stored document, and the join of its whole state with the entities that are stored now. */
 export type FreshJoin = {
   stored: ReadDocument;
   /** The ids that its state names over each edge of this release, which its `refs` may lack. */

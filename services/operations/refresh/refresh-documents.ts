@@ -33,7 +33,7 @@ export type Refreshed = {
 /** A document that differs from its fresh join, and the fields to write. */
 type Differing = FreshJoin & { document: JoinedFields; fields: string[] };
 
-/** Whose work a round is, and what it knows of earlier rounds. */
+/** The dependencies of a round, and the outcome so far. */
 type Round = {
   deps: RefreshDeps;
   kind: Kind;

@@ -31,7 +31,7 @@ export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision'
 
 export type Child = ReferencedEntity & { byCreated?: string };
 
-/** What one read has found of the documents that were asked for. */
+/** The documents that one read has found, of those that were asked for. */
 export type ReadDocuments = {
   documents: Current[];
   unreadable: Unreadable[];
@@ -42,7 +42,7 @@ export type ReadDocuments = {
 /** The first children that a document shows: at most `max`, whose state names it in `parentField`. */
 export type FirstChildren = { parentField: string; max: number };
 
-/** What one read has found of the children of parents. */
+/** The children that one read has found, of some parents. */
 export type ReadFamilies = {
   /** The children of each parent that has any, by `byCreated`. */
   children: Map<string, Child[]>;

@@ -64,7 +64,7 @@ const actual = JSON.parse(JSON.stringify(documents())) as Documents;
 const former = { first: read(versionPath), before: read(presentPath) };
 const isNewVersion = !existsSync(versionPath);
 
-/** What a kind's documents have lost or changed since a release of this version. A new version may change anything. */
+/** The fields that a kind's documents have lost or changed since a release of this version. A new version may change anything. */
 const broken = (kind: Kind): string[] =>
   Object.values(former).flatMap((some) =>
     isNewVersion || !(kind in some) ? [] : documentChanges(some[kind], actual[kind]).changed,
