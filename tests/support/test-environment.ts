@@ -58,15 +58,21 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
 
 export type TestEnvironment = Awaited<ReturnType<typeof createTestEnvironment>>;
 
+/** A request of as many events stays far below the megabyte that brokers accept. */
+const eventsPerRequest = 500;
+
 /** Publishes events in structured mode, and events of one kind in order. */
-export const publish = async ({ producer, config }: TestEnvironment, events: Event[]): Promise<void> => {
-  const byTopic = Map.groupBy(events, ({ kind }) => topicOf(kind, config.TOPIC_PREFIX));
-  const topicMessages = [...byTopic].map(([topic, ofTopic]) => ({
-    topic,
-    messages: ofTopic.map((event) => encode(event, 'structured')),
-  }));
-  await producer.sendBatch({ topicMessages });
-};
+export async function publish({ producer, config }: TestEnvironment, events: Event[]): Promise<void> {
+  for (let start = 0; start < events.length; start += eventsPerRequest) {
+    const some = events.slice(start, start + eventsPerRequest);
+    const byTopic = Map.groupBy(some, ({ kind }) => topicOf(kind, config.TOPIC_PREFIX));
+    const topicMessages = [...byTopic].map(([topic, ofTopic]) => ({
+      topic,
+      messages: ofTopic.map((event) => encode(event, 'structured')),
+    }));
+    await producer.sendBatch({ topicMessages });
+  }
+}
 
 /** Runs a projector in this process, in the consumer group of the test environment. */
 export async function runProjector(
