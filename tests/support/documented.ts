@@ -7,6 +7,7 @@ import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 import type { Header, Reference, Response } from '../../services/api/openapi/types.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
 import { documentSchemas, type Validate } from './document-schemas.ts';
+import { misordered } from './field-order.ts';
 
 type Exchange = {
   method: string;
@@ -36,7 +37,7 @@ type Documented = { pointer: string; response: Response; strict: z.ZodType | und
 
 /**
  * Holds answers to the document and, strictly, to this release. The path and method must document the status. The body
- * must match the schema, without further fields or values. Every required header must be present, and every present
+ * must match the schema, without further fields or values, and with its fields in that order. Every required header must be present, and every present
  * header documented.
  */
 export function documented(published: OpenApiDocument): HoldToDocument {
@@ -46,7 +47,10 @@ export function documented(published: OpenApiDocument): HoldToDocument {
   return (exchange) => {
     const found = find(exchange);
     const errors = found
-      ? [...headerErrors(found, validate, document, exchange), ...bodyErrors(found, validate, exchange)]
+      ? [
+          ...headerErrors(found, validate, document, exchange),
+          ...bodyErrors(found, validate, document, exchange),
+        ]
       : ['no such response is documented'];
     if (errors.length === 0) return;
     const { method, path, status, text } = exchange;
@@ -167,6 +171,7 @@ function* headerErrors(
 function* bodyErrors(
   { pointer, response, strict }: Documented,
   validate: Validate,
+  document: OpenApiDocument,
   { method, status, headers, text }: Exchange,
 ): Generator<string> {
   if (method === 'HEAD' || !response.content) {
@@ -182,7 +187,8 @@ function* bodyErrors(
   if (parsed?.error) yield z.prettifyError(parsed.error);
   // An object that is not strict drops other fields without an error.
   if (parsed?.success && !isDeepStrictEqual(parsed.data, body)) yield 'its schema does not have every field';
-  const { examples } = response.content['application/json'];
+  const { examples, schema } = response.content['application/json'];
+  if (!error) yield* misordered(document.components.schemas, schema, body);
   const code = body.error?.code;
   const isListed = !unlisted.includes(status) && examples;
   if (code && errorCatalogue[code].status !== status) yield `${code} has another status`;

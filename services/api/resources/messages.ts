@@ -59,13 +59,18 @@ const author = component('Author', 'The sender of a message.', {
 
 /** A message in a list; inside a conversation it has another shape. */
 const messageItemSchema = component('Message', 'A message in a list.', {
-  ...messageFields,
+  id: messageFields.id,
+  object: messageFields.object,
   conversationId: z
     .string()
     .startsWith('conv_')
     .describe('Id of the conversation to which the message belongs.'),
   type: choice(messageTypes, 'The medium of the message.'),
+  role: messageFields.role,
   author: author.nullable().describe('The sender; null for system messages.'),
+  content: messageFields.content,
+  attachments: messageFields.attachments,
+  createdAt: messageFields.createdAt,
 });
 const messageListSchema = listSchema('MessageList', messageItemSchema);
 

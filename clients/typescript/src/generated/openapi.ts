@@ -2075,8 +2075,6 @@ export interface operations {
                      *             }
                      *           ],
                      *           "estimatedScore": 4,
-                     *           "createdAt": "2026-01-31T09:15:02Z",
-                     *           "updatedAt": "2026-01-31T12:40:57Z",
                      *           "conversations": [
                      *             {
                      *               "id": "conv_01K3QZ8N6V",
@@ -2086,7 +2084,9 @@ export interface operations {
                      *               "id": "conv_01K3R07C3D",
                      *               "role": "side"
                      *             }
-                     *           ]
+                     *           ],
+                     *           "createdAt": "2026-01-31T09:15:02Z",
+                     *           "updatedAt": "2026-01-31T12:40:57Z"
                      *         }
                      *       ],
                      *       "hasMore": true,
@@ -2209,8 +2209,6 @@ export interface operations {
                      *         }
                      *       ],
                      *       "estimatedScore": 4,
-                     *       "createdAt": "2026-01-31T09:15:02Z",
-                     *       "updatedAt": "2026-01-31T12:40:57Z",
                      *       "conversations": [
                      *         {
                      *           "id": "conv_01K3QZ8N6V",
@@ -2230,7 +2228,9 @@ export interface operations {
                      *           "createdAt": "2026-01-31T10:02:44Z",
                      *           "updatedAt": "2026-01-31T11:30:00Z"
                      *         }
-                     *       ]
+                     *       ],
+                     *       "createdAt": "2026-01-31T09:15:02Z",
+                     *       "updatedAt": "2026-01-31T12:40:57Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Ticket"];

@@ -11,7 +11,7 @@ import type {
 
 /** `brand` stands for the service's own domain if mail is sent from there. */
 export const presentEmailConfig = (config: EmailConfig, brand: string): EmailConfigResponse => ({
-  ...pick(config, ['inbox', 'displayName', 'replyTo', 'description', 'provider', 'autoReply']),
+  ...pick(config, ['inbox', 'displayName', 'replyTo', 'description', 'provider']),
   connection: presentConnection(config),
   sendingDomain: presentSendingDomain(config, brand),
   aiMode:
@@ -19,6 +19,7 @@ export const presentEmailConfig = (config: EmailConfig, brand: string): EmailCon
       ? pick(config.aiMode, ['mode', 'replyDelayMinutes', 'aiDisplayName'])
       : pick(config.aiMode, ['mode']),
   signatures: pick(config.signatures, ['human', 'ai', 'useForNewMessages', 'useForReplies']),
+  autoReply: config.autoReply,
   liveAt: toMillisecondsOrNull(config.liveAt),
 });
 
@@ -36,7 +37,7 @@ function presentSendingDomain(config: EmailConfig, brand: string): EmailConfigRe
 }
 
 export const presentChatbotConfig = ({ routing, ...config }: ChatbotConfig): ChatbotConfigResponse => ({
-  ...pick(config, ['layout', 'allowedDomains', 'identityRequired', 'privacyOptIn']),
+  layout: config.layout,
   languages: pick(config.languages, ['default', 'enabled']),
   routing: {
     entry: routing.entry,
@@ -44,13 +45,16 @@ export const presentChatbotConfig = ({ routing, ...config }: ChatbotConfig): Cha
     escalation: pick(routing.escalation, ['primary', 'fallback']),
     contactCapture: pick(routing.contactCapture, ['name', 'phone', 'verifyEmail']),
   },
+  allowedDomains: config.allowedDomains,
   audience: pick(config.audience, ['ruleCount', 'fallback']),
+  ...pick(config, ['identityRequired', 'privacyOptIn']),
 });
 
 export const presentFormConfig = (config: FormConfig, { routesTo }: ChannelJoined): FormConfigResponse => ({
-  ...pick(config, ['title', 'description', 'allowedDomains', 'redirectUrl']),
+  ...pick(config, ['title', 'description']),
   fields: config.fields.map((field) => pick(field, ['label', 'type', 'required'])),
   routesTo: routesTo && pick(routesTo, ['id', 'name']),
+  ...pick(config, ['allowedDomains', 'redirectUrl']),
 });
 
 export const presentSettings = (settings: Channel['settings']): SettingsResponse => ({

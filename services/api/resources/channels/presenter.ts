@@ -13,18 +13,31 @@ import { channelStatus, type IssueCode } from './status.ts';
 type Channel = StateAndJoined<ChannelDocument>;
 
 /** A channel in a list, with its status at `now`. */
-export const presentChannelItem = ({ state, joined }: Channel, now: Date): ChannelItem => ({
-  ...presentCommon({ state, joined }, now),
-  type: state.type,
-});
+export function presentChannelItem({ state, joined: { agent } }: Channel, now: Date): ChannelItem {
+  const status = channelStatus(state, now);
+  return {
+    id: state.id,
+    object: 'channel',
+    type: state.type,
+    name: state.name,
+    status: {
+      state: status.state,
+      since: toMillisecondsOrNull(status.since),
+      issues: status.issues.map((code) => ({ code, message: issueMessages[code] })),
+    },
+    agent: agent && { id: agent.id, name: agent.name, disabled: agent.disabled },
+    createdAt: toMilliseconds(state.createdAt),
+    updatedAt: toMilliseconds(state.updatedAt),
+  };
+}
 
-/** A retrieved channel, with its settings and configuration. */
+/** A retrieved channel, with its settings and configuration. A field that is spread keeps its place. */
 export function presentChannel(
   { state, joined }: Channel,
   { now, brand }: { now: Date; brand: string },
 ): ChannelResponse {
   const detail = {
-    ...presentCommon({ state, joined }, now),
+    ...presentChannelItem({ state, joined }, now),
     dataRetentionDays: state.dataRetentionDays,
     settings: presentSettings(state.settings),
   };
@@ -36,23 +49,6 @@ export function presentChannel(
     case 'form':
       return { ...detail, type: state.type, config: presentFormConfig(state.config, joined) };
   }
-}
-
-function presentCommon({ state, joined: { agent } }: Channel, now: Date): Omit<ChannelItem, 'type'> {
-  const status = channelStatus(state, now);
-  return {
-    id: state.id,
-    object: 'channel',
-    name: state.name,
-    status: {
-      state: status.state,
-      since: toMillisecondsOrNull(status.since),
-      issues: status.issues.map((code) => ({ code, message: issueMessages[code] })),
-    },
-    agent: agent && { id: agent.id, name: agent.name, disabled: agent.disabled },
-    createdAt: toMilliseconds(state.createdAt),
-    updatedAt: toMilliseconds(state.updatedAt),
-  };
 }
 
 const issueMessages: Record<IssueCode, string> = {

@@ -46,6 +46,7 @@ const status = component('ChannelStatus', 'The current status of a channel.', {
 const channelFields = {
   id: z.string().describe('Opaque id of the channel.'),
   object: z.literal('channel').describe('Always `channel`.'),
+  type: choice(channelTypes, '`chatbot`: a chat widget. `email`: an email inbox. `form`: a form.'),
   name: z.string().describe('The name of the channel in the dashboard.'),
   status,
   agent: objectOrNull('The AI agent assigned to the channel; null if there is none.', {
@@ -58,10 +59,7 @@ const channelFields = {
 };
 
 /** A channel in a list. */
-const channelItemSchema = component('ChannelItem', 'A channel in a list.', {
-  ...channelFields,
-  type: choice(channelTypes, '`chatbot`: a chat widget. `email`: an email inbox. `form`: a form.'),
-});
+const channelItemSchema = component('ChannelItem', 'A channel in a list.', channelFields);
 export const channelListSchema = listSchema('ChannelList', channelItemSchema);
 
 const detail = {

@@ -24,8 +24,9 @@ export const presentConversationHead = (
 ): ConversationHead => ({
   id: state.id,
   object: 'conversation',
-  ...pick(state, ['title', 'supportLevel', 'urgencyScore']),
+  title: state.title,
   status,
+  supportLevel: state.supportLevel,
   channel: {
     ...pick(joined.channel, ['id', 'name']),
     type: joined.channel.type === 'chatbot' ? 'widget' : joined.channel.type,
@@ -38,6 +39,7 @@ export const presentConversationHead = (
   assignedToUser: joined.assignedUser && pick(joined.assignedUser, ['id', 'name', 'email']),
   topics: joined.topics.map(({ id, name, color }) => ({ id, name, color })),
   tags: joined.tags.map(({ id, name }) => ({ id, name })),
+  urgencyScore: state.urgencyScore,
   lastMessagePreview: typeof opening?.content === 'string' ? preview(opening.content) : null,
   createdAt: toSeconds(state.createdAt),
   updatedAt: toSeconds(state.updatedAt),

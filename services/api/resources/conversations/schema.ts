@@ -78,10 +78,15 @@ const conversationFields = {
 
 /** A message inside a conversation; in a list it has another shape. */
 const embeddedMessageSchema = component('ConversationMessage', 'A message inside a retrieved conversation.', {
-  ...messageFields,
+  id: messageFields.id,
+  object: messageFields.object,
+  role: messageFields.role,
+  content: messageFields.content,
+  createdAt: messageFields.createdAt,
   sentAt: nullableSeconds.describe(
     'When an outbound message was delivered; null for inbound messages and for drafts that have not been delivered.',
   ),
+  attachments: messageFields.attachments,
 });
 
 export const conversationSchema = component('Conversation', 'A thread of messages with one contact.', {

@@ -138,7 +138,7 @@ export type ConversationReference = z.output<typeof conversationReference>;
 export type TicketResponse = z.output<typeof ticketSchema>;
 
 /** For the OpenAPI document; its examples use the same ids throughout. */
-const shared: Omit<TicketItem, 'conversations'> = {
+export const ticketExample: TicketResponse = {
   id: 'ti_01K3QZ8M4T',
   object: 'ticket',
   title: 'Invoice shows the wrong amount',
@@ -151,12 +151,6 @@ const shared: Omit<TicketItem, 'conversations'> = {
   tags: [{ id: 'tag_01K2AB', name: 'vip' }],
   topics: [{ id: 'top_01K2CD', name: 'Billing' }],
   estimatedScore: 4,
-  createdAt: '2026-01-31T09:15:02Z',
-  updatedAt: '2026-01-31T12:40:57Z',
-};
-
-export const ticketExample: TicketResponse = {
-  ...shared,
   conversations: [
     {
       id: 'conv_01K3QZ8N6V',
@@ -177,10 +171,12 @@ export const ticketExample: TicketResponse = {
       updatedAt: '2026-01-31T11:30:00Z',
     },
   ],
+  createdAt: '2026-01-31T09:15:02Z',
+  updatedAt: '2026-01-31T12:40:57Z',
 };
 
 const item: TicketItem = {
-  ...shared,
+  ...ticketExample,
   conversations: ticketExample.conversations.map(({ id, role }) => ({ id, role })),
 };
 
