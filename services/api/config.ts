@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { rateLimitMax } from '../../shared/documents/api-key.ts';
 import { addressRanges } from '../../shared/runtime/addresses.ts';
 import { orFile, readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
@@ -80,9 +81,11 @@ export const apiSettings = {
     .describe(
       'Name of the TypeScript client in documentation and samples: that under which it is built ([the client](../clients/typescript/README.md))',
     ),
-  RATE_LIMIT_REQUESTS: integer(0, 1_000_000)
+  RATE_LIMIT_REQUESTS: integer(0, rateLimitMax)
     .default(100)
-    .describe('Requests that one key may make in any period as long as the window; 0 = no limit'),
+    .describe(
+      'Requests that a key without a limit of its own may make in any period as long as the window; 0 = no limit',
+    ),
   RATE_LIMIT_WINDOW_SECONDS: integer(1, 86_400).default(60).describe('Length of the window, in seconds'),
   REQUEST_TRACES: flag
     .default(true)

@@ -1,4 +1,6 @@
 import { Option, type Command } from '@commander-js/extra-typings';
+import { rateLimitMax } from '../../shared/documents/api-key.ts';
+import { digits } from '../../shared/runtime/counted.ts';
 import { acceptLostBlocks, areBlocksLost } from '../operations/keys/accept-lost-blocks.ts';
 import { archiveKey, readArchivable } from '../operations/keys/archive-key.ts';
 import { createKey, type NewKey, type PublishDeps } from '../operations/keys/create-key.ts';
@@ -14,7 +16,7 @@ import {
   type Output,
 } from './context.ts';
 import { onMongo, type MongoVerb } from './operate.ts';
-import { example, jsonOption, nameOf, orgIdOf } from './options.ts';
+import { example, jsonOption, nameOf, orgIdOf, wholeNumber } from './options.ts';
 import { onOneLine, output, type Json } from './output.ts';
 
 export function addKeys(program: Command, accept: Accept): void {
@@ -24,25 +26,19 @@ export function addKeys(program: Command, accept: Accept): void {
     .description('create and list API keys, and block the ones that must stop working at once');
   group
     .command('list')
-    .description('print the id, organization, mode, state and name of each key; no tokens are stored')
+    .description(
+      'print the id, organization, mode, state, limit, last use and name of each key; no tokens are stored',
+    )
     .addOption(orgOption('only keys of this organization'))
-    .addOption(jsonOption())
-    .addHelpText('after', example('keys list --org org_1'))
-    .action((options) => accept(onMongo(list), options));
-  group
-    .command('create')
-    .description('publish a new API key, and print its token, which is stored nowhere')
-    .addOption(orgOption('the organization whose data the key reads').makeOptionMandatory())
-    .option('--name <text>', 'the name, which "keys list" prints', nameOf, 'support-cli')
-    .addOption(new Option('--mode <mode>', 'in the token').choices(modes).default(modes[0]))
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      '\nIts token is printed first, and works once the verb has ended with exit code 0 and a projector has applied the event.\n' +
-        'Needs KAFKA_BROKERS, and Write on the topic of the keys.',
+      '\nA key that is UNUSED works, but no kept trace of a request is of it (REQUEST_TRACES of the API). A last use is a day\n' +
+        'by UTC.',
     )
-    .addHelpText('after', example('keys create --org org_1 --name Export'))
-    .action(({ org, ...options }) => accept(create, { orgId: org, ...options }));
+    .addHelpText('after', example('keys list --org org_1'))
+    .action((options) => accept(onMongo(list), options));
+  addCreate(group, accept);
   group
     .command('archive')
     .description('publish that a key made by "keys create" is archived; asks for confirmation on a terminal')
@@ -76,6 +72,29 @@ export function addKeys(program: Command, accept: Accept): void {
     .addHelpText('after', example('keys unblock key_1'))
     .action((id) => accept(onMongo(unblock), { id }));
   addAcceptLoss(group, accept);
+}
+
+function addCreate(group: Command, accept: Accept): void {
+  group
+    .command('create')
+    .description('publish a new API key, and print its token, which is stored nowhere')
+    .addOption(orgOption('the organization whose data the key reads').makeOptionMandatory())
+    .option('--name <text>', 'the name, which "keys list" prints', nameOf, 'support-cli')
+    .addOption(
+      new Option(
+        '--rate-limit <requests>',
+        'that it may make in a window, in place of RATE_LIMIT_REQUESTS',
+      ).argParser(wholeNumber(rateLimitMax)),
+    )
+    .addOption(new Option('--mode <mode>', 'in the token').choices(modes).default(modes[0]))
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      '\nIts token is printed first, and works once the verb has ended with exit code 0 and a projector has applied the event.\n' +
+        'Needs KAFKA_BROKERS, and Write on the topic of the keys.',
+    )
+    .addHelpText('after', example('keys create --org org_1 --name Export --rate-limit 1000'))
+    .action(({ org, ...options }) => accept(create, { orgId: org, ...options }));
 }
 
 function addAcceptLoss(group: Command, accept: Accept): void {
@@ -182,6 +201,15 @@ function render(key: ListedKey): string {
   if (key.archivedAt) states.push(`archived since ${key.archivedAt}`);
   if (key.blocked) states.push(blocked(key.blocked));
   if (key.isTokenShared) states.push('its token is refused, because another key has or had it: see status');
-  const columns = [key.id, key.orgId, key.mode ?? '-', states.join(', ') || 'active', key.name ?? ''];
+  const working = key.isUnused ? 'active, UNUSED' : 'active';
+  const columns = [
+    key.id,
+    key.orgId,
+    key.mode ?? '-',
+    states.join(', ') || working,
+    key.rateLimit === null ? 'default limit' : `limit ${digits(key.rateLimit)}`,
+    `last use ${key.lastUse}`,
+    key.name ?? '',
+  ];
   return `${columns.map(onOneLine).join('  ')}\n`;
 }

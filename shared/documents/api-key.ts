@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { tombstoneIndex, type Document, type Entity } from './entity.ts';
 import { exampleInstant, instant, name, optional, prefixedId } from './fields.ts';
 
+/** The greatest limit of requests that is counted: the API keeps an instant of each counted request. */
+export const rateLimitMax = 1_000_000;
+
 /** The state of an API key. It holds the hash of the token, never the token. */
 export const apiKeyState = z.object({
   id: prefixedId('key_'),
@@ -14,6 +17,11 @@ export const apiKeyState = z.object({
   access: z.enum(['read', 'full']),
   createdAt: instant,
   archivedAt: optional(instant),
+  /**
+   * The requests that this key may make in one window, in place of the service's number. Absent stays absent, so that the
+   * documents of keys without one are those of earlier releases.
+   */
+  rateLimit: z.int().min(1).nullish(),
 });
 
 const example: z.input<typeof apiKeyState> = {

@@ -1,14 +1,20 @@
 import type { Db, FindOptions } from 'mongodb';
-import type { ApiKeyDocument } from '../documents/api-key.ts';
+import { rateLimitMax, type ApiKeyDocument } from '../documents/api-key.ts';
 import type { ServedIndex } from '../documents/served-indexes.ts';
 import { collectionOf } from '../store/connection.ts';
 import { blockedKeys, blocksMarkerId } from '../control/blocked-keys.ts';
 
 /** A key that has the hash of a token. A deleted key has none. */
-export type TokenKey = { id: string; orgId: string; state: 'active' | 'archived' | 'blocked' };
+export type TokenKey = {
+  id: string;
+  orgId: string;
+  state: 'active' | 'archived' | 'blocked';
+  /** The requests that it may make in one window; undefined for the service's number. */
+  rateLimit?: number | undefined;
+};
 
-/** Whose token a request has: the API key, and its organization. */
-export type Caller = { keyId: string; orgId: string };
+/** Whose token a request has: the API key, its organization, and the key's own rate limit, if it has one. */
+export type Caller = { keyId: string; orgId: string; rateLimit?: number | undefined };
 
 /** Who has a token, in one generation. */
 export type TokenKeys = {
@@ -70,7 +76,9 @@ export async function readTokenKeys(
     const keys = stored
       .slice(0, sameTokenMax)
       .flatMap((key) =>
-        key.orgId && !key.deletedAt ? [{ id: key._id, orgId: key.orgId, state: stateOf(key) }] : [],
+        key.orgId && !key.deletedAt
+          ? [{ id: key._id, orgId: key.orgId, state: stateOf(key), rateLimit: rateLimitOf(key) }]
+          : [],
       );
     return { keys, hasMore: stored.length > sameTokenMax, isBlocked: blocked.has(hash) };
   };
@@ -85,8 +93,14 @@ type StoredKey = {
   _id: string;
   orgId?: string | null;
   deletedAt?: Date;
-  state: { tokenSha256: string; archivedAt?: Date | null };
+  state: { tokenSha256: string; archivedAt?: Date | null; rateLimit?: unknown };
 };
+
+/** The own limit of a key. A value that an edit by hand has broken counts as none. */
+function rateLimitOf({ state: { rateLimit } }: StoredKey): number | undefined {
+  const isLimit = typeof rateLimit === 'number' && Number.isInteger(rateLimit) && rateLimit > 0;
+  return isLimit ? Math.min(rateLimit, rateLimitMax) : undefined;
+}
 
 /**
  * Reads the keys of each hash by one range of the index. A reply may hold `sameTokenMax` keys of each hash and one more.
@@ -103,7 +117,13 @@ async function readKeysByHash(
       { 'state.tokenSha256': { $in: hashes } },
       { ...options, hint: 'token' satisfies ServedIndex<'apiKey'> },
     )
-    .project<StoredKey>({ orgId: 1, deletedAt: 1, 'state.tokenSha256': 1, 'state.archivedAt': 1 })
+    .project<StoredKey>({
+      orgId: 1,
+      deletedAt: 1,
+      'state.tokenSha256': 1,
+      'state.archivedAt': 1,
+      'state.rateLimit': 1,
+    })
     .sort({ 'state.tokenSha256': 1 })
     .limit(limit)
     .toArray();

@@ -106,6 +106,29 @@ it('counts a key for each database, so that two deployments may share the store'
   for (const { close } of [support, staging]) close();
 });
 
+it('counts a key by its own limit, also if that was raised or lowered during the window', async () => {
+  const limiter = await connectRedisRateLimiter(
+    { url: `redis://127.0.0.1:${port}/6`, timeoutMs: 30_000, database: 'support' },
+    { requests: 0, windowSeconds: 3_600 },
+    () => undefined,
+  );
+  const usages = [];
+  for (const requests of [3, 3, 3, 3, 4, 1]) usages.push(await limiter.consume('key_a', requests));
+  limiter.close();
+  expect(usages.map(({ admitted, remaining }) => [admitted, remaining])).toEqual([
+    [true, 2],
+    [true, 1],
+    [true, 0],
+    [false, 0],
+    [true, 0],
+    [false, 0],
+  ]);
+  // The lowered limit admits one more once the last of the four has left, not the first.
+  const [first, last] = [usages.at(-2)?.resetMs ?? 0, usages.at(-1)?.resetMs ?? 0];
+  expect(last).toBeGreaterThanOrEqual(first);
+  expect(last).toBeGreaterThan(3_599_000 - (3_600_000 - first));
+});
+
 it('is a sliding window by the clock of the store', async () => {
   const url = `redis://127.0.0.1:${port}/3`;
   const child = await start({

@@ -51,6 +51,67 @@ describe('the limit of a key', () => {
   });
 });
 
+describe("a key's own limit", () => {
+  const given = (rateLimit: unknown) =>
+    shared.store.database
+      .collection<{ _id: string }>('apiKeys')
+      .updateOne({ _id: 'key_a' }, { $set: { 'state.rateLimit': rateLimit } });
+  afterEach(() => given(null));
+  const policyOf = async (token = tokens.a) =>
+    (await api.get('/v1/tickets', { token })).headers.get('ratelimit-policy');
+
+  it("replaces the service's, and takes effect within six seconds, during the window, too", async () => {
+    await given(3);
+    await start({ RATE_LIMIT_REQUESTS: 2 });
+    const ask = async () => {
+      const answer = await api.get('/v1/tickets');
+      return [answer.status, ...limits(answer)];
+    };
+    expect([await ask(), await ask(), await ask(), await ask()]).toEqual([
+      [200, 3, 2, 60],
+      [200, 3, 1, 60],
+      [200, 3, 0, 60],
+      [429, 3, 0, 60],
+    ]);
+    expect(await policyOf(tokens.b)).toBe('2;w=60');
+    await given(5);
+    clock.nowMs += 6_000;
+    expect([await ask(), await ask(), await ask()]).toEqual([
+      [200, 5, 1, 54],
+      [200, 5, 0, 54],
+      [429, 5, 0, 54],
+    ]);
+    await given(null);
+    clock.nowMs += 6_000;
+    // Four of the five have to leave: three at 60 s, the others at 66 s.
+    expect([await ask(), await policyOf()]).toEqual([[429, 2, 0, 54], '2;w=60']);
+    clock.nowMs += 56_000;
+    expect(await ask()).toEqual([200, 2, 1, 60]);
+  });
+
+  it('applies although the service limits no other key', async () => {
+    await given(1);
+    await start({ RATE_LIMIT_REQUESTS: 0 });
+    expect([await policyOf(), (await api.get('/v1/tickets')).status]).toEqual(['1;w=60', 429]);
+    expect(await policyOf(tokens.b)).toBeNull();
+  });
+
+  it.each([0, -5, 1.5, Number.NaN, '500', true])(
+    'is not %p, which an edit by hand has stored',
+    async (value) => {
+      await given(value);
+      await start({ RATE_LIMIT_REQUESTS: 7 });
+      expect(await policyOf()).toBe('7;w=60');
+    },
+  );
+
+  it('counts as the greatest setting if it is greater', async () => {
+    await given(Number.MAX_SAFE_INTEGER);
+    await start({ RATE_LIMIT_REQUESTS: 7 });
+    expect(await policyOf()).toBe('1000000;w=60');
+  });
+});
+
 it('a request that is refused because too many are in progress does not count against the window', async () => {
   await start({ RATE_LIMIT_REQUESTS: 1, API_REQUESTS_MAX: 0 });
   const refused = [await api.get('/v1/tickets'), await api.get('/v1/tickets')];

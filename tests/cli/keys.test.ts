@@ -81,9 +81,13 @@ describe('keys', () => {
   test('list prints every key and its state, and nothing of its token', async () => {
     await keysAs('ann', 'block', 'key_b', '--why', 'leaked');
     const { text } = await keys('list');
-    expect(text).toMatch(/^key_a {2}org_a {2}live {2}active {2}.+$/m);
-    expect(text).toMatch(/^key_b {2}org_b {2}live {2}blocked since \S+ by ann \(leaked\) {2}.+$/m);
-    expect(text).toMatch(/^key_c {2}org_a {2}live {2}archived since 2026-01-01T00:00:00.000Z {2}.+$/m);
+    const untraced = 'default limit {2}last use unknown: no request is traced {2}.+$';
+    for (const line of [
+      'key_a {2}org_a {2}live {2}active {2}',
+      'key_b {2}org_b {2}live {2}blocked since \\S+ by ann \\(leaked\\) {2}',
+      'key_c {2}org_a {2}live {2}archived since 2026-01-01T00:00:00.000Z {2}',
+    ])
+      expect(text).toMatch(new RegExp(`^${line}${untraced}`, 'm'));
     const json = (await keys('list', '--org', 'org_b', '--json')).text;
     expect(JSON.parse(json)).toEqual([
       {
@@ -91,9 +95,12 @@ describe('keys', () => {
         orgId: 'org_b',
         mode: 'live',
         name: expect.any(String) as string,
+        rateLimit: null,
         archivedAt: null,
         blocked: { at: expect.any(String) as string, by: 'ann', why: 'leaked' },
         isTokenShared: false,
+        lastUse: 'unknown: no request is traced',
+        isUnused: false,
       },
     ]);
     expect(text + json).not.toMatch(/sha256|[0-9a-f]{64}/i);
@@ -160,7 +167,7 @@ describe('keys create', () => {
   const status = (token: string) => statusOf({ client: environment.mongo, name: environment.name }, token);
 
   test('prints a token that the API accepts, for the data of its organization only, and that is stored nowhere', async () => {
-    const command = 'keys create --org org_new --name Export --json'.split(' ');
+    const command = 'keys create --org org_new --name Export --rate-limit 300 --json'.split(' ');
     const { text, errors, code } = await cli(...command);
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
     const { id, token } = JSON.parse(text) as CreatedKey;
@@ -168,7 +175,8 @@ describe('keys create', () => {
     await applied();
     expect(await deadLetters()).toEqual([]);
     const stored = await find('apiKey', id);
-    expect(stored).toMatchObject({ orgId: 'org_new', version: 1, state: { name: 'Export', mode: 'live' } });
+    const state = { name: 'Export', mode: 'live', rateLimit: 300 };
+    expect(stored).toMatchObject({ orgId: 'org_new', version: 1, state });
     expect(JSON.stringify(stored)).not.toContain(token);
     expect([await status(token), await status(`${token}0`)]).toEqual([200, 401]);
   });

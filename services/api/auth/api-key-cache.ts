@@ -25,7 +25,8 @@ export type ApiKeyCache = {
 };
 
 /**
- * A key stops or starts working at most this long after the read model has the change, or an operator has blocked it.
+ * A key stops or starts working, or has another limit, at most this long after the read model has the change, or an
+ * operator has blocked it.
  */
 const lifetimeMs = 5_000;
 const entriesMax = 10_000;
@@ -95,7 +96,8 @@ export async function findCallers(
     throw new StoreUnavailable('the collection blocked_keys was lost, so any key may be a blocked one');
   const callers = [...found.tokens].map(([hash, token]): [string, Caller | TokenRefusal] => {
     const key = keyOfToken(token);
-    return [hash, typeof key === 'string' ? key : { keyId: key.id, orgId: key.orgId }];
+    if (typeof key === 'string') return [hash, key];
+    return [hash, { keyId: key.id, orgId: key.orgId, rateLimit: key.rateLimit }];
   });
   return new Map(callers);
 }

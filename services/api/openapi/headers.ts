@@ -71,8 +71,8 @@ type HeaderName = keyof typeof headers;
 const componentOf = (name: HeaderName) => name.replaceAll('-', '');
 
 /**
- * Without a rate limit (`isLimited` is false) its headers are left out. `traceDays` is how long a request can be
- * traced; null if requests are not traced.
+ * If only keys with a limit of their own are limited (`isLimited` is false), each response has the headers of the limit by
+ * itself. `traceDays` is how long a request can be traced; null if requests are not traced.
  */
 export const headerComponents = (isLimited: boolean, traceDays: number | null): Record<string, Header> => {
   const components = Object.fromEntries(
@@ -107,17 +107,17 @@ const ofLimit: HeaderName[] = [
   'RateLimit-Policy',
 ];
 
-/** Headers of a listed response of `/v1`; `isLimited` is false if the rate limit is turned off. */
+/** Headers of a listed response of `/v1`; `isLimited` is false if only keys with a limit of their own are limited. */
 export const responseHeaders = (status: number, isLimited: boolean, isList = false): Headers => ({
   ...always([...ofAll, 'Data-As-Of']),
-  ...(isLimited ? limitHeaders(status) : {}),
+  ...limitHeaders(status, isLimited),
   ...ownHeaders(status, isList),
 });
 
 /** A 401 comes before the limit, a 429 perhaps. */
-function limitHeaders(status: number): Headers {
+function limitHeaders(status: number, isLimited: boolean): Headers {
   if (status === 401) return {};
-  return status === 429 ? sometimes(ofLimit) : always(ofLimit);
+  return status === 429 || !isLimited ? sometimes(ofLimit) : always(ofLimit);
 }
 
 /** The headers that only responses of this status have. */

@@ -18,7 +18,7 @@ export type PageSettings = {
 
 /** The settings that the OpenAPI document contains. */
 export type SpecSettings = PageSettings & {
-  /** The limit of each key. */
+  /** The limit of each key without one of its own. */
   limit: RateLimit;
   /** Requests that a key may have in progress while the service has room: half of its organization's quarter. */
   inProgressMax: number;
@@ -90,11 +90,12 @@ service is busy. A request is in progress until you have read its response. Furt
 
 const rateLimit = ({ requests, windowSeconds }: RateLimit): string =>
   requests === 0
-    ? 'Requests are not limited.'
-    : `A key may make ${requests} requests in any ${windowSeconds} seconds. Further requests return 429
-\`too_many_requests\`, and \`Retry-After\` says how many seconds to wait. The headers \`RateLimit-Limit\`,
-\`RateLimit-Remaining\` and \`RateLimit-Reset\` show the current usage, \`RateLimit-Policy\` the limit and its window in
-seconds. A 304 counts like any other response.`;
+    ? `Requests are not limited, unless the key has a limit of its own: then the headers \`RateLimit-…\` show it, and
+further requests return 429 \`too_many_requests\`.`
+    : `A key may make ${requests} requests in any ${windowSeconds} seconds, or as many as its own limit says. Further requests
+return 429 \`too_many_requests\`, and \`Retry-After\` says how many seconds to wait. The headers \`RateLimit-Limit\`,
+\`RateLimit-Remaining\` and \`RateLimit-Reset\` show the limit and the current usage of the key, \`RateLimit-Policy\` the limit and its
+window in seconds. A 304 counts like any other response.`;
 
 export const tags: Tag[] = [
   {

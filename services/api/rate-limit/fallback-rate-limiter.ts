@@ -14,7 +14,7 @@ export function createRateLimiter(
   { limit, store }: { limit: RateLimit; store: RateLimitStore | null },
 ): RateLimiter & { stop: () => void } {
   const memory = createMemoryRateLimiter({ limit, nowMs });
-  if (!store || limit.requests === 0) return { ...memory, stop: () => undefined };
+  if (!store) return { ...memory, stop: () => undefined };
   const connect = async (onError: (error: unknown) => void) => {
     // Most services have no such store, and its client takes memory.
     const { connectRedisRateLimiter } = await import('./redis-rate-limiter.ts');
@@ -60,15 +60,15 @@ export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }
   };
   const connecting = repeat(connectOnce, { intervalMs: reconnectIntervalMs, onError: lose });
   return {
-    consume: async (key: string): Promise<RateLimitUsage> => {
+    consume: async (key: string, requests?: number): Promise<RateLimitUsage> => {
       const asked = shared;
       try {
-        if (asked) return await asked.consume(key);
+        if (asked) return await asked.consume(key, requests);
       } catch (error) {
         if (shared === asked) lose(error);
       }
       fallbacks.inc();
-      return memory.consume(key);
+      return memory.consume(key, requests);
     },
     /** Also closes a connection that is being made. */
     stop: () => {

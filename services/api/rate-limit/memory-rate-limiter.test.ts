@@ -45,6 +45,21 @@ describe('a sliding window', () => {
     expect([0, 1, 5_001, 5_002].map(isAdmitted)).toEqual([false, true, true, false]);
   });
 
+  it('counts a key by the limit of the request, also if that was raised or lowered during the window', () => {
+    const { clock, rateLimiter } = createLimiter(2, 10);
+    const consume = (requests: number) => rateLimiter.consume('key', requests);
+    for (const remaining of [3, 2, 1, 0]) {
+      expect(consume(4)).toEqual({ admitted: true, remaining, resetMs: 10_000 - (3 - remaining) * 1_000 });
+      clock.nowMs += 1_000;
+    }
+    expect(consume(4)).toEqual({ admitted: false, remaining: 0, resetMs: 6_000 });
+    expect(consume(5)).toEqual({ admitted: true, remaining: 0, resetMs: 6_000 });
+    // Of the five, at 0, 1, 2, 3 and 4 seconds, four must leave before one more is admitted.
+    expect(consume(2)).toEqual({ admitted: false, remaining: 0, resetMs: 9_000 });
+    clock.nowMs += 9_000;
+    expect(consume(2)).toEqual({ admitted: true, remaining: 0, resetMs: 1_000 });
+  });
+
   it('admits a request if it is within the limit of the last window, and says how many are left until when', () => {
     const gaps = fc.array(fc.constantFrom(0, 1, 2_499, 2_500, 5_000, 9_999, 10_000), { maxLength: 60 });
     fc.assert(

@@ -4,22 +4,21 @@ import type { RateLimit, RateLimitUsage } from './rate-limiter.ts';
 const keysMax = 50_000;
 
 /** A `RateLimiter` that answers synchronously. */
-export type MemoryRateLimiter = { consume: (key: string) => RateLimitUsage };
+export type MemoryRateLimiter = { consume: (key: string, requests?: number) => RateLimitUsage };
 
 type MemoryRateLimiterDeps = { limit: RateLimit; nowMs: () => number };
 
 /**
- * Counts in this process. It keeps the instants of the counted requests, 8 bytes each, at most `requests` per key, and
- * frees windows that have passed. N replicas together admit up to N times the limit.
+ * Counts in this process. It keeps the instants of the counted requests, 8 bytes each, at most as many per key as its
+ * limit, and frees windows that have passed. N replicas together admit up to N times the limit.
  */
 export function createMemoryRateLimiter({ limit, nowMs }: MemoryRateLimiterDeps): MemoryRateLimiter {
-  const { requests, windowSeconds } = limit;
-  const windowMs = windowSeconds * 1_000;
+  const windowMs = limit.windowSeconds * 1_000;
   /** The counted instants of each key, the least recently used key first. */
   const windows = new Map<string, number[]>();
   let purgedMs = nowMs();
   return {
-    consume: (key) => {
+    consume: (key, requests = limit.requests) => {
       const atMs = nowMs();
       // Subtracts first: adding the window to a large instant would round, and could exceed the window.
       const leftMs = (instant = -Infinity) => windowMs - (atMs - instant);
@@ -38,7 +37,9 @@ export function createMemoryRateLimiter({ limit, nowMs }: MemoryRateLimiterDeps)
           windows.delete(oldest);
         }
       }
-      return { admitted, remaining: requests - instants.length, resetMs: Math.max(0, leftMs(instants[0])) };
+      const remaining = Math.max(0, requests - instants.length);
+      const next = instants[Math.max(0, instants.length - requests)];
+      return { admitted, remaining, resetMs: Math.max(0, leftMs(next)) };
     },
   };
 }

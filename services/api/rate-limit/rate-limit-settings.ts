@@ -2,7 +2,7 @@ import type { ApiConfig } from '../config.ts';
 import type { RateLimit } from './rate-limiter.ts';
 import type { RateLimitStore } from './redis-rate-limiter.ts';
 
-/** The limit of each key. */
+/** The limit of each key without one of its own. */
 export const rateLimitOf = (config: ApiConfig): RateLimit => ({
   requests: config.RATE_LIMIT_REQUESTS,
   windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS,

@@ -1,6 +1,6 @@
 /** The rule: how many requests a key may make in which time. */
 export type RateLimit = {
-  /** Requests that one key may make in one window; 0 = no limit. */
+  /** Requests that a key without a limit of its own may make in one window; 0 = no limit. */
   requests: number;
   windowSeconds: number;
 };
@@ -10,12 +10,18 @@ export type RateLimitUsage = {
   /** Whether the request was counted. A refused request is not, so waiting always helps. */
   admitted: boolean;
   remaining: number;
-  /** Time until the oldest counted request leaves the window and one more is admitted; 0 if none is counted. */
+  /**
+   * Time until a counted request leaves the window and one more is admitted; 0 if none is counted. That is the oldest one,
+   * unless the limit was lowered below the number of counted requests.
+   */
   resetMs: number;
 };
 
 /**
  * Sliding windows, one per key: no period as long as the window contains more requests than the limit. After a burst no
- * request is admitted until the window has passed; then one for each request that leaves the window.
+ * request is admitted until the window has passed; then one for each request that leaves the window. `requests` is the
+ * limit of the key, by default that of all keys. It may change during the window: the counted requests stay counted.
  */
-export type RateLimiter = { consume: (key: string) => RateLimitUsage | Promise<RateLimitUsage> };
+export type RateLimiter = {
+  consume: (key: string, requests?: number) => RateLimitUsage | Promise<RateLimitUsage>;
+};

@@ -23,7 +23,8 @@ const probeKey = '';
  * member.
  *
  * `KEYS[1]` is the key; `ARGV` are the window in seconds and the limit. Returns the number of counted requests (limit +
- * 1 if this one was refused) and the milliseconds until the oldest leaves the window. Needs Redis 6, or any Valkey.
+ * 1 if this one was refused) and the milliseconds until one leaves the window so that one more is admitted. Needs Redis 6,
+ * or any Valkey.
  */
 const script = `
 local window, limit = tonumber(ARGV[1]) * 1000000, tonumber(ARGV[2])
@@ -31,6 +32,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
 local used = redis.call('ZCARD', KEYS[1])
+local leaving = 0
 if used < limit then
   local instant = now
   while redis.call('ZADD', KEYS[1], 'NX', instant, string.format('%.0f', instant)) == 0 do
@@ -39,10 +41,11 @@ if used < limit then
   redis.call('PEXPIRE', KEYS[1], window / 1000)
   used = used + 1
 else
+  leaving = used - limit
   used = limit + 1
 end
-local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return { used, math.ceil((oldest[2] + window - now) / 1000) }
+local instant = redis.call('ZRANGE', KEYS[1], leaving, leaving, 'WITHSCORES')[2]
+return { used, math.ceil((instant + window - now) / 1000) }
 `;
 
 const slidingLog = defineScript({
@@ -61,7 +64,7 @@ const slidingLog = defineScript({
  */
 export async function connectRedisRateLimiter(
   { url, timeoutMs, database }: RateLimitStore,
-  { requests, windowSeconds }: RateLimit,
+  limit: RateLimit,
   onError: (error: unknown) => void,
 ): Promise<RedisRateLimiter> {
   const client = createClient({
@@ -74,14 +77,14 @@ export async function connectRedisRateLimiter(
   const close = () => {
     if (client.isOpen) client.destroy();
   };
-  const consume = async (key: string) => {
-    const counting = client.slidingLog(`rate:${database}:${key}`, windowSeconds, requests);
+  const consume = async (key: string, requests = limit.requests) => {
+    const counting = client.slidingLog(`rate:${database}:${key}`, limit.windowSeconds, requests);
     const { used, resetMs } = await withDeadline(counting, timeoutMs);
     return { admitted: used <= requests, remaining: Math.max(0, requests - used), resetMs };
   };
   try {
     await withDeadline(client.connect(), connectTimeoutMs);
-    await consume(probeKey);
+    await consume(probeKey, 1);
   } catch (error) {
     close();
     throw error;

@@ -6,7 +6,7 @@ import type { apiKeyState } from '../../../shared/documents/api-key.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 
-export type NewKey = { orgId: string; name: string; mode: 'live' | 'test' };
+export type NewKey = { orgId: string; name: string; mode: 'live' | 'test'; rateLimit?: number | undefined };
 
 /** The token of a new key. Nothing else holds it: the event has its SHA-256. */
 export type CreatedKey = { id: string; orgId: string; token: string };
@@ -23,7 +23,7 @@ export type PublishDeps = { producer: Producer; topicPrefix: string };
  */
 export async function createKey(
   { keyPrefix, ...deps }: PublishDeps & { keyPrefix: string },
-  { orgId, name, mode }: NewKey,
+  { orgId, name, mode, rateLimit }: NewKey,
   hand: (created: CreatedKey) => Promise<void>,
 ): Promise<void> {
   const id = `key_${ulid()}`;
@@ -31,7 +31,7 @@ export async function createKey(
   const createdAt = new Date().toISOString();
   const tokenSha256 = hash('sha256', token);
   await hand({ id, orgId, token });
-  await publishKey(deps, orgId, { id, name, mode, access: 'read', createdAt, tokenSha256 });
+  await publishKey(deps, orgId, { id, name, mode, access: 'read', createdAt, tokenSha256, rateLimit });
 }
 
 /** Publishes the state of a key: its first version or, once it is archived, its second and last one. */

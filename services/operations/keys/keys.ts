@@ -2,6 +2,7 @@ import type { Db } from 'mongodb';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { blockedKeys, blocksMarkerId, type BlockedKey } from '../../../shared/control/blocked-keys.ts';
 import { keyOfToken, readTokenKeys } from '../../../shared/keys/token-keys.ts';
+import { readLastUses, type LastUse } from './last-use.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
 /** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
@@ -14,12 +15,14 @@ export type ListedKey = {
   /** Null if the served generation lacks the key; so is `mode`. */
   name: string | null;
   mode: ApiKeyDocument['state']['mode'] | null;
+  /** The requests that it may make in one window; null for `RATE_LIMIT_REQUESTS` of the API. */
+  rateLimit: number | null;
   archivedAt: string | null;
   /** The key is active, but the API refuses its token: another key has it, or had it and was blocked. */
   isTokenShared: boolean;
   /** Who blocked it, when and why; null if it is not blocked. */
   blocked: { at: string; by: string; why: string } | null;
-};
+} & LastUse;
 
 /**
  * All keys, or the keys of one organization, by organization and id, without their hashes. Includes blocked keys that the
@@ -41,7 +44,12 @@ export async function listKeys(
   const keyOf = byId(keys);
   const refused = await refusedHashes(control, database, keys);
   const blockOf = byId(blocks.filter(({ _id, keyId }) => _id !== blocksMarkerId && keyId === undefined));
-  return [...new Set([...keyOf.keys(), ...blockOf.keys()])]
+  const ids = [...new Set([...keyOf.keys(), ...blockOf.keys()])];
+  const uses = await readLastUses(
+    control,
+    ids.map((id) => ({ id, createdAt: keyOf.get(id)?.state.createdAt ?? null })),
+  );
+  return ids
     .map((id) => {
       const key = keyOf.get(id);
       const block = blockOf.get(id);
@@ -51,9 +59,11 @@ export async function listKeys(
         orgId: key?.orgId ?? block?.orgId ?? '',
         name: key?.state.name ?? null,
         mode: key?.state.mode ?? null,
+        rateLimit: key?.state.rateLimit ?? null,
         archivedAt: key?.state.archivedAt?.toISOString() ?? null,
         isTokenShared: isActive && refused.has(key.state.tokenSha256),
         blocked: block ? { at: block.at.toISOString(), by: block.by, why: block.why } : null,
+        ...(uses.get(id) ?? { lastUse: 'unknown', isUnused: false }),
       };
     })
     .sort((a, b) => a.orgId.localeCompare(b.orgId) || a.id.localeCompare(b.id));

@@ -56,6 +56,26 @@ test.each([[undefined], [null], ['{"id":"tag_1"}'], [[]], [{ id: 'tag_1' }]])(
   },
 );
 
+describe('the rate limit of a key', () => {
+  const given = (rateLimit: unknown) =>
+    parse('apiKey', withData('apiKey', { ...examples.apiKey, rateLimit }));
+
+  test.each([1, 500, Number.MAX_SAFE_INTEGER, null])('%j is kept', (rateLimit) => {
+    expect(given(rateLimit)).toMatchObject({ change: { op: 'upsert', state: { rateLimit } } });
+  });
+
+  test('an absent one stays absent: the document is that of an earlier release', () => {
+    const parsed = parse('apiKey', withData('apiKey', examples.apiKey));
+    expect(JSON.stringify(parsed)).not.toContain('rateLimit');
+  });
+
+  test.each([0, -1, 1.5, 2 ** 53, '500', true, []])('%j is rejected', (rateLimit) => {
+    expect(given(rateLimit)).toMatchObject({
+      rejected: { reason: 'bad_data', detail: matching(/^data\.rateLimit: /) },
+    });
+  });
+});
+
 test('a rejection names at most five paths with their rules', () => {
   const bad = {
     ...examples.conversation,
