@@ -27,11 +27,12 @@ const pages = [
   '/docs/guides/versioning',
   '/docs/errors',
 ];
+const everyPage = [...pages, ...errorCodes.map((code) => `/docs/errors/${code}`)];
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-test.each([...pages, ...errorCodes.map((code) => `/docs/errors/${code}`)])(
+test.each(everyPage)(
   'given no key, when %s is read, then it is a page that loads nothing from other hosts',
   async (path) => {
     const { status, headers } = await read(path);
@@ -41,10 +42,45 @@ test.each([...pages, ...errorCodes.map((code) => `/docs/errors/${code}`)])(
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('referrer-policy')).toBe('no-referrer');
     expect(headers.get('cache-control')).toBe('public, max-age=300');
-    expect(headers.get('link')).toContain(`<${path.replace(/\/$/, '')}>; rel="canonical"`);
+    const own = path.replace(/\/$/, '');
+    expect(headers.get('link')).toContain(`<${own}>; rel="canonical"`);
+    expect(headers.get('link')).toContain(`<${own}.md>; rel="alternate"; type="text/markdown"`);
     expect(headers.has('data-as-of')).toBe(false);
   },
 );
+
+/** The Markdown of each page, and the index of all. */
+const texts = [
+  ['/llms.txt', 'text/plain; charset=utf-8'],
+  ...everyPage
+    .filter((path) => !path.endsWith('/'))
+    .map((path) => [`${path}.md`, 'text/markdown; charset=utf-8']),
+] as [string, string][];
+
+test.each(texts)('given no key, when %s is read, then it is Markdown', async (path, type) => {
+  const reply = await read(path);
+  expect({ status: reply.status, type: reply.headers.get('content-type') }).toEqual({ status: 200, type });
+  expect(reply.headers.get('content-security-policy')).toBe(policy);
+  expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(reply.headers.get('cache-control')).toBe('public, max-age=300');
+  const text = await reply.text();
+  expect(text).toMatch(/^# .+\n\n[^]+\n$/);
+  expect(text).not.toMatch(/<!--|<[a-z]+[ >]|\n{3}/);
+});
+
+test('llms.txt has a line for each page, and every link in Markdown leads to a page', async () => {
+  const found = new Map<string, string>();
+  for (const [path] of texts) found.set(path, await (await read(path)).text());
+  const linksOf = (path: string) =>
+    [...(found.get(path) ?? '').matchAll(/\]\(([^)]+)\)/g)].map(([, to = '']) => to.replace(/#.*/, ''));
+  const listed = texts.slice(1).map(([path]) => path);
+  expect(linksOf('/llms.txt').toSorted()).toEqual([...listed, '/openapi.json'].toSorted());
+  for (const line of (found.get('/llms.txt') ?? '').split('\n').filter((each) => each.startsWith('- ')))
+    expect(line).toMatch(/^- \[[^\]]+\]\(\/[^)]+\): .+\.$/);
+  const targets = [...found.keys()].flatMap(linksOf);
+  expect(targets.filter((to) => ![...listed, '/openapi.json'].includes(to))).toEqual([]);
+  expect(targets.length).toBeGreaterThan(100);
+});
 
 test.each([
   '/docs/errors/no_such_code',
@@ -75,7 +111,7 @@ test.each(['', '?q=', '?q=cursor', '?q=a&q=b', `?q=${'%3Cb%3E'.repeat(500)}`])(
   },
 );
 
-test.each(['/docs/errors', '/openapi.json'])(
+test.each(['/docs/errors', '/docs/errors.md', '/docs.md', '/llms.txt', '/openapi.json'])(
   '%s: unchanged it is 304; HEAD has no body; other methods and plain HTTP are refused',
   async (path) => {
     const etag = (await read(path)).headers.get('etag') ?? '';

@@ -6,7 +6,7 @@ import { errorExample } from '../openapi/errors.ts';
 import { codeBlock } from '../../../shared/pages/document.ts';
 import { html } from '../../../shared/pages/html.ts';
 import type { Page, Site } from './layout.ts';
-import { inline, readMarkdown, renderMarkdown } from './markdown.ts';
+import { fenced, inline, markdownPage, readMarkdown, renderMarkdown, toMarkdown } from './markdown.ts';
 
 /** The introduction of docs/errors.md is the list of all codes; each section is the page of its code. */
 export function errorPages(site: Site): Page[] {
@@ -16,7 +16,7 @@ export function errorPages(site: Site): Page[] {
     starts.map((start, order) => [codeAt(tokens[start]), tokens.slice(start + 1, starts[order + 1])]),
   );
   return [
-    { path: '/docs/errors', title: 'Errors', body: renderMarkdown(site, tokens.slice(0, starts[0])) },
+    markdownPage(site, { path: '/docs/errors', tokens: tokens.slice(0, starts[0]) }),
     ...errorCodes.map((code) => errorPage(site, code, sections.get(code) ?? [])),
   ];
 }
@@ -26,14 +26,29 @@ const codeAt = (token: Token | undefined) => (token as Tokens.Heading).text.repl
 
 function errorPage(site: Site, code: ErrorCode, section: Token[]): Page {
   const { status, type, message } = errorCatalogue[code];
+  const example = JSON.stringify(errorExample(site.settings.docs, code), null, 2);
+  const statusText = `Status ${status} ${STATUS_CODES[status] ?? ''}`;
+  const markdown = `# ${code}
+
+${statusText}, type \`${type}\`. ${message}
+
+${toMarkdown(site, section)}
+
+## Example
+
+${fenced('json', example)}
+
+[All errors](${site.markdownHref('/docs/errors')})`;
   return {
     path: `/docs/errors/${code}`,
-    title: code,
+    title: `${code} (${status})`,
+    description: message,
+    markdown,
     body: html`<h1><code>${code}</code></h1>
-      <p>Status ${status} ${STATUS_CODES[status] ?? ''}, type <code>${type}</code>. ${inline(message)}</p>
+      <p>${statusText}, type <code>${type}</code>. ${inline(message)}</p>
       ${renderMarkdown(site, section)}
       <h2>Example</h2>
-      ${codeBlock(`Example of ${code}`, JSON.stringify(errorExample(site.settings.docs, code), null, 2))}
+      ${codeBlock(`Example of ${code}`, example)}
       <p><a href="${site.href('/docs/errors')}">All errors</a></p>`,
   };
 }

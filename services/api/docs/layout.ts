@@ -13,6 +13,8 @@ export type Site = {
   apiUrl: string;
   /** URL of a path of this service, for links in pages. */
   href: (path: string) => string;
+  /** URL of the Markdown of a page, by the path of the page. */
+  markdownHref: (path: string) => string;
   /** URL of an asset. */
   asset: (name: string) => string;
   settings: PageSettings;
@@ -22,13 +24,26 @@ export function createSite(settings: PageSettings): Site {
   const { baseUrl } = settings.docs;
   const prefix = baseUrl ? new URL(baseUrl).pathname.replace(/\/$/, '') : '';
   const href = (path: string) => prefix + path;
-  return { apiUrl: baseUrl ?? exampleOrigin, href, asset: (name) => href(assetPath(name)), settings };
+  return {
+    apiUrl: baseUrl ?? exampleOrigin,
+    href,
+    markdownHref: (path) => href(markdownPath(path)),
+    asset: (name) => href(assetPath(name)),
+    settings,
+  };
 }
+
+/** The path of the Markdown of a page; a fragment stays behind it. */
+export const markdownPath = (path: string) => path.replace(/(?=#|$)/, '.md');
 
 export type Page = {
   /** Path of the page, such as `/docs/errors`. */
   path: string;
   title: string;
+  /** One sentence, in Markdown: the line of the page in `/llms.txt`. */
+  description: string;
+  /** The page in Markdown, from its title on. */
+  markdown: string;
   /** Whether the page has its contents and its examples beside the text. */
   isWide?: boolean;
   body: Html;
@@ -44,7 +59,10 @@ const sections = [
 ];
 
 /** The complete HTML document of a page. */
-export const layout = (site: Site, { path, title, isWide, body }: Page): string =>
+export const layout = (
+  site: Site,
+  { path, title, isWide, body, markdown }: Omit<Page, 'description' | 'markdown'> & Partial<Page>,
+): string =>
   pageDocument({
     title,
     site: 'Support Data API',
@@ -62,7 +80,9 @@ export const layout = (site: Site, { path, title, isWide, body }: Page): string 
     head: html`<script src="${site.asset('copy.mjs')}" type="module"></script>`,
     ...(isWide && { content: 'pico container text wide' }),
     body,
-    footer: html`<a href="${site.href('/openapi.json')}">OpenAPI 3.1 document</a>`,
+    footer: html`<a href="${site.href('/openapi.json')}">OpenAPI 3.1 document</a> ·
+      <a href="${site.href('/llms.txt')}">llms.txt</a>
+      ${markdown === undefined ? '' : html`· <a href="${site.markdownHref(path)}">This page in Markdown</a>`}`,
   });
 
 /** Whether a section is the page itself, or contains it: the page of a code is in Errors. */

@@ -4,7 +4,7 @@ import { codeBlock } from '../../../shared/pages/document.ts';
 import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { clientPackage } from '../config.ts';
 import { exampleOrigin } from '../openapi/errors.ts';
-import { guides, heading, type Site } from './layout.ts';
+import { guides, heading, type Page, type Site } from './layout.ts';
 
 const marked = new Marked({
   renderer: {
@@ -42,7 +42,7 @@ export const headingsOf = (tokens: Token[]) =>
   tokens.filter(isHeading).flatMap(({ depth, text }) => (depth === 2 ? [{ id: idOf(text), text }] : []));
 
 /** The heading of the first level. */
-export const titleOf = (tokens: Token[]): string => tokens.find(isHeading)?.text ?? '';
+const titleOf = (tokens: Token[]): string => tokens.find(isHeading)?.text ?? '';
 
 export const readMarkdown = (site: Site, name: string): Token[] =>
   lexMarkdown(site, readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8'));
@@ -64,15 +64,51 @@ const targets: [RegExp, string][] = [
   [/^[./]*openapi\.json$/, '/docs'],
 ];
 
+function pathOf(link: string): string {
+  const [pattern, path] = targets.find(([each]) => each.test(link)) ?? [];
+  if (!pattern || !path) throw new Error(`docs/ links to ${link}, which this site does not serve`);
+  return link.replace(pattern, path);
+}
+
 export function renderMarkdown({ href }: Site, tokens: Token[]): Html {
   void marked.walkTokens(tokens, (token) => {
-    if (token.type !== 'link') return;
-    const [pattern, path] = targets.find(([each]) => each.test(String(token.href))) ?? [];
-    if (!pattern || !path) throw new Error(`docs/ links to ${token.href}, which this site does not serve`);
-    token.href = href(String(token.href).replace(pattern, path));
+    if (token.type === 'link') token.href = href(pathOf(String(token.href)));
   });
   return { html: marked.parser(tokens) };
 }
+
+/** The tokens in Markdown, without comments. Links lead to the Markdown of pages. To be called before `renderMarkdown`. */
+export const toMarkdown = ({ markdownHref }: Site, tokens: Token[]): string =>
+  tokens
+    .filter(({ type }) => type !== 'html')
+    .map(({ type, raw }) =>
+      type === 'code'
+        ? raw
+        : raw.replace(/\]\(([^)]+)\)/g, (_, link: string) => `](${markdownHref(pathOf(link))})`),
+    )
+    .join('')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+
+/** A block of code in Markdown. */
+export const fenced = (language: string, code: string): string => `\`\`\`${language}\n${code.trim()}\n\`\`\``;
+
+/** The first sentence of the first paragraph. */
+function firstSentence(tokens: Token[]): string {
+  const [paragraph] = tokens.filter(({ type }) => type === 'paragraph');
+  const text = (paragraph?.raw ?? '').replace(/\s+/g, ' ').trim();
+  return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
+}
+
+/** The page of a text. */
+export const markdownPage = (site: Site, { path, tokens }: { path: string; tokens: Token[] }): Page => ({
+  path,
+  title: titleOf(tokens),
+  description: firstSentence(tokens),
+  // First the Markdown: rendering changes the links of the tokens.
+  markdown: toMarkdown(site, tokens),
+  body: renderMarkdown(site, tokens),
+});
 
 /** A sentence in Markdown. */
 export const inline = (text: string): Html => ({ html: marked.parseInline(text, { async: false }) });

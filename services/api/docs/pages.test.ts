@@ -10,7 +10,11 @@ const settings = {
   keyPrefix: 'acme',
   clientPackage: '@acme/support',
 };
-const { fixed: pages, search } = createPages(
+const {
+  fixed: pages,
+  texts,
+  search,
+} = createPages(
   createSite(settings),
   specFor({
     MONGODB_URL: 'mongodb://localhost',
@@ -30,6 +34,28 @@ test('examples show the configured address, key prefix and client', () => {
   expect(pages.get('/docs/errors/invalid_cursor')).toContain(
     'https://acme.test/support/docs/errors/invalid_cursor',
   );
+});
+
+test('the Markdown of a page has its text, its examples and the settings', () => {
+  const guide = texts.get('/docs/guides/exports.md') ?? '';
+  expect(guide).toMatch(/^# .+\n\n/);
+  expect(guide).toContain("from '@acme/support'");
+  expect(guide).toContain('](/support/docs/errors/conversation_not_found.md)');
+  expect(guide).toMatch(/^```sh /m);
+  const error = texts.get('/docs/errors/invalid_cursor.md') ?? '';
+  expect(error).toMatch(/^# invalid_cursor\n\nStatus 422 Unprocessable Entity, type `/);
+  expect(error).toContain('**Remedy.**');
+  expect(error).toContain('"docUrl": "https://acme.test/support/docs/errors/invalid_cursor"');
+  const reference = texts.get('/docs.md') ?? '';
+  for (const part of [
+    '### List tickets\n\n`GET /v1/tickets`\n',
+    '- `sort` (query, string: `createdAt`, `-createdAt`, `updatedAt`, `-updatedAt`, default `-updatedAt`): The sort field',
+    '- `data[].requester.email.verified` (boolean): ',
+    '- `config.routesTo.name` (string, only if `type` is `form`): ',
+    '- `429`: Too Many Requests: [`too_many_requests`](/support/docs/errors/too_many_requests.md).',
+    '```python\nimport os',
+  ])
+    expect(reference).toContain(part);
 });
 
 test('docs/errors.md has a section for each error, with its causes and a remedy', () => {

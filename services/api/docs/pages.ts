@@ -1,8 +1,8 @@
 import { html } from '../../../shared/pages/html.ts';
 import type { OpenApiDocument } from '../openapi/spec.ts';
 import { errorPages } from './error-pages.ts';
-import { guides, layout, searchForm, type Page, type Site } from './layout.ts';
-import { readMarkdown, renderMarkdown, titleOf } from './markdown.ts';
+import { guides, layout, markdownPath, searchForm, type Page, type Site } from './layout.ts';
+import { markdownPage, readMarkdown } from './markdown.ts';
 import { referencePage } from './reference.ts';
 import { createSearch } from './search.ts';
 
@@ -17,6 +17,11 @@ export function createPages(site: Site, spec: OpenApiDocument) {
   return {
     /** The HTML of every page by its path. Pages do not change while the process runs. */
     fixed: new Map(pages.map((page) => [page.path, layout(site, page)])),
+    /** The Markdown of every page, and the index of all, by their paths. */
+    texts: new Map([
+      ['/llms.txt', llmsTxt(site, spec, pages)],
+      ...pages.map(({ path, markdown }) => [markdownPath(path), `${markdown}\n`] as const),
+    ]),
     search: (query: string) => shown('/docs/search', 'Search', search(query)),
     missing: shown(
       '/docs/search',
@@ -29,6 +34,41 @@ export function createPages(site: Site, spec: OpenApiDocument) {
 }
 
 function guide(site: Site, name: string): Page {
-  const tokens = readMarkdown(site, `guides/${name}.md`);
-  return { path: `/docs/guides/${name}`, title: titleOf(tokens), body: renderMarkdown(site, tokens) };
+  return markdownPage(site, {
+    path: `/docs/guides/${name}`,
+    tokens: readMarkdown(site, `guides/${name}.md`),
+  });
+}
+
+/** The index of all pages for language models, by https://llmstxt.org: one line a page. */
+function llmsTxt(site: Site, { info }: OpenApiDocument, pages: Page[]): string {
+  const line = (title: string, href: string, description: string) => `- [${title}](${href}): ${description}`;
+  const linesOf = (isOf: (page: Page) => boolean) =>
+    pages
+      .filter(isOf)
+      .map(({ title, path, description }) => line(title, site.markdownHref(path), description));
+  const isIn = (section: string) => (page: Page) => page.path.startsWith(section);
+  const openApi = line(
+    'OpenAPI 3.1 document',
+    site.href('/openapi.json'),
+    'Every endpoint and schema, for generators of clients.',
+  );
+  return `# ${info.title}
+
+> ${info.summary}
+
+The address of the API is ${site.apiUrl}. Every page is Markdown at the address of the page with \`.md\` after it.
+
+## Reference
+
+${[...linesOf(({ path }) => path === '/docs'), openApi].join('\n')}
+
+## Guides
+
+${linesOf(isIn('/docs/guides')).join('\n')}
+
+## Errors
+
+${linesOf(isIn('/docs/errors')).join('\n')}
+`;
 }

@@ -37,12 +37,21 @@ const routeOf = (path: string): string =>
 /** Serves `/health`, the OpenAPI document, the documentation and its assets to anyone. */
 export function servePublic({ spec, docs, keyPrefix, clientPackage }: PublicDeps): Middleware {
   const site = createSite({ docs, keyPrefix, clientPackage });
-  const { fixed, search, missing } = createPages(site, spec);
+  const { fixed, texts, search, missing } = createPages(site, spec);
   const send = (context: Context, body: string, status = 200) =>
     Object.assign(context, { status, type: 'text/html', body });
   const pages = [...fixed].map(([path, page]): Resource => {
-    const links = `<${site.href(path)}>; rel="canonical", <${site.href('/openapi.json')}>; rel="service-desc"`;
+    const links = [
+      `<${site.href(path)}>; rel="canonical"`,
+      `<${site.markdownHref(path)}>; rel="alternate"; type="text/markdown"`,
+      `<${site.href('/openapi.json')}>; rel="service-desc"`,
+    ].join(', ');
     return { path, headers: { ...cachedHeaders, Link: links }, send: fixedContent(page, 'text/html') };
+  });
+  // Browsers show `/llms.txt`, a text of any name, and offer Markdown for download.
+  const typeOf = (path: string) => (path.endsWith('.md') ? 'text/markdown' : 'text/plain');
+  const markdown = [...texts].map(([path, text]): Resource => {
+    return { path, headers: cachedHeaders, send: fixedContent(text, typeOf(path)) };
   });
   const results = (context: Context) => send(context, search(String([context.query.q ?? ''].flat()[0])));
   const resources: Resource[] = [
@@ -55,6 +64,7 @@ export function servePublic({ spec, docs, keyPrefix, clientPackage }: PublicDeps
     },
     { path: '/docs/search', headers: docsHeaders, send: results },
     ...pages,
+    ...markdown,
     ...readAssets().map((asset) => ({ ...asset, headers: cachedHeaders })),
   ];
   const byPath = new Map(resources.map((resource) => [resource.path, resource]));

@@ -35,7 +35,7 @@ const documentHeaders = {
 export const healthOperation: Operation = {
   operationId: 'getHealth',
   tags: ['Service'],
-  summary: 'Reports that the service is up',
+  summary: 'Check that the service is up',
   description: 'For health checks. It needs no API key, and does not read the database.',
   security: [],
   parameters: [],
@@ -54,7 +54,7 @@ export const healthOperation: Operation = {
 export const specOperation: Operation = {
   operationId: 'getOpenApi',
   tags: ['Service'],
-  summary: 'Retrieves this document',
+  summary: 'Retrieve the OpenAPI document',
   description: 'The OpenAPI 3.1 document of the API. It needs no API key.',
   security: [],
   parameters: [ifNoneMatchReference],

@@ -154,7 +154,7 @@ export const listMessages = ({ now }: Clock) =>
     path: '/v1/conversations/:id/messages',
     operationId: 'listMessages',
     tag: 'Conversations',
-    summary: 'Lists the messages of a conversation',
+    summary: 'List the messages of a conversation',
     description:
       'Returns the messages, oldest first. The length of a thread is not limited. Messages of archived conversations can be listed.',
     params: idParameter('conv_', question.conversationId),

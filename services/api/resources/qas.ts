@@ -60,7 +60,7 @@ export const listQas = defineRoute({
   path: '/v1/knowledge/qa',
   operationId: 'listQas',
   tag: 'Knowledge',
-  summary: 'Lists the Q&As of the knowledge base',
+  summary: 'List the Q&As of the knowledge base',
   description:
     'Returns the Q&As by creation time and id, oldest first. Reading all pages gives a complete export.',
   params: noParameters,

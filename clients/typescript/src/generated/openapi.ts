@@ -12,7 +12,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Reports that the service is up
+         * Check that the service is up
          * @description For health checks. It needs no API key, and does not read the database.
          */
         get: operations["getHealth"];
@@ -32,7 +32,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Retrieves this document
+         * Retrieve the OpenAPI document
          * @description The OpenAPI 3.1 document of the API. It needs no API key.
          */
         get: operations["getOpenApi"];
@@ -52,7 +52,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists channels
+         * List channels
          * @description Returns the channels of the organization except archived channels, oldest first.
          */
         get: operations["listChannels"];
@@ -72,7 +72,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Retrieves a channel
+         * Retrieve a channel
          * @description Returns the channel with its settings and the configuration for its type. Archived channels can be retrieved.
          */
         get: operations["retrieveChannel"];
@@ -92,7 +92,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Retrieves a conversation
+         * Retrieve a conversation
          * @description Returns the conversation with all its messages, oldest first, however long the thread is. An archived conversation returns 404.
          */
         get: operations["retrieveConversation"];
@@ -112,7 +112,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the messages of a conversation
+         * List the messages of a conversation
          * @description Returns the messages, oldest first. The length of a thread is not limited. Messages of archived conversations can be listed.
          */
         get: operations["listMessages"];
@@ -132,7 +132,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the Q&As of the knowledge base
+         * List the Q&As of the knowledge base
          * @description Returns the Q&As by creation time and id, oldest first. Reading all pages gives a complete export.
          */
         get: operations["listQas"];
@@ -152,7 +152,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists tickets
+         * List tickets
          * @description Returns the tickets of the organization in the order of `sort`, then by id. Each ticket contains references to its conversations. To export changes since a certain time, filter with `updatedAt[gte]`, then fetch the threads of each ticket.
          */
         get: operations["listTickets"];
@@ -172,7 +172,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Retrieves a ticket
+         * Retrieve a ticket
          * @description Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages of each conversation separately.
          */
         get: operations["retrieveTicket"];

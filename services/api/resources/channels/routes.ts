@@ -38,7 +38,7 @@ export const listChannels = ({ now }: ChannelDeps) =>
     path: '/v1/channels',
     operationId: 'listChannels',
     tag: 'Channels',
-    summary: 'Lists channels',
+    summary: 'List channels',
     description: 'Returns the channels of the organization except archived channels, oldest first.',
     params: noParameters,
     query: channelListQuery,
@@ -63,7 +63,7 @@ export const retrieveChannel = ({ now, brand }: ChannelDeps) =>
     path: '/v1/channels/:id',
     operationId: 'retrieveChannel',
     tag: 'Channels',
-    summary: 'Retrieves a channel',
+    summary: 'Retrieve a channel',
     description:
       'Returns the channel with its settings and the configuration for its type. Archived channels can be retrieved.',
     params: anyIdParameter(channelExample.id),

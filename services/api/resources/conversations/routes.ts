@@ -15,7 +15,7 @@ export const retrieveConversation = ({ now }: Clock) =>
     path: '/v1/conversations/:id',
     operationId: 'retrieveConversation',
     tag: 'Conversations',
-    summary: 'Retrieves a conversation',
+    summary: 'Retrieve a conversation',
     description:
       'Returns the conversation with all its messages, oldest first, however long the thread is. An archived ' +
       'conversation returns 404.',

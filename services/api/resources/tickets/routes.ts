@@ -22,7 +22,7 @@ export const listTickets = ({ now }: Clock) =>
     path: '/v1/tickets',
     operationId: 'listTickets',
     tag: 'Tickets',
-    summary: 'Lists tickets',
+    summary: 'List tickets',
     description:
       'Returns the tickets of the organization in the order of `sort`, then by id. Each ticket contains references ' +
       'to its conversations. To export changes since a certain time, filter with `updatedAt[gte]`, then fetch the ' +
@@ -56,7 +56,7 @@ export const retrieveTicket = ({ now }: Clock) =>
     path: '/v1/tickets/:id',
     operationId: 'retrieveTicket',
     tag: 'Tickets',
-    summary: 'Retrieves a ticket',
+    summary: 'Retrieve a ticket',
     description:
       'Returns the ticket with its conversations, oldest first, without their messages. Fetch the messages of each conversation separately.',
     params: idParameter('ti_', ticketExample.id),

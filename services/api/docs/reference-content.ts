@@ -1,0 +1,96 @@
+import type { Token } from 'marked';
+import { errorCodes } from '../http/error-envelope.ts';
+import type { JsonSchema } from '../openapi/json-schema.ts';
+import type { OpenApiDocument } from '../openapi/spec.ts';
+import type { Operation, Parameter, Response } from '../openapi/types.ts';
+import { fieldsOf, resolve, typeOf, type Field } from './fields.ts';
+import type { Site } from './layout.ts';
+import { lexMarkdown } from './markdown.ts';
+
+/** The content of the section of an endpoint. Descriptions are in Markdown. */
+export type OperationContent = {
+  id: string;
+  path: string;
+  summary: string;
+  description: string;
+  parameters: Field[];
+  /** The fields of the response. */
+  fields: Field[];
+  /** The statuses besides 200. */
+  statuses: Field[];
+  samples: NonNullable<Operation['x-codeSamples']>;
+  /** The JSON of a response. */
+  example: string | null;
+};
+
+type Group = { id: string; name: string; description: string; operations: OperationContent[] };
+
+/** The content of the reference, which a page and its Markdown show. */
+export type ReferenceContent = {
+  introduction: Token[];
+  /** The headers of responses. */
+  headers: Field[];
+  groups: Group[];
+};
+
+export const referenceContent = (site: Site, spec: OpenApiDocument): ReferenceContent => ({
+  introduction: lexMarkdown(site, spec.info.description),
+  headers: headersOf(spec),
+  groups: spec.tags.map(({ name, description }) => ({
+    id: name.toLowerCase(),
+    name,
+    description,
+    operations: Object.entries(spec.paths).flatMap(([path, { get }]) =>
+      get.tags.includes(name) ? [operationContent(spec, path, get)] : [],
+    ),
+  })),
+});
+
+/** The headers of the responses of the first endpoint, which all endpoints below `/v1` have. */
+function headersOf(spec: OpenApiDocument): Field[] {
+  const [first] = Object.values(spec.paths);
+  const responses = Object.values(first?.get.responses ?? {}).map((response) =>
+    resolve<Response>(spec, response),
+  );
+  const headers = new Map(responses.flatMap((response) => Object.entries(response.headers)));
+  return [...headers].map(([path, header]) => {
+    const { description, schema } = resolve<{ description: string; schema: JsonSchema }>(spec, header);
+    return { path, type: typeOf(spec, schema), description };
+  });
+}
+
+function operationContent(spec: OpenApiDocument, path: string, operation: Operation): OperationContent {
+  const { operationId: id, summary, description, responses, 'x-codeSamples': samples = [] } = operation;
+  const success = resolve<Response>(spec, responses[200] ?? { description: '', headers: {} }).content?.[
+    'application/json'
+  ];
+  return {
+    id,
+    path,
+    summary,
+    description,
+    parameters: operation.parameters.map((each) => parameterField(spec, resolve<Parameter>(spec, each))),
+    fields: success ? fieldsOf(spec, success.schema) : [],
+    statuses: Object.entries(responses)
+      .filter(([status]) => status !== '200')
+      .map(([status, response]) => ({
+        path: status,
+        type: '',
+        description: resolve<Response>(spec, response).description,
+      })),
+    samples,
+    example: success?.example ? JSON.stringify(success.example, null, 2) : null,
+  };
+}
+
+function parameterField(spec: OpenApiDocument, { name, in: place, schema, description }: Parameter): Field {
+  const { default: value } = schema as { default?: string | number };
+  const fallback = value === undefined ? '' : `, default \`${value}\``;
+  return { path: name, type: `${place}, ${typeOf(spec, schema)}${fallback}`, description };
+}
+
+/** The codes in a description become links to their pages. */
+export const linkCodes = (description: string, href: (path: string) => string): string =>
+  description.replace(/`(\w+)`/g, (text, code: string) =>
+    (errorCodes as string[]).includes(code) ? `[${text}](${href(`/docs/errors/${code}`)})` : text,
+  );
