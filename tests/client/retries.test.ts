@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, request as forward, type Server } from 'node:http';
+import { ConnectionError } from '../../clients/typescript/src/errors.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import * as build from '../api/builders.ts';
 import { useApi } from '../api/test-api.ts';
@@ -80,12 +81,62 @@ test('a response whose JSON is cut each time is an error that says so', async ()
   const fetch = () => Promise.resolve(cutAnswer());
   const { client, asked } = connect({ baseUrl: 'http://localhost', fetch, retries: 2 });
   expect(await failureOf(client.tickets.list())).toMatchObject({
-    name: 'ConnectionError',
+    name: 'CutResponseError',
     isRefused: false,
+    requestId: 'req_1',
     message:
-      'http://localhost could not be reached, or the connection broke. Reason: response req_1 (HTTP 200) ended after 35 characters, within its JSON',
+      'A response of http://localhost broke off (response req_1). Send the request again. If each response breaks off, ' +
+      'request less at once, with a lower limit or with conversations.messages.list, and look for a limit on time or ' +
+      'size in the proxies before the API. Reason: HTTP 200 ended after 35 characters, within its JSON',
   });
   expect(asked).toHaveLength(3);
+});
+
+describe('a connection that breaks within a response', () => {
+  /** How many responses break off yet, each after its headers and a part of its body. */
+  let cuts = 0;
+  const proxy = createServer((request, response) => {
+    forward({ port: api.port, path: request.url, headers: request.headers }, (answer) => {
+      if (cuts <= 0) {
+        answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers));
+        return;
+      }
+      cuts -= 1;
+      answer.once('data', (chunk: Buffer) => {
+        response.writeHead(answer.statusCode ?? 0, answer.headers);
+        response.write(chunk.subarray(0, chunk.length / 2), () => response.destroy());
+      });
+    }).end();
+  });
+  let baseUrl: string;
+  beforeAll(async () => {
+    baseUrl = `http://127.0.0.1:${(await listen(proxy, '127.0.0.1', 0)).port}`;
+  });
+  afterAll(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+
+  test('is repeated, so that each item comes once', async () => {
+    cuts = 3;
+    const { client, asked } = connect({ baseUrl });
+    const items = await Array.fromAsync(client.tickets.list({ limit: 2, sort: 'createdAt' }));
+    expect(items.map(({ id }) => id)).toEqual(['ti_1', 'ti_2', 'ti_3', 'ti_4']);
+    expect(asked).toHaveLength(5);
+  });
+
+  test('is a CutResponseError after the last attempt, which is a ConnectionError and names the response', async () => {
+    cuts = Infinity;
+    const { client, asked } = connect({ baseUrl, retries: 2 });
+    const error = await failureOf(client.tickets.list());
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({
+      name: 'CutResponseError',
+      isRefused: false,
+      requestId: expect.stringMatching(/^req_/) as string,
+    });
+    expect(asked).toHaveLength(3);
+  });
 });
 
 describe('a server that accepts a request and never completes its response', () => {

@@ -1,5 +1,5 @@
 import { retryAfterMs } from './backoff.ts';
-import { ApiError, ConnectionError } from './errors.ts';
+import { ApiError, CutResponseError } from './errors.ts';
 import type { Answer, ErrorBody, RateLimit } from './types.ts';
 
 /** `origin` is the API's, for messages; `nowMs` is the time of day. */
@@ -7,15 +7,15 @@ type Received = { origin: string; nowMs: number };
 
 /**
  * Returns a response of the API. Throws `ApiError` for an error, and for a response that is not the API's own, and
- * `ConnectionError` for one that ends within its JSON: proxies that speak HTTP/1.0 pass a broken response on as complete.
+ * `CutResponseError` for one that ends within its JSON: proxies that speak HTTP/1.0 pass a broken response on as complete.
  */
 export function readAnswer(response: Response, text: string, { origin, nowMs }: Received): Answer<unknown> {
   const { ok, status, headers } = response;
   const data = parseJson(text);
   const requestId = headers.get('Request-Id');
   if (data === undefined && requestId !== null && isJson(headers)) {
-    const cut = `response ${requestId} (HTTP ${status}) ended after ${text.length} characters, within its JSON`;
-    throw new ConnectionError(origin, new Error(cut));
+    const cut = `HTTP ${status} ended after ${text.length} characters, within its JSON`;
+    throw new CutResponseError(origin, requestId, new Error(cut));
   }
   if (!ok) throw errorOf(response, data, nowMs);
   const dataAsOf = dataAsOfOf(headers);

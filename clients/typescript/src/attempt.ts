@@ -1,5 +1,5 @@
 import { readAnswer } from './answer.ts';
-import { ConnectionError, TimeoutError } from './errors.ts';
+import { ConnectionError, CutResponseError, TimeoutError } from './errors.ts';
 import { linkedController } from './signal.ts';
 import type { Answer } from './types.ts';
 
@@ -12,7 +12,8 @@ type Request = {
 
 /**
  * Sends the request once and reads the body. Does not follow redirects: the API sends none, and no other server may
- * receive the key. Rejects with `ApiError`, `ConnectionError`, `TimeoutError`, or the reason of the caller's signal.
+ * receive the key. Rejects with `ApiError`, `ConnectionError` (also
+ * `CutResponseError`), `TimeoutError`, or the reason of the caller's signal.
  */
 export async function attempt(
   fetch: typeof globalThis.fetch,
@@ -21,13 +22,15 @@ export async function attempt(
   const { origin } = new URL(url);
   const { controller, unlink } = linkedController(signal);
   const timer = setTimeout(() => controller.abort(new TimeoutError(timeoutMs)), timeoutMs);
-  let response: Response;
+  let response: Response | undefined;
   let text: string;
   try {
     response = await fetch(url, { headers, signal: controller.signal, redirect: 'manual' });
     text = await response.text();
   } catch (error) {
-    throw controller.signal.aborted ? controller.signal.reason : new ConnectionError(origin, error);
+    if (controller.signal.aborted) throw controller.signal.reason;
+    if (!response) throw new ConnectionError(origin, error);
+    throw new CutResponseError(origin, response.headers.get('Request-Id'), error);
   } finally {
     clearTimeout(timer);
     unlink();

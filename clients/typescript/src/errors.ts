@@ -37,18 +37,32 @@ export class ApiError extends Error {
 
 /** The API could not be reached, or the connection broke. The message has the reason; `cause` is the platform's error. */
 export class ConnectionError extends Error {
-  override readonly name = 'ConnectionError';
+  override readonly name: string = 'ConnectionError';
   /** True if there is no server: the port is closed, or the name of the host is unknown. */
   readonly isRefused: boolean;
 
-  constructor(origin: string, cause: unknown) {
+  constructor(origin: string, cause: unknown, what?: string) {
     const { code, message } = reason(cause);
     const isRefused = ['ECONNREFUSED', 'ENOTFOUND', 'ConnectionRefused'].includes(code);
-    const what = isRefused
-      ? `There is no API at ${origin}: check baseUrl.`
-      : `${origin} could not be reached, or the connection broke.`;
-    super(`${what} Reason: ${message || code}`, { cause });
+    const refused = `There is no API at ${origin}: check baseUrl.`;
+    const broken = `${origin} could not be reached, or the connection broke.`;
+    super(`${what ?? (isRefused ? refused : broken)} Reason: ${message || code}`, { cause });
     this.isRefused = isRefused;
+  }
+}
+
+/** A response has begun and broken off. Nothing of it is used; the client has sent the request again, unless it may not. */
+export class CutResponseError extends ConnectionError {
+  override readonly name = 'CutResponseError';
+  /** Quote it when you contact support; null if the response is not the API's own. */
+  readonly requestId: string | null;
+
+  constructor(origin: string, requestId: string | null, cause: unknown) {
+    const advice =
+      'Send the request again. If each response breaks off, request less at once, with a lower limit or with ' +
+      'conversations.messages.list, and look for a limit on time or size in the proxies before the API.';
+    super(origin, cause, `A response of ${origin} broke off (response ${requestId}). ${advice}`);
+    this.requestId = requestId;
   }
 }
 
@@ -69,5 +83,35 @@ export class TimeoutError extends Error {
   constructor(timeoutMs: number) {
     super(`The API has not sent a complete response within ${timeoutMs} ms.`);
     this.timeoutMs = timeoutMs;
+  }
+}
+
+/** A list gives pages again that it has given before, so that reading it would never end. */
+export class EndlessListError extends Error {
+  override readonly name = 'EndlessListError';
+  /** The path of the list. */
+  readonly path: string;
+  /** The page after this cursor repeats an earlier one; null for the first page of a walk. */
+  readonly cursor: string | null;
+  /** Quote it when you contact support. */
+  readonly requestId: string;
+
+  constructor({
+    path,
+    startingAfter,
+    requestId,
+  }: {
+    path: string;
+    startingAfter: string | null;
+    requestId: string;
+  }) {
+    const what = `${path} does not end: the page after the cursor "${startingAfter}" (response ${requestId}) repeats an earlier one.`;
+    const advice =
+      'Check that no cache or proxy before the API ignores the query, then read the list again from its start, and ' +
+      'replace items by their id. If this comes again, report the request id.';
+    super(`${what} ${advice}`);
+    this.path = path;
+    this.cursor = startingAfter;
+    this.requestId = requestId;
   }
 }

@@ -5,6 +5,7 @@ import { wholeNumber } from './options.ts';
 import { readPosition, writePosition, type ExportPosition } from './position.ts';
 import { linkedController } from './signal.ts';
 import type { Page } from './types.ts';
+import { shownPrecisionMs } from './walk.ts';
 
 export interface ExportOptions {
   client: Client;
@@ -46,8 +47,8 @@ export async function* exportChanges(options: ExportOptions): AsyncGenerator<Exp
   const { controller, unlink } = linkedController(signal);
   const run: Run = { client, threads, limit, concurrency, signal: controller.signal };
   try {
-    let position: ExportPosition | null = readPosition(options.since);
-    while (position) position = yield* exportPage(run, position);
+    let step: Step | null = stepTo(run, readPosition(options.since));
+    while (step) step = yield* exportPage(run, step);
   } finally {
     controller.abort();
     unlink();
@@ -56,25 +57,44 @@ export async function* exportChanges(options: ExportOptions): AsyncGenerator<Exp
 
 type Run = { client: Client; threads: boolean; limit: number; concurrency: number; signal: AbortSignal };
 
+/** The next page of a run. */
+type Step = {
+  position: ExportPosition;
+  read: () => Promise<Page<TicketItem> | null>;
+  /** The cursor that the API has refused last in this run. */
+  refused: string | null;
+};
+
+/** Begins a walk through the list at a position. */
+function stepTo(
+  { client, limit, signal }: Run,
+  position: ExportPosition,
+  refused: string | null = null,
+): Step {
+  const { from, cursor } = position;
+  const query = { limit, sort: 'updatedAt' as const, updatedAt: { gte: from ?? undefined } };
+  const read = async () => client.tickets.list({ ...query, startingAfter: cursor }, { signal });
+  return { position, read, refused };
+}
+
 /**
- * Yields the batches of one page. Returns the position after it, or null after the last page. Each batch is held until the
- * next one arrives, because only the last batch may move the position beyond the page.
+ * Yields the batches of one page. Returns the step to the next one, or null after the last page. Each batch is held until
+ * the next one arrives, because only the last batch may move the position beyond the page.
  */
 async function* exportPage(
   run: Run,
-  start: ExportPosition,
-): AsyncGenerator<ExportBatch, ExportPosition | null, undefined> {
+  { position: start, read, refused }: Step,
+): AsyncGenerator<ExportBatch, Step | null, undefined> {
   const { from, next, cursor } = start;
-  const { client, limit, signal } = run;
-  const query = { limit, sort: 'updatedAt' as const, updatedAt: { gte: from ?? undefined } };
-  const page = await client.tickets
-    .list({ ...query, startingAfter: cursor }, { signal })
-    .catch((error: unknown) => {
-      if (cursor !== null && error instanceof ApiError && error.code === 'invalid_cursor') return null;
-      throw error;
-    });
+  const { signal } = run;
+  const page = await read().catch((error: unknown) => {
+    const isRefused = error instanceof ApiError && error.code === 'invalid_cursor';
+    // A cursor that is refused a second time would be refused for ever.
+    if (isRefused && cursor !== null && cursor !== refused) return null;
+    throw error;
+  });
   // The API refuses the cursor, for example after a release: the run starts again.
-  if (!page) return { from, next: null, cursor: null };
+  if (!page) return stepTo(run, { from, next: null, cursor: null }, cursor);
   const end = { from, next: earlier(next, page.dataAsOf), cursor: page.nextCursor };
   let held: ChangedTicket | Thread | null = null;
   for await (const { asOf, content } of contents(run, page)) {
@@ -85,10 +105,11 @@ async function* exportPage(
     held = content;
   }
   if (held) yield { ...held, since: writePosition(end) };
-  if (page.nextCursor !== null) return end;
+  if (page.nextCursor !== null) return { position: end, read: page.nextPage, refused };
   // No batch has moved the position beyond the cursor, and changes before it can still be applied.
   const newFrom = end.next.toISOString();
-  return held || cursor === null || newFrom === from ? null : { from: newFrom, next: null, cursor: null };
+  if (held || cursor === null || newFrom === from) return null;
+  return stepTo(run, { from: newFrom, next: null, cursor: null });
 }
 
 const earlier = (known: Date | null, instant: Date): Date => (known && known < instant ? known : instant);
@@ -117,9 +138,6 @@ async function* thread(
     yield missingThread(error, ticket, conversationId);
   }
 }
-
-/** The API shows instants of tickets to the second. */
-const shownPrecisionMs = 1_000;
 
 /**
  * The conversation is gone, or a replica that lags does not have it yet. A ticket changes with its threads, so a 404 as of

@@ -1,5 +1,5 @@
 export { createClient } from './client.ts';
-export { ApiError, ConnectionError, TimeoutError } from './errors.ts';
+export { ApiError, ConnectionError, CutResponseError, EndlessListError, TimeoutError } from './errors.ts';
 export { exportChanges, type ExportBatch, type ExportOptions } from './export-changes.ts';
 export type { ClientOptions } from './options.ts';
 export type * from './generated/client.ts';

@@ -3,11 +3,12 @@ import { parseOptions, parseRequestOptions, type ClientOptions } from './options
 import { createRetries, type RetryDeps } from './retry.ts';
 import type { Answer, ListRequest, Page, RequestOptions } from './types.ts';
 import { requestUrl } from './url.ts';
+import { walkOn, walkStart, type Listed, type Walk } from './walk.ts';
 
 /** The two kinds of request of which the generated methods are made. */
 export type Requests = {
   /** Requests the pages of a list when they are read. */
-  list: <Item>(
+  list: <Item extends Listed>(
     path: string,
     id: string | null,
     params?: object,
@@ -17,7 +18,7 @@ export type Requests = {
   retrieve: <Data>(path: string, id: string, options?: RequestOptions) => Promise<Answer<Data>>;
 };
 
-type ListBody<Item> = { data: Item[]; hasMore: boolean; nextCursor: string | null };
+type ListBody<Item> = { data: Item[]; hasMore: boolean; nextCursor: string | null; url: string };
 type Ask<Item> = (params: object) => Promise<Answer<ListBody<Item>>>;
 
 /** The key is in a closure and in no property, so that printing a client does not reveal it. */
@@ -40,28 +41,36 @@ export function createRequests(clock: RetryDeps, options: ClientOptions): Reques
     )) as Answer<Body>;
   };
   return {
-    list: <Item>(path: string, id: string | null, params: object = {}, sent: RequestOptions = {}) =>
-      listRequest<Item>(structuredClone(params), (query) => get(path, id, query, sent)),
+    list: <Item extends Listed>(
+      path: string,
+      id: string | null,
+      params: object = {},
+      sent: RequestOptions = {},
+    ) => listRequest<Item>(structuredClone(params), (query) => get(path, id, query, sent)),
     retrieve: <Data>(path: string, id: string, sent: RequestOptions = {}) => get<Data>(path, id, {}, sent),
   };
 }
 
 /** `params` must stay as they are: a cursor is valid for one sort and one set of filters. */
-function listRequest<Item>(params: { startingAfter?: string | null }, ask: Ask<Item>): ListRequest<Item> {
-  const read = async (startingAfter: string | null | undefined): Promise<Page<Item>> => {
+function listRequest<Item extends Listed>(
+  params: { startingAfter?: string | null },
+  ask: Ask<Item>,
+): ListRequest<Item> {
+  const read = async (startingAfter: string | null, before: Walk): Promise<Page<Item>> => {
     const { data: body, ...meta } = await ask({ ...params, startingAfter: startingAfter ?? undefined });
-    const { data, hasMore, nextCursor } = body;
+    const { data, hasMore, nextCursor, url: path } = body;
+    const walk = walkOn(before, { ...meta, path, startingAfter, data, nextCursor });
     const page: Page<Item> = {
       ...meta,
       data,
       hasMore,
       nextCursor,
-      nextPage: async () => (nextCursor === null ? null : read(nextCursor)),
+      nextPage: async () => (nextCursor === null ? null : read(nextCursor, walk)),
       [Symbol.asyncIterator]: () => itemsFrom(async () => page),
     };
     return page;
   };
-  const first = () => read(params.startingAfter);
+  const first = () => read(params.startingAfter ?? null, walkStart);
   let sent: Promise<Page<Item>> | undefined;
   const sentOnce = () => (sent ??= first());
   return {

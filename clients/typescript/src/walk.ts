@@ -1,0 +1,62 @@
+import { EndlessListError } from './errors.ts';
+
+/** The fields of an item that show whether it is the same item, unchanged. */
+export type Listed = { id: string; createdAt: string; updatedAt?: string };
+
+/** A page of a walk, and the request that it answers. */
+type Visited = {
+  path: string;
+  /** The cursor of the request; null for the first page. */
+  startingAfter: string | null;
+  data: Listed[];
+  nextCursor: string | null;
+  requestId: string;
+  dataAsOf: Date;
+};
+
+/** The memory of a walk: how many pages it has visited, and one of them. */
+export type Walk = {
+  pages: number;
+  /** The number of the page that replaces the remembered one. */
+  replaceAt: number;
+  /** The next cursor of the remembered page. */
+  cursor: string | null;
+  /** An item of it as JSON; null if it had none that can be told from a later version. */
+  item: { id: string; json: string } | null;
+};
+
+export const walkStart: Walk = { pages: 0, replaceAt: 1, cursor: null, item: null };
+
+/**
+ * Returns the walk after one more page. Throws `EndlessListError` if the page has the cursor or the item of the
+ * remembered page. Pages 1, 2, 4, 8 … are remembered, one at a time: so any circle of pages is found (Brent's
+ * algorithm), however long the walk, and a walk takes no more memory with each page.
+ */
+export function walkOn(walk: Walk, page: Visited): Walk {
+  const { nextCursor } = page;
+  if (nextCursor === null) return walk;
+  const isRepeated = nextCursor === walk.cursor || page.data.some((item) => isItem(item, walk.item));
+  if (isRepeated) throw new EndlessListError(page);
+  const pages = walk.pages + 1;
+  if (pages < walk.replaceAt) return { ...walk, pages };
+  const item = page.data.find((each) => isSettled(each, page.dataAsOf));
+  return {
+    pages,
+    replaceAt: 2 * pages,
+    cursor: nextCursor,
+    item: item ? { id: item.id, json: JSON.stringify(item) } : null,
+  };
+}
+
+const isItem = (item: Listed, known: Walk['item']): boolean =>
+  item.id === known?.id && JSON.stringify(item) === known.json;
+
+/** The API shows instants of tickets to the second. */
+export const shownPrecisionMs = 1_000;
+
+/**
+ * Whether a later version of the item shows another `updatedAt`. A change within the same second as this version may look
+ * the same; but every change up to `dataAsOf` is in the page.
+ */
+const isSettled = ({ createdAt, updatedAt = createdAt }: Listed, dataAsOf: Date): boolean =>
+  Date.parse(updatedAt) + shownPrecisionMs <= dataAsOf.getTime();
