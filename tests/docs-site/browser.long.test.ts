@@ -14,6 +14,8 @@ const pages = [
   '/docs/guides/paging',
   '/docs/guides/exports',
   '/docs/guides/dlt',
+  '/docs/guides/airbyte',
+  '/docs/guides/singer',
   '/docs/guides/versioning',
   '/docs/errors',
   ...errorCodes.map((code) => `/docs/errors/${code}`),

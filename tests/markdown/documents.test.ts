@@ -194,6 +194,8 @@ const notSettings = [
   'MALLOC_ARENA_MAX',
   'API', // set by readers of docs/guides
   'API_KEY', // set by readers of docs/guides
+  'TAP_SUPPORT_API', // set by readers of docs/guides/singer.md
+  'TAP_SUPPORT_API_KEY', // set by readers of docs/guides/singer.md
   'DEV_STORE', // read by infra/dev-servers
   'UPDATE_GOLDEN', // read by services/projector/projections/golden.test.ts
   'KUBEBUILDER_ASSETS', // read by infra/kubernetes

@@ -50,7 +50,14 @@ export type Page = {
 };
 
 /** The guides, which are files of docs/guides/, by their names in the navigation. */
-export const guides = { paging: 'Paging', exports: 'Exports', dlt: 'dlt', versioning: 'Versioning' };
+export const guides = {
+  paging: 'Paging',
+  exports: 'Exports',
+  dlt: 'dlt',
+  airbyte: 'Airbyte',
+  singer: 'Singer',
+  versioning: 'Versioning',
+};
 
 const sections = [
   { path: '/docs', name: 'Reference' },

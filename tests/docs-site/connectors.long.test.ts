@@ -1,0 +1,181 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request as forward, type Server } from 'node:http';
+import { join } from 'node:path';
+import { aptInstall } from '../../infra/dev-servers/native/prerequisites.ts';
+import { run } from '../../infra/dev-servers/native/run.ts';
+import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { listen } from '../../shared/runtime/listen.ts';
+import { useApiProcesses, type ApiProcess } from '../api/api-processes.ts';
+import * as build from '../api/builders.ts';
+import { tokens } from '../api/test-api.ts';
+import { installPythonPackages } from '../support/python-packages.ts';
+import { useFolder } from '../support/use-opened.ts';
+
+type Row = { id: string; updatedAt: string } & Record<string, unknown>;
+type Message = Record<string, unknown>;
+
+/** A guide whose file and script a reader copies. */
+type Connector = {
+  guide: 'airbyte' | 'singer';
+  /** The folder of its packages, and the one to install; tests/docs-site/python pins those that it needs. */
+  folder: string;
+  package: string;
+  file: string;
+  /** The stream and the row of a message; null for other messages. */
+  rowOf: (message: Message) => { stream: string; row: Row } | null;
+  /** The fields that the catalog declares, by stream. */
+  fieldsOf: (catalog: string) => Record<string, string[]>;
+};
+
+type Declared = { name: string; fields: { properties: object } };
+const namesOf = (streams: Declared[]) =>
+  Object.fromEntries(streams.map(({ name, fields }) => [name, Object.keys(fields.properties).sort()]));
+
+const connectors: Connector[] = [
+  {
+    guide: 'airbyte',
+    folder: 'airbyte-cdk-7.39.1',
+    package: 'airbyte-cdk',
+    file: 'support.yaml',
+    rowOf: ({ type, record }) => {
+      if (type !== 'RECORD') return null;
+      const { stream, data } = record as { stream: string; data: Row };
+      return { stream, row: data };
+    },
+    fieldsOf: (catalog) => {
+      const { streams } = JSON.parse(catalog) as {
+        streams: { stream: { name: string; json_schema: { properties: object } } }[];
+      };
+      return namesOf(streams.map(({ stream }) => ({ name: stream.name, fields: stream.json_schema })));
+    },
+  },
+  {
+    guide: 'singer',
+    folder: 'singer-sdk-0.54.9',
+    package: 'singer-sdk',
+    file: 'tap_support.py',
+    rowOf: ({ type, stream, record }) =>
+      type === 'RECORD' ? { stream: stream as string, row: record as Row } : null,
+    fieldsOf: (catalog) => {
+      const { streams } = JSON.parse(catalog) as {
+        streams: { stream: string; schema: { properties: object } }[];
+      };
+      return namesOf(streams.map(({ stream, schema }) => ({ name: stream, fields: schema })));
+    },
+  },
+];
+
+const latest = '2026-03-01T00:00:00.000Z';
+const tickets = [
+  ...Array.from({ length: 250 }, (_, index) => build.ticket({ id: `ti_${index}` })),
+  build.ticket({ id: 'ti_latest', updatedAt: latest }),
+];
+const children = useApiProcesses({
+  channel: [build.channel({ id: 'chan_1', type: 'email' })],
+  qa: [build.qa({ id: 'qa_1' })],
+});
+const folder = useFolder({ each: true });
+let api: ApiProcess;
+let proxy: Server;
+let url: string;
+
+/** A proxy that terminates TLS before the API: the SDK of Singer takes no authority of the test's own. */
+beforeAll(async () => {
+  const jq = await run('jq', ['--version']);
+  if (!jq.ok) await aptInstall(['jq']);
+  api = await children.startServing({ RATE_LIMIT_REQUESTS: '4', RATE_LIMIT_WINDOW_SECONDS: '4' });
+  proxy = createServer((request, response) => {
+    const headers = { ...request.headers, 'x-forwarded-proto': 'https' };
+    forward({ port: api.port, path: request.url, headers }, (answer) => {
+      answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers));
+    }).end();
+  });
+  url = `http://127.0.0.1:${(await listen(proxy, '127.0.0.1', 0)).port}`;
+});
+afterAll(() => {
+  proxy.closeAllConnections();
+  proxy.close();
+});
+
+beforeEach(async () => {
+  const { database } = children.store;
+  await database.collection('tickets').deleteMany({});
+  await build.store(database, 'ticket', tickets);
+});
+
+const { components } = JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenApiDocument;
+const fieldNames = (schema: string) => Object.keys(components.schemas[schema]?.properties ?? {}).sort();
+
+/** Installs the packages of a connector; null, with a line that says why, on a machine that cannot. */
+async function install({ guide, folder: name, package: wanted }: Connector) {
+  const report = (line: string) => process.stdout.write(`${line}\n`);
+  const pinned = ['--constraint', `tests/docs-site/python/${guide}.txt`, wanted];
+  try {
+    return await installPythonPackages(report, name, pinned);
+  } catch (error) {
+    report(`The guide to ${guide} is not tested: ${errorMessage(error)}`);
+    return null;
+  }
+}
+
+test.each(connectors)(
+  'the guide to $guide reads every list, then only the tickets that have changed, and waits for the rate limit',
+  async (connector) => {
+    const { guide, file, rowOf, fieldsOf } = connector;
+    const packages = await install(connector);
+    if (!packages) return;
+    const read = (name: string) => readFileSync(join(folder.path, name), 'utf8');
+    const [config = '', script = ''] = [
+      ...readFileSync(`docs/guides/${guide}.md`, 'utf8').matchAll(
+        /```(?:yaml|python|sh) [^\n]+\n([^]*?)```/g,
+      ),
+    ].map(([, text = '']) => text);
+    writeFileSync(join(folder.path, file), config);
+    writeFileSync(join(folder.path, 'script'), script);
+    /** Follows the guide. Returns the rows by stream. */
+    const sync = async () => {
+      const { ok, output } = await run('bash', ['script'], {
+        cwd: folder.path,
+        env: {
+          ...packages.env,
+          PATH: `${join(packages.folder, 'bin')}:${process.env.PATH}`,
+          HOME: folder.path,
+          API: url,
+          API_KEY: tokens.a,
+        },
+      });
+      if (!ok) throw new Error(output);
+      const rows: Record<string, Row[]> = {};
+      for (const line of read('messages.jsonl').split('\n').filter(Boolean)) {
+        const found = rowOf(JSON.parse(line) as Message);
+        if (found) (rows[found.stream] ??= []).push(found.row);
+      }
+      return rows;
+    };
+    const idsOf = (rows: Row[] | undefined) => rows?.map(({ id }) => id).sort();
+
+    const first = await sync();
+    expect(idsOf(first.tickets)).toEqual(tickets.map(({ _id }) => _id).sort());
+    expect([idsOf(first.channels), idsOf(first.qas)]).toEqual([['chan_1'], ['qa_1']]);
+    // Destinations make columns of the declared fields alone.
+    const fields = {
+      tickets: fieldNames('TicketItem'),
+      channels: fieldNames('ChannelItem'),
+      qas: fieldNames('Qa'),
+    };
+    expect(fieldsOf(read('catalog.json'))).toEqual(fields);
+    expect(first.tickets?.[0]?.requester).toMatchObject({ name: 'Ada', email: { verified: true } });
+
+    const { database } = children.store;
+    await database.collection<{ _id: string }>('tickets').deleteMany({ _id: { $in: ['ti_7', 'ti_8'] } });
+    const changed = build.ticket({ id: 'ti_7', title: 'changed', updatedAt: '2026-03-02T00:00:00.000Z' });
+    await build.store(database, 'ticket', [changed]);
+    const second = await sync();
+    // The latest ticket of the first sync comes again, because bounds are inclusive; ti_8, which is deleted, in no sync.
+    expect(idsOf(second.tickets)).toEqual(['ti_7', 'ti_latest']);
+    expect(second.tickets?.find(({ id }) => id === 'ti_7')).toMatchObject({ title: 'changed' });
+    expect([idsOf(second.channels), idsOf(second.qas)]).toEqual([['chan_1'], ['qa_1']]);
+    expect(api.log.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
+  },
+);
