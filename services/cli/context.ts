@@ -1,7 +1,7 @@
 import type { Admin, Kafka } from 'kafkajs';
 import type { Environment } from '../../shared/runtime/config.ts';
 import { createLogOutput } from '../../shared/runtime/log-output.ts';
-import { createLogger } from '../../shared/runtime/logger.ts';
+import { createLogger, type Logger } from '../../shared/runtime/logger.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { watchPools } from '../../shared/control/pool-watch.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
@@ -61,16 +61,14 @@ export type KafkaConfig = KafkaSettings & { LOG_LEVEL: string };
 
 /** Begins to connect to Kafka. `clients` rejects if that fails; `lastError` is why the last attempt failed. */
 export function connectKafka({ environment }: Context, config: KafkaConfig, retries?: number) {
-  // The CLI reports a failure once, at the end. kafkajs logs its attempts only if LOG_LEVEL is set.
+  // The CLI reports a failure once, at the end. It logs steps and attempts only if LOG_LEVEL is set.
   const level = environment.LOG_LEVEL?.trim() ? config.LOG_LEVEL : 'silent';
+  const logger = createLogger('cli', level, createLogOutput({ stream: 'stderr' }));
   let lastError: string | null = null;
   const onError = (message: string): void => {
     lastError = message;
   };
-  const kafka = createKafka(config, createLogger('cli', level, createLogOutput({ stream: 'stderr' })), {
-    ...(retries !== undefined && { retries }),
-    onError,
-  });
+  const kafka = createKafka(config, logger, { ...(retries !== undefined && { retries }), onError });
   const admin = kafka.admin();
   const log = createLogClient(kafka);
   const clients = (async (): Promise<KafkaClients> => {
@@ -82,22 +80,22 @@ export function connectKafka({ environment }: Context, config: KafkaConfig, retr
   })();
   clients.catch(() => undefined);
   const close = () => closeWithin(Promise.allSettled([admin.disconnect(), log.disconnect()]));
-  return { clients, lastError: () => lastError, close };
+  return { clients, lastError: () => lastError, logger, close };
 }
 
 /** Connects to Kafka, and disconnects after `use`. */
 export async function withKafka<T>(
   context: Context,
   config: KafkaConfig,
-  use: (clients: KafkaClients) => Promise<T>,
+  use: (clients: KafkaClients, logger: Logger) => Promise<T>,
 ): Promise<T> {
-  const { clients, lastError, close } = connectKafka(context, config);
+  const { clients, lastError, logger, close } = connectKafka(context, config);
   const waiting = setTimeout(() => {
     const reason = lastError() === null ? '' : `: ${lastError()}`;
     context.terminal.report(`waiting for Kafka at ${config.KAFKA_BROKERS.join(', ')}${reason}`);
   }, patienceMs);
   try {
-    return await use(await clients.finally(() => clearTimeout(waiting)));
+    return await use(await clients.finally(() => clearTimeout(waiting)), logger);
   } finally {
     await close();
   }

@@ -41,10 +41,12 @@ export const withServers =
   (context: Context, options: O): Promise<Output> => {
     const config = configs.everything(context.environment);
     const topics = topicsOf(config.TOPIC_PREFIX);
-    return withKafka(context, config, (kafka) =>
-      withMongo(context, config, (deps) =>
-        run({ ...deps, ...kafka, topics }, options).catch(outputOfRefusal(context, options)),
-      ),
+    return withKafka(context, config, (kafka, logger) =>
+      withMongo(context, config, (deps) => {
+        const onStep = (step: string) => logger.debug({ verb: context.verb, step }, 'step');
+        const running = run({ ...deps, ...kafka, topics, onStep }, options);
+        return running.catch(outputOfRefusal(context, options));
+      }),
     );
   };
 

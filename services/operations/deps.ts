@@ -25,7 +25,7 @@ export type OperatorDeps = {
   by: string;
   /** Prints a line of progress. */
   report: (line: string) => void;
-  /** Called before each step of a switch or a drop; tests crash there. */
+  /** Called before each step of a start, a switch or a drop. Tests crash there. */
   onStep?: OnStep | undefined;
 };
 

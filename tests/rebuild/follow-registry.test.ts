@@ -4,6 +4,8 @@ import { changeRegistry, recordStart } from '../../shared/control/registry.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import { createMetrics, type Metrics } from '../../services/projector/metrics.ts';
 import { progressOf } from '../../shared/control/progress.ts';
+import { createLogOutput } from '../../shared/runtime/log-output.ts';
+import { createLogger } from '../../shared/runtime/logger.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
 import { pino } from 'pino';
@@ -23,6 +25,8 @@ describe('a projector that follows the registry', () => {
     let last: boolean | undefined;
     const fatal: Error[] = [];
     const metrics = createMetrics();
+    const logged: { msg: string; after?: object }[] = [];
+    const write = (line: string) => void logged.push(JSON.parse(line) as (typeof logged)[number]);
     const applier = { applyOneAtATime: (isOneAtATime: boolean) => void (last = isOneAtATime) };
     const { stop } = followRegistry(
       {
@@ -33,13 +37,14 @@ describe('a projector that follows the registry', () => {
         applier,
         positions: createPositions(() => 0),
         metrics,
-        logger: pino({ level: 'silent' }),
+        logger: createLogger('projector', 'debug', { ...createLogOutput(), write }),
         now: () => present,
         onFatal: (error) => fatal.push(error),
       },
       10,
     );
     await use(() => last, fatal, metrics).finally(stop);
+    return logged;
   };
 
   test('exits when its generation is dropped', async () => {
@@ -61,8 +66,8 @@ describe('a projector that follows the registry', () => {
     await rebuild.setWatermark(2, secondsBefore(8 * 3_600));
     const activeSavedAt = (updatedAt: Date) =>
       progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: { updatedAt } });
-    await following(async (isOneAtATime, _, { generationState }) => {
-      await set({ position: 4 });
+    await set({ position: 4 });
+    const logged = await following(async (isOneAtATime, _, { generationState }) => {
       await eventually(() => isOneAtATime() === true);
       // Without projectors the active generation gains nothing from a slower build.
       await activeSavedAt(secondsBefore(31));
@@ -81,6 +86,21 @@ describe('a projector that follows the registry', () => {
       await eventually(async () => (await shown()).endsWith('ready'));
       expect(await shown()).toBe('ready');
     });
+    // and each step is logged once
+    const steps = (msg: string) => logged.flatMap((line) => (line.msg === msg ? [line.after] : []));
+    expect(steps('build')).toEqual([
+      { recordsToLoad: 1 },
+      { recordsToLoad: 0 },
+      { lagSeconds: 8 * 3_600 - 5 },
+      { lagSeconds: 10 },
+    ]);
+    expect(steps('registry')).toEqual([
+      { own: 'building', active: 1, oneAtATime: true },
+      { own: 'building', active: 1, oneAtATime: false },
+      { own: 'building', active: 1, oneAtATime: true },
+      { own: 'catching-up', active: 1, oneAtATime: false },
+      { own: 'ready', active: 1, oneAtATime: false },
+    ]);
     // and its longest lag is recorded, for the check of tombstones: it had none before its registration
     expect((await rebuild.registry()).generations[1]?.longestBehindSeconds).toBe(3 * 3_600);
   });

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { Db } from 'mongodb';
 import { compareWithActive } from '../../services/operations/rebuild/compare-generations.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
@@ -76,6 +78,18 @@ describe('a start is refused, and registers nothing,', () => {
         /^before the promotion: .* without GENERATION=1: .*: GENERATION=1 npm run projector$/,
       ),
     );
+  });
+
+  test('and support-cli logs each step at debug level', async () => {
+    const verb = ['services/cli/main.ts', 'rebuild', 'start', '--why', 'test'];
+    const env = { PATH: process.env.PATH, ...rebuild.environment, LOG_LEVEL: 'debug' };
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, verb, { env });
+    expect(stdout).toContain('Generation 2 is registered');
+    const lines = stderr.split('\n').filter((line) => line.includes('"msg":"step"'));
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { level: 'debug', verb: 'rebuild start', step: 'check' },
+      { level: 'debug', verb: 'rebuild start', step: 'register' },
+    ]);
   });
 
   test('if a partition has no leader', async () => {

@@ -28,6 +28,7 @@ function createSnapshots() {
     reads: 0,
   };
   const logged: { awaited?: number }[] = [];
+  const changes: object[] = [];
   const snapshots = createReadSnapshots({
     connect: async () => {
       state.reads += 1;
@@ -48,7 +49,11 @@ function createSnapshots() {
     },
     structures: async () => ({ collections: new Map(), faults: state.missing }),
     databasesOf: () => ({}) as Databases,
-    logger: { ...createLogger('test', 'silent'), info: (entry: object) => void logged.push(entry) } as Logger,
+    logger: {
+      ...createLogger('test', 'silent'),
+      info: (entry: object) => void logged.push(entry),
+      debug: ({ after }: { after: object }) => void changes.push(after),
+    } as Logger,
     nowMs: () => state.nowMs,
   });
   const look = async () => {
@@ -57,7 +62,7 @@ function createSnapshots() {
   };
   /** The generations that were not served yet when that was logged. */
   const waits = () => logged.flatMap(({ awaited }) => awaited ?? []);
-  return { state, snapshots, look, waits };
+  return { state, snapshots, look, waits, changes };
 }
 
 type State = ReturnType<typeof createSnapshots>['state'];
@@ -119,6 +124,21 @@ describe('the read snapshot', () => {
       if (typeof found !== 'string')
         expect(snapshots.lastDataAsOf().getTime()).toBe(Number(found[1]) * 1_000);
     }
+  });
+
+  it('tells the log at debug level when the registry names another generation, or accepts older data', async () => {
+    const { state, look, changes } = createSnapshots();
+    state.watermarks = { 1: 7, 2: 7 };
+    await look();
+    for (const registry of [{ generation: 2 }, {}, { acceptOlder: true }]) {
+      Object.assign(state, registry, { nowMs: state.nowMs + 1_000 });
+      await look();
+    }
+    expect(changes).toEqual([
+      { generation: 1, acceptOlder: false },
+      { generation: 2, acceptOlder: false },
+      { generation: 2, acceptOlder: true },
+    ]);
   });
 
   it('is read once for concurrent requests', async () => {

@@ -1,5 +1,6 @@
 import type { ClusterTime, Db, Timestamp } from 'mongodb';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { logChanges } from '../../../shared/runtime/log-changes.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { describeIndexFault, type Collections, type IndexFault } from '../../../shared/store/structures.ts';
 import { readRepeatedly, withDeadline, type ReadOptions } from './deadline.ts';
@@ -74,6 +75,11 @@ export type SnapshotSources = {
 
 type SnapshotDeps = SnapshotSources & { logger: Logger; nowMs: () => number };
 
+type ReadDeps = SnapshotDeps & {
+  /** Receives what the registry says of the active generation. */
+  tellRegistry: (active: Pick<ActiveGeneration, 'generation' | 'acceptOlder'>) => void;
+};
+
 /** How long a snapshot is used, and the pause after a failure to read one. */
 const lifetimeMs = 1_000;
 
@@ -89,13 +95,14 @@ type Cache = {
 
 export function createReadSnapshots(sources: SnapshotDeps): ReadSnapshots {
   const cache: Cache = { latest: null, failure: null, awaited: null };
+  const tellRegistry = logChanges(sources.logger, 'registry');
   let pending: Promise<ReadSnapshot> | null = null;
 
   const refresh = async (): Promise<ReadSnapshot> => {
     const readMs = sources.nowMs();
     try {
       const snapshot = await readRepeatedly(
-        (limits) => withDeadline(readSnapshot(sources, cache, limits)),
+        (limits) => withDeadline(readSnapshot({ ...sources, tellRegistry }, cache, limits)),
         sayOnce(sources.logger, cache),
       );
       cache.latest = { snapshot, readMs };
@@ -140,11 +147,12 @@ function sayOnce(logger: Logger, { failure }: Cache): (error: unknown) => void {
  * reached the watermark that clients have seen, so that `Data-As-Of` never goes back, unless the operator accepted
  * that.
  */
-async function readSnapshot(sources: SnapshotDeps, cache: Cache, limits: ReadOptions): Promise<ReadSnapshot> {
+async function readSnapshot(sources: ReadDeps, cache: Cache, limits: ReadOptions): Promise<ReadSnapshot> {
   await sources.connect();
   const active = await sources.activeGeneration(limits);
   if (active === null) throw new StoreUnavailable('no generation is active yet');
   const { generation, acceptOlder, hasBlocksMarker } = active;
+  sources.tellRegistry({ generation, acceptOlder });
   const previous = cache.latest?.snapshot;
   const isServed = previous?.generation === generation;
   const databases = isServed ? previous : sources.databasesOf(generation);

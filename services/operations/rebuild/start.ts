@@ -28,6 +28,7 @@ const spaceFactor = 1.5;
  * `RebuildRefused` with each other problem and its remedy.
  */
 export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false, why }: StartOptions) {
+  await deps.onStep?.('check');
   const registry = await requireRegistry(deps.control);
   const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, registry.lastNumber + 1);
   await requireWritable(database.collection('preflight'));
@@ -56,6 +57,7 @@ export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false
     end: stable,
   }));
   const cause = { by: deps.by, at: await deps.now(), why };
+  await deps.onStep?.('register');
   const { lastNumber } = await changeRegistry(deps.control, register(cause, { loadTo, acceptTruncated }));
   if (isUnpinned(applied, cause.at)) {
     const { text, remedy } = unpinned(registry.generation, commandsIn[deps.config.DEPLOYMENT]);

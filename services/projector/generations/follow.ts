@@ -8,6 +8,7 @@ import {
 } from '../../../shared/control/generations.ts';
 import { isFollowed, lagSeconds, watermark } from '../../../shared/control/progress.ts';
 import { readTopicSettings } from '../../../shared/kafka/topic-settings.ts';
+import { logChanges } from '../../../shared/runtime/log-changes.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Positions } from '../partition/positions.ts';
@@ -59,6 +60,8 @@ export function applyGenerationSettings(
  */
 export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repeating, 'stop'> {
   const { control, generation: number, logger } = deps;
+  const tellRegistry = logChanges(logger, 'registry', { generation: number });
+  const tellBuild = logChanges(logger, 'build', { generation: number });
   const poll = async () => {
     const registry = await readRegistry(control, { projection: { history: 0 } });
     if (!registry) return;
@@ -69,10 +72,11 @@ export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repea
       // Without projectors the active generation gains nothing from a slower build.
       const oneAtATime =
         own.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
+      tellRegistry({ own: own.state, active: registry.generation, oneAtATime });
       applyGenerationSettings(deps, own, oneAtATime);
       const completeTo = await watermark(control, number);
       await recordLag(deps, own, completeTo);
-      await advanceBuild(deps, own, completeTo);
+      await advanceBuild(deps, own, completeTo, tellBuild);
     } catch (error) {
       if (!(error instanceof NoSuchGeneration)) throw error;
       deps.onFatal(new NoSuchGeneration(`${error.message}; this projector ends`));
@@ -89,15 +93,25 @@ type LagDeps = Pick<FollowDeps, 'control' | 'allowanceMs' | 'metrics' | 'now'>;
 const presentLag = ({ allowanceMs }: LagDeps, completeTo: Date | null, now: Date): number =>
   lagSeconds(completeTo ?? new Date(0), now, allowanceMs);
 
-async function advanceBuild(deps: FollowDeps, own: Generation, completeTo: Date | null): Promise<void> {
+async function advanceBuild(
+  deps: FollowDeps,
+  own: Generation,
+  completeTo: Date | null,
+  tellBuild: (build: { recordsToLoad: number } | { lagSeconds: number }) => void,
+): Promise<void> {
   const { control, by, now, logger } = deps;
   const ends = loadEnds(own);
-  if (ends && (await hasReached(control, own.number, ends))) {
+  const recordsToLoad = ends === null ? null : await countRecordsTo(ends, control, own.number);
+  if (recordsToLoad !== null) tellBuild({ recordsToLoad });
+  if (recordsToLoad === 0) {
     const cause = { by, at: now(), why: 'every record of its load is applied' };
     await changeRegistry(control, advance(own.number, 'building', 'catching-up', cause));
     logger.info({ generation: own.number }, 'loaded; catching up');
   }
-  if (own.state === 'catching-up' && presentLag(deps, completeTo, now()) <= readyWithinSeconds) {
+  if (own.state !== 'catching-up') return;
+  const lagSeconds = Math.round(presentLag(deps, completeTo, now()));
+  tellBuild({ lagSeconds });
+  if (lagSeconds <= readyWithinSeconds) {
     const cause = { by, at: now(), why: `its lag is ${readyWithinSeconds} s or less` };
     await changeRegistry(control, advance(own.number, 'catching-up', 'ready', cause));
     logger.info({ generation: own.number }, 'ready to be compared and promoted');
@@ -139,7 +153,12 @@ export async function recordAbsence(
   return own.startedAt ?? own.registeredAt;
 }
 
-async function hasReached(control: Db, number: number, ends: ReadonlyMap<string, number>): Promise<boolean> {
+/** How many records up to the ends of a load are not applied yet. */
+async function countRecordsTo(
+  ends: ReadonlyMap<string, number>,
+  control: Db,
+  number: number,
+): Promise<number> {
   const positions = await recordedPositions(control, number);
-  return [...ends].every(([key, end]) => (positions.get(key) ?? 0) >= end);
+  return [...ends].reduce((sum, [key, end]) => sum + Math.max(0, end - (positions.get(key) ?? 0)), 0);
 }

@@ -8,6 +8,8 @@ import {
   startAt,
   startPartition,
 } from '../../../tests/support/start-partition.ts';
+import { createLogOutput } from '../../../shared/runtime/log-output.ts';
+import { createLogger } from '../../../shared/runtime/logger.ts';
 import type { PartitionDeps } from './partition.ts';
 import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
@@ -139,6 +141,25 @@ it('a partition is started once, within its log, and is fetched forwards', () =>
   partition.start(startAt(5), 5);
   expect(() => partition.start(startAt(5), 5)).toThrow('is started once');
   expect(() => partition.receive(received([], 4))).toThrow('never falls');
+});
+
+it('a partition logs each change of its state, with what was before', async () => {
+  const lines: string[] = [];
+  const output = { ...createLogOutput(), write: (line: string) => void lines.push(line) };
+  const partition = startPartition(5, {
+    apply: async () => nothingApplied,
+    logger: createLogger('projector', 'debug', output),
+  });
+  partition.receive(received([batch(5, 5)], 6));
+  await until(() => partition.position === 6);
+  await partition.stop(0);
+  const applying = { name: 'applying', isConflicting: false };
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { msg: 'partition state', before: { name: 'finding-start' }, after: { name: 'idle' }, position: 5 },
+    { before: { name: 'idle' }, after: applying, position: 5 },
+    { before: applying, after: { name: 'idle' }, position: 6 },
+    { before: { name: 'idle' }, after: { name: 'stopped' }, position: 6 },
+  ]);
 });
 
 it('a partition that waits for its turn says so, and gives the memory of its batch back', async () => {

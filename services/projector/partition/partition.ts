@@ -165,8 +165,8 @@ export class Partition {
     const before = this.#state;
     if (before.name === 'stopped' || isDeepStrictEqual(before, state)) return;
     this.#state = state;
-    const { topic, partition } = this;
-    this.#deps.logger.debug({ topic, partition, position: this.#position, before, state }, 'partition state');
+    const { topic, partition, position } = this;
+    this.#deps.logger.debug({ topic, partition, position, before, after: state }, 'partition state');
   }
 
   #holdCause(log?: Pick<LogOffsets, 'end' | 'stable'>): HoldCause | null {

@@ -1,0 +1,11 @@
+import { logChanges } from './log-changes.ts';
+
+it('logs each change once, with what was before', () => {
+  const debug = jest.fn();
+  const tell = logChanges({ debug }, 'registry', { generation: 2 });
+  for (const active of [1, 1, 2]) tell({ active });
+  expect(debug.mock.calls).toEqual([
+    [{ generation: 2, before: null, after: { active: 1 } }, 'registry'],
+    [{ generation: 2, before: { active: 1 }, after: { active: 2 } }, 'registry'],
+  ]);
+});
