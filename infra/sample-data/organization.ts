@@ -30,7 +30,7 @@ export type Organization = {
   agents: Entity<'agent'>[];
   tags: Entity<'tag'>[];
   topics: Entity<'topic'>[];
-  /** Those that accept new tickets. */
+  /** The channels that accept new tickets. */
   channels: Entity<'channel'>[];
 };
 

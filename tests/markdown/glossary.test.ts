@@ -31,6 +31,11 @@ const retired: Retired[] = [
   { word: /\bsighting\b/gi, say: 'observation' },
   { word: /\banew\b/gi, say: 'again' },
   { word: /(?:\. |; |\/\*\* )one (?:that|which)\b/gi, say: 'the noun' },
+  {
+    word: /(?<=\/\*\*|^\s*\/\/) (?:Of|Those|For how|For whom)\b/gm,
+    say: 'the noun first',
+    within: /^(?:clients|infra|services|shared)\/.*(?<!\.test)\.ts$/,
+  },
   { word: /\bunder way\b/gi, say: 'in progress' },
   { word: /\bat the least\b/gi, say: 'at least' },
   { word: /\bso (?:many|much)(?=[\s.,;:])/gi, say: 'the number' },

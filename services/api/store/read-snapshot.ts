@@ -76,7 +76,7 @@ export type SnapshotSources = {
 type SnapshotDeps = SnapshotSources & { logger: Logger; nowMs: () => number };
 
 type ReadDeps = SnapshotDeps & {
-  /** Receives what the registry says of the active generation. */
+  /** Receives the active generation, as the registry names it. */
   tellRegistry: (active: Pick<ActiveGeneration, 'generation' | 'acceptOlder'>) => void;
 };
 

@@ -143,7 +143,7 @@ it('a partition is started once, within its log, and is fetched forwards', () =>
   expect(() => partition.receive(received([], 4))).toThrow('never falls');
 });
 
-it('a partition logs each change of its state, with what was before', async () => {
+it('a partition logs each change of its state, with the state before', async () => {
   const lines: string[] = [];
   const output = { ...createLogOutput(), write: (line: string) => void lines.push(line) };
   const partition = startPartition(5, {
