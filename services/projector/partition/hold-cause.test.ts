@@ -1,11 +1,5 @@
-import { pino } from 'pino';
-import { batch, given, nothingApplied, until } from '../../../tests/support/given-attempts.ts';
-import {
-  createPartition,
-  received,
-  startAt,
-  startPartition,
-} from '../../../tests/support/start-partition.ts';
+import { given, until } from '../../../tests/support/given-attempts.ts';
+import { createPartition, startAt } from '../../../tests/support/start-partition.ts';
 import type { Partition } from './partition.ts';
 
 describe('the cause for which the records of a partition wait', () => {
@@ -35,9 +29,13 @@ describe('the cause for which the records of a partition wait', () => {
     expect(causeOf(partition)).toBe('fan_out');
     first.fail();
     const second = await attempt(1);
-    // Reported of each attempt, outside one at a time.
-    second.onQueued?.(false);
     expect(partition.snapshot()).toMatchObject({ cause: 'failing', fanOutWaiting: 0 });
+    // It is the failure, too, while the next attempt waits for another partition: liveness watches that one.
+    second.onQueued?.(true);
+    expect(partition.snapshot()).toMatchObject({ cause: 'failing', isQueued: true });
+    second.onQueued?.(false);
+    expect(partition.snapshot()).toMatchObject({ cause: 'failing' });
+    expect(partition.snapshot().isQueued).toBeUndefined();
     second.end();
     await until(() => causeOf(partition) === 'backlog');
   });
@@ -63,18 +61,5 @@ describe('the cause for which the records of a partition wait', () => {
     expect(causeOf(partition)).toBe('unreadable');
     partition.reading.succeeded();
     expect(causeOf(partition)).toBe('backlog');
-  });
-
-  it('is logged at debug level with each state', async () => {
-    const states: unknown[] = [];
-    const logger = pino(
-      { level: 'debug' },
-      { write: (line) => void states.push((JSON.parse(line) as { state: { name: string } }).state.name) },
-    );
-    const partition = startPartition(5, { logger, apply: async () => nothingApplied });
-    partition.receive(received([batch(5, 5)], 6));
-    await until(() => partition.position === 6);
-    await partition.stop(0);
-    expect(states).toEqual(['idle', 'applying', 'idle', 'stopped']);
   });
 });

@@ -10,8 +10,11 @@ export type PartitionState =
   | { name: 'waiting-for-turn'; behind: 'prerequisites' | 'one_at_a_time' }
   /** A chunk is taken from the queue and applied. `isConflicting`: its documents are written again and again. */
   | { name: 'applying'; isConflicting: boolean }
-  /** An attempt has failed. The next one comes after a pause, and may be in progress. */
-  | { name: 'retrying' }
+  /**
+   * An attempt has failed. The next one comes after a pause, and may be in progress. `isQueued`: it waits for the chunk of
+   * another partition.
+   */
+  | { name: 'retrying'; isQueued: boolean }
   /** No further chunk is begun. The one in progress may still end. No other state follows. */
   | { name: 'stopped' };
 
@@ -33,3 +36,9 @@ export function causeOf(state: PartitionState, fanOutWaiting: number): HoldCause
       return null;
   }
 }
+
+/** Whether the chunk waits for the chunk of another partition. */
+export const isQueued = (state: PartitionState): boolean =>
+  state.name === 'retrying'
+    ? state.isQueued
+    : state.name === 'waiting-for-turn' && state.behind === 'one_at_a_time';

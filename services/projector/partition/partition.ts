@@ -10,7 +10,7 @@ import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
 import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { Applied, Apply, Chunk, Watch } from '../hand-over.ts';
-import { causeOf, type PartitionState } from './partition-state.ts';
+import { causeOf, isQueued, type PartitionState } from './partition-state.ts';
 import { createProgressCounter } from './progress-counter.ts';
 import { Reading, type ReadFrom, type Received } from './reading.ts';
 import type { RecordQueue, Taken } from './record-queue.ts';
@@ -108,6 +108,7 @@ export class Partition {
       fanOutWaiting: this.#fanOutWaiting,
     };
     if (cause !== null) snapshot.cause = cause;
+    if (isQueued(this.#state)) snapshot.isQueued = true;
     return snapshot;
   }
 
@@ -256,8 +257,9 @@ export class Partition {
         countPart(isSaved);
       },
       onQueued: (isQueued) => {
-        if (isQueued) this.#setState({ name: 'waiting-for-turn', behind: 'one_at_a_time' });
         // After a failed attempt it stays `retrying` until one succeeds.
+        if (this.#state.name === 'retrying') this.#setState({ name: 'retrying', isQueued });
+        else if (isQueued) this.#setState({ name: 'waiting-for-turn', behind: 'one_at_a_time' });
         else if (this.#state.name === 'waiting-for-turn') this.#setState(applying);
       },
       onFanOut: (documents) => {
@@ -287,7 +289,7 @@ export class Partition {
   /** Throws if no other attempt follows. While MongoDB or the brokers are away, a restart would not help: it is not stuck. */
   #attemptFailed(error: unknown, attempt: number): void {
     const { topic, partition, position } = this;
-    this.#setState({ name: 'retrying' });
+    this.#setState({ name: 'retrying', isQueued: false });
     this.#fanOutWaiting = 0;
     if (error instanceof Revoked || this.#stopping.signal.aborted)
       throw new Revoked(`${topic}/${partition} is given up`);

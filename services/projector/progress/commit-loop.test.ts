@@ -24,6 +24,7 @@ type Standing = {
   end?: number | null;
   stable?: number;
   loadEnds?: Record<string, number> | null;
+  isQueued?: true;
 };
 const unstarted = { position: -1 };
 
@@ -35,17 +36,18 @@ describe('a process at offset 3 that stands still for longer than a stuck one ma
     ['alive if the load has nothing of its partition', { loadEnds: {} }, false],
     ['stuck if records wait before an open transaction', { stable: 4 }, true],
     ['alive if it waits for the end of a transaction', { stable: 3 }, false],
+    ['alive while its chunk waits for that of another partition', { isQueued: true }, false],
     ['alive if no broker leads its partition', { end: null }, false],
     ['alive if it finds no start offset because no broker leads it', { ...unstarted, end: null }, false],
     ['stuck if it finds no start offset otherwise', { ...unstarted, end: 0 }, true],
   ])('is %s', (_, standing, isStuck) => {
-    const { position = 3, end = 9, stable = 9, loadEnds = null } = standing;
+    const { position = 3, end = 9, stable = 9, loadEnds = null, ...queued } = standing;
     const positions = createPositions(() => 0);
     positions.load(loadEnds && new Map(Object.entries(loadEnds)));
     const log = { ends: new Map(end === null ? [] : [['t/0', { low: 0, end, stable }]]) };
     const liveness = createLiveness(0);
     for (const nowMs of [0, 400_000])
-      liveness.observe(nowMs, observedPartitions(positions, log, [{ ...t0, position }]));
+      liveness.observe(nowMs, observedPartitions(positions, log, [{ ...t0, ...queued, position }]));
     expect(liveness.failure(400_000)).toEqual(
       isStuck ? expect.stringContaining('has records, but has not moved') : null,
     );

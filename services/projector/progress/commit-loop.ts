@@ -185,7 +185,7 @@ export const observedPartitions = (
   snapshot: Snapshot[],
 ): ObservedPartition[] =>
   snapshot.flatMap((item) => {
-    if (item.cause === 'one_at_a_time') return [];
+    if (item.isQueued) return [];
     const key = partitionKey(item);
     const { position, progressCount } = item;
     const end = Math.min(ends.get(key)?.stable ?? -1, positions.loadEnd(key));
