@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { repeat } from './repeat.ts';
+import { repeat, type Run } from './repeat.ts';
 
 test('a run that is asked for begins at once, but none begins after a stop', async () => {
   let runs = 0;
@@ -34,4 +34,34 @@ test('a failed run is repeated after a pause of its own, which may grow until a 
   await stop();
   jest.useRealTimers();
   expect(startedAt.map((ms) => ms - beganMs)).toEqual([0, 10_000, 30_000, 31_000, 41_000]);
+});
+
+test('a run that makes no progress fails, and the next one begins without it', async () => {
+  jest.useFakeTimers();
+  const runs: (Run & { end: () => void })[] = [];
+  const errors: unknown[] = [];
+  const { stop } = repeat((one) => new Promise((end) => void runs.push({ ...one, end })), {
+    intervalMs: 1_000,
+    stalledAfterMs: 60_000,
+    onError: (error) => errors.push(error),
+  });
+  // given a run that makes progress once, then none
+  await jest.advanceTimersByTimeAsync(59_000);
+  runs[0]?.onProgress();
+  await jest.advanceTimersByTimeAsync(59_000);
+  expect({ runs: runs.length, errors }).toEqual({ runs: 1, errors: [] });
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect({ isAborted: runs[0]?.signal.aborted, errors }).toEqual({
+    isAborted: true,
+    errors: [new Error('no progress for 60 s')],
+  });
+  // then another one begins, and its end is not that of the first
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect({ runs: runs.length, isAborted: runs[1]?.signal.aborted }).toEqual({ runs: 2, isAborted: false });
+  runs[1]?.end();
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect({ runs: runs.length, errors: errors.length }).toEqual({ runs: 3, errors: 1 });
+  runs[2]?.end();
+  await stop();
+  jest.useRealTimers();
 });

@@ -5,8 +5,18 @@ export type Repeating = {
   stop: () => Promise<void>;
 };
 
+/** One run of repeated work. */
+export type Run = {
+  /** To be called after each part of a long run. */
+  onProgress: () => void;
+  /** Aborted once the run counts as stalled: it must not begin another part. */
+  signal: AbortSignal;
+};
+
 type RepeatOptions = {
   intervalMs: number;
+  /** A run without progress for this long fails, in milliseconds. The next run does not wait for it. */
+  stalledAfterMs?: number;
   onError: (error: unknown) => void;
   /** The pause after a failed run, `failures` in a row; `intervalMs` by default. */
   retryMs?: (error: unknown, failures: number) => number;
@@ -17,8 +27,8 @@ type RepeatOptions = {
  * `onError`.
  */
 export function repeat(
-  run: () => Promise<void>,
-  { intervalMs, onError, retryMs = () => intervalMs }: RepeatOptions,
+  run: (one: Run) => Promise<void>,
+  { intervalMs, stalledAfterMs, onError, retryMs = () => intervalMs }: RepeatOptions,
 ): Repeating {
   let stopped = false;
   let runAgain = false;
@@ -28,7 +38,7 @@ export function repeat(
   /** Runs once; resolves with the pause after it. */
   const runOnce = async (): Promise<number> => {
     try {
-      await run();
+      await runUnlessStalled(run, stalledAfterMs);
       failures = 0;
       return intervalMs;
     } catch (error) {
@@ -60,4 +70,21 @@ export function repeat(
       await running;
     },
   };
+}
+
+/** Rejects if `run` makes no progress for `stalledAfterMs`. */
+async function runUnlessStalled(run: (one: Run) => Promise<void>, stalledAfterMs?: number): Promise<void> {
+  const stalled = new AbortController();
+  const { signal } = stalled;
+  if (stalledAfterMs === undefined) return run({ onProgress: () => undefined, signal });
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const error = new Error(`no progress for ${stalledAfterMs / 1_000} s`);
+    stalled.abort(error);
+    reject(error);
+  }, stalledAfterMs);
+  const onProgress = () => {
+    if (!signal.aborted) timer.refresh();
+  };
+  return Promise.race([run({ onProgress, signal }), expired]).finally(() => clearTimeout(timer));
 }

@@ -49,7 +49,10 @@ describe('the dead letters about a deleted entity', () => {
     const readEnvelopes = async (_: string, ids: string[]) =>
       ids.map((_id) => ({ ...storedDocument({ id: _id }), deletedAt: new Date(0) }));
     const { signal } = new AbortController();
-    await eraseSince({ ...deps(), store: { readEnvelopes }, signal }, new Date(0));
+    await eraseSince(
+      { ...deps(), store: { readEnvelopes }, signal, onProgress: () => undefined },
+      new Date(0),
+    );
     const left = await deadLettersOf(opened.control).find().toArray();
     expect(left.map(({ topic }) => topic)).toEqual(['support.former', 'support.former']);
   });

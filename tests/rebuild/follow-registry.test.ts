@@ -21,6 +21,7 @@ describe('a projector that follows the registry', () => {
   /** Runs `use` while the registry is followed as generation 2. Returns the last settings, and errors. */
   const following = async (
     use: (isOneAtATime: () => boolean | undefined, fatal: Error[], metrics: Metrics) => Promise<void>,
+    control = rebuild.control,
   ) => {
     let last: boolean | undefined;
     const fatal: Error[] = [];
@@ -30,7 +31,7 @@ describe('a projector that follows the registry', () => {
     const applier = { applyOneAtATime: (isOneAtATime: boolean) => void (last = isOneAtATime) };
     const { stop } = followRegistry(
       {
-        control: rebuild.control,
+        control,
         generation: 2,
         allowanceMs: 5_000,
         by: 'projector',
@@ -41,7 +42,7 @@ describe('a projector that follows the registry', () => {
         now: () => present,
         onFatal: (error) => fatal.push(error),
       },
-      10,
+      { intervalMs: 10, stalledAfterMs: 200 },
     );
     await use(() => last, fatal, metrics).finally(stop);
     return logged;
@@ -53,6 +54,22 @@ describe('a projector that follows the registry', () => {
       await eventually(() => fatal.length > 0);
       expect(fatal[0]?.message).toMatch(/^generation 2 is being dropped.*; this projector ends$/);
     });
+  });
+
+  test('reads it again if a read does not end', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'dropping')]);
+    const { control } = rebuild;
+    let reads = 0;
+    const hangOnce = (name: string) => {
+      const collection = control.collection(name);
+      if (name !== 'generations' || (reads += 1) > 1) return collection;
+      return Object.create(collection, { findOne: { value: () => new Promise(() => undefined) } }) as never;
+    };
+    const hanging = Object.create(control, { collection: { value: hangOnce } }) as typeof control;
+    await following(async (_, fatal) => {
+      await eventually(() => fatal.length > 0);
+      expect(reads).toBeGreaterThan(1);
+    }, hanging);
   });
 
   test('advances a build once it is loaded and once it has caught up, and loads one batch at a time', async () => {

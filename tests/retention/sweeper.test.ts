@@ -131,6 +131,49 @@ describe('the sweeper of a projector', () => {
     await sweeper.stop();
   });
 
+  test('that makes no progress counts as failed, and the next sweep does not wait for it', async () => {
+    await model.setWatermark();
+    const metrics = createMetrics();
+    const stored = async () => (await watermarksOf(model.control).findOne({ _id: 1 }))?.sweepFailure;
+    const hanging = Promise.withResolvers<[]>();
+    let sweeps = 0;
+    const { sweepStore } = model.sweepDeps(new Date());
+    const readChannels: SweepStore['readChannels'] = () => {
+      sweeps += 1;
+      return sweeps === 1 ? hanging.promise : Promise.reject(new Error(`sweep ${sweeps}`));
+    };
+    const times = { intervalMs: 1, pollMs: 1, stalledAfterMs: 100 };
+    const sweeper = start({ metrics, sweepStore: { ...sweepStore, readChannels } }, times);
+    await eventually(async () => (await metrics.sweepFailing.get()).values[0]?.value === 1);
+    await eventually(async () => /^sweep \d/.test((await stored())?.reason ?? ''));
+    hanging.resolve([]);
+    await sweeper.stop();
+  });
+
+  test('whose failure cannot be cleared shows no failure, and clears it before the next sweep', async () => {
+    await model.setWatermark();
+    const metrics = createMetrics();
+    const stored = async () => (await watermarksOf(model.control).findOne({ _id: 1 }))?.sweepFailure;
+    await storeSweepFailure(model.control, 1, new Date(), 'of an earlier owner');
+    let refusals = 0;
+    const refuseOnce = (name: string) => {
+      const collection = model.control.collection(name);
+      const updateOne = (...args: Parameters<typeof collection.updateOne>) =>
+        (refusals += 1) === 1 ? Promise.reject(new Error('away')) : collection.updateOne(...args);
+      return name === 'watermarks'
+        ? (Object.create(collection, { updateOne: { value: updateOne } }) as never)
+        : collection;
+    };
+    const control = Object.create(model.control, {
+      collection: { value: refuseOnce },
+    }) as typeof model.control;
+    const sweeper = start({ metrics, control }, { intervalMs: 3_600_000, pollMs: 1 });
+    await eventually(async () => (await stored()) === undefined);
+    await sweeper.stop();
+    expect(refusals).toBe(2);
+    expect((await metrics.sweepFailing.get()).values[0]?.value).toBe(0);
+  });
+
   test('stops within a page, however many pages its sweep has left', async () => {
     await model.setWatermark();
     const begun = Promise.withResolvers<void>();

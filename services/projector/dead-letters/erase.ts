@@ -80,12 +80,16 @@ export async function erasuresAmong(
  * Rechecks the dead letters stored since an instant, page by page, and erases each one of a deleted entity. A worker
  * that lost its partition may have stored one and crashed before it looked.
  */
-export async function eraseSince({ store, signal, ...deps }: EraseSinceOptions, since: Date): Promise<void> {
+export async function eraseSince(
+  { store, signal, onProgress, ...deps }: EraseSinceOptions,
+  since: Date,
+): Promise<void> {
   await using recent = deadLettersOf(deps.control)
     .find({ lastAt: { $gte: since } })
     .project<Pick<DeadLetter, '_id' | 'topic' | 'subjects'>>({ topic: 1, subjects: 1 });
   for await (const deadLetters of pages(recent)) {
     signal.throwIfAborted();
+    onProgress();
     for (const [topic, ofTopic] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
       const kind = kindOfTopic(topic, deps.prefix);
       if (!kind) continue;
@@ -95,7 +99,12 @@ export async function eraseSince({ store, signal, ...deps }: EraseSinceOptions, 
   }
 }
 
-type EraseSinceOptions = EraseDeps & { store: EnvelopeStore; signal: AbortSignal };
+type EraseSinceOptions = EraseDeps & {
+  store: EnvelopeStore;
+  signal: AbortSignal;
+  /** Called before each page. */
+  onProgress: () => void;
+};
 
 async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
   cursor.batchSize(deadLettersPerPage);

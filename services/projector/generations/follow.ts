@@ -58,7 +58,10 @@ export function applyGenerationSettings(
  * Reads the registry once a second. Ends the projector if its generation was dropped, records the lag,
  * and advances a build's state.
  */
-export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repeating, 'stop'> {
+export function followRegistry(
+  deps: FollowDeps,
+  { intervalMs = 1_000, stalledAfterMs = 120_000 } = {},
+): Pick<Repeating, 'stop'> {
   const { control, generation: number, logger } = deps;
   const tellRegistry = logChanges(logger, 'registry', { generation: number });
   const tellBuild = logChanges(logger, 'build', { generation: number });
@@ -84,6 +87,8 @@ export function followRegistry(deps: FollowDeps, intervalMs = 1_000): Pick<Repea
   };
   return repeat(poll, {
     intervalMs,
+    // Longer than a write that is repeated waits for a majority.
+    stalledAfterMs,
     onError: (error) => logger.warn({ error }, 'could not read the registry of generations; trying again'),
   });
 }

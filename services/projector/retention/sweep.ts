@@ -51,6 +51,7 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Sw
   let sweptTo = after;
   for (let pages = 0; pages < pagesPerTurn; pages += 1) {
     deps.signal.throwIfAborted();
+    deps.onProgress();
     const upTo = await readExpiredUpTo(deps, channel);
     if (upTo === null) return null;
     const page = await deps.sweepStore.readConversations(channel, sweptTo, deps.isComplete ? null : upTo);
@@ -111,6 +112,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
   const seen = new Set<string>();
   for (;;) {
     deps.signal.throwIfAborted();
+    deps.onProgress();
     const found = await sweepStore.readOrphans(upTo);
     const orphans = found.filter(({ _id }) => !seen.has(_id));
     if (orphans.length === 0) return purged;

@@ -37,7 +37,8 @@ test('every page of channels is read, and a channel with more pages than one tur
   const store = { write: async () => ({ conflicted: new Map(), refused: new Map() }) };
   const deps = { store, sweepStore, asOf: new Date(0), now: () => new Date(), tombstoneDays: 30 };
   const { signal } = new AbortController();
-  const swept = await sweep({ ...deps, signal, isComplete: true } as unknown as SweepDeps);
+  const watch = { signal, onProgress: () => undefined };
+  const swept = await sweep({ ...deps, ...watch, isComplete: true } as unknown as SweepDeps);
   expect(swept).toEqual({ conversations: 0, messages: 1 });
   // then a page whose messages are purged is read again, and the turn of a channel has 20 pages
   const pages = ['', '', ...Array.from({ length: 29 }, (_, index) => `${index + 1}`)];

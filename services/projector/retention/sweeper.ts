@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
+import { repeat, type Repeating, type Run } from '../../../shared/runtime/repeat.ts';
 import { clearSweepFailure, storeSweepFailure, watermark } from '../../../shared/control/progress.ts';
 import { explained } from '../../../shared/kafka/remedies.ts';
 import type { Metrics } from '../metrics.ts';
@@ -52,27 +52,55 @@ const deadLettersOverlapMs = 600_000;
 function createOutcome({ control, generation, now, metrics, logger }: SweeperDeps) {
   // An earlier owner may have stored a failure.
   let isStored = true;
+  let hasSucceeded = false;
+  let storing = Promise.resolve();
+  /** Clears the stored failure after a sweep that has succeeded. Call it again at each poll: MongoDB may be away. */
+  const clear = async () => {
+    if (!hasSucceeded || !isStored) return;
+    try {
+      await storing;
+      await clearSweepFailure(control, generation);
+      isStored = false;
+    } catch (error) {
+      logger.warn({ error }, 'could not clear the failure of the sweep; trying again');
+    }
+  };
   return {
+    clear,
     succeed: async () => {
       metrics.sweepFailing.set(0);
-      if (isStored) await clearSweepFailure(control, generation);
-      isStored = false;
+      hasSucceeded = true;
+      await clear();
     },
-    fail: async (error: unknown) => {
+    fail: (error: unknown) => {
       metrics.sweepFailing.set(1);
+      hasSucceeded = false;
       isStored = true;
       // MongoDB may be the cause, and then cannot store it.
-      await storeSweepFailure(control, generation, now(), explained(error)).catch((cause: unknown) =>
+      storing = storeSweepFailure(control, generation, now(), explained(error)).catch((cause: unknown) =>
         logger.warn({ error: cause }, 'could not store the failure of the sweep'),
       );
     },
     /** Another projector sweeps, and shows its own outcome. */
     leave: () => {
+      hasSucceeded = false;
       isStored = true;
       metrics.sweepFailing.set(0);
     },
   };
 }
+
+/** Times in milliseconds. */
+type SweeperTimes = {
+  /** The time between the starts of two sweeps. */
+  intervalMs?: number;
+  /** How often the sweeper looks whether it is the owner, and a sweep is due. */
+  pollMs?: number;
+  /** A sweep without progress for this long counts as failed. Longer than the largest deletion by one command. */
+  stalledAfterMs?: number;
+  /** A monotonic clock. */
+  nowMs?: () => number;
+};
 
 /**
  * Sweeps every few minutes while this projector is the owner, less often if that takes long. The API stops serving
@@ -82,10 +110,14 @@ function createOutcome({ control, generation, now, metrics, logger }: SweeperDep
  */
 export function startSweeper(
   deps: SweeperDeps,
-  { intervalMs = 300_000, pollMs = 5_000, nowMs = () => performance.now() } = {},
+  {
+    intervalMs = 300_000,
+    pollMs = 5_000,
+    stalledAfterMs = 600_000,
+    nowMs = () => performance.now(),
+  }: SweeperTimes = {},
 ): Pick<Repeating, 'stop'> {
   const stopping = new AbortController();
-  const { signal } = stopping;
   let deadLettersSince = new Date(0);
   let nextMs = 0;
   let nextCompleteMs = 0;
@@ -93,7 +125,9 @@ export function startSweeper(
   const after = (startMs: number, everyMs: number) =>
     startMs + Math.max(everyMs, (nowMs() - startMs) / busyPart);
   const outcome = createOutcome(deps);
-  const sweepIfOwner = async () => {
+  const sweepIfOwner = async (run: Run) => {
+    const { onProgress } = run;
+    const signal = AbortSignal.any([stopping.signal, run.signal]);
     const startMs = nowMs();
     const isOwner = deps.isOwner();
     if (!isOwner) {
@@ -101,17 +135,18 @@ export function startSweeper(
       nextCompleteMs = 0;
       outcome.leave();
     }
-    if (!isOwner || startMs < nextMs) return;
+    if (!isOwner) return;
+    if (startMs < nextMs) return outcome.clear();
     nextMs = startMs + intervalMs;
     const startedAt = deps.now();
-    await eraseSince({ ...deps, signal }, deadLettersSince);
+    await eraseSince({ ...deps, signal, onProgress }, deadLettersSince);
     // A worker takes `lastAt` before its write, which MongoDB may delay.
     deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     const dueMs = nextCompleteMs;
     const isComplete = startMs >= dueMs;
     // If this one fails, the next is complete.
     nextCompleteMs = 0;
-    const swept = await sweepApplied({ ...deps, isComplete, signal, onProgress: () => undefined });
+    const swept = await sweepApplied({ ...deps, isComplete, signal, onProgress });
     nextCompleteMs = isComplete ? after(startMs, dayMs) : dueMs;
     if (!isComplete) nextMs = after(startMs, intervalMs);
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
@@ -119,18 +154,13 @@ export function startSweeper(
     if (isComplete) await deps.expireMarks();
     await outcome.succeed();
   };
-  const run = async () => {
-    try {
-      await sweepIfOwner();
-    } catch (error) {
-      if (!signal.aborted) await outcome.fail(error);
-      throw error;
-    }
-  };
-  const sweeping = repeat(run, {
+  const sweeping = repeat(sweepIfOwner, {
     intervalMs: pollMs,
+    stalledAfterMs,
     onError: (error) => {
-      if (!signal.aborted) deps.logger.warn({ error }, 'the sweep failed; it runs again in a few minutes');
+      if (stopping.signal.aborted) return;
+      deps.logger.warn({ error }, 'the sweep failed; it runs again in a few minutes');
+      outcome.fail(error);
     },
   });
   return {
