@@ -6,7 +6,7 @@ import { describeNames, isStructured, readHeaders, type Headers } from './header
 export const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
 
 /** The unvalidated state of an event; undefined if the event has no data. */
-type Data = { value: unknown } | { rejected: Rejection };
+export type Data = { value: unknown } | { rejected: Rejection };
 
 /** An event with its attributes as received. Its data is decoded only on demand. */
 export type RawEvent = { attributes: Record<string, unknown>; data: () => Data };

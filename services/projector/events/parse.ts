@@ -4,7 +4,7 @@ import { decodeText } from './bytes.ts';
 import type { Change } from './change.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { readContent, rejected, type RawEvent } from './content-mode.ts';
+import { readContent, rejected, type Data, type RawEvent } from './content-mode.ts';
 import { attributes, typeOf, type Attributes, type Verb } from './envelope.ts';
 import { describeLargeHeaders } from './headers.ts';
 import { newestVersion, upcast, upcasts, type Upcasts } from './upcasts.ts';
@@ -50,8 +50,6 @@ function event(kind: Kind, key: string, record: KafkaRecord, raw: RawEvent, know
   const data = () => newestData(kind, found.schemaVersion, raw, known);
   return change(kind, found.verb, envelope.data, data, record);
 }
-
-type Data = ReturnType<RawEvent['data']>;
 
 /** The data in the form of the newest schema version. An upcast meets data that has not been validated, so it may throw. */
 function newestData(kind: Kind, schemaVersion: number, raw: RawEvent, known: Upcasts): Data {
