@@ -122,6 +122,6 @@ function given({ random, some, retentionDays }: Choices, kind: Kind, id: string,
       { type: 'ai_agent', id: some('agent') },
       null,
     ]),
-    content: maybe(`${name} 👩‍👩‍👧 `.repeat(random.int(30))),
+    content: maybe(`${name} 👩‍👩‍👧 `.repeat(random.int(30))) ?? (kind === 'message' ? null : name),
   };
 }
