@@ -63,7 +63,10 @@ it('every example of the help is a command, with --json if the verb has it', () 
   expect(examples.length).toBeGreaterThan(20);
   for (const words of examples) {
     const args = [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
-    expect([words, parseArguments(args)]).toEqual([words, { command: expect.anything() as unknown }]);
+    expect({ words, parsed: parseArguments(args) }).toEqual({
+      words,
+      parsed: { command: expect.anything() as unknown },
+    });
   }
 });
 

@@ -199,7 +199,7 @@ test.each<[string, Facts, string, string[], string]>([
   const all = findings(given);
   for (const step of ['ready', 'promote', 'rollback'] as const) {
     const names = blocking(all, 2, step).map((one) => one.name);
-    expect([step, names]).toEqual([step, steps.includes(step) ? [name] : []]);
+    expect({ step, names }).toEqual({ step, names: steps.includes(step) ? [name] : [] });
   }
   expect(all.find((one) => one.name === name && one.generation !== 1)?.text).toContain(text);
 });

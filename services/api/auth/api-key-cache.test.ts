@@ -74,7 +74,7 @@ it('clients that guess tokens cost a query each 10 ms at most; valid tokens shar
   expect(await find(only, 'guess 1')).toBe('unknown');
   const callers = Promise.all(['guess 2', 'token', 'guess 2'].map((token) => find(only, token)));
   await settled();
-  expect([queries.length, pauses.length]).toEqual([1, 1]);
+  expect({ queries: queries.length, pauses: pauses.length }).toEqual({ queries: 1, pauses: 1 });
   pauses[0]?.();
   expect(await callers).toEqual(['unknown', known, 'unknown']);
   expect(queries[1]).toHaveLength(2);

@@ -102,11 +102,9 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
     const response = await open('/long', headers);
     expect(unpack[encoding]?.(await bytesOf(response)).length).toBe(long * piece.length);
     expect(state.responseBytes).toBe(long * piece.length);
-    expect([response.headers.etag, response.headers['content-length'], ended]).toEqual([
-      undefined,
-      undefined,
-      1,
-    ]);
+    expect({ etag: response.headers.etag, contentLength: response.headers['content-length'], ended }).toEqual(
+      { etag: undefined, contentLength: undefined, ended: 1 },
+    );
   });
 
   it('closes the connection if it fails midway, and names the error in the log', async () => {
@@ -130,7 +128,10 @@ describe.each(Object.keys(unpack))('a chunked reply, sent as %s', (encoding) => 
     expect(await bytesOf(head)).toHaveLength(0);
     const { date: _got, 'transfer-encoding': _chunked, ...expected } = get.headers;
     const { date: _headed, 'transfer-encoding': _none, ...found } = head.headers;
-    expect([head.statusCode, found]).toEqual([get.statusCode, expected]);
+    expect({ status: head.statusCode, headers: found }).toEqual({
+      status: get.statusCode,
+      headers: expected,
+    });
     await eventually(() => ended === 2);
   });
 });
@@ -147,7 +148,10 @@ describe('a reply for which zlib has no memory', () => {
       throw noMemory;
     });
     const response = await open(path, headers);
-    expect([response.statusCode, response.headers['content-encoding']]).toEqual([200, undefined]);
+    expect({ status: response.statusCode, contentEncoding: response.headers['content-encoding'] }).toEqual({
+      status: 200,
+      contentEncoding: undefined,
+    });
     expect(await bytesOf(response)).toHaveLength(count * piece.length);
   });
 
@@ -158,7 +162,10 @@ describe('a reply for which zlib has no memory', () => {
     encoder.destroy(noMemory);
     await expect(bytesOf(response)).rejects.toThrow();
     await eventually(() => ended === 1 && interrupted.length > 0);
-    expect([state.failure, interrupted]).toEqual([noMemory, [noMemory.message]]);
+    expect({ failure: state.failure, interrupted }).toEqual({
+      failure: noMemory,
+      interrupted: [noMemory.message],
+    });
   });
 });
 
@@ -173,7 +180,7 @@ describe('the memory of a response', () => {
   it('is counted in bytes if it is buffered', async () => {
     await bytesOf(await open('/wide'));
     const bytes = Buffer.byteLength(JSON.stringify(wide));
-    expect([held, state.responseBytes]).toEqual([bytes, bytes]);
+    expect({ held, responseBytes: state.responseBytes }).toEqual({ held: bytes, responseBytes: bytes });
   });
 
   it('is counted in bytes while a stream waits for its client', async () => {

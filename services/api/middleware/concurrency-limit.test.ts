@@ -65,7 +65,10 @@ describe('the requests in progress', () => {
   it('of one organization are a quarter of all, without those whose client has left before', () => {
     const { ask, fill, state } = createLimit();
     for (let times = 0; times < 10; times += 1) ask('org_1', { hasLeft: true });
-    expect([fill('org_1').length, state.readersEnded]).toEqual([requestsMax / 4, 0]);
+    expect({ admitted: fill('org_1').length, readersEnded: state.readersEnded }).toEqual({
+      admitted: requestsMax / 4,
+      readersEnded: 0,
+    });
   });
 });
 
@@ -78,10 +81,16 @@ describe('a response that its client takes slowly', () => {
     const slow = ['org_1', 'org_2', 'org_3'].flatMap((orgId) => fill(orgId, { responseBytes }));
     state.nowMs = 70_000;
     ask('org_next');
-    expect([closedOf(slow), state.readersEnded]).toEqual([0, 0]);
+    expect({ closed: closedOf(slow), readersEnded: state.readersEnded }).toEqual({
+      closed: 0,
+      readersEnded: 0,
+    });
     state.nowMs = 70_001;
     ask('org_next');
-    expect([closedOf(slow), state.readersEnded]).toEqual([slow.length, slow.length]);
+    expect({ closed: closedOf(slow), readersEnded: state.readersEnded }).toEqual({
+      closed: slow.length,
+      readersEnded: slow.length,
+    });
     expect(fill('org_1')).toHaveLength(requestsMax / 4);
   });
 

@@ -54,10 +54,13 @@ describe('it is open:', () => {
       const isClosedObject = node.type === 'object' && node.additionalProperties !== true;
       const isStrictDate = node.format === 'date-time' && node.pattern !== undefined;
       const hasOneType = node.type === 'null' && !/anyOf\/\d+$/.test(pointer);
-      expect([pointer, isClosedEnum, isClosedObject, isStrictDate, hasOneType]).toEqual([
+      expect({ pointer, isClosedEnum, isClosedObject, isStrictDate, hasOneType }).toEqual({
         pointer,
-        ...[false, false, false, false],
-      ]);
+        isClosedEnum: false,
+        isClosedObject: false,
+        isStrictDate: false,
+        hasOneType: false,
+      });
     }
     const open = schemas.filter(([, node]) => node['x-extensible-enum']);
     expect(open.length).toBeGreaterThan(20);
@@ -102,7 +105,10 @@ test('every field is described', () => {
   );
   expect(silent).toEqual([]);
   for (const [name, schema] of Object.entries(document.components.schemas)) {
-    expect([name, schema.description]).toEqual([name, expect.any(String)]);
+    expect({ name, description: schema.description }).toEqual({
+      name,
+      description: expect.any(String) as unknown,
+    });
   }
 });
 
@@ -113,11 +119,12 @@ test('every example matches its schema, with its fields in that order', () => {
     if (schema === undefined) continue;
     const named = Object.values(examples ?? {}).map(({ value }) => value);
     const values = [...(example === undefined ? [] : [example]), ...named];
-    if (!pointer.includes('~1openapi.json')) expect([pointer, values.length]).not.toEqual([pointer, 0]);
+    if (!pointer.includes('~1openapi.json'))
+      expect({ pointer, examples: values.length }).not.toEqual({ pointer, examples: 0 });
     for (const value of values) {
       const isNumber = schema.type === 'integer' && typeof value === 'string';
       const found = errorsAt(`${pointer}/schema`, isNumber ? Number(value) : value);
-      expect([pointer, found]).toEqual([pointer, null]);
+      expect({ pointer, found }).toEqual({ pointer, found: null });
       expect([...misordered(document.components.schemas, schema, value, pointer)]).toEqual([]);
       checked += 1;
     }
@@ -135,10 +142,10 @@ test('every code of the catalogue is an example of a response with its status, e
     expect(examples.map((each) => each.code)).toContain(code);
   }
   for (const { code, status } of examples.filter((each) => /^\d+$/.test(each.status ?? ''))) {
-    expect([code, errorCatalogue[code as keyof typeof errorCatalogue].status]).toEqual([
+    expect({ code, status: errorCatalogue[code as keyof typeof errorCatalogue].status }).toEqual({
       code,
-      Number(status),
-    ]);
+      status: Number(status),
+    });
   }
 });
 

@@ -44,7 +44,10 @@ test('a store that refuses requests is asked once for each pause, however many r
   await settled();
   for (let connections = 1; connections <= 6; connections += 1) {
     await consumeMany();
-    expect([store.connections, store.closed]).toEqual([connections, connections]);
+    expect({ connections: store.connections, closed: store.closed }).toEqual({
+      connections,
+      closed: connections,
+    });
     expect(await fallbackCount()).toBe(100 * connections);
     await endPause();
   }
@@ -65,7 +68,7 @@ test('a request that fails late leaves the connection that was made meanwhile', 
   await endPause();
   late.resolve();
   await waiting;
-  expect([store.connections, store.closed]).toEqual([2, 1]);
+  expect({ connections: store.connections, closed: store.closed }).toEqual({ connections: 2, closed: 1 });
   limiter.stop();
 });
 
@@ -88,7 +91,10 @@ test('a stop closes the connection, and one that is made meanwhile; none is made
   await settled();
   connected.limiter.stop();
   await endPause();
-  expect([connected.store.connections, connected.store.closed]).toEqual([1, 1]);
+  expect({ connections: connected.store.connections, closed: connected.store.closed }).toEqual({
+    connections: 1,
+    closed: 1,
+  });
   const connecting = given({ refuses: false });
   connecting.limiter.stop();
   await settled();

@@ -77,5 +77,9 @@ test('the history keeps the latest 1,000 transitions', () => {
   const transition = { generation: 1, from: null, to: 'active' as const, ...cause(1) };
   const history = Array.from({ length: 1_000 }, (_, index) => ({ ...transition, generation: index }));
   const kept = withTransition({ ...first, history }, { ...transition, generation: 1_000 }).history;
-  expect([kept.length, kept[0]?.generation, kept.at(-1)?.generation]).toEqual([1_000, 1, 1_000]);
+  expect({ count: kept.length, first: kept[0]?.generation, last: kept.at(-1)?.generation }).toEqual({
+    count: 1_000,
+    first: 1,
+    last: 1_000,
+  });
 });

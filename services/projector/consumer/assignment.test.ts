@@ -13,7 +13,7 @@ it('once it stops, no partition is fetched, while a batch ends and after that', 
   expect(paused.size).toBe(2);
   batch.resolve(nothing);
   await stopped;
-  expect([partitions[0]?.position, paused.size]).toEqual([1, 2]);
+  expect({ position: partitions[0]?.position, paused: paused.size }).toEqual({ position: 1, paused: 2 });
 });
 
 it('stuck partitions do not keep another partition from being resumed', async () => {
@@ -103,7 +103,7 @@ it('a partition goes on if the same member has it again', async () => {
   fetched(partition);
   while (signals.length === 0) await idle();
   expect(assign('member')).toBe(partition);
-  expect([signals[0]?.aborted, [...paused]]).toEqual([false, ['t/0']]);
+  expect({ isLost: signals[0]?.aborted, paused: [...paused] }).toEqual({ isLost: false, paused: ['t/0'] });
   assignment.updateFetching(partition);
   expect([...paused]).toEqual([]);
   // but another member begins at the recorded position: meanwhile others may have got further

@@ -93,7 +93,7 @@ describe('a partition that its broker cannot read', () => {
       expect([...paused]).toEqual([]);
       deliverError(0, 'KAFKA_STORAGE_ERROR');
       counts.push(partition.snapshot().progressCount);
-      expect([[...paused], cause()]).toEqual([['t/0'], 'unreadable']);
+      expect({ paused: [...paused], cause: cause() }).toEqual({ paused: ['t/0'], cause: 'unreadable' });
       jest.advanceTimersByTime(1_000);
     }
     expect({ next: partition.reading.nextOffset, resolved, seeks }).toEqual({

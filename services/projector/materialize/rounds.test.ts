@@ -47,7 +47,7 @@ describe('rounds without progress', () => {
     const { deps, pauses, stalls, stored } = given((write) => (write <= 2 ? lost(null) : null));
     await applyChanges(deps, 'tag', [changeOf(tag)]);
     expect(stored('tag', 'tag_1')).toBeDefined();
-    expect([pauses, stalls]).toEqual([[], []]);
+    expect({ pauses, stalls }).toEqual({ pauses: [], stalls: [] });
   });
 
   it('pause longer each time, up to five seconds, and are reported every ten rounds, however long they last', async () => {
@@ -145,7 +145,7 @@ describe('a deletion that the store refuses', () => {
     expect(rejected).toEqual([
       { record: records[0], rejection: { reason: 'refused_by_store', detail: 'refused' } },
     ]);
-    expect([changes, notRefreshed]).toEqual([[], []]);
+    expect({ changes, notRefreshed }).toEqual({ changes: [], notRefreshed: [] });
     expect(stored('tag', 'tag_1')?.state).toBeDefined();
   });
 });

@@ -59,10 +59,16 @@ describe('the position of a partition', () => {
     const { partition, attempts, attempt, applied } = given();
     (await attempt(0)).fail();
     const again = await attempt(1);
-    expect([partition.position, ...attempts.map(({ offsets }) => offsets)]).toEqual([5, [5, 7], [5, 7]]);
+    expect({ position: partition.position, attempts: attempts.map(({ offsets }) => offsets) }).toEqual({
+      position: 5,
+      attempts: [
+        [5, 7],
+        [5, 7],
+      ],
+    });
     again.end();
     await idle();
-    expect([partition.position, applied]).toEqual([9, [9]]);
+    expect({ position: partition.position, applied }).toEqual({ position: 9, applied: [9] });
   });
 
   it('stays before a batch that is aborted', async () => {
@@ -174,7 +180,10 @@ it('a partition that waits for its turn says so, and gives the memory of its bat
     apply: () => new Promise(() => undefined),
   });
   partition.receive(received([batch(8, 5, 7)], 9));
-  expect([partition.snapshot().cause, calls.park]).toEqual(['prerequisites', 1]);
+  expect({ cause: partition.snapshot().cause, parked: calls.park }).toEqual({
+    cause: 'prerequisites',
+    parked: 1,
+  });
   endWait();
   await idle();
   expect(partition.snapshot().cause).toBe('backlog');
@@ -194,7 +203,11 @@ it('a partition that is stopped while it takes records applies none of them, and
   const stopped = partition.stop(3_600_000);
   taken.resolve(chunk);
   await stopped;
-  expect([apply.mock.calls, partition.position, calls.close]).toEqual([[], 5, 1]);
+  expect({ applied: apply.mock.calls, position: partition.position, closed: calls.close }).toEqual({
+    applied: [],
+    position: 5,
+    closed: 1,
+  });
 });
 
 it('a partition that is stopped finishes its batch, and starts no other', async () => {
@@ -204,7 +217,7 @@ it('a partition that is stopped finishes its batch, and starts no other', async 
   const stopped = partition.stop(3_600_000);
   first.end();
   await stopped;
-  expect([attempts.length, partition.position]).toEqual([1, 9]);
+  expect({ attempts: attempts.length, position: partition.position }).toEqual({ attempts: 1, position: 9 });
 });
 
 it('a partition that stops tells at once that it stops, and only later that its partition is lost', async () => {
@@ -212,7 +225,11 @@ it('a partition that stops tells at once that it stops, and only later that its 
   const { stopping, signal, fail } = await attempt(0);
   stopping?.addEventListener('abort', () => fail());
   await partition.stop(3_600_000);
-  expect([stopping?.aborted, signal.aborted, partition.position]).toEqual([true, false, 5]);
+  expect({ isStopping: stopping?.aborted, isLost: signal.aborted, position: partition.position }).toEqual({
+    isStopping: true,
+    isLost: false,
+    position: 5,
+  });
 });
 
 it('a partition that stops between two attempts makes no other, and does not wait for it', async () => {
@@ -230,7 +247,7 @@ it('a partition that stops between two attempts makes no other, and does not wai
   await attempted.promise;
   await idle();
   await partition.stop(3_600_000);
-  expect([attempts, partition.position]).toEqual([1, 5]);
+  expect({ attempts, position: partition.position }).toEqual({ attempts: 1, position: 5 });
 });
 
 describe('a partition for which an invariant does not hold', () => {

@@ -30,7 +30,7 @@ describe('the state of a channel', () => {
     ['in need, not observing', email({ liveAt: null, sendingDomain: null }), 'needs_attention', null],
   ])('is %s', (_, channelState, state, since) => {
     const status = channelStatus(channelState, now);
-    expect([status.state, status.since?.toISOString() ?? null]).toEqual([state, since]);
+    expect({ state: status.state, since: status.since?.toISOString() ?? null }).toEqual({ state, since });
   });
 
   it('keeps the issues of a paused channel', () => {
