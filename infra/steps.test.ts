@@ -6,7 +6,7 @@ const steps = (...commands: string[]) => ['infra/steps.sh', ...commands];
 
 test('steps run one after another, up to the first that fails', () => {
   const failing = spawnSync('sh', steps('echo one', 'sh -c "exit 3"', 'echo two'), { encoding: 'utf8' });
-  expect([failing.stdout, failing.status]).toEqual(['one\n', 3]);
+  expect({ stdout: failing.stdout, status: failing.status }).toEqual({ stdout: 'one\n', status: 3 });
   expect(spawnSync('sh', steps('true', 'true')).status).toBe(0);
 });
 

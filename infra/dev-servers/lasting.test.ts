@@ -90,7 +90,10 @@ describe('npm run stack, of a stack', () => {
     );
     await holding(closedPort, async () => {
       const { code, stdout } = await run('down');
-      expect([code, stdout]).toEqual([0, 'Stopped Kafka and MongoDB 8.0.32, and removed the data.']);
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: 'Stopped Kafka and MongoDB 8.0.32, and removed the data.',
+      });
       expect(existsSync(dataDir)).toBe(false);
     });
   });

@@ -44,7 +44,10 @@ test('the images have exact versions, and the images and the entrypoint are thos
 
 test('Compose waits for longer than a service needs to stop', () => {
   for (const name of ['api', 'replica', 'projector'])
-    expect([name, parseInt(services[name]?.stop_grace_period ?? '0')]).toEqual([name, 35]);
+    expect({ name, graceSeconds: parseInt(services[name]?.stop_grace_period ?? '0') }).toEqual({
+      name,
+      graceSeconds: 35,
+    });
 });
 
 test('a restart after a promotion moves the projector to no other generation', () => {
@@ -83,7 +86,7 @@ test('create-env.sh sets every variable that docker-compose.yml requires, for th
   const passwords = [...written.matchAll(/_PASSWORD=([0-9a-f]{48})$/gm)].map(([, password]) => password);
   expect(new Set(passwords).size).toBe(4);
   for (const file of ['.env', '.certificate/proxy.pem.key'])
-    expect([file, statSync(join(folder.path, file)).mode & 0o777]).toEqual([file, 0o600]);
+    expect({ file, mode: statSync(join(folder.path, file)).mode & 0o777 }).toEqual({ file, mode: 0o600 });
   expect(createEnv()).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('.env exists already') as string,

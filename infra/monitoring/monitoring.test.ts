@@ -58,9 +58,13 @@ test('every alert names its severity, and a runbook with the four parts', () => 
     expect(['page', 'ticket']).toContain(labels.severity);
     const name = alert.replace(/^Support/, '').replaceAll(/(?<=.)[A-Z]/g, (capital) => `-${capital}`);
     const path = `docs/runbooks/${name.toLowerCase()}.md`;
-    expect([alert, annotations.runbook_url, existsSync(path)]).toEqual([alert, path, true]);
+    expect({ alert, runbookUrl: annotations.runbook_url, isFile: existsSync(path) }).toEqual({
+      alert,
+      runbookUrl: path,
+      isFile: true,
+    });
     const headings = [...readFileSync(path, 'utf8').matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
-    expect([path, headings]).toEqual([path, ['Meaning', 'Impact', 'Check', 'Remedy']]);
+    expect({ path, headings }).toEqual({ path, headings: ['Meaning', 'Impact', 'Check', 'Remedy'] });
   }
 });
 

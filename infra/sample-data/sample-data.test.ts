@@ -51,5 +51,5 @@ test('live changes go on with the latest 300 conversations, of which a new one r
   const kept = () => state.conversations.map(({ ticket }) => ticket.state.id);
   expect(kept()).toEqual([...tickets].slice(-300));
   const opened = newTicket(state, now).find(({ kind }) => kind === 'ticket')?.id;
-  expect([kept().length, kept().at(-1)]).toEqual([300, opened]);
+  expect({ count: kept().length, last: kept().at(-1) }).toEqual({ count: 300, last: opened });
 });

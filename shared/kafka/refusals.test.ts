@@ -47,7 +47,10 @@ describe('a certificate', () => {
       /tlsCAFile/,
     ],
   ])('%s is a refusal, with its remedy', (_, error, remedy) => {
-    expect([isCertificateError(error), isRefusal(error)]).toEqual([true, true]);
+    expect({ isCertificateError: isCertificateError(error), isRefusal: isRefusal(error) }).toEqual({
+      isCertificateError: true,
+      isRefusal: true,
+    });
     expect(explained(error)).toMatch(remedy);
   });
 });
@@ -61,5 +64,8 @@ it.each([
   ['no server of MongoDB', noServer(new MongoNetworkError('reset')), false],
   ['a bug', new TypeError('undefined'), false],
 ])('%s: a refusal or none', (_, error, expected) => {
-  expect([isCertificateError(error), isRefusal(error)]).toEqual([false, expected]);
+  expect({ isCertificateError: isCertificateError(error), isRefusal: isRefusal(error) }).toEqual({
+    isCertificateError: false,
+    isRefusal: expected,
+  });
 });

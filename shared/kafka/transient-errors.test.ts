@@ -31,7 +31,10 @@ describe('an error of the brokers or of MongoDB', () => {
     ],
     ['a transient error as the cause', new Error('indexes', { cause: new MongoNetworkError('reset') })],
   ])('is transient: %s', (_, error) => {
-    expect([isTransient(error), isKafkaAuthorizationError(error)]).toEqual([true, false]);
+    expect({
+      isTransient: isTransient(error),
+      isAuthorizationError: isKafkaAuthorizationError(error),
+    }).toEqual({ isTransient: true, isAuthorizationError: false });
   });
 
   it.each([
@@ -43,7 +46,10 @@ describe('an error of the brokers or of MongoDB', () => {
     const givenUp = new KafkaJSNumberOfRetriesExceeded(error, { retryCount: 8, retryTime: 1 });
     const bailed = Object.assign(new KafkaJSNonRetriableError(error.message), { cause: error });
     for (const thrown of [error, givenUp, bailed]) {
-      expect([isTransient(thrown), isKafkaAuthorizationError(thrown)]).toEqual([false, true]);
+      expect({
+        isTransient: isTransient(thrown),
+        isAuthorizationError: isKafkaAuthorizationError(thrown),
+      }).toEqual({ isTransient: false, isAuthorizationError: true });
     }
   });
 
@@ -53,6 +59,9 @@ describe('an error of the brokers or of MongoDB', () => {
     ['a setting that the brokers do not accept', answered('INVALID_SESSION_TIMEOUT')],
     ['a response that kafkajs cannot decode', new KafkaJSNonRetriableError('invalid varint')],
   ])('is permanent: %s', (_, error) => {
-    expect([isTransient(error), isKafkaAuthorizationError(error)]).toEqual([false, false]);
+    expect({
+      isTransient: isTransient(error),
+      isAuthorizationError: isKafkaAuthorizationError(error),
+    }).toEqual({ isTransient: false, isAuthorizationError: false });
   });
 });

@@ -21,5 +21,9 @@ it.each([
   ['OPTIONS', 405, 'GET and HEAD are served here\n', 'GET, HEAD'],
 ])('%s is answered with %d', async (method, status, body, allow) => {
   const answer = await fetch(`${url}/livez`, { method });
-  expect([answer.status, await answer.text(), answer.headers.get('allow')]).toEqual([status, body, allow]);
+  expect({ status: answer.status, body: await answer.text(), allow: answer.headers.get('allow') }).toEqual({
+    status,
+    body,
+    allow,
+  });
 });

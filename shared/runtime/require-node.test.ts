@@ -28,11 +28,12 @@ test.each([
   ['the CLI', [resolve(manifest.bin['support-cli'] ?? ''), 'status']],
 ])('%s on too old a Node says in one line which it needs', (_, command) => {
   const { status, stdout, stderr } = runOnOldNode(command);
-  expect([stderr, stdout, status]).toEqual([
-    'This needs Node 26 or later, and is run by Node 20.20.2. `npm ci --include=dev` installs one for this project.\n',
-    '',
-    2,
-  ]);
+  expect({ stderr, stdout, status }).toEqual({
+    stderr:
+      'This needs Node 26 or later, and is run by Node 20.20.2. `npm ci --include=dev` installs one for this project.\n',
+    stdout: '',
+    status: 2,
+  });
 });
 
 test('the Node of the development dependencies and that of the image are not older', () => {

@@ -76,5 +76,8 @@ test('an error is told by its class and its places, never by its message, which 
   expect(errorClass(error)).toBe('SyntaxError');
   expect(thrownPlaces(error)).toMatch(/^SyntaxError\n +at /);
   expect(thrownPlaces(error)).not.toContain('canary');
-  expect([errorClass('canary'), thrownPlaces(undefined)]).toEqual(['string', 'undefined']);
+  expect({ class: errorClass('canary'), places: thrownPlaces(undefined) }).toEqual({
+    class: 'string',
+    places: 'undefined',
+  });
 });

@@ -53,7 +53,10 @@ it('the options of the connection string hold', () => {
 
 it('a pool with a limit keeps no connections open, so that minPoolSize never exceeds the limit', () => {
   const { options } = createMongo('mongodb://a/?minPoolSize=10', 'test', { poolSizeMax: 4 });
-  expect([options.minPoolSize, options.maxPoolSize]).toEqual([0, 4]);
+  expect({ minPoolSize: options.minPoolSize, maxPoolSize: options.maxPoolSize }).toEqual({
+    minPoolSize: 0,
+    maxPoolSize: 4,
+  });
 });
 
 it('both databases are read from the primary, whatever the connection string prefers', () => {

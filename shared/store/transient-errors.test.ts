@@ -101,7 +101,10 @@ describe('an error of MongoDB', () => {
 
 it('a user that MongoDB does not admit or permit is refused, which is not transient', () => {
   for (const code of [13, 18, 8_000])
-    expect([isUserRefusal(answered(code)), isTransientStoreError(answered(code))]).toEqual([true, false]);
+    expect({
+      isUserRefusal: isUserRefusal(answered(code)),
+      isTransient: isTransientStoreError(answered(code)),
+    }).toEqual({ isUserRefusal: true, isTransient: false });
   expect(isUserRefusal(answered(11_600))).toBe(false);
 });
 
@@ -115,11 +118,11 @@ describe('an overloaded MongoDB', () => {
   it('is not a MongoDB that is away, although the driver gives the same label to a failed connection', () => {
     const reset = new MongoNetworkError('reset');
     reset.addErrorLabel('SystemOverloadedError');
-    expect([isOverload(reset), isOverload(answered(91)), isTransientStoreError(reset)]).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    expect({
+      resetIsOverload: isOverload(reset),
+      shutdownIsOverload: isOverload(answered(91)),
+      resetIsTransient: isTransientStoreError(reset),
+    }).toEqual({ resetIsOverload: false, shutdownIsOverload: false, resetIsTransient: true });
   });
 
   it('is left alone for longer with each attempt, for half a minute at most; any other pause stays as usual', () => {
