@@ -10,13 +10,13 @@ const api = useApi(oneOfEach(), { now, nowMs: () => clock.nowMs });
 
 /** Longer than a snapshot, a failure or a key is cached. */
 const cachedMs = 6_000;
-const unavailable = [503, 'service_unavailable'];
+const unavailable = { status: 503, code: 'service_unavailable' };
 const unknownToken = 'svc_live_unknownunknown1';
 
 const answer = async (path: string, token?: string) => {
   const { status, text } = await api.get(path, token === undefined ? {} : { token });
   const { error } = JSON.parse(text) as { error?: { code: string } };
-  return [status, error?.code ?? null];
+  return { status, code: error?.code ?? null };
 };
 
 /** Answers that a client would take for data that is gone, and pages with items. */
@@ -64,7 +64,7 @@ it.each<[string, Change, Change]>([
   ['the index tickets.updated, which is hidden', hide(true), hide(false)],
 ])('without %s no list, no 404 and no key counts', async (_, lose, restore) => {
   const before = await answers();
-  expect(before.map(([status]) => status)).not.toContain(503);
+  expect(before.map(({ status }) => status)).not.toContain(503);
   await lose(api.store);
   clock.nowMs += cachedMs;
   const lost = await answers();
@@ -73,7 +73,7 @@ it.each<[string, Change, Change]>([
   expect(lost).toEqual(lost.map(() => unavailable));
   await eventually(async () => {
     clock.nowMs += cachedMs;
-    return (await answer('/v1/tickets'))[0] === 200;
+    return (await answer('/v1/tickets')).status === 200;
   });
   expect(await answers()).toEqual(before);
 });
@@ -102,7 +102,7 @@ describe('a collection that changes within the second after its snapshot', () =>
     await fresh(path);
     await api.store.database.collection('tickets').dropIndex('created');
     const lost = await api.get(path);
-    expect([lost.status, errorOf(lost).code]).toEqual(unavailable);
+    expect({ status: lost.status, code: errorOf(lost).code }).toEqual(unavailable);
     await ensureIndexes(api.store.database);
   });
 });
@@ -113,7 +113,7 @@ it('requests that find nothing at the same time share the question whether their
   api.commands.splice(0);
   const paths = Array.from({ length: 20 }, (_, index) => `/v1/tickets/ti_none_${index}`);
   expect(await Promise.all(paths.map((path) => answer(path)))).toEqual(
-    paths.map(() => [404, 'ticket_not_found']),
+    paths.map(() => ({ status: 404, code: 'ticket_not_found' })),
   );
   const asked = api.commands.filter(({ commandName }) => commandName === 'listCollections');
   expect(asked.length).toBeLessThan(10);

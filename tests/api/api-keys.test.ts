@@ -61,7 +61,10 @@ it.each([
 ])('a token that %s is refused, and is counted', async (_, token) => {
   const before = await refusals();
   const answer = await api.get('/v1/tickets', { token });
-  expect([answer.status, errorOf(answer).code]).toEqual([401, 'invalid_api_key']);
+  expect({ status: answer.status, code: errorOf(answer).code }).toEqual({
+    status: 401,
+    code: 'invalid_api_key',
+  });
   // The answer that the replica remembers is counted, too.
   expect((await api.get('/v1/tickets', { token })).status).toBe(401);
   expect((await refusals()) - before).toBe(2);

@@ -25,49 +25,71 @@ async function given({ registry, marker, block }: Given): Promise<void> {
   await generationsOf(store.control).updateOne({ _id: 'active' }, change);
 }
 
-/** The statuses of a key of organization a, of a key of organization b and of an unknown key, on a new replica. */
-async function statuses(): Promise<number[]> {
+/** The statuses of the key that may be blocked, of a key of another organization and of an unknown one. */
+type Statuses = { blocked: number; other: number; unknown: number };
+
+/** The statuses on a new replica. */
+async function statuses(): Promise<Statuses> {
   const api = await startApi(store);
-  const answers = [tokens.a, tokens.b, 'svc_live_unknown'].map((token) => api.get('/v1/tickets', { token }));
-  return Promise.all(answers)
-    .then((all) => all.map(({ status }) => status))
-    .finally(api.close);
+  const statusOf = async (token: string) => (await api.get('/v1/tickets', { token })).status;
+  const all = [tokens.a, tokens.b, 'svc_live_unknown'].map(statusOf);
+  const [blocked = 0, other = 0, unknown = 0] = await Promise.all(all).finally(api.close);
+  return { blocked, other, unknown };
 }
 
-/** The stored state, the statuses, and whether the registry and the collection have the marker after a projector's start. */
-test.each<[string, Given, number[], boolean[]]>([
-  [
-    'an earlier release, without blocks',
-    { registry: false, marker: false, block: false },
-    [200, 200, 401],
-    [true, true],
-  ],
-  [
-    'an earlier release, with a block',
-    { registry: false, marker: false, block: true },
-    [401, 200, 401],
-    [true, true],
-  ],
-  [
-    'a registry from before the marker',
-    { registry: false, marker: true, block: true },
-    [401, 200, 401],
-    [true, true],
-  ],
-  ['a marker, without blocks', { registry: true, marker: true, block: false }, [200, 200, 401], [true, true]],
-  ['a marker, with a block', { registry: true, marker: true, block: true }, [401, 200, 401], [true, true]],
-  ['a lost collection', { registry: true, marker: false, block: false }, [503, 503, 503], [true, false]],
-  [
-    'a collection from before the marker',
-    { registry: true, marker: false, block: true },
-    [503, 503, 503],
-    [true, false],
-  ],
-])('%s', async (_, stored, expected, marks) => {
+/** Where the marker is. */
+type Marks = { inRegistry: boolean; inCollection: boolean };
+const marked: Marks = { inRegistry: true, inCollection: true };
+
+/** The answers to the keys while this is stored, and where the marker is after a projector's start. */
+test.each<{ name: string; stored: Given; answers: Statuses; marks: Marks }>([
+  {
+    name: 'an earlier release, without blocks',
+    stored: { registry: false, marker: false, block: false },
+    answers: { blocked: 200, other: 200, unknown: 401 },
+    marks: marked,
+  },
+  {
+    name: 'an earlier release, with a block',
+    stored: { registry: false, marker: false, block: true },
+    answers: { blocked: 401, other: 200, unknown: 401 },
+    marks: marked,
+  },
+  {
+    name: 'a registry from before the marker',
+    stored: { registry: false, marker: true, block: true },
+    answers: { blocked: 401, other: 200, unknown: 401 },
+    marks: marked,
+  },
+  {
+    name: 'a marker, without blocks',
+    stored: { registry: true, marker: true, block: false },
+    answers: { blocked: 200, other: 200, unknown: 401 },
+    marks: marked,
+  },
+  {
+    name: 'a marker, with a block',
+    stored: { registry: true, marker: true, block: true },
+    answers: { blocked: 401, other: 200, unknown: 401 },
+    marks: marked,
+  },
+  {
+    name: 'a lost collection',
+    stored: { registry: true, marker: false, block: false },
+    answers: { blocked: 503, other: 503, unknown: 503 },
+    marks: { inRegistry: true, inCollection: false },
+  },
+  {
+    name: 'a collection from before the marker',
+    stored: { registry: true, marker: false, block: true },
+    answers: { blocked: 503, other: 503, unknown: 503 },
+    marks: { inRegistry: true, inCollection: false },
+  },
+])('$name', async ({ stored, answers, marks }) => {
   await given(stored);
-  expect(await statuses()).toEqual(expected);
+  expect(await statuses()).toEqual(answers);
   await ensureBlocksMarker(store.control, await requireRegistry(store.control), new Date());
   const { hasBlocksMarker } = await requireRegistry(store.control);
   const marker = await blockedKeys(store.control).findOne({ _id: 'marker' });
-  expect([hasBlocksMarker, marker !== null]).toEqual(marks);
+  expect({ inRegistry: hasBlocksMarker, inCollection: marker !== null }).toEqual(marks);
 });

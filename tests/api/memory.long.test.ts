@@ -59,7 +59,10 @@ it('while every organization leaves its responses unread, the next one gets its 
   const headers = { Authorization: `Bearer ${tokenOf('new')}` };
   const releases = await Promise.all(Array.from({ length: organizations }, (_, org) => leave(org)));
   const page = await ask(child, '/v1/tickets?limit=100', { headers });
-  expect([page.status, (JSON.parse(page.text) as { data: unknown[] }).data.length]).toEqual([200, 1]);
+  expect({ status: page.status, items: (JSON.parse(page.text) as { data: unknown[] }).data.length }).toEqual({
+    status: 200,
+    items: 1,
+  });
   expect((await ask(child, '/health')).status).toBe(200);
   expect(peakMegabytes(child)).toBeLessThan(residentMegabytesMax);
   for (const release of releases) release();

@@ -127,7 +127,7 @@ test('a list queries the store once if no scan has to be limited', async () => {
     api.commands.splice(0);
     await api.get(path);
     const queries = api.commands.filter(({ command }) => command.find === 'tickets');
-    expect([path, queries.length]).toEqual([path, 1]);
+    expect({ path, queries: queries.length }).toEqual({ path, queries: 1 });
   }
 });
 
@@ -179,7 +179,11 @@ describe('a cursor', () => {
       ['/v1/conversations/conv_1/messages', tokens.a],
     ] as const) {
       const answer = await use(path, cursor, token);
-      expect([path, answer.status, errorOf(answer).code]).toEqual([path, 422, 'invalid_cursor']);
+      expect({ path, status: answer.status, code: errorOf(answer).code }).toEqual({
+        path,
+        status: 422,
+        code: 'invalid_cursor',
+      });
     }
   });
 

@@ -31,7 +31,10 @@ it('exits with 2 if the certificate is invalid, or cannot be read because a sett
   for (const given of [{ API_TLS_CERT: cert }, { API_TLS_KEY: '-----BEGIN hunter2' }]) {
     const settings = { ...children.tls, MONGODB_URL: mongoUrl(), ...given };
     const { exited, stderr } = startService('api', settings);
-    expect([await exited, stderr()]).toEqual([2, expect.stringContaining(Object.keys(given).join())]);
+    expect({ code: await exited, stderr: stderr() }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(Object.keys(given).join()) as unknown,
+    });
     expect(stderr()).not.toContain('hunter2');
   }
 });
@@ -151,7 +154,7 @@ describe('with a certificate', () => {
     for (const path of ['/v1/tickets', '/health']) {
       const bytes = `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\n\r\n`.repeat(2_500);
       const [head = '', body = '', ...more] = (await send(child, bytes, false)).split('\r\n\r\n');
-      expect([codeOf(body), more]).toEqual(['https_required', []]);
+      expect({ code: codeOf(body), more }).toEqual({ code: 'https_required', more: [] });
       expect(head).toMatch(/^HTTP\/1.1 403 [^]*\r\nConnection: close$/);
       expect(body).toContain('"docUrl":"https://docs.example.com/errors/https_required"');
     }

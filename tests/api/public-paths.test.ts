@@ -93,11 +93,14 @@ test.each([
   'given a page that does not exist, when %s is read, then it is a page that says so, which no cache keeps',
   async (path) => {
     const reply = await read(path);
-    expect([reply.status, reply.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
-    expect([reply.headers.get('cache-control'), reply.headers.get('content-security-policy')]).toEqual([
-      'private, no-cache',
-      policy,
-    ]);
+    expect({ status: reply.status, contentType: reply.headers.get('content-type') }).toEqual({
+      status: 404,
+      contentType: 'text/html; charset=utf-8',
+    });
+    expect({
+      cacheControl: reply.headers.get('cache-control'),
+      contentSecurityPolicy: reply.headers.get('content-security-policy'),
+    }).toEqual({ cacheControl: 'private, no-cache', contentSecurityPolicy: policy });
     expect(await reply.text()).toContain('<h1>No such page</h1>');
   },
 );
@@ -106,7 +109,10 @@ test.each(['', '?q=', '?q=cursor', '?q=a&q=b', `?q=${'%3Cb%3E'.repeat(500)}`])(
   'a search %s is answered',
   async (query) => {
     const reply = await read(`/docs/search${query}`);
-    expect([reply.status, reply.headers.get('content-security-policy')]).toEqual([200, policy]);
+    expect({
+      status: reply.status,
+      contentSecurityPolicy: reply.headers.get('content-security-policy'),
+    }).toEqual({ status: 200, contentSecurityPolicy: policy });
     const text = await reply.text();
     expect(text).not.toContain('<b>');
     expect(text.includes('/docs/errors/invalid_cursor')).toBe(query === '?q=cursor');
@@ -118,14 +124,22 @@ test.each(['/docs/errors', '/docs/errors.md', '/docs.md', '/llms.txt', '/openapi
   async (path) => {
     const etag = (await read(path)).headers.get('etag') ?? '';
     const unchanged = await raw(path, { 'If-None-Match': `"other", ${etag}` });
-    expect([unchanged.status, unchanged.body.length, unchanged.headers.etag]).toEqual([304, 0, etag]);
+    expect({ status: unchanged.status, bytes: unchanged.body.length, etag: unchanged.headers.etag }).toEqual({
+      status: 304,
+      bytes: 0,
+      etag,
+    });
     const head = await read(path, { method: 'HEAD' });
-    expect([head.status, head.headers.get('etag'), await head.text()]).toEqual([200, etag, '']);
+    expect({ status: head.status, etag: head.headers.get('etag'), text: await head.text() }).toEqual({
+      status: 200,
+      etag,
+      text: '',
+    });
     const allow = 'GET, HEAD, OPTIONS';
     const options = await read(path, { method: 'OPTIONS' });
-    expect([options.status, options.headers.get('allow')]).toEqual([204, allow]);
+    expect({ status: options.status, allow: options.headers.get('allow') }).toEqual({ status: 204, allow });
     const post = await read(path, { method: 'POST' });
-    expect([post.status, post.headers.get('allow')]).toEqual([405, allow]);
+    expect({ status: post.status, allow: post.headers.get('allow') }).toEqual({ status: 405, allow });
     expect((await fetch(api.url + path)).status).toBe(403);
   },
 );

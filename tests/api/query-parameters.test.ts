@@ -57,7 +57,10 @@ test.each([
   ['/v1/tickets/ti_1', 'limit', 'It has none.'],
 ])('%s names the parameters to use instead of %s', async (path, name, message) => {
   const answer = await api.get(`${path}?${encodeURIComponent(name)}=1`);
-  expect([answer.status, errorOf(answer).message]).toEqual([422, expect.stringContaining(message)]);
+  expect({ status: answer.status, message: errorOf(answer).message }).toEqual({
+    status: 422,
+    message: expect.stringContaining(message) as unknown,
+  });
 });
 
 test.each([
@@ -70,7 +73,7 @@ test.each([
   ['/v1/tickets', 'status=open&status=nope', 'status'],
 ])('%s?%s is refused', async (list, query, param) => {
   const answer = await api.get(`${list}?${query}`);
-  expect([answer.status, errorOf(answer).param]).toEqual([422, param]);
+  expect({ status: answer.status, param: errorOf(answer).param }).toEqual({ status: 422, param });
   const isRepeatable = param === 'status';
   expect(errorOf(answer).message).toContain(isRepeatable ? 'must be one of' : 'only once');
 });
@@ -101,7 +104,10 @@ test.each(enumerated.filter(({ name }) => name !== 'sort'))(
 
 test('bounds on both dates are a conflict', async () => {
   const answer = await api.get('/v1/tickets?createdAt[gte]=2026-01-01&updatedAt[lte]=2026-01-01');
-  expect([answer.status, errorOf(answer)]).toMatchObject([422, { code: 'conflicting_date_range' }]);
+  expect({ status: answer.status, error: errorOf(answer) }).toMatchObject({
+    status: 422,
+    error: { code: 'conflicting_date_range' },
+  });
   expect(errorOf(answer)).not.toHaveProperty('param');
 });
 
@@ -112,7 +118,11 @@ test.each([
   const longest = prefix + 'x'.repeat(256 - prefix.length);
   for (const id of [prefix, 'x', `${prefix.toUpperCase()}1`, `x${prefix}1`, `${prefix}%00`, `${longest}x`]) {
     const answer = await api.get(path + id);
-    expect([id, answer.status, errorOf(answer).code]).toEqual([id, 422, 'invalid_path_parameter']);
+    expect({ id, status: answer.status, code: errorOf(answer).code }).toEqual({
+      id,
+      status: 422,
+      code: 'invalid_path_parameter',
+    });
   }
   expect((await api.get(path + longest)).status).toBe(404);
 });

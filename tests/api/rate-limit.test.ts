@@ -12,7 +12,12 @@ const start = async (settings: Partial<ApiConfig>) => {
 afterEach(() => api?.close());
 
 const limits = ({ headers }: { headers: Headers }) =>
-  ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`ratelimit-${name}`) ?? Number.NaN));
+  Object.fromEntries(
+    ['limit', 'remaining', 'reset'].map((name) => [
+      name,
+      Number(headers.get(`ratelimit-${name}`) ?? Number.NaN),
+    ]),
+  );
 
 describe('the limit of a key', () => {
   it('is reported in every authenticated response, whatever its status', async () => {
@@ -30,7 +35,13 @@ describe('the limit of a key', () => {
     ] as const) {
       const answer = await api.get(path, { method });
       remaining -= 1;
-      expect([path, answer.status, ...limits(answer)]).toEqual([path, status, 20, remaining, 60]);
+      expect({ path, status: answer.status, ...limits(answer) }).toEqual({
+        path,
+        status,
+        limit: 20,
+        remaining,
+        reset: 60,
+      });
       expect(answer.headers.get('ratelimit-policy')).toBe('20;w=60');
     }
     for (const token of [null, 'nonsense', 'svc_live_unknown']) {
@@ -46,7 +57,12 @@ describe('the limit of a key', () => {
     const refused = await api.get('/v1/tickets');
     expect(refused.status).toBe(429);
     expect(errorOf(refused)).toMatchObject({ code: 'too_many_requests', type: 'rate_limit_error' });
-    expect([...limits(refused), refused.headers.get('retry-after')]).toEqual([2, 0, 40, '40']);
+    expect({ ...limits(refused), retryAfter: refused.headers.get('retry-after') }).toEqual({
+      limit: 2,
+      remaining: 0,
+      reset: 40,
+      retryAfter: '40',
+    });
     expect((await api.get('/v1/tickets', { token: tokens.b })).status).toBe(200);
   });
 });
@@ -131,7 +147,10 @@ describe('the limit of an address that guesses keys', () => {
     }
     expect(statuses).toEqual([401, 401, 401, 429, 429]);
     const refused = await guess('192.0.2.1');
-    expect([errorOf(refused).code, refused.headers.get('retry-after')]).toEqual(['too_many_requests', '60']);
+    expect({ code: errorOf(refused).code, retryAfter: refused.headers.get('retry-after') }).toEqual({
+      code: 'too_many_requests',
+      retryAfter: '60',
+    });
     expect((await guess('192.0.2.2')).status).toBe(401);
     await api.get('/v1/tickets', { token: null });
     const counts = (await api.metrics.authFailuresCounted.get()).values;

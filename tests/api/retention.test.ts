@@ -95,7 +95,10 @@ describe('a conversation', () => {
     clock.now = day(20 + days);
     for (const path of paths) {
       const answer = await api.get(path);
-      expect([answer.status, errorOf(answer).code]).toEqual([404, 'conversation_not_found']);
+      expect({ status: answer.status, code: errorOf(answer).code }).toEqual({
+        status: 404,
+        code: 'conversation_not_found',
+      });
     }
   });
 

@@ -117,10 +117,13 @@ describe('during the shutdown delay', () => {
     child.child.kill('SIGTERM');
     await child.logged('stopping');
     const ready = await child.admin('/readyz');
-    expect([ready.status, await ready.text()]).toEqual([503, 'stopping\n']);
+    expect({ status: ready.status, text: await ready.text() }).toEqual({ status: 503, text: 'stopping\n' });
     for (const via of [kept, keepAlive()]) {
       const { statusCode, headers } = (await begin(child, '/v1/tickets', via)).resume();
-      expect([statusCode, headers.connection]).toEqual([200, 'close']);
+      expect({ statusCode, connection: headers.connection }).toEqual({
+        statusCode: 200,
+        connection: 'close',
+      });
     }
     await child.stop('SIGKILL');
   });

@@ -92,7 +92,10 @@ describe('a generation that is dropped while it is read', () => {
     expect((await api.get(path)).status).toBe(200);
     await dropActive(state);
     const answer = await whileAging(10_000, readsDropped, path);
-    expect([answer.status, errorOf(answer)?.code]).toEqual([503, 'service_unavailable']);
+    expect({ status: answer.status, code: errorOf(answer)?.code }).toEqual({
+      status: 503,
+      code: 'service_unavailable',
+    });
     expect((await api.get(path)).status).toBe(200);
   });
 
@@ -101,7 +104,10 @@ describe('a generation that is dropped while it is read', () => {
     await dropActive('dropped');
     // Longer than a snapshot is used, and shorter than the look-up of a key may take.
     const answer = await whileAging(2_000, readsDropped, '/v1/tickets', { token: tokens.b });
-    expect([answer.status, errorOf(answer)?.code]).toEqual([503, 'service_unavailable']);
+    expect({ status: answer.status, code: errorOf(answer)?.code }).toEqual({
+      status: 503,
+      code: 'service_unavailable',
+    });
     expect((await api.get('/v1/tickets', { token: tokens.b })).status).toBe(200);
   });
 });

@@ -88,7 +88,10 @@ describe('a store with outages', () => {
     await eventually(async () => child.log.some((line) => String(line.reason).includes(reason)));
     expect((await ask(child, '/v1/tickets')).status).toBe(503);
     const readiness = await child.admin('/readyz');
-    expect([readiness.status, (await readiness.text()).includes(reason)]).toEqual([503, true]);
+    expect({ status: readiness.status, namesReason: (await readiness.text()).includes(reason) }).toEqual({
+      status: 503,
+      namesReason: true,
+    });
     await mend(other);
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     await other.close();

@@ -58,7 +58,11 @@ it('a read that is refused for longer is 503 with Retry-After, and the log tells
   const startedMs = performance.now();
   const answers = await Promise.all(Array.from({ length: 20 }, () => ask(child, '/v1/tickets')));
   for (const { status, headers, text } of answers)
-    expect([status, headers['retry-after'], codeOf(text)]).toEqual([503, '5', 'service_unavailable']);
+    expect({ status, retryAfter: headers['retry-after'], code: codeOf(text) }).toEqual({
+      status: 503,
+      retryAfter: '5',
+      code: 'service_unavailable',
+    });
   expect((await child.admin('/livez')).status).toBe(200);
   const passedSeconds = (performance.now() - startedMs) / 1_000;
   // The next line says how many were left out.
@@ -72,13 +76,17 @@ it('a read that is refused for longer is 503 with Retry-After, and the log tells
 it('a MongoDB whose name cannot be looked up is 503', async () => {
   const lost = await children.start({ ...children.tls, MONGODB_URL: 'mongodb+srv://store.invalid/' });
   const { status, headers } = await ask(lost, '/v1/tickets');
-  expect([status, headers['retry-after']]).toEqual([503, '5']);
+  expect({ status, retryAfter: headers['retry-after'] }).toEqual({ status: 503, retryAfter: '5' });
 });
 
 it('a command that is wrong is a bug: 500 at once', async () => {
   const left = refuse(lists, { code: 9, errmsg: 'a wrong command' }, 1);
   const { status, headers } = await ask(child, '/v1/tickets');
-  expect([status, headers['retry-after'], left()]).toEqual([500, undefined, 0]);
+  expect({ status, retryAfter: headers['retry-after'], left: left() }).toEqual({
+    status: 500,
+    retryAfter: undefined,
+    left: 0,
+  });
 });
 
 it('an overloaded MongoDB is asked a few times, then requests are 503; the replica stays live', async () => {

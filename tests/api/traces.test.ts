@@ -106,7 +106,7 @@ it('a trace is printed for the operator by `cli trace`', async () => {
   const json = await run(requestId, '--json');
   expect(JSON.parse(json.text)).toMatchObject({ _id: requestId, keyId: 'key_a', status: 422 });
   const unknown = await run('req_01HNZX8JGFACFA36RBXDHEQN6E');
-  expect([unknown.code, unknown.text]).toEqual([1, '']);
+  expect({ code: unknown.code, text: unknown.text }).toEqual({ code: 1, text: '' });
   expect(unknown.errors).toContain(
     'there is no trace of req_01HNZX8JGFACFA36RBXDHEQN6E, a request of 2024-02-0',
   );

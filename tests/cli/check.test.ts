@@ -57,5 +57,8 @@ test.each([
 test('a wrong DATABASE_NAME is an error of the dead letters', async () => {
   const environment = { ...testEnvironment.environment, DATABASE_NAME: 'absent' };
   const { code, errors } = await runCli(environment, ['dead-letters', 'list']);
-  expect([code, errors]).toEqual([1, expect.stringContaining('check DATABASE_NAME')]);
+  expect({ code, errors }).toEqual({
+    code: 1,
+    errors: expect.stringContaining('check DATABASE_NAME') as unknown,
+  });
 });

@@ -128,7 +128,7 @@ test('a verb that works for long says nothing of Kafka, to which it is connected
 test('a status without Kafka shows everything that MongoDB holds, and with --check fails', async () => {
   const away = { KAFKA_BROKERS: '127.0.0.1:1' };
   const { code, text, errors } = await run(away, 'status');
-  expect([code, errors]).toEqual([0, '']);
+  expect({ code, errors }).toEqual({ code: 0, errors: '' });
   expect(text).toMatch(/^ {2}bad +Kafka \(KAFKA_BROKERS\)/m);
   expect(text).toMatch(/^generation 1 {2}/m);
   expect(await run(away, 'status', '--check')).toMatchObject({ code: 1 });
@@ -143,5 +143,5 @@ test('a refused verb exits 1 with the reason, with --json as JSON', async () => 
   const { text: verify } = await run({ DEPLOYMENT: 'compose' }, 'rebuild', 'compare', '1');
   expect(verify).toMatch(/its own entities: docker compose run --rm cli verify$/);
   const { code, text } = await run({}, 'rebuild', 'drop', '7', '--json');
-  expect([code, JSON.parse(text)]).toEqual([1, { refused }]);
+  expect({ code, printed: JSON.parse(text) as unknown }).toEqual({ code: 1, printed: { refused } });
 });

@@ -157,13 +157,13 @@ describe('support-cli explain', () => {
     ]);
     const { id, requests } = await explained(first);
     const shown = { time: at.toISOString(), status: 200, code: null, key: 'key_1' };
-    expect([id, requests]).toEqual([
-      'ti_1',
-      [
+    expect({ id, requests }).toEqual({
+      id: 'ti_1',
+      requests: [
         { id: third, ...shown },
         { id: first, ...shown },
       ],
-    ]);
+    });
     expect((await cli('explain', 'ti_1')).text).toContain(
       `latest requests\n  ${third} 2026-01-01T00:00:00.000Z, 200, key_1`,
     );

@@ -194,7 +194,10 @@ describe('keys create', () => {
       text: `${id} of org_new would be archived. Dry run: nothing was changed`,
     });
     await applied();
-    expect([await find('apiKey', id), await status(token)]).toEqual([before, 200]);
+    expect({ key: await find('apiKey', id), status: await status(token) }).toEqual({
+      key: before,
+      status: 200,
+    });
     expect(await archive(id, '--yes')).toMatchObject({ code: 0 });
     await applied();
     expect(await find('apiKey', id)).toMatchObject({
@@ -224,7 +227,10 @@ describe('keys create', () => {
   test('begins the token as KEY_PREFIX and --mode say', async () => {
     const args = ['keys', 'create', '--org', 'org_new', '--mode', 'test'];
     const { code, text } = await runCli({ ...environment.environment, KEY_PREFIX: 'acme' }, args);
-    expect([code, text]).toEqual([0, expect.stringMatching(/^key_\w+ of org_new: acme_test_[0-9a-f]{48}$/)]);
+    expect({ code, text }).toEqual({
+      code: 0,
+      text: expect.stringMatching(/^key_\w+ of org_new: acme_test_[0-9a-f]{48}$/) as unknown,
+    });
   });
 
   test('names the topic that does not accept the key, whose token it has printed', async () => {

@@ -20,7 +20,10 @@ test('the topics that the CLI creates keep tombstones for a week; a status warns
   const settings = await readTopicSettings(admin, topics);
   expect(settings.map(({ topic }) => topic).toSorted()).toEqual(topics.toSorted());
   for (const { cleanupPolicy, deleteRetentionMs } of settings)
-    expect([cleanupPolicy, deleteRetentionMs]).toEqual(['compact', 7 * dayMs]);
+    expect({ cleanupPolicy, deleteRetentionMs }).toEqual({
+      cleanupPolicy: 'compact',
+      deleteRetentionMs: 7 * dayMs,
+    });
   const warned = async (REBUILD_DAYS_MAX: string) => {
     let text = '';
     // A status waits for Kafka for three seconds.
@@ -108,7 +111,7 @@ describe('the work of the store for a status', () => {
     expect(counts.notCounted).toEqual([{ part: 'pending tickets', reason: 'refused' }]);
     const { deadLetters, sharedTokens, notCounted, generations } = await rebuild.status();
     jest.restoreAllMocks();
-    expect([deadLetters, sharedTokens]).toEqual([null, null]);
+    expect({ deadLetters, sharedTokens }).toEqual({ deadLetters: null, sharedTokens: null });
     expect(notCounted.map(({ part }) => part)).toEqual(
       expect.arrayContaining(['counted dead letters', 'tokens of several keys']),
     );

@@ -104,7 +104,11 @@ describe('the client and the API', () => {
     const open = await client.tickets.list({ limit: 80, sort: 'createdAt', status: ['open'] });
     const second = await open.nextPage();
     const third = await second?.nextPage();
-    expect([second?.data.length, third?.data.length, await third?.nextPage()]).toEqual([80, 40, null]);
+    expect({
+      second: second?.data.length,
+      third: third?.data.length,
+      fourth: await third?.nextPage(),
+    }).toEqual({ second: 80, third: 40, fourth: null });
     expect(asked).toHaveLength(3);
     expect(asked.every((url) => url.startsWith('/v1/tickets?limit=80&sort=createdAt&status=open'))).toBe(
       true,

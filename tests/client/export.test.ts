@@ -148,7 +148,10 @@ describe('a run', () => {
     const next = '2026-02-01T00:00:00.000Z';
     const since = JSON.stringify({ from: null, next, cursor: 'of another release' });
     const batches = await batchesOf({ since });
-    expect([batches.length, batches.at(-1)?.since]).toEqual([3, '2026-03-01T00:00:00.000Z']);
+    expect({ batches: batches.length, since: batches.at(-1)?.since }).toEqual({
+      batches: 3,
+      since: '2026-03-01T00:00:00.000Z',
+    });
   });
 
   test('whose last page turns out to be empty lets the next run find a change that is applied late', async () => {

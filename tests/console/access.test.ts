@@ -15,7 +15,7 @@ test('every path refuses a request without the token, and one for another host',
   const authorization = `Bearer ${token}`;
   for (const path of ['/', '/lag', '/assets/site.css', '/unknown']) {
     const answer = await requestWith(port, { host: 'localhost' }, { path });
-    expect([path, answer.status]).toEqual([path, 401]);
+    expect({ path, status: answer.status }).toEqual({ path, status: 401 });
     expect(answer.headers['www-authenticate']).toMatch(/^Basic /);
     expect((await requestWith(port, { host: 'evil.test', authorization }, { path })).status).toBe(421);
   }

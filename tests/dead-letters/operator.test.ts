@@ -20,7 +20,11 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
   /** Expects that a command exits with this code, and prints such a text. */
   const expectEnd = async (code: number, says: RegExp, ...args: string[]) => {
     const ended = await cli(...args);
-    expect([args, ended.code, ended.text + ended.errors]).toEqual([args, code, expect.stringMatching(says)]);
+    expect({ args, code: ended.code, output: ended.text + ended.errors }).toEqual({
+      args,
+      code,
+      output: expect.stringMatching(says) as unknown,
+    });
   };
 
   /** Stores a dead letter at this offset whose record this version accepts, as if another version had rejected it. */

@@ -47,7 +47,7 @@ describe('on a terminal', () => {
     const { code, screen } = await onTerminal('purge --all', `Yes${enter}`);
     expect(screen).toContain('Delete 2 dead letters for good? No re-drive is possible afterwards. [y/N] ');
     expect(screen).toContain('2 dead letters deleted');
-    expect([code, await count()]).toEqual([0, 0]);
+    expect({ code, left: await count() }).toEqual({ code: 0, left: 0 });
   });
 
   test.each([
@@ -57,13 +57,13 @@ describe('on a terminal', () => {
   ])('a purge deletes nothing on %s, and exits 1', async (_, keys) => {
     const { code, screen } = await onTerminal('purge --all', keys);
     expect(screen).toContain('nothing was deleted');
-    expect([code, await count()]).toEqual([1, 2]);
+    expect({ code, left: await count() }).toEqual({ code: 1, left: 2 });
   });
 
   test('a redrive does not ask, and prints its progress', async () => {
     const { code, screen } = await onTerminal('redrive --all');
     expect(screen).not.toContain('[y/N]');
     expect(screen).toContain('2 of 2');
-    expect([code, await count()]).toEqual([1, 2]);
+    expect({ code, left: await count() }).toEqual({ code: 1, left: 2 });
   });
 });

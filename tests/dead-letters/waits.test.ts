@@ -42,7 +42,11 @@ describe('while dead letters cannot be stored, consumption waits', () => {
     await failed();
     await send('tag', tag('after', 2));
     const saved = await progressOf(environment.control).findOne({ topic: topic('tag') });
-    expect([saved?.position, await committed('tag'), await deadLetters()]).toEqual([1, 1, []]);
+    expect({
+      saved: saved?.position,
+      committed: await committed('tag'),
+      deadLetters: await deadLetters(),
+    }).toEqual({ saved: 1, committed: 1, deadLetters: [] });
     await proxy.listen(port);
     await applied();
     expect(await deadLetters()).toMatchObject([{ topic: topic('tag'), offset: 1 }]);

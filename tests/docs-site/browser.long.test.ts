@@ -55,7 +55,7 @@ test('the reference shows each operation with its fields, its statuses and its s
       const text = await operation.innerText();
       const samples = (get['x-codeSamples'] ?? []).map(({ label }) => label);
       for (const part of [get.summary, path, ...Object.keys(get.responses).slice(1), ...samples])
-        expect([path, text]).toEqual([path, expect.stringContaining(part)]);
+        expect({ path, text }).toEqual({ path, text: expect.stringContaining(part) as unknown });
     }
     expect(await page.evaluate(covered)).toEqual([]);
     const tickets = page.locator('section', { has: page.locator('#listTickets') });
@@ -89,10 +89,10 @@ test('every page has a language, a unique title, one heading and working links, 
     for (const path of pages) {
       await open(path);
       await page.setViewportSize(phone);
-      expect([path, await page.evaluate(overflow)]).toEqual([path, 0]);
+      expect({ path, overflow: await page.evaluate(overflow) }).toEqual({ path, overflow: 0 });
       expect(await page.locator('html').getAttribute('lang')).toBe('en');
       titles.add(await page.title());
-      expect([path, await page.locator('h1').count()]).toEqual([path, 1]);
+      expect({ path, headings: await page.locator('h1').count() }).toEqual({ path, headings: 1 });
       for (const link of await page.locator('a[href]').all()) {
         const { origin, href } = new URL(String(await link.getAttribute('href')), page.url());
         if (origin === url) links.add(href);
@@ -102,7 +102,7 @@ test('every page has a language, a unique title, one heading and working links, 
     for (const link of links) {
       const [address = ''] = link.split('#');
       const reply = await page.request.get(address);
-      expect([link, reply.status()]).toEqual([link, 200]);
+      expect({ link, status: reply.status() }).toEqual({ link, status: 200 });
     }
     const paths = [...links].map((link) => new URL(link).pathname);
     expect(pages.filter((path) => !paths.includes(path))).toEqual([]);

@@ -63,7 +63,7 @@ test('every script of the guides is here', () => {
 test('the script of the paging guide prints every ticket once', async () => {
   expect(await follow('Reading a list')).toEqual({ ok: true, output: '' });
   const found = ids(linesOf('out'));
-  expect([found.length, new Set(found).size]).toEqual([250, 250]);
+  expect({ found: found.length, different: new Set(found).size }).toEqual({ found: 250, different: 250 });
 });
 
 test('the script of the export guide writes everything first, and then only changes', async () => {
@@ -110,7 +110,11 @@ test.each(breakages)(
     writeFileSync(join(folder.path, 'since'), '2026-01-01T00:00:00Z\n');
     for (const label of ['Reading a list', 'Exporting changes']) {
       const { ok, output } = await follow(label, breakage);
-      expect([label, ok, output]).toEqual([label, false, expect.stringContaining(error)]);
+      expect({ label, ok, output }).toEqual({
+        label,
+        ok: false,
+        output: expect.stringContaining(error) as unknown,
+      });
     }
     expect(linesOf('since')).toEqual(['2026-01-01T00:00:00Z']);
   },

@@ -65,7 +65,7 @@ test('each sample of the reference in Python runs, and prints the resource or ea
   for (const { id, source } of samples) {
     const program = source.replaceAll('https://api.example.com', `https://localhost:${api.port}`);
     const lines = (await python(program)).trim().split('\n');
-    expect([id, lines.length]).toEqual([id, id === 'listTickets' ? 251 : 1]);
+    expect({ id, lines: lines.length }).toEqual({ id, lines: id === 'listTickets' ? 251 : 1 });
     expect(lines[0]).toContain("'object': '");
   }
 });

@@ -88,14 +88,12 @@ export async function picture(
         await open(path);
         await page.locator(ready).waitFor({ state: 'attached' });
         await page.evaluate(axe);
-        const at = [name, colorScheme, width];
+        const at = { name, colorScheme, width };
         const found = axeWidths.includes(width) ? await page.evaluate(violations) : [];
-        expect([...at, found]).toEqual([...at, []]);
-        expect([...at, await page.evaluate(overflow)]).toEqual([...at, 0]);
-        expect([...at, Number(await page.evaluate('document.body.scrollHeight')) > heightMax]).toEqual([
-          ...at,
-          false,
-        ]);
+        expect({ ...at, found }).toEqual({ ...at, found: [] });
+        expect({ ...at, overflow: await page.evaluate(overflow) }).toEqual({ ...at, overflow: 0 });
+        const height = Number(await page.evaluate('document.body.scrollHeight'));
+        expect({ ...at, isTooHigh: height > heightMax }).toEqual({ ...at, isTooHigh: false });
         await page.screenshot({ path: `${prefix}${name}-${width}-${colorScheme}.png`, fullPage });
       }
       await reader.leave();

@@ -22,7 +22,10 @@ test.each([
   const processes = descendantsOf(script.pid);
   script.child.kill('SIGTERM');
   // then it ends with the exit code of the service, and leaves no process
-  expect([await ended, processes.filter(isRunning)]).toEqual([[0, null], []]);
+  expect({ exit: await ended, running: processes.filter(isRunning) }).toEqual({
+    exit: [0, null],
+    running: [],
+  });
 });
 
 /** On the servers of the tests. */

@@ -50,7 +50,10 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
     const as = (user: string) => ({ ...projector.environment.environment, MONGODB_URL: mongo.urlOf(user) });
     const cli = (user: string, ...args: string[]) => runCli(as(user), args);
     const expectDone = async (user: string, ...args: string[]) =>
-      expect([args, await cli(user, ...args)]).toEqual([args, expect.objectContaining({ code: 0 })]);
+      expect({ args, ended: await cli(user, ...args) }).toEqual({
+        args,
+        ended: expect.objectContaining({ code: 0 }) as unknown,
+      });
 
     let first: Service;
     beforeAll(async () => {
@@ -99,7 +102,10 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
     ])('the check of a %s is ok with the role %s, and fails with that of a reader', async (service, role) => {
       await expectDone(role, 'check', service);
       const { code, text } = await cli('supportReader', 'check', service);
-      expect([code, text]).toEqual([1, expect.stringMatching(/FAILED .*not authorized/)]);
+      expect({ code, text }).toEqual({
+        code: 1,
+        text: expect.stringMatching(/FAILED .*not authorized/) as unknown,
+      });
     });
 
     test('keys are blocked and unblocked', async () => {

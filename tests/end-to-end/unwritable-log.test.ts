@@ -107,5 +107,8 @@ test.each(cases)('the %s, whose log is %s, serves requests and ends at SIGTERM',
   for (const url of urls) expect(await isAnswered(url)).toBe(true);
   child.kill();
   await eventually(() => child.exitCode !== null || child.signalCode !== null);
-  expect([child.exitCode, child.signalCode]).toEqual([0, null]);
+  expect({ exitCode: child.exitCode, signalCode: child.signalCode }).toEqual({
+    exitCode: 0,
+    signalCode: null,
+  });
 });

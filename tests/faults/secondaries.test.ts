@@ -48,7 +48,8 @@ describeOnMongo(['mongod'], 'data from secondaries', () => {
       return sent.filter(({ commandName }) => !['hello', 'endSessions'].includes(commandName));
     };
     const readAll = async (api: TestApi) => {
-      for (const path of paths) expect([path, (await api.get(path)).status]).toEqual([path, 200]);
+      for (const path of paths)
+        expect({ path, status: (await api.get(path)).status }).toEqual({ path, status: 200 });
     };
     const readWith = (option: string) =>
       replicaSet.underOnePrimary(async ({ host }) => ({ host, sent: await withApi(option, readAll) }));
@@ -60,7 +61,10 @@ describeOnMongo(['mongod'], 'data from secondaries', () => {
         const reads = sent.filter(isDataRead);
         expect(reads.length).toBeGreaterThan(paths.length);
         for (const read of reads) {
-          expect([read.command.find, read.address === host]).toEqual([read.command.find, false]);
+          expect({ collection: read.command.find as unknown, isOfPrimary: read.address === host }).toEqual({
+            collection: read.command.find as unknown,
+            isOfPrimary: false,
+          });
           expect(timeOf(read)).not.toBeNull();
         }
         const others = sent.filter((event) => !isDataRead(event));

@@ -41,7 +41,7 @@ describeOnMongo(['mongod', 'mongos'], 'a sharded cluster of two shards', () => {
     const start = (generation: number) => startProcess({ GENERATION: String(generation) });
     const run = async (...args: string[]) => {
       const { code, errors } = await cli(...args);
-      expect([args, code, errors]).toEqual([args, 0, expect.any(String)]);
+      expect({ args, code, errors }).toEqual({ args, code: 0, errors: expect.any(String) as unknown });
     };
 
     test('holds the fold of the log on both shards, through the kill of a primary, a promotion and a rollback', async () => {

@@ -48,7 +48,7 @@ async function serve(line: string, message: string, isKept = false): Promise<voi
   const service = startCommand(['bash', '-c', `cd '${clone()}' && exec env ${line}`], environment, line);
   await service.logged(message);
   if (isKept) running.push(service);
-  else expect([line, await service.stop()]).toEqual([line, 0]);
+  else expect({ line, code: await service.stop() }).toEqual({ line, code: 0 });
 }
 
 /** The command with its placeholders replaced, after its condition. */

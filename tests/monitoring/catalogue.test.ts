@@ -48,6 +48,6 @@ test.each(['projector', 'api'] as const)('the catalogue has the metrics that the
       ),
     );
     const others = [...labels].filter((label) => label !== 'generation' && label !== 'le');
-    expect([metric, others.toSorted()]).toEqual([metric, labelNames.toSorted()]);
+    expect({ metric, labels: others.toSorted() }).toEqual({ metric, labels: labelNames.toSorted() });
   }
 });

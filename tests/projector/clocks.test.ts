@@ -43,7 +43,7 @@ test.each([
     };
     const untilMs = await storeMs();
     for (const [name, ms = 0] of Object.entries(times))
-      expect([name, sinceMs <= ms && ms <= untilMs]).toEqual([name, true]);
+      expect({ name, isWithin: sinceMs <= ms && ms <= untilMs }).toEqual({ name, isWithin: true });
   },
 );
 

@@ -80,7 +80,7 @@ test('with its rights each line of the check is ok, and the check moves no parti
   await running.logged('projecting');
   await running.logged('joined the group');
   const { code, text } = await cli('check', 'projector');
-  expect([code, failedLines(text)]).toEqual([0, []]);
+  expect({ code, failed: failedLines(text) }).toEqual({ code: 0, failed: [] });
   await projector.publish(created('tag', 'tag_2'));
   await projector.applied();
   expect(running.log.filter(({ msg }) => msg === 'joined the group')).toHaveLength(1);

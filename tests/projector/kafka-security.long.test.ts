@@ -91,7 +91,7 @@ const createTopics = async (changes: Record<string, string>) => {
 
 it('a client with its certificate and a token is admitted; all its connections share the token', async () => {
   const { code, stdout, stderr } = await createTopics({});
-  expect([code, stderr]).toEqual([0, '']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toContain('support.tickets: created, 1 partition\n');
   expect(requests.map(({ body }) => body)).toEqual(['grant_type=client_credentials&scope=kafka+topics']);
 });

@@ -54,7 +54,7 @@ async function cost(shape: Shape, bytes: number): Promise<number> {
   for (let run = 0; run < 3; run += 1) {
     const before = process.cpuUsage();
     const { records, error } = (await openBatch(0, batch.bytes)).read({ at: 0, count: 0 }, 1, Infinity);
-    expect([records.length, error]).toEqual([1, undefined]);
+    expect({ records: records.length, error }).toEqual({ records: 1, error: undefined });
     for (const one of records) {
       parse('message', one);
       recordFields('support.messages', 'support.', one);

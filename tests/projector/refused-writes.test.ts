@@ -59,11 +59,14 @@ describe('a projector beside an operator who works on its collections', () => {
     const broken: object = { position: 'x', refs: null };
     await collectionOf(environment.database, 'ticket').updateOne({ _id: 'ti_1' }, { $set: broken });
     const explained = await projector.cli('explain', 'ti_1');
-    expect([explained.code, explained.text]).toEqual([0, expect.stringContaining('differs in position')]);
+    expect({ code: explained.code, text: explained.text }).toEqual({
+      code: 0,
+      text: expect.stringContaining('differs in position') as unknown,
+    });
     const verified = await projector.cli('verify');
-    expect([verified.code, verified.text]).toEqual([
-      1,
-      expect.stringContaining('ticket ti_1  unreadable position'),
-    ]);
+    expect({ code: verified.code, text: verified.text }).toEqual({
+      code: 1,
+      text: expect.stringContaining('ticket ti_1  unreadable position') as unknown,
+    });
   });
 });

@@ -76,7 +76,11 @@ describe('a consumer group that two deployments share', () => {
     expect(stranger.fatal[0]?.message).toContain(`the database ${first.environment.name}), member`);
     await publishTags(10);
     await eventually(() => leader.seen(first.topic('tag')).length === 10);
-    expect([leader.fatal, leader.assigned(), stranger.assigned()]).toEqual([[], all(), 0]);
+    expect({
+      fatal: leader.fatal,
+      assigned: leader.assigned(),
+      assignedToStranger: stranger.assigned(),
+    }).toEqual({ fatal: [], assigned: all(), assignedToStranger: 0 });
   });
 
   test('goes to one of two deployments that start at the same time', async () => {
@@ -86,7 +90,7 @@ describe('a consumer group that two deployments share', () => {
     expect(others).toEqual([]);
     const won = both.find((one) => one !== lost);
     await eventually(() => won?.assigned() === all());
-    expect([won?.fatal, lost?.assigned()]).toEqual([[], 0]);
+    expect({ fatal: won?.fatal, assignedToLost: lost?.assigned() }).toEqual({ fatal: [], assignedToLost: 0 });
   });
 
   test('keeps its partitions from a stranger of an earlier release, which status and check name', async () => {

@@ -146,7 +146,7 @@ describe('the offset at which a partition starts', () => {
     };
     const partition = unstarted();
     const fatal = await resume([partition], { log: { ...log, read } });
-    expect([partition.position, reads, fatal]).toEqual([3, 2, []]);
+    expect({ position: partition.position, reads, fatal }).toEqual({ position: 3, reads: 2, fatal: [] });
   });
 
   test('is found for the other partitions, too, if kafkajs refuses one of them because it restarts', async () => {

@@ -54,7 +54,10 @@ describe('a projector at its start', () => {
     const { port } = await service.logged('admin server listening');
     expect(await service.logged(`waiting: ${condition}`)).toHaveProperty('reason');
     const probe = await fetch(`http://127.0.0.1:${Number(port)}/readyz`);
-    expect([probe.status, await probe.text()]).toEqual([503, `waiting: ${condition}\n`]);
+    expect({ status: probe.status, text: await probe.text() }).toEqual({
+      status: 503,
+      text: `waiting: ${condition}\n`,
+    });
     expect(service.child.exitCode).toBeNull();
   });
 });

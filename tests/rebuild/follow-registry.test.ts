@@ -159,7 +159,11 @@ test('a build loads the log up to its end at the start, and then applies the lat
       return progress?.position === endOf(tags) + 1 && progress.end === endOf(tags) + 2;
     });
     const { 2: state } = await rebuild.states();
-    expect([await has('tag_since'), projector.live(), state]).toEqual([false, null, 'building']);
+    expect({ hasSince: await has('tag_since'), live: projector.live(), state }).toEqual({
+      hasSince: false,
+      live: null,
+      state: 'building',
+    });
     await publish(rebuild, [created('user', 'user_last')]);
     await eventually(() => has('tag_since'));
     expect((await rebuild.states())[2]).not.toBe('building');
@@ -181,7 +185,11 @@ test('a generation whose first projector has waited for its topics has missed no
     const isStored = () => collectionOf(rebuild.databaseOf(1), 'tag').findOne({ _id: 'tag_first' });
     await eventually(async () => (await isStored()) !== null);
     const [own] = (await rebuild.registry()).generations;
-    expect([lines, await bad(), own?.longestBehindSeconds]).toEqual([[], [], undefined]);
+    expect({ lines, bad: await bad(), longestBehindSeconds: own?.longestBehindSeconds }).toEqual({
+      lines: [],
+      bad: [],
+      longestBehindSeconds: undefined,
+    });
     expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 0$/m);
     // then its lag counts from its start, which no later projector moves
     const started = own?.startedAt;

@@ -110,7 +110,7 @@ describe('two operators at once leave one active generation and a true history:'
         const outcomes = await interleaved(step, on.promote, second[verb]);
         const found = [outcomes, await on.historyOf()].map((texts) => texts.join(', ')).join('; ');
         const { before, after } = expected[verb];
-        expect([step, found]).toEqual([step, step === 'wait for replicas' ? after : before]);
+        expect({ step, found }).toEqual({ step, found: step === 'wait for replicas' ? after : before });
         await on.expectLivable();
       }
     },
@@ -122,17 +122,17 @@ describe('two operators at once leave one active generation and a true history:'
       await on.given(activeAndReady());
       const drops = await interleaved(step, on.drop, second.drop);
       const isBegun = step !== 'wait for readers' && step !== 'begin';
-      expect([step, ...drops]).toEqual([step, isBegun ? 'dropped' : 'was-dropped', 'dropped']);
+      expect({ step, drops }).toEqual({ step, drops: [isBegun ? 'dropped' : 'was-dropped', 'dropped'] });
       expect([await on.remains(1), await on.remains(2)]).toEqual([on.everythingOf(), nothing]);
       const by = isBegun ? 'ann' : 'bob';
       expect(await on.historyOf()).toEqual([`2 dropping by ${by}`, '2 dropped by bob']);
       // and a promotion succeeds only before the drop begins
       await on.given(activeAndReady());
       const outcomes = await interleaved(step, on.drop, second.promote);
-      expect([step, ...outcomes]).toEqual([
+      expect({ step, outcomes }).toEqual({
         step,
-        ...(isBegun ? ['dropped', 'refused'] : ['refused', 'promoted']),
-      ]);
+        outcomes: isBegun ? ['dropped', 'refused'] : ['refused', 'promoted'],
+      });
       await on.expectLivable();
     }
   });

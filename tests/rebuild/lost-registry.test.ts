@@ -85,7 +85,10 @@ describe('a read model that loses a part of its control database', () => {
       /progress \(generation 1, 2\).* \w+_g1 \(generation 1\), \w+_g2 .*rebuild restore-registry/,
     );
     const { status: answered, retryAfter } = await served();
-    expect([answered, Number(retryAfter) > 0]).toEqual([503, true]);
+    expect({ status: answered, isRetryLater: Number(retryAfter) > 0 }).toEqual({
+      status: 503,
+      isRetryLater: true,
+    });
     expect(await status()).toMatch(
       /^Not well: the registry of generations is lost.*\n.*\n.* rebuild restore-registry$/m,
     );
@@ -174,10 +177,10 @@ describe('a read model that loses a part of its control database', () => {
     expect(await refusal()).toMatch(/a read model is left: \w+_g1 \(generation 1\), \w+_g2 /);
     const restored = await cli('rebuild', 'restore-registry', '--active', '2');
     expect(restored.text).toContain('generation 2 cannot be active: its progress is gone');
-    expect([
-      await progressOf(environment.control).countDocuments(),
-      await watermarksOf(environment.control).countDocuments(),
-    ]).toEqual([0, 0]);
+    expect({
+      progress: await progressOf(environment.control).countDocuments(),
+      watermarks: await watermarksOf(environment.control).countDocuments(),
+    }).toEqual({ progress: 0, watermarks: 0 });
     for (const number of [1, 2])
       await generationDatabase(environment.mongo, environment.name, number).dropDatabase();
     await (await start(1)).stop();

@@ -30,7 +30,10 @@ describe('a promotion is refused, and changes nothing, for', () => {
     await arrange();
     const before = await rebuild.everything();
     const refused = await rebuild.switchOnce(2);
-    expect([refused.outcome, names(failed(refused))]).toEqual(['refused', [rule]]);
+    expect({ outcome: refused.outcome, failed: names(failed(refused)) }).toEqual({
+      outcome: 'refused',
+      failed: [rule],
+    });
     expect(await rebuild.everything()).toEqual(before);
   });
 
@@ -56,7 +59,10 @@ describe('a promotion is refused, and changes nothing, for', () => {
       expect(failed(refused)).toMatchObject([{ name: rule, waiver: '--accept-older' }]);
       expect(await rebuild.everything()).toEqual(before);
       const switched = await rebuild.switchOnce(2, { acceptOlder: true, timeoutSeconds: Infinity });
-      expect([switched.outcome, names(waived(switched))]).toEqual(['promoted', [rule]]);
+      expect({ outcome: switched.outcome, waived: names(waived(switched)) }).toEqual({
+        outcome: 'promoted',
+        waived: [rule],
+      });
     });
 
     test('but not if it ends while the command waits', async () => {

@@ -25,7 +25,8 @@ describe('concurrent writers of the same documents', () => {
     for (const { _id, state, revision } of documents) {
       const winners = writers.filter((_, index) => !results[index]?.conflicted.has(_id));
       expect(winners.length).toBeLessThanOrEqual(1);
-      if (winners.length === 1) expect([revision, state]).toMatchObject([1, { name: winners[0] }]);
+      if (winners.length === 1)
+        expect({ revision, state }).toMatchObject({ revision: 1, state: { name: winners[0] } });
     }
   });
 });
