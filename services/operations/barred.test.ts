@@ -8,17 +8,28 @@ const given = active({});
 const shared = { ...given, kafka: { ...given.kafka, members: new Map([[1, [stranger]]]) } };
 
 /** A fact that bars every projector of the served generation, the finding, and the verdict. */
-test.each<[string, Facts, object, string]>([
-  [
-    'a gap in the log',
-    active({ gaps: [gap] }),
-    { name: 'projectors', isFinal: true, remedy: 'npx support-cli rebuild start' },
-    'Not well: no projector can continue since 2026-11-24T11:59:59.000Z, because its log has a gap: t/0: the records ' +
+test.each<{ name: string; barred: Facts; finding: object; sentence: string }>([
+  {
+    name: 'a gap in the log',
+    barred: active({ gaps: [gap] }),
+    finding: { name: 'projectors', isFinal: true, remedy: 'npx support-cli rebuild start' },
+    sentence:
+      'Not well: no projector can continue since 2026-11-24T11:59:59.000Z, because its log has a gap: t/0: the records ' +
       'from offset 3 to 7 are gone from the log',
-  ],
-  ['a stranger in its group', shared, { name: 'group' }, 'Not well: another client is in'],
-  ['topics of another prefix', active({ otherTopics: 'no' }), { name: 'other-topics' }, 'Not well: no'],
-])('%s is the verdict', (_, barred, finding, sentence) => {
+  },
+  {
+    name: 'a stranger in its group',
+    barred: shared,
+    finding: { name: 'group' },
+    sentence: 'Not well: another client is in',
+  },
+  {
+    name: 'topics of another prefix',
+    barred: active({ otherTopics: 'no' }),
+    finding: { name: 'other-topics' },
+    sentence: 'Not well: no',
+  },
+])('$name is the verdict', ({ barred, finding, sentence }) => {
   const all = findings(barred);
   expect(all).toMatchObject([{ severity: 'bad', generation: 1, ...finding }]);
   expect(verdict(barred, all).sentence.startsWith(sentence)).toBe(true);

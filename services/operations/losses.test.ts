@@ -14,54 +14,58 @@ const lacking = {
 const lostWatermark = { isWatermarkLost: true, watermark: null, lagSeconds: null };
 
 /** A loss, its finding with the remedy, and the verdict. */
-test.each<[string, Facts, object, string]>([
-  [
-    'the registry',
-    facts([], { registry: null, remains: [{ place: 'progress', generations: [3, 4] }] }),
-    { name: 'registry', generation: null, remedy: 'npx support-cli rebuild restore-registry' },
-    'Not well: the registry of generations is lost, but a read model is left: progress (generation 3, 4).',
-  ],
-  [
-    'the watermark',
-    active(lostWatermark),
-    { name: 'watermark', generation: 1, remedy: 'GENERATION=1 npm run projector' },
-    'Not well: its watermark is lost: a projector sets it again',
-  ],
-  [
-    'a collection and an index',
-    active({ structures: lacking }),
-    { name: 'structures', generation: 1, remedy: 'GENERATION=1 npm run projector' },
-    'Not well: its database support_g1 lacks tickets.updated, all indexes of qas, so the API answers 503',
-  ],
-  [
-    'an index to an operator who has hidden it',
-    active({ structures: { ...lacking, faults: [{ ...updated, is: 'hidden' }] }, lagSeconds: 40 }),
-    {
+test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
+  {
+    name: 'the registry',
+    given: facts([], { registry: null, remains: [{ place: 'progress', generations: [3, 4] }] }),
+    finding: { name: 'registry', generation: null, remedy: 'npx support-cli rebuild restore-registry' },
+    sentence:
+      'Not well: the registry of generations is lost, but a read model is left: progress (generation 3, 4).',
+  },
+  {
+    name: 'the watermark',
+    given: active(lostWatermark),
+    finding: { name: 'watermark', generation: 1, remedy: 'GENERATION=1 npm run projector' },
+    sentence: 'Not well: its watermark is lost: a projector sets it again',
+  },
+  {
+    name: 'a collection and an index',
+    given: active({ structures: lacking }),
+    finding: { name: 'structures', generation: 1, remedy: 'GENERATION=1 npm run projector' },
+    sentence:
+      'Not well: its database support_g1 lacks tickets.updated, all indexes of qas, so the API answers 503',
+  },
+  {
+    name: 'an index to an operator who has hidden it',
+    given: active({ structures: { ...lacking, faults: [{ ...updated, is: 'hidden' }] }, lagSeconds: 40 }),
+    finding: {
       name: 'structures',
       remedy:
         "db.getSiblingDB('support_g1').runCommand({ collMod: 'tickets', index: { name: 'updated', hidden: false } })",
     },
-    'Not well: indexes of its database support_g1 are hidden, so the API answers 503: tickets.updated (hidden)',
-  ],
-  [
-    'the majority of stale data',
-    facts([own(1, 'active', { lagSeconds: 40 })], { noMajoritySince: before(60) }),
-    { name: 'majority', generation: null, remedy: null },
-    "Not well: a majority of MongoDB's members has confirmed no write since 2026-11-24T11:59:00.000Z",
-  ],
-  [
-    'the progress',
-    active({ savedAt: null }),
-    { name: 'projectors', generation: 1, remedy: 'npx support-cli rebuild start', isFinal: true },
-    'Not well: its progress is lost, so no projector continues',
-  ],
-  [
-    'the blocked keys of stale data',
-    facts([own(1, 'active', { lagSeconds: 40 })], { hasBlocksMarker: false }),
-    { name: 'blocked-keys', generation: null },
-    'Not well: the collection blocked_keys is lost',
-  ],
-])('the loss of %s is the verdict', (_, given, finding, sentence) => {
+    sentence:
+      'Not well: indexes of its database support_g1 are hidden, so the API answers 503: tickets.updated (hidden)',
+  },
+  {
+    name: 'the majority of stale data',
+    given: facts([own(1, 'active', { lagSeconds: 40 })], { noMajoritySince: before(60) }),
+    finding: { name: 'majority', generation: null, remedy: null },
+    sentence:
+      "Not well: a majority of MongoDB's members has confirmed no write since 2026-11-24T11:59:00.000Z",
+  },
+  {
+    name: 'the progress',
+    given: active({ savedAt: null }),
+    finding: { name: 'projectors', generation: 1, remedy: 'npx support-cli rebuild start', isFinal: true },
+    sentence: 'Not well: its progress is lost, so no projector continues',
+  },
+  {
+    name: 'the blocked keys of stale data',
+    given: facts([own(1, 'active', { lagSeconds: 40 })], { hasBlocksMarker: false }),
+    finding: { name: 'blocked-keys', generation: null },
+    sentence: 'Not well: the collection blocked_keys is lost',
+  },
+])('the loss of $name is the verdict', ({ given, finding, sentence }) => {
   const all = findings(given);
   expect(all[0]).toMatchObject({ severity: 'bad', ...finding });
   expect(verdict(given, all).sentence.startsWith(sentence)).toBe(true);

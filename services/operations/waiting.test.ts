@@ -18,46 +18,49 @@ describe('a projector that says why it applies nothing', () => {
   const restart = 'GENERATION=1 npm run projector';
   const ended = { _id: 1, reason: 'gone', by: 'p', at: before(20) };
 
-  test.each<[string, Changes, WaitingProjector[], string | undefined]>([
-    [
-      'that runs without Kafka is not said to have ended',
-      silent,
-      [entry('cut_off', 9), entry('cut_off', 10)],
-      'its projectors run, but are cut off from Kafka since 2026-11-24T11:59:29.000Z: process 9 on h (and 1 other): ' +
+  test.each<{ name: string; changes: Changes; waiting: WaitingProjector[]; expected: string | undefined }>([
+    {
+      name: 'that runs without Kafka is not said to have ended',
+      changes: silent,
+      waiting: [entry('cut_off', 9), entry('cut_off', 10)],
+      expected:
+        'its projectors run, but are cut off from Kafka since 2026-11-24T11:59:29.000Z: process 9 on h (and 1 other): ' +
         'certificate has expired; null',
-    ],
-    [
-      'that waits at its first start',
-      { savedAt: null, watermark: null, lagSeconds: null },
-      [entry('starting', 9, 1)],
-      'a projector cannot start: process 9 on h: certificate has expired; null',
-    ],
-    [
-      'whose start was refused, so that its supervisor or an operator starts it again',
-      { ...silent, failure: ended },
-      [entry('refused', 9)],
-      `a projector cannot start: process 9 on h: certificate has expired; ${restart}`,
-    ],
-    [
-      'and that has ended since',
-      { ...silent, failure: ended },
-      [entry('cut_off', 21)],
-      `its projectors ended at 2026-11-24T11:59:40.000Z: gone; ${restart}`,
-    ],
-    [
-      'of a generation that no projector can continue',
-      { ...silent, gaps: [gap] },
-      [entry('starting', 0)],
-      expect.stringMatching(/^no projector can continue since .*; npx support-cli rebuild start$/) as string,
-    ],
-    [
-      'of another generation',
-      silent,
-      [entry('starting', 9, 2)],
-      `no projector has run since 2026-11-24T11:59:29.000Z; ${restart}`,
-    ],
-    ['while others follow', {}, [entry('cut_off', 9)], undefined],
-  ])('%s', (_, changes, waiting, expected) => {
+    },
+    {
+      name: 'that waits at its first start',
+      changes: { savedAt: null, watermark: null, lagSeconds: null },
+      waiting: [entry('starting', 9, 1)],
+      expected: 'a projector cannot start: process 9 on h: certificate has expired; null',
+    },
+    {
+      name: 'whose start was refused, so that its supervisor or an operator starts it again',
+      changes: { ...silent, failure: ended },
+      waiting: [entry('refused', 9)],
+      expected: `a projector cannot start: process 9 on h: certificate has expired; ${restart}`,
+    },
+    {
+      name: 'and that has ended since',
+      changes: { ...silent, failure: ended },
+      waiting: [entry('cut_off', 21)],
+      expected: `its projectors ended at 2026-11-24T11:59:40.000Z: gone; ${restart}`,
+    },
+    {
+      name: 'of a generation that no projector can continue',
+      changes: { ...silent, gaps: [gap] },
+      waiting: [entry('starting', 0)],
+      expected: expect.stringMatching(
+        /^no projector can continue since .*; npx support-cli rebuild start$/,
+      ) as string,
+    },
+    {
+      name: 'of another generation',
+      changes: silent,
+      waiting: [entry('starting', 9, 2)],
+      expected: `no projector has run since 2026-11-24T11:59:29.000Z; ${restart}`,
+    },
+    { name: 'while others follow', changes: {}, waiting: [entry('cut_off', 9)], expected: undefined },
+  ])('$name', ({ changes, waiting, expected }) => {
     expect(told(changes, ...waiting)).toEqual(expected);
   });
 });

@@ -12,6 +12,9 @@ export const megabyte = 1024 * 1024;
 export const nothing = { events: 0, rejected: [], times: [] };
 export const idle = () => new Promise((resolve) => setImmediate(resolve));
 
+/** A fetch of these offsets: the first offset asked for, and the last of the batch. `isStale`: a seek has happened since. */
+export type Fetched = { from: number; offsets: number[]; to: number; isStale?: boolean };
+
 /** An assignment, the offsets that it applies, the partitions that kafkajs does not fetch, and the offsets sought. */
 export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
   const positions = createPositions(() => 0);
@@ -71,7 +74,7 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
   };
   let fetchedRecords = 0;
   const onFetched = (_: string, records: number) => void (fetchedRecords += records);
-  const deliverMessages = (from: number, messages: object[], to: number, isStale = false) => {
+  const deliverMessages = (messages: object[], { from, to, isStale = false }: Omit<Fetched, 'offsets'>) => {
     const fetched = { topic: 't', partition: 0, fetchedOffset: `${from}`, lastOffset: () => `${to}` };
     const batch = { ...fetched, highWatermark: `${to + 1}`, rawMessages: messages, messages };
     const payload = {
@@ -82,13 +85,13 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
     };
     handleBatch({ logger, onFetched }, consumer, assignment, payload as unknown as EachBatchPayload);
   };
-  /** Delivers one batch for each record that was fetched from `from`, holds these offsets, and ends at `to`. */
-  const deliver = (from: number, offsets: number[], to: number, isStale = false) => {
+  /** Delivers one batch for each record. */
+  const deliver = ({ offsets, ...fetch }: Fetched) => {
     const messages = offsets.map((offset) => ({
       offset: `${offset}`,
       batch: rawBatch({ baseOffset: offset, lastOffset: offset, records: [{ offset }] }),
     }));
-    deliverMessages(from, messages, to, isStale);
+    deliverMessages(messages, fetch);
   };
   return {
     assignment,
@@ -102,7 +105,8 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
     fetched,
     deliver,
     /** Delivers the error of a broker that cannot read the partition at an offset. */
-    deliverError: (at: number, error: string) => deliverMessages(at, [{ offset: `${at}`, error }], at),
+    deliverError: (at: number, error: string) =>
+      deliverMessages([{ offset: `${at}`, error }], { from: at, to: at }),
     logged,
     fetchedRecords: () => fetchedRecords,
     /** From now on `pause` and `resume` throw. */

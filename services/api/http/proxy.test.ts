@@ -12,19 +12,69 @@ const request = (remoteAddress: string, forwarded: string | undefined) =>
 
 describe('the address of a client', () => {
   it.each([
-    ['the peer', '192.0.2.1', undefined, '192.0.2.1'],
-    ['the peer, whatever it says, if it is no trusted proxy', '192.0.2.1', '198.51.100.1', '192.0.2.1'],
-    ['whom a trusted proxy names', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
-    ['the nearest one beyond the proxies', '10.0.0.1', '203.0.113.1, 198.51.100.1, 10.0.0.2', '198.51.100.1'],
-    ['the farthest trusted proxy where all are', '10.0.0.1', '10.0.0.30,10.0.0.2', '10.0.0.30'],
-    ['the trusted proxy that passes on nonsense', '10.0.0.1', '198.51.100.1, unknown', '10.0.0.1'],
-    ['without the port', '10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],
-    ['without brackets', 'fd00::1', '[2001:db8:1:2:3::4]:4711', '2001:db8:1:2::/64'],
-    ['the network of an IPv6 host', '10.0.0.1', '2001:db8:1:2:3::1', '2001:db8:1:2::/64'],
-    ['at most the 32nd trusted proxy', '10.0.0.1', `198.51.100.1${proxies}`, '10.0.1.32'],
-    ['the proxy that forwards an overlong one', '10.0.0.1', `${'0'.repeat(99)}1.51.100.1`, '10.0.0.1'],
-    ['the IPv4 in an IPv6', '::ffff:10.0.0.1', '::ffff:198.51.100.1', '198.51.100.1'],
-  ])('is %s', (_, peer, forwarded, expected) => {
+    { name: 'the peer', peer: '192.0.2.1', forwarded: undefined, expected: '192.0.2.1' },
+    {
+      name: 'the peer, whatever it says, if it is no trusted proxy',
+      peer: '192.0.2.1',
+      forwarded: '198.51.100.1',
+      expected: '192.0.2.1',
+    },
+    {
+      name: 'whom a trusted proxy names',
+      peer: '10.0.0.1',
+      forwarded: '198.51.100.1',
+      expected: '198.51.100.1',
+    },
+    {
+      name: 'the nearest one beyond the proxies',
+      peer: '10.0.0.1',
+      forwarded: '203.0.113.1, 198.51.100.1, 10.0.0.2',
+      expected: '198.51.100.1',
+    },
+    {
+      name: 'the farthest trusted proxy where all are',
+      peer: '10.0.0.1',
+      forwarded: '10.0.0.30,10.0.0.2',
+      expected: '10.0.0.30',
+    },
+    {
+      name: 'the trusted proxy that passes on nonsense',
+      peer: '10.0.0.1',
+      forwarded: '198.51.100.1, unknown',
+      expected: '10.0.0.1',
+    },
+    { name: 'without the port', peer: '10.0.0.1', forwarded: '198.51.100.1:4711', expected: '198.51.100.1' },
+    {
+      name: 'without brackets',
+      peer: 'fd00::1',
+      forwarded: '[2001:db8:1:2:3::4]:4711',
+      expected: '2001:db8:1:2::/64',
+    },
+    {
+      name: 'the network of an IPv6 host',
+      peer: '10.0.0.1',
+      forwarded: '2001:db8:1:2:3::1',
+      expected: '2001:db8:1:2::/64',
+    },
+    {
+      name: 'at most the 32nd trusted proxy',
+      peer: '10.0.0.1',
+      forwarded: `198.51.100.1${proxies}`,
+      expected: '10.0.1.32',
+    },
+    {
+      name: 'the proxy that forwards an overlong one',
+      peer: '10.0.0.1',
+      forwarded: `${'0'.repeat(99)}1.51.100.1`,
+      expected: '10.0.0.1',
+    },
+    {
+      name: 'the IPv4 in an IPv6',
+      peer: '::ffff:10.0.0.1',
+      forwarded: '::ffff:198.51.100.1',
+      expected: '198.51.100.1',
+    },
+  ])('is $name', ({ peer, forwarded, expected }) => {
     expect(clientAddress(trusted, request(peer, forwarded))).toBe(expected);
   });
 });

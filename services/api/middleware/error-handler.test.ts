@@ -28,16 +28,49 @@ async function handle(thrown: Error, { hasLeft = false } = {}) {
 
 it.each([
   // A limit of this process is no error of the store, and the share of a caller is its own error.
-  [new Overloaded('memory', '-'), 503, '1', [['memory', 1]], 0],
-  [new Overloaded('requests', '-'), 503, '1', [['requests', 1]], 0],
-  [new Overloaded('share', '-'), 429, '1', [['share', 1]], 0],
-  [new StoreUnavailable('away'), 503, '5', [], 1],
-  [new OtherProjectionVersion('of another release'), 503, '5', [], 1],
-  [new DOMException('no answer', 'TimeoutError'), 503, '5', [], 1],
-])('%s: %i, Retry-After %s, refused as %j', async (error, status, retryAfter, refused, storeErrors) => {
-  const hasFailure = status === 503;
-  expect(await handle(error)).toEqual({ status, retryAfter, refused, store: [storeErrors], hasFailure });
-});
+  {
+    error: new Overloaded('memory', '-'),
+    status: 503,
+    retryAfter: '1',
+    refused: [['memory', 1]],
+    storeErrors: 0,
+  },
+  {
+    error: new Overloaded('requests', '-'),
+    status: 503,
+    retryAfter: '1',
+    refused: [['requests', 1]],
+    storeErrors: 0,
+  },
+  {
+    error: new Overloaded('share', '-'),
+    status: 429,
+    retryAfter: '1',
+    refused: [['share', 1]],
+    storeErrors: 0,
+  },
+  { error: new StoreUnavailable('away'), status: 503, retryAfter: '5', refused: [], storeErrors: 1 },
+  {
+    error: new OtherProjectionVersion('of another release'),
+    status: 503,
+    retryAfter: '5',
+    refused: [],
+    storeErrors: 1,
+  },
+  {
+    error: new DOMException('no answer', 'TimeoutError'),
+    status: 503,
+    retryAfter: '5',
+    refused: [],
+    storeErrors: 1,
+  },
+])(
+  '$error: $status, Retry-After $retryAfter, refused as $refused',
+  async ({ error, status, retryAfter, refused, storeErrors }) => {
+    const hasFailure = status === 503;
+    expect(await handle(error)).toEqual({ status, retryAfter, refused, store: [storeErrors], hasFailure });
+  },
+);
 
 it('a document of another organization is an internal error, which is logged and not repeated', async () => {
   const { status, retryAfter, hasFailure } = await handle(new ForeignDocument('of org_b for org_a'));

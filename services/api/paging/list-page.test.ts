@@ -50,10 +50,28 @@ describe('a list written in pieces', () => {
   });
 
   it.each([
-    ['between two items', 2, ['a', 'b', 'c'], ['a', 'b'], 'after b'],
-    ['after the first item, although the page is full', 0, ['a', 'b', 'c'], ['a'], 'after a'],
-    ['as the last page if its last item fills it', 2, ['a', 'b'], ['a', 'b'], null],
-  ])('ends %s, and its cursor continues from there', async (_, fullAfter, items, expected, cursor) => {
+    {
+      name: 'between two items',
+      fullAfter: 2,
+      items: ['a', 'b', 'c'],
+      expected: ['a', 'b'],
+      cursor: 'after b',
+    },
+    {
+      name: 'after the first item, although the page is full',
+      fullAfter: 0,
+      items: ['a', 'b', 'c'],
+      expected: ['a'],
+      cursor: 'after a',
+    },
+    {
+      name: 'as the last page if its last item fills it',
+      fullAfter: 2,
+      items: ['a', 'b'],
+      expected: ['a', 'b'],
+      cursor: null,
+    },
+  ])('ends $name, and its cursor continues from there', async ({ fullAfter, items, expected, cursor }) => {
     let count = 0;
     const write = (item: string) => {
       count += 1;

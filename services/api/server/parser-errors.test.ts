@@ -12,11 +12,21 @@ import type { Trace } from '../traces/tracer.ts';
 import { answerUnparsed } from './parser-errors.ts';
 
 test.each([
-  ['has not begun: it is answered', false, { status: 400, code: 'malformed_request' }, /^HTTP\/1.1 400 /],
-  ['is in progress: its connection is reset', true, { status: 499, aborted: true }, /^ECONNRESET$/],
+  {
+    name: 'has not begun: it is answered',
+    isInProgress: false,
+    outcome: { status: 400, code: 'malformed_request' },
+    received: /^HTTP\/1.1 400 /,
+  },
+  {
+    name: 'is in progress: its connection is reset',
+    isInProgress: true,
+    outcome: { status: 499, aborted: true },
+    received: /^ECONNRESET$/,
+  },
 ])(
-  'a request whose body turns out to be invalid has one log line and one trace. It %s',
-  async (_, isInProgress, outcome, received) => {
+  'a request whose body turns out to be invalid has one log line and one trace. It $name',
+  async ({ isInProgress, outcome, received }) => {
     const lines: unknown[] = [];
     const traces: unknown[] = [];
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });

@@ -106,10 +106,25 @@ const conversation = (changes: object) => ({
 const state = { id: 'conv_1', updatedAt: now };
 
 it.each([
-  ['an additional conversation', null, conversation({ state }), ['extra']],
-  ['one that waits for its channel: it is not served', null, conversation({ state, pending: true }), []],
-  ['a tombstone document of a later version', conversation({ version: 2 }), conversation({}), ['version']],
-  ['one where the active generation knows no version', conversation({ version: 0 }), conversation({}), []],
-])('compares %s', (_, expected, actual, classes) => {
+  { name: 'an additional conversation', expected: null, actual: conversation({ state }), classes: ['extra'] },
+  {
+    name: 'one that waits for its channel: it is not served',
+    expected: null,
+    actual: conversation({ state, pending: true }),
+    classes: [],
+  },
+  {
+    name: 'a tombstone document of a later version',
+    expected: conversation({ version: 2 }),
+    actual: conversation({}),
+    classes: ['version'],
+  },
+  {
+    name: 'one where the active generation knows no version',
+    expected: conversation({ version: 0 }),
+    actual: conversation({}),
+    classes: [],
+  },
+])('compares $name', ({ expected, actual, classes }) => {
   expect(differencesOf('conversation', { expected, actual }, now).map((one) => one.class)).toEqual(classes);
 });

@@ -22,33 +22,78 @@ const progressGone = { partitions: 0, savedAt: null, releases: [] };
 const firstLoad = { completeTo: new Date(0) };
 
 /** The remains, the generation that was active, and the states of the restored registry. */
-test.each<[string, RemainingGeneration[], number, object]>([
-  ['the only generation', [left(4)], 4, { 4: 'active' }],
-  ['a build or standby beside it', [left(3), left(4), left(5)], 4, { 3: 'ready', 4: 'active', 5: 'ready' }],
-  ['one without documents', [left(3, documentsGone), left(4)], 4, { 3: 'dropping', 4: 'active' }],
-  ['one without progress', [left(3, progressGone), left(4)], 4, { 3: 'dropping', 4: 'active' }],
-  ['a build in its first load', [left(4), left(5, firstLoad)], 4, { 4: 'active', 5: 'dropping' }],
-])('restores %s', (_, remaining, active, states) => {
+test.each<{ name: string; remaining: RemainingGeneration[]; active: number; states: object }>([
+  { name: 'the only generation', remaining: [left(4)], active: 4, states: { 4: 'active' } },
+  {
+    name: 'a build or standby beside it',
+    remaining: [left(3), left(4), left(5)],
+    active: 4,
+    states: { 3: 'ready', 4: 'active', 5: 'ready' },
+  },
+  {
+    name: 'one without documents',
+    remaining: [left(3, documentsGone), left(4)],
+    active: 4,
+    states: { 3: 'dropping', 4: 'active' },
+  },
+  {
+    name: 'one without progress',
+    remaining: [left(3, progressGone), left(4)],
+    active: 4,
+    states: { 3: 'dropping', 4: 'active' },
+  },
+  {
+    name: 'a build in its first load',
+    remaining: [left(4), left(5, firstLoad)],
+    active: 4,
+    states: { 4: 'active', 5: 'dropping' },
+  },
+])('restores $name', ({ remaining, active, states }) => {
   const { generation, generations } = restore(remaining, active);
   expect(generation).toBe(active);
   expect(Object.fromEntries(generations.map(({ number, state }) => [number, state]))).toEqual(states);
 });
 
 /** The remains, the generation that was active, and why the restoration is refused. */
-test.each<[string, RemainingGeneration[], number | undefined, RegExp]>([
-  ['no choice', [left(3), left(4)], undefined, /with --active. Remains:\n {2}generation 3: documents and 10/],
-  ['a generation without remains', [left(4)], 5, /with --active/],
-  ['one without documents', [left(4, documentsGone)], 4, /4 cannot be active: its documents are gone/],
-  ['one without progress', [left(4, progressGone)], 4, /4 cannot be active: its progress is gone/],
-  ['one that was never complete', [left(4, firstLoad)], 4, /4 cannot be active: it was never complete/],
-  [
-    'another release',
-    [left(4, { releases: ['0.9.0'] })],
-    4,
-    /filled by release 0.9.0.*--projection-version 4:/,
-  ],
-  ['an unknown release', [left(3, { releases: [] }), left(4)], 4, /filled by release unknown.*version 3:/],
-])('refuses %s', (_, remaining, active, reason) => {
+test.each<{ name: string; remaining: RemainingGeneration[]; active: number | undefined; reason: RegExp }>([
+  {
+    name: 'no choice',
+    remaining: [left(3), left(4)],
+    active: undefined,
+    reason: /with --active. Remains:\n {2}generation 3: documents and 10/,
+  },
+  { name: 'a generation without remains', remaining: [left(4)], active: 5, reason: /with --active/ },
+  {
+    name: 'one without documents',
+    remaining: [left(4, documentsGone)],
+    active: 4,
+    reason: /4 cannot be active: its documents are gone/,
+  },
+  {
+    name: 'one without progress',
+    remaining: [left(4, progressGone)],
+    active: 4,
+    reason: /4 cannot be active: its progress is gone/,
+  },
+  {
+    name: 'one that was never complete',
+    remaining: [left(4, firstLoad)],
+    active: 4,
+    reason: /4 cannot be active: it was never complete/,
+  },
+  {
+    name: 'another release',
+    remaining: [left(4, { releases: ['0.9.0'] })],
+    active: 4,
+    reason: /filled by release 0.9.0.*--projection-version 4:/,
+  },
+  {
+    name: 'an unknown release',
+    remaining: [left(3, { releases: [] }), left(4)],
+    active: 4,
+    reason: /filled by release unknown.*version 3:/,
+  },
+])('refuses $name', ({ remaining, active, reason }) => {
   expect(() => restore(remaining, active)).toThrow(reason);
 });
 

@@ -1,26 +1,36 @@
-import { given, idle } from '../../../tests/support/given-assignment.ts';
+import { given, idle, type Fetched } from '../../../tests/support/given-assignment.ts';
 
 describe('a fetched batch', () => {
-  it.each<[string, number | null, Parameters<ReturnType<typeof given>['deliver']>, object]>([
-    ['is dropped before its partition has a start offset', null, [0, [0, 1], 1], { position: null }],
-    [
-      'is applied if it was fetched from the next offset',
-      5,
-      [5, [5, 7], 8],
-      { applied: [5, 7], resolved: ['8'], position: 9 },
-    ],
-    [
-      'advances the position even if it holds control records alone',
-      5,
-      [5, [], 6],
-      { resolved: ['6'], position: 7 },
-    ],
-    ['is dropped if a seek has happened since', 5, [5, [5], 5, true], { position: 5 }],
-  ])('%s', async (_, startOffset, batch, expected) => {
+  it.each<{ name: string; startOffset: number | null; batch: Fetched; expected: object }>([
+    {
+      name: 'is dropped before its partition has a start offset',
+      startOffset: null,
+      batch: { from: 0, offsets: [0, 1], to: 1 },
+      expected: { position: null },
+    },
+    {
+      name: 'is applied if it was fetched from the next offset',
+      startOffset: 5,
+      batch: { from: 5, offsets: [5, 7], to: 8 },
+      expected: { applied: [5, 7], resolved: ['8'], position: 9 },
+    },
+    {
+      name: 'advances the position even if it holds control records alone',
+      startOffset: 5,
+      batch: { from: 5, offsets: [], to: 6 },
+      expected: { resolved: ['6'], position: 7 },
+    },
+    {
+      name: 'is dropped if a seek has happened since',
+      startOffset: 5,
+      batch: { from: 5, offsets: [5], to: 5, isStale: true },
+      expected: { position: 5 },
+    },
+  ])('$name', async ({ startOffset, batch, expected }) => {
     const { assign, start, applied, seeks, resolved, deliver, fetchedRecords } = given();
     const partition = assign();
     if (startOffset !== null) start(partition, startOffset);
-    deliver(...batch);
+    deliver(batch);
     await idle();
     const nothingHappens = { applied: [], seeks: [], resolved: [] };
     expect({ applied, seeks, resolved, position: partition.position }).toEqual({
@@ -31,16 +41,16 @@ describe('a fetched batch', () => {
   });
 
   it.each([
-    ['before', 0, [0, 1], 1],
-    ['after', 9, [9], 9],
-    ['after, with control records only,', 9, [], 9],
+    { name: 'before', from: 0, offsets: [0, 1], to: 1 },
+    { name: 'after', from: 9, offsets: [9], to: 9 },
+    { name: 'after, with control records only,', from: 9, offsets: [], to: 9 },
   ])(
-    'fetched from %s the next offset is not applied, and the next offset is fetched again',
-    async (_, from, offsets, to) => {
+    'fetched from $name the next offset is not applied, and the next offset is fetched again',
+    async ({ from, offsets, to }) => {
       const { assign, start, applied, seeks, resolved, deliver } = given();
       const partition = assign();
       start(partition, 5);
-      deliver(from, offsets, to);
+      deliver({ from, offsets, to });
       await idle();
       expect({ applied, seeks, resolved, position: partition.position }).toEqual({
         applied: [],
@@ -59,7 +69,7 @@ describe('a fetched batch', () => {
     const partition = assign();
     start(partition);
     expect([...paused]).toEqual([]);
-    deliver(0, [0, 1, 4, 5], 6);
+    deliver({ from: 0, offsets: [0, 1, 4, 5], to: 6 });
     const position = () => partition.position;
     while (position() !== 4) await idle();
     expect({ applied, resolved, paused: [...paused] }).toEqual({
@@ -69,11 +79,11 @@ describe('a fetched batch', () => {
     });
     // The fetch in progress may bring a batch that begins before the next offset, which does not move back.
     positions.load(new Map([['t/0', 3]]));
-    deliver(4, [3], 3);
+    deliver({ from: 4, offsets: [3], to: 3 });
     expect(partition.reading.nextOffset).toBe(4);
     positions.load(null);
     expect([...paused]).toEqual([]);
-    deliver(4, [4, 5], 6);
+    deliver({ from: 4, offsets: [4, 5], to: 6 });
     while (position() !== 7) await idle();
     expect(applied).toEqual([0, 1, 4, 5]);
   });
@@ -108,7 +118,7 @@ describe('a partition that its broker cannot read', () => {
       expect.stringContaining('KAFKA_STORAGE_ERROR'),
       expect.stringContaining('CORRUPT_MESSAGE'),
     ]);
-    deliver(0, [0], 0);
+    deliver({ from: 0, offsets: [0], to: 0 });
     expect(cause()).toBe('backlog');
   });
 

@@ -18,13 +18,28 @@ it('a document whose children do not fit into the recheck is joined again', asyn
 });
 
 /** The ids may contain whatever separates them in a text. */
-it.each<[string, object[], object[], boolean]>([
-  ['one child for two', [{ _id: 'a@1 b', revision: 2 }], [child('a', 1), child('b', 2)], true],
-  ['a new revision', [child('a', 1)], [child('a', 2)], true],
-  ['another child', [child('a', 1)], [child('b', 1)], true],
-  ['one more child', [child('a', 1)], [child('a', 1), child('b', 1)], true],
-  ['the same children', [child('a', 1), child('b@2', 1)], [child('a', 1), child('b@2', 1)], false],
-])('a document is joined again after %s', async (_, before, now, isJoinedAgain) => {
+it.each<{ name: string; before: object[]; now: object[]; isJoinedAgain: boolean }>([
+  {
+    name: 'one child for two',
+    before: [{ _id: 'a@1 b', revision: 2 }],
+    now: [child('a', 1), child('b', 2)],
+    isJoinedAgain: true,
+  },
+  { name: 'a new revision', before: [child('a', 1)], now: [child('a', 2)], isJoinedAgain: true },
+  { name: 'another child', before: [child('a', 1)], now: [child('b', 1)], isJoinedAgain: true },
+  {
+    name: 'one more child',
+    before: [child('a', 1)],
+    now: [child('a', 1), child('b', 1)],
+    isJoinedAgain: true,
+  },
+  {
+    name: 'the same children',
+    before: [child('a', 1), child('b@2', 1)],
+    now: [child('a', 1), child('b@2', 1)],
+    isJoinedAgain: false,
+  },
+])('a document is joined again after $name', async ({ before, now, isJoinedAgain }) => {
   const store = {
     readRevisions: async () => new Map(),
     readFirstChildren: async () => ({ children: new Map([['ti_1', now]]), remaining: [] }),

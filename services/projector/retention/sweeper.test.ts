@@ -2,22 +2,25 @@ import { sweep, type SweepDeps } from './sweep.ts';
 import { ownsSweep } from './sweeper.ts';
 
 it.each([
-  ['partition 0 of the channels', 'channels', 0, 0, true],
-  ['another partition of the channels', 'channels', 1, 0, false],
-  ['partition 0 of another topic', 'tags', 0, 0, false],
-  ['no partition yet', 'channels', 0, -1, false],
-])('the member of a group that has started %s sweeps: %s/%i at %i', (_, topic, partition, position, owns) => {
-  const assigned = {
-    topic: `support.${topic}`,
-    partition,
-    position,
-    progressCount: 0,
-    fanOutWaiting: 0,
-    leaderEpoch: -1,
-    topicId: null,
-  };
-  expect(ownsSweep([assigned], 'support.')).toBe(owns);
-});
+  { name: 'partition 0 of the channels', topic: 'channels', partition: 0, position: 0, owns: true },
+  { name: 'another partition of the channels', topic: 'channels', partition: 1, position: 0, owns: false },
+  { name: 'partition 0 of another topic', topic: 'tags', partition: 0, position: 0, owns: false },
+  { name: 'no partition yet', topic: 'channels', partition: 0, position: -1, owns: false },
+])(
+  'the member of a group that has started $name sweeps: $topic/$partition at $position',
+  ({ topic, partition, position, owns }) => {
+    const assigned = {
+      topic: `support.${topic}`,
+      partition,
+      position,
+      progressCount: 0,
+      fanOutWaiting: 0,
+      leaderEpoch: -1,
+      topicId: null,
+    };
+    expect(ownsSweep([assigned], 'support.')).toBe(owns);
+  },
+);
 
 test('every page of channels is read, and a channel with more pages than one turn has after the last of them', async () => {
   const reads: string[] = [];

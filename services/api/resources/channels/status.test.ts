@@ -15,20 +15,75 @@ const [early, late] = [hoursAgo(20), hoursAgo(10)];
 
 describe('the state of a channel', () => {
   it.each([
-    ['archived before all else', form({ archivedAt: late, pausedAt: early }), 'archived', late],
-    ['paused', form({ pausedAt: late }), 'paused', late],
-    ['paused again after it was resumed', form({ pausedAt: late, resumedAt: early }), 'paused', late],
-    ['paused when resumed at the same instant', form({ pausedAt: late, resumedAt: late }), 'paused', late],
-    ['paused before its issues', email({ sendingDomain: null }, { pausedAt: late }), 'paused', late],
-    ['live since it was resumed', form({ pausedAt: early, resumedAt: late }), 'live', late],
-    ['live since an unknown time', form({}), 'live', null],
-    ['live since it went live', email({ liveAt: late }, { pausedAt: null, resumedAt: early }), 'live', late],
-    ['live since it was resumed', email({ liveAt: early }, { resumedAt: late }), 'live', late],
-    ['observing before the inbox is live', email({ liveAt: null }), 'observing', null],
-    ['observing again', email({ liveAt: null }, { pausedAt: early, resumedAt: late }), 'observing', late],
-    ['paused, not observing', email({ liveAt: null }, { pausedAt: late, resumedAt: early }), 'paused', late],
-    ['in need, not observing', email({ liveAt: null, sendingDomain: null }), 'needs_attention', null],
-  ])('is %s', (_, channelState, state, since) => {
+    {
+      name: 'archived before all else',
+      channelState: form({ archivedAt: late, pausedAt: early }),
+      state: 'archived',
+      since: late,
+    },
+    { name: 'paused', channelState: form({ pausedAt: late }), state: 'paused', since: late },
+    {
+      name: 'paused again after it was resumed',
+      channelState: form({ pausedAt: late, resumedAt: early }),
+      state: 'paused',
+      since: late,
+    },
+    {
+      name: 'paused when resumed at the same instant',
+      channelState: form({ pausedAt: late, resumedAt: late }),
+      state: 'paused',
+      since: late,
+    },
+    {
+      name: 'paused before its issues',
+      channelState: email({ sendingDomain: null }, { pausedAt: late }),
+      state: 'paused',
+      since: late,
+    },
+    {
+      name: 'live since it was resumed',
+      channelState: form({ pausedAt: early, resumedAt: late }),
+      state: 'live',
+      since: late,
+    },
+    { name: 'live since an unknown time', channelState: form({}), state: 'live', since: null },
+    {
+      name: 'live since it went live',
+      channelState: email({ liveAt: late }, { pausedAt: null, resumedAt: early }),
+      state: 'live',
+      since: late,
+    },
+    {
+      name: 'live since it was resumed',
+      channelState: email({ liveAt: early }, { resumedAt: late }),
+      state: 'live',
+      since: late,
+    },
+    {
+      name: 'observing before the inbox is live',
+      channelState: email({ liveAt: null }),
+      state: 'observing',
+      since: null,
+    },
+    {
+      name: 'observing again',
+      channelState: email({ liveAt: null }, { pausedAt: early, resumedAt: late }),
+      state: 'observing',
+      since: late,
+    },
+    {
+      name: 'paused, not observing',
+      channelState: email({ liveAt: null }, { pausedAt: late, resumedAt: early }),
+      state: 'paused',
+      since: late,
+    },
+    {
+      name: 'in need, not observing',
+      channelState: email({ liveAt: null, sendingDomain: null }),
+      state: 'needs_attention',
+      since: null,
+    },
+  ])('is $name', ({ channelState, state, since }) => {
     const status = channelStatus(channelState, now);
     expect({ state: status.state, since: status.since?.toISOString() ?? null }).toEqual({ state, since });
   });
