@@ -9,10 +9,20 @@ const modulePath = resolve('infra/dev-servers/parent-death.ts');
 
 describe('a command registered for the death of its parent', () => {
   test.each([
-    ['runs when the parent is killed', `process.kill(process.pid, 'SIGKILL')`, null, true],
-    ['runs when the parent exits without revoking it, and does not delay the exit', '', 0, true],
-    ['does not run after it is revoked', 'await hook.revoke()', 0, false],
-  ])('%s', async (_, then, exitCode, runs) => {
+    {
+      name: 'runs when the parent is killed',
+      then: `process.kill(process.pid, 'SIGKILL')`,
+      exitCode: null,
+      runs: true,
+    },
+    {
+      name: 'runs when the parent exits without revoking it, and does not delay the exit',
+      then: '',
+      exitCode: 0,
+      runs: true,
+    },
+    { name: 'does not run after it is revoked', then: 'await hook.revoke()', exitCode: 0, runs: false },
+  ])('$name', async ({ then, exitCode, runs }) => {
     using folder = mkdtempDisposableSync(join(tmpdir(), 'on-parent-death-'));
     const executed = join(folder.path, 'executed');
     const script = `

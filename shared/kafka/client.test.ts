@@ -10,10 +10,25 @@ const entry = (namespace: string, error: string): LogEntry => ({
 
 describe('a log line of kafkajs', () => {
   test.each([
-    ['a rebalance, which every heartbeat reports', 'Connection', 'rejoin', 'debug'],
-    ['any other error response of a broker', 'Connection', 'Group authorization failed', 'error'],
-    ['a consumer that stops because of a rebalance', 'Consumer', 'rejoin', 'error'],
-  ])('about %s has the expected level', (_, namespace, error, level) => {
+    {
+      name: 'a rebalance, which every heartbeat reports',
+      namespace: 'Connection',
+      error: 'rejoin',
+      level: 'debug',
+    },
+    {
+      name: 'any other error response of a broker',
+      namespace: 'Connection',
+      error: 'Group authorization failed',
+      level: 'error',
+    },
+    {
+      name: 'a consumer that stops because of a rebalance',
+      namespace: 'Consumer',
+      error: 'rejoin',
+      level: 'error',
+    },
+  ])('about $name has the expected level', ({ namespace, error, level }) => {
     const text = error === 'rejoin' ? 'The group is rebalancing, so a rejoin is needed' : error;
     expect(levelOf(entry(namespace, text))).toBe(level);
   });

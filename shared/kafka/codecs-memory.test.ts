@@ -107,19 +107,39 @@ describe('a batch beyond the limit is rejected before its output is allocated', 
   });
 
   // Their size shows only while they are decompressed, in pieces.
-  it.each<[string, string, () => Buffer | Promise<Buffer>, number]>([
-    ['gzip, one byte above', 'gzip', () => gzipSync(zeros(above)), 64],
-    ['gzip of a gigabyte', 'gzip', () => times(16, gzipSync(zeros(batchBytesMax))), 64],
-    [
-      'gzip whose end claims one byte',
-      'gzip',
-      () => Buffer.concat([gzipSync(zeros(batchBytesMax)), gzipSync(zeros(1))]),
-      64,
-    ],
-    ['zstd, one byte above', 'zstd', () => zstdCompressSync(zeros(above)), 64],
-    ['zstd of a gigabyte', 'zstd', () => times(16, zstdCompressSync(zeros(batchBytesMax))), 64],
-    ['zstd with a window of 128 MB', 'zstd', () => zstdStream(2 * batchBytesMax), 128],
-  ])('or reached, in %s', async (_, codec, content, megabytesMax) => {
+  it.each<{ name: string; codec: string; content: () => Buffer | Promise<Buffer>; megabytesMax: number }>([
+    { name: 'gzip, one byte above', codec: 'gzip', content: () => gzipSync(zeros(above)), megabytesMax: 64 },
+    {
+      name: 'gzip of a gigabyte',
+      codec: 'gzip',
+      content: () => times(16, gzipSync(zeros(batchBytesMax))),
+      megabytesMax: 64,
+    },
+    {
+      name: 'gzip whose end claims one byte',
+      codec: 'gzip',
+      content: () => Buffer.concat([gzipSync(zeros(batchBytesMax)), gzipSync(zeros(1))]),
+      megabytesMax: 64,
+    },
+    {
+      name: 'zstd, one byte above',
+      codec: 'zstd',
+      content: () => zstdCompressSync(zeros(above)),
+      megabytesMax: 64,
+    },
+    {
+      name: 'zstd of a gigabyte',
+      codec: 'zstd',
+      content: () => times(16, zstdCompressSync(zeros(batchBytesMax))),
+      megabytesMax: 64,
+    },
+    {
+      name: 'zstd with a window of 128 MB',
+      codec: 'zstd',
+      content: () => zstdStream(2 * batchBytesMax),
+      megabytesMax: 128,
+    },
+  ])('or reached, in $name', async ({ codec, content, megabytesMax }) => {
     const { outcome, megabytes } = await measure(codec, await content());
     expect(outcome).toBe(`its ${codec} ${more}`);
     expect(megabytes).toBeLessThan(megabytesMax + 16);
@@ -128,21 +148,36 @@ describe('a batch beyond the limit is rejected before its output is allocated', 
 
 describe('a megabyte of small parts takes no more memory than its output', () => {
   const oneByte = Buffer.from([1, 0, 0x41]);
-  it.each<[string, string, Buffer, number | string]>([
-    ['snappy blocks', 'snappy', framed(150_000, oneByte), 150_000],
-    ['snappy headers', 'snappy', times(65_000, snappyHeader), 0],
-    ['lz4 blocks', 'lz4', lz4Frame(times(150_000, Buffer.from([2, 0, 0, 0, 0x10, 0x41]))), 150_000],
-    ['stored lz4 blocks', 'lz4', lz4Frame(times(200_000, lz4Stored(zeros(1)))), 200_000],
-    ['gzip members', 'gzip', times(50_000, gzipSync(zeros(0))), 0],
-    ['zstd frames', 'zstd', times(100_000, zstdCompressSync(zeros(0))), 0],
-    ['snappy that claims 64 MB', 'snappy', snappyClaim(batchBytesMax), 'its snappy content is damaged'],
-    [
-      'lz4 that claims 2^63 bytes',
-      'lz4',
-      Buffer.concat([lz4Header(0x08, uint32(0), uint32(2 ** 31)), lz4Stored(zeros(1)), uint32(0)]),
-      'its lz4 content is damaged',
-    ],
-  ])('in %s', async (_, codec, content, expected) => {
+  it.each<{ name: string; codec: string; content: Buffer; expected: number | string }>([
+    { name: 'snappy blocks', codec: 'snappy', content: framed(150_000, oneByte), expected: 150_000 },
+    { name: 'snappy headers', codec: 'snappy', content: times(65_000, snappyHeader), expected: 0 },
+    {
+      name: 'lz4 blocks',
+      codec: 'lz4',
+      content: lz4Frame(times(150_000, Buffer.from([2, 0, 0, 0, 0x10, 0x41]))),
+      expected: 150_000,
+    },
+    {
+      name: 'stored lz4 blocks',
+      codec: 'lz4',
+      content: lz4Frame(times(200_000, lz4Stored(zeros(1)))),
+      expected: 200_000,
+    },
+    { name: 'gzip members', codec: 'gzip', content: times(50_000, gzipSync(zeros(0))), expected: 0 },
+    { name: 'zstd frames', codec: 'zstd', content: times(100_000, zstdCompressSync(zeros(0))), expected: 0 },
+    {
+      name: 'snappy that claims 64 MB',
+      codec: 'snappy',
+      content: snappyClaim(batchBytesMax),
+      expected: 'its snappy content is damaged',
+    },
+    {
+      name: 'lz4 that claims 2^63 bytes',
+      codec: 'lz4',
+      content: Buffer.concat([lz4Header(0x08, uint32(0), uint32(2 ** 31)), lz4Stored(zeros(1)), uint32(0)]),
+      expected: 'its lz4 content is damaged',
+    },
+  ])('in $name', async ({ codec, content, expected }) => {
     const { outcome, megabytes } = await measure(codec, content);
     expect(outcome).toBe(expected);
     expect(megabytes).toBeLessThan(16);

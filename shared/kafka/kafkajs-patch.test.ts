@@ -115,14 +115,56 @@ function written(steps: [number, string][]) {
 
 describe('a batch', () => {
   test.each([
-    ['that compaction has emptied', batchBytes(emptied(5, 9)), 5, [], 9],
-    ['emptied, and fetched from its middle', batchBytes(emptied(5, 9)), 7, [], 9],
-    ['emptied, after records', batchBytes(data(4, 1), emptied(5, 9)), 4, [4], 9],
-    ['emptied, before a truncated batch', truncated(batchBytes(emptied(5, 9), data(10, 1))), 5, [], 9],
-    ['whose last records compaction has removed', batchBytes({ ...data(5, 1), lastOffset: 9 }), 5, [9], 9],
-    ['fetched from after its last record', batchBytes({ ...data(5, 1), lastOffset: 9 }), 6, [9], 9],
-    ['of control records only', batchBytes(marker(5, 1, 'commit')), 5, [], 5],
-  ])('%s is delivered, and read up to its last offset', async (_, bytes, from, offsets, lastOffset) => {
+    {
+      name: 'that compaction has emptied',
+      bytes: batchBytes(emptied(5, 9)),
+      from: 5,
+      offsets: [],
+      lastOffset: 9,
+    },
+    {
+      name: 'emptied, and fetched from its middle',
+      bytes: batchBytes(emptied(5, 9)),
+      from: 7,
+      offsets: [],
+      lastOffset: 9,
+    },
+    {
+      name: 'emptied, after records',
+      bytes: batchBytes(data(4, 1), emptied(5, 9)),
+      from: 4,
+      offsets: [4],
+      lastOffset: 9,
+    },
+    {
+      name: 'emptied, before a truncated batch',
+      bytes: truncated(batchBytes(emptied(5, 9), data(10, 1))),
+      from: 5,
+      offsets: [],
+      lastOffset: 9,
+    },
+    {
+      name: 'whose last records compaction has removed',
+      bytes: batchBytes({ ...data(5, 1), lastOffset: 9 }),
+      from: 5,
+      offsets: [9],
+      lastOffset: 9,
+    },
+    {
+      name: 'fetched from after its last record',
+      bytes: batchBytes({ ...data(5, 1), lastOffset: 9 }),
+      from: 6,
+      offsets: [9],
+      lastOffset: 9,
+    },
+    {
+      name: 'of control records only',
+      bytes: batchBytes(marker(5, 1, 'commit')),
+      from: 5,
+      offsets: [],
+      lastOffset: 5,
+    },
+  ])('$name is delivered, and read up to its last offset', async ({ bytes, from, offsets, lastOffset }) => {
     expect(await delivered(from, { bytes })).toEqual({ offsets, lastOffset });
     const [batch] = await fetched(from, { bytes });
     expect(batch?.isEmpty()).toBe(false);

@@ -5,13 +5,28 @@ const recorded = (prefix: string, position: number) =>
   topicsOf(prefix).map((topic) => ({ topic, partition: 0, position }));
 
 test.each([
-  ['the same topics', recorded('support.', 5), 'support.', []],
-  ['no progress', [], 'support.', []],
-  ['topics of another prefix without an applied record', recorded('sup.', 0), 'support.', []],
-  ['topics of another prefix', recorded('support.', 5), 'mm.support.', topicsOf('support.')],
-  ['a prefix that begins alike', recorded('mm.support.', 5), 'mm.', topicsOf('mm.support.')],
-  ['an empty prefix', recorded('support.', 5), '', topicsOf('support.')],
-])('%s', (_, progress, prefix, others) => {
+  { name: 'the same topics', progress: recorded('support.', 5), prefix: 'support.', others: [] },
+  { name: 'no progress', progress: [], prefix: 'support.', others: [] },
+  {
+    name: 'topics of another prefix without an applied record',
+    progress: recorded('sup.', 0),
+    prefix: 'support.',
+    others: [],
+  },
+  {
+    name: 'topics of another prefix',
+    progress: recorded('support.', 5),
+    prefix: 'mm.support.',
+    others: topicsOf('support.'),
+  },
+  {
+    name: 'a prefix that begins alike',
+    progress: recorded('mm.support.', 5),
+    prefix: 'mm.',
+    others: topicsOf('mm.support.'),
+  },
+  { name: 'an empty prefix', progress: recorded('support.', 5), prefix: '', others: topicsOf('support.') },
+])('$name', ({ progress, prefix, others }) => {
   expect(otherPartitions(progress, topicsOf(prefix))).toEqual(others.map((topic) => `${topic}/0`).toSorted());
 });
 

@@ -37,10 +37,20 @@ it.each([
 it('a session without an end is never renewed', () => expect(isAuthenticated(0, 86_400_000)).toBe(true));
 
 it.each([
-  ['34 when a session is renewed is tried again on a new connection', 'ILLEGAL_SASL_STATE', true, true],
-  ['34 on a new connection is a refusal: its listener has no SASL', 'ILLEGAL_SASL_STATE', false, false],
-  ['a refusal stays one', 'SASL_AUTHENTICATION_FAILED', true, false],
-])('%s; the connection is closed', async (_, type, isRenewal, isTriedAgain) => {
+  {
+    name: '34 when a session is renewed is tried again on a new connection',
+    type: 'ILLEGAL_SASL_STATE',
+    isRenewal: true,
+    isTriedAgain: true,
+  },
+  {
+    name: '34 on a new connection is a refusal: its listener has no SASL',
+    type: 'ILLEGAL_SASL_STATE',
+    isRenewal: false,
+    isTriedAgain: false,
+  },
+  { name: 'a refusal stays one', type: 'SASL_AUTHENTICATION_FAILED', isRenewal: true, isTriedAgain: false },
+])('$name; the connection is closed', async ({ type, isRenewal, isTriedAgain }) => {
   const error = new KafkaJSProtocolError(Object.assign(new Error('no'), { type, code: 1, retriable: false }));
   const saslAuthenticator = { prototype: { authenticate: () => Promise.reject(error), connection: {} } };
   closeUnauthenticated({ saslAuthenticator } as unknown as Parts);

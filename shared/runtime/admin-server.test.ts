@@ -15,11 +15,11 @@ beforeAll(async () => {
 afterAll(() => server?.close());
 
 it.each([
-  ['GET', 200, 'ok\n', null],
-  ['HEAD', 200, '', null],
-  ['POST', 405, 'GET and HEAD are served here\n', 'GET, HEAD'],
-  ['OPTIONS', 405, 'GET and HEAD are served here\n', 'GET, HEAD'],
-])('%s is answered with %d', async (method, status, body, allow) => {
+  { method: 'GET', status: 200, body: 'ok\n', allow: null },
+  { method: 'HEAD', status: 200, body: '', allow: null },
+  { method: 'POST', status: 405, body: 'GET and HEAD are served here\n', allow: 'GET, HEAD' },
+  { method: 'OPTIONS', status: 405, body: 'GET and HEAD are served here\n', allow: 'GET, HEAD' },
+])('$method is answered with $status', async ({ method, status, body, allow }) => {
   const answer = await fetch(`${url}/livez`, { method });
   expect({ status: answer.status, body: await answer.text(), allow: answer.headers.get('allow') }).toEqual({
     status,

@@ -18,20 +18,45 @@ const poolOf = (url: string, pool?: Parameters<typeof createMongo>[2]) =>
   createMongo(url, 'test', pool).options.maxPoolSize;
 
 it.each([
-  ['20 by default', 'mongodb://a/', undefined, 20],
-  ['the size in the code', 'mongodb://a/', { poolSize: 40 }, 40],
-  ['the size in the connection string', 'mongodb://a/?maxPoolSize=7&w=majority', { poolSize: 40 }, 7],
-  ['the size in the connection string, in any case', 'mongodb://a/?w=majority&maxpoolsize=7', undefined, 7],
-  ['no limit if the connection string says 0', 'mongodb://a/?maxPoolSize=0', undefined, 0],
-  ['at most the limit in the code', 'mongodb://a/?maxPoolSize=70', { poolSizeMax: 4 }, 4],
-  [
-    'the limit in the code if the connection string says 0',
-    'mongodb://a/?maxPoolSize=0',
-    { poolSizeMax: 4 },
-    4,
-  ],
-  ['a smaller size in the connection string', 'mongodb://a/?maxPoolSize=2', { poolSizeMax: 4 }, 2],
-])('the pool size is %s', (_, url, pool, expected) => {
+  { name: '20 by default', url: 'mongodb://a/', pool: undefined, expected: 20 },
+  { name: 'the size in the code', url: 'mongodb://a/', pool: { poolSize: 40 }, expected: 40 },
+  {
+    name: 'the size in the connection string',
+    url: 'mongodb://a/?maxPoolSize=7&w=majority',
+    pool: { poolSize: 40 },
+    expected: 7,
+  },
+  {
+    name: 'the size in the connection string, in any case',
+    url: 'mongodb://a/?w=majority&maxpoolsize=7',
+    pool: undefined,
+    expected: 7,
+  },
+  {
+    name: 'no limit if the connection string says 0',
+    url: 'mongodb://a/?maxPoolSize=0',
+    pool: undefined,
+    expected: 0,
+  },
+  {
+    name: 'at most the limit in the code',
+    url: 'mongodb://a/?maxPoolSize=70',
+    pool: { poolSizeMax: 4 },
+    expected: 4,
+  },
+  {
+    name: 'the limit in the code if the connection string says 0',
+    url: 'mongodb://a/?maxPoolSize=0',
+    pool: { poolSizeMax: 4 },
+    expected: 4,
+  },
+  {
+    name: 'a smaller size in the connection string',
+    url: 'mongodb://a/?maxPoolSize=2',
+    pool: { poolSizeMax: 4 },
+    expected: 2,
+  },
+])('the pool size is $name', ({ url, pool, expected }) => {
   expect(poolOf(url, pool)).toBe(expected);
 });
 
