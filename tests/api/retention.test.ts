@@ -69,10 +69,25 @@ describe('a client that starts paging before messages expire', () => {
   };
 
   it.each([
-    ['continues after its cursor while that message has not expired', day(days), ['msg_2', 'msg_3'], true],
-    ['continues with the first unexpired message', day(days + 2), ['msg_4', 'msg_5'], false],
-    ['ends with an empty page if everything after its cursor has expired', day(days + 4), [], false],
-  ])('%s', async (_, now, expected, hasMore) => {
+    {
+      name: 'continues after its cursor while that message has not expired',
+      now: day(days),
+      expected: ['msg_2', 'msg_3'],
+      hasMore: true,
+    },
+    {
+      name: 'continues with the first unexpired message',
+      now: day(days + 2),
+      expected: ['msg_4', 'msg_5'],
+      hasMore: false,
+    },
+    {
+      name: 'ends with an empty page if everything after its cursor has expired',
+      now: day(days + 4),
+      expected: [],
+      hasMore: false,
+    },
+  ])('$name', async ({ now, expected, hasMore }) => {
     const first = await page(day(days, -1), null);
     expect(first.ids).toEqual(['msg_0', 'msg_1']);
     const nextCursor = hasMore ? (expect.any(String) as string) : null;

@@ -93,15 +93,20 @@ describe('at SIGTERM', () => {
   });
 
   it.each([
-    ['is being streamed', '/v1/conversations/conv_1', messageCount, 'messages'],
-    ['waits in memory for its client', '/v1/conversations/conv_large/messages', 1, 'data'],
-  ])('completes an answer that %s, and closes its connection', async (_, path, count, name) => {
+    { name: 'is being streamed', path: '/v1/conversations/conv_1', list: 'messages', count: messageCount },
+    {
+      name: 'waits in memory for its client',
+      path: '/v1/conversations/conv_large/messages',
+      list: 'data',
+      count: 1,
+    },
+  ])('completes an answer that $name, and closes its connection', async ({ path, list, count }) => {
     const child = await children.startServing();
     const response = await begin(child, path, keepAlive());
     expect(response.headers.connection).toBe('keep-alive');
     const { exited } = await terminate(child);
     const body = JSON.parse(await textOf(response)) as Record<string, unknown[]>;
-    expect(body[name]).toHaveLength(count);
+    expect(body[list]).toHaveLength(count);
     expect(await exited).toBe(0);
     expect(errorsOf(child)).toEqual([]);
   });

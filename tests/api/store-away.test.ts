@@ -63,25 +63,25 @@ describe('a store with outages', () => {
   });
 
   it.each([
-    [
-      'tickets.updated',
-      'before its indexes exist',
-      ({ database }: TestStore) => database.collection('tickets').dropIndex('updated'),
-      ({ database }: TestStore) => ensureIndexes(database),
-    ],
-    [
-      'tickets.updated (hidden)',
-      'while an operator hides an index',
-      ({ database }: TestStore) => hideIndex(database, true),
-      ({ database }: TestStore) => hideIndex(database, false),
-    ],
-    [
-      'holds documents of projection version',
-      'while another release has filled it',
-      (store: TestStore) => filledBy(store, projectionVersion + 1),
-      (store: TestStore) => filledBy(store, projectionVersion),
-    ],
-  ])('is not served, and the log and /readyz name %s, %s', async (reason, _, spoil, mend) => {
+    {
+      name: 'before its indexes exist',
+      reason: 'tickets.updated',
+      spoil: ({ database }: TestStore) => database.collection('tickets').dropIndex('updated'),
+      mend: ({ database }: TestStore) => ensureIndexes(database),
+    },
+    {
+      name: 'while an operator hides an index',
+      reason: 'tickets.updated (hidden)',
+      spoil: ({ database }: TestStore) => hideIndex(database, true),
+      mend: ({ database }: TestStore) => hideIndex(database, false),
+    },
+    {
+      name: 'while another release has filled it',
+      reason: 'holds documents of projection version',
+      spoil: (store: TestStore) => filledBy(store, projectionVersion + 1),
+      mend: (store: TestStore) => filledBy(store, projectionVersion),
+    },
+  ])('is not served, and the log and /readyz name $reason, $name', async ({ reason, spoil, mend }) => {
     const other = await startStore();
     await spoil(other);
     const child = await children.start({ ...children.tls, DATABASE_NAME: other.name, ADMIN_PORT: '0' });

@@ -27,9 +27,19 @@ test('a verb tells why a connection failed before the server fell silent', async
 });
 
 test.each([
-  ['KAFKA_BROKERS', 'topics create', '', /^waiting for Kafka at \S+\n.+: Kafka .+ no answer for 25 s\n$/],
-  ['MONGODB_URL', 'keys list', 'mongodb://', /^keys list failed: MongoDB .+ timed out after 5000 ms\n$/],
-])('a verb names %s and ends if that server never answers', async (name, verb, scheme, errors) => {
+  {
+    name: 'KAFKA_BROKERS',
+    verb: 'topics create',
+    scheme: '',
+    errors: /^waiting for Kafka at \S+\n.+: Kafka .+ no answer for 25 s\n$/,
+  },
+  {
+    name: 'MONGODB_URL',
+    verb: 'keys list',
+    scheme: 'mongodb://',
+    errors: /^keys list failed: MongoDB .+ timed out after 5000 ms\n$/,
+  },
+])('a verb names $name and ends if that server never answers', async ({ name, verb, scheme, errors }) => {
   const environment = { DATABASE_NAME: 'silent', LOG_LEVEL: '', [name]: scheme + address };
   const service = startService('cli', environment, verb.split(' '));
   expect(await service.exited).toBe(1);

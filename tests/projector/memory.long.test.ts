@@ -84,16 +84,26 @@ describe('a projector with the heap that Node takes in a container of 512 MiB', 
 
   const zeros = (megabytes: number) => Buffer.alloc(megabytes * megabyte);
   const almostAll = batchBytesMax / megabyte - 1;
-  test.each<[string, keyof typeof compress, Buffer, string]>([
-    ['254 MB of zeros in lz4', 'LZ4', zeros(254), 'undecodable'],
-    ['63 MB of zeros in lz4', 'LZ4', zeros(almostAll), 'too_large'],
-    ['63 MB of zeros in gzip', 'GZIP', zeros(almostAll), 'too_large'],
-    ['63 MB of zeros in zstd with a window as large', 'ZSTD', zeros(almostAll), 'too_large'],
-    ['254 MB of zeros in zstd', 'ZSTD', zeros(254), 'undecodable'],
-    ['blocks of five bytes in snappy', 'Snappy', Buffer.alloc(400_000), 'not_json'],
+  test.each<{ name: string; codec: keyof typeof compress; value: Buffer; reason: string }>([
+    { name: '254 MB of zeros in lz4', codec: 'LZ4', value: zeros(254), reason: 'undecodable' },
+    { name: '63 MB of zeros in lz4', codec: 'LZ4', value: zeros(almostAll), reason: 'too_large' },
+    { name: '63 MB of zeros in gzip', codec: 'GZIP', value: zeros(almostAll), reason: 'too_large' },
+    {
+      name: '63 MB of zeros in zstd with a window as large',
+      codec: 'ZSTD',
+      value: zeros(almostAll),
+      reason: 'too_large',
+    },
+    { name: '254 MB of zeros in zstd', codec: 'ZSTD', value: zeros(254), reason: 'undecodable' },
+    {
+      name: 'blocks of five bytes in snappy',
+      codec: 'Snappy',
+      value: Buffer.alloc(400_000),
+      reason: 'not_json',
+    },
   ])(
-    'stays below 320 MB with three batches of %s in a row, and applies the next',
-    async (_, codec, value, reason) => {
+    'stays below 320 MB with three batches of $name in a row, and applies the next',
+    async ({ codec, value, reason }) => {
       const topics = ['tag', 'contact', 'user'] as const;
       await withCodec(codec, async (compression) => {
         for (const kind of [...topics, 'tag', 'tag'] as const)

@@ -59,16 +59,31 @@ describe('the offset at which a partition starts', () => {
   };
 
   test.each([
-    ['is the recorded position if no offset is committed', null, 3, { offset: 3, committed: -1, end: 5 }],
-    ['is the recorded position if an older offset is committed', 1, 3, { offset: 3, committed: 1, end: 5 }],
-    ['is the recorded position if a later offset is committed', 5, 3, { offset: 3, committed: 5, end: 5 }],
-    [
-      'is the start of the log if nothing is committed or recorded',
-      null,
-      0,
-      { offset: 0, committed: -1, end: 5 },
-    ],
-  ])('%s', async (_, committed, recorded, expected) => {
+    {
+      name: 'is the recorded position if no offset is committed',
+      committed: null,
+      recorded: 3,
+      expected: { offset: 3, committed: -1, end: 5 },
+    },
+    {
+      name: 'is the recorded position if an older offset is committed',
+      committed: 1,
+      recorded: 3,
+      expected: { offset: 3, committed: 1, end: 5 },
+    },
+    {
+      name: 'is the recorded position if a later offset is committed',
+      committed: 5,
+      recorded: 3,
+      expected: { offset: 3, committed: 5, end: 5 },
+    },
+    {
+      name: 'is the start of the log if nothing is committed or recorded',
+      committed: null,
+      recorded: 0,
+      expected: { offset: 0, committed: -1, end: 5 },
+    },
+  ])('$name', async ({ committed, recorded, expected }) => {
     await publish(5);
     if (committed !== null) await commit(committed);
     await record(recorded);
@@ -76,10 +91,16 @@ describe('the offset at which a partition starts', () => {
   });
 
   test.each([
-    ['offset 0 is committed, and nothing is applied', 0, 0, 2, '0 to 1'],
-    ['nothing is committed', null, 3, 4, '3 to 3'],
-    ['a later offset is committed', 5, 3, 4, '3 to 3'],
-  ])('is a gap if the next record is deleted, and %s', async (_, committed, recorded, low, gone) => {
+    {
+      name: 'offset 0 is committed, and nothing is applied',
+      committed: 0,
+      recorded: 0,
+      low: 2,
+      gone: '0 to 1',
+    },
+    { name: 'nothing is committed', committed: null, recorded: 3, low: 4, gone: '3 to 3' },
+    { name: 'a later offset is committed', committed: 5, recorded: 3, low: 4, gone: '3 to 3' },
+  ])('is a gap if the next record is deleted, and $name', async ({ committed, recorded, low, gone }) => {
     await publish(5);
     if (committed !== null) await commit(committed);
     if (recorded > 0) await record(recorded);

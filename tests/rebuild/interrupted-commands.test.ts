@@ -9,10 +9,28 @@ const on = operatorsOf(rebuild);
 
 describe('a repeated command finishes after a crash before any step of', () => {
   test.each([
-    ['a promotion', 'promote', activeAndReady, { 1: 'standby', 2: 'active' }, 3],
-    ['a rollback', 'rollBack', standbyAndActive, { 1: 'active', 2: 'standby' }, 3],
-    ['a drop', 'drop', activeAndStandby, { 1: 'active', 2: 'dropped' }, 7],
-  ] as const)('%s', async (_, verb, before, states, count) => {
+    {
+      name: 'a promotion',
+      verb: 'promote',
+      before: activeAndReady,
+      states: { 1: 'standby', 2: 'active' },
+      count: 3,
+    },
+    {
+      name: 'a rollback',
+      verb: 'rollBack',
+      before: standbyAndActive,
+      states: { 1: 'active', 2: 'standby' },
+      count: 3,
+    },
+    {
+      name: 'a drop',
+      verb: 'drop',
+      before: activeAndStandby,
+      states: { 1: 'active', 2: 'dropped' },
+      count: 7,
+    },
+  ] as const)('$name', async ({ verb, before, states, count }) => {
     const run = on[verb];
     await on.given(before());
     const steps = await stepsOf(run);

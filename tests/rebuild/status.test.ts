@@ -37,40 +37,41 @@ describe('an operator is told', () => {
     expect(generations[0]?.topics.map(({ topic }) => topic)).toEqual(rebuild.topics.toSorted());
   });
 
-  test.each<[title: string, arrange: () => Promise<unknown>, exitCode: number, output: object, text: string]>(
-    [
-      [
-        'that the time is up, and why the build waits',
-        () =>
-          progressOf(rebuild.control).updateMany(
-            { generation: 2 },
-            { $set: { updatedAt: secondsBefore(60) } },
-          ),
-        1,
-        { outcome: 'time is up', findings: [{ name: 'projectors' }, { name: 'state' }] },
-        'time is up: generation 2: no projector has run since ',
-      ],
-      [
-        'that a build fails because it rejects records that the API serves',
-        () => rebuild.deadLetter(),
-        3,
-        { outcome: 'failing', findings: [{ name: 'rejects' }, { name: 'state' }] },
-        '(not_json: no JSON)',
-      ],
-      [
-        'at once if waiting for a generation cannot help, and why',
-        () =>
-          storeLogGaps(
-            { control: rebuild.control, generation: 2, by: 'projector' },
-            [{ topic: 'tags', partition: 0, kind: 'deleted', from: 3, to: 7, topicId: null }],
-            present,
-          ),
-        3,
-        { outcome: 'stopped', findings: [{ name: 'projectors' }] },
-        'tags/0: the records from offset 3 to 7 are gone',
-      ],
-    ],
-  )('%s', async (_, arrange, exitCode, output, text) => {
+  test.each<{
+    name: string;
+    arrange: () => Promise<unknown>;
+    exitCode: number;
+    output: object;
+    text: string;
+  }>([
+    {
+      name: 'that the time is up, and why the build waits',
+      arrange: () =>
+        progressOf(rebuild.control).updateMany({ generation: 2 }, { $set: { updatedAt: secondsBefore(60) } }),
+      exitCode: 1,
+      output: { outcome: 'time is up', findings: [{ name: 'projectors' }, { name: 'state' }] },
+      text: 'time is up: generation 2: no projector has run since ',
+    },
+    {
+      name: 'that a build fails because it rejects records that the API serves',
+      arrange: () => rebuild.deadLetter(),
+      exitCode: 3,
+      output: { outcome: 'failing', findings: [{ name: 'rejects' }, { name: 'state' }] },
+      text: '(not_json: no JSON)',
+    },
+    {
+      name: 'at once if waiting for a generation cannot help, and why',
+      arrange: () =>
+        storeLogGaps(
+          { control: rebuild.control, generation: 2, by: 'projector' },
+          [{ topic: 'tags', partition: 0, kind: 'deleted', from: 3, to: 7, topicId: null }],
+          present,
+        ),
+      exitCode: 3,
+      output: { outcome: 'stopped', findings: [{ name: 'projectors' }] },
+      text: 'tags/0: the records from offset 3 to 7 are gone',
+    },
+  ])('$name', async ({ arrange, exitCode, output, text }) => {
     await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
     await arrange();
     // Only the first of them waits until the time is up.
