@@ -81,21 +81,21 @@ describe("a key's own limit", () => {
     await start({ RATE_LIMIT_REQUESTS: 2 });
     const ask = async () => {
       const answer = await api.get('/v1/tickets');
-      return [answer.status, ...limits(answer)];
+      return { status: answer.status, ...limits(answer) };
     };
     expect([await ask(), await ask(), await ask(), await ask()]).toEqual([
-      [200, 3, 2, 60],
-      [200, 3, 1, 60],
-      [200, 3, 0, 60],
-      [429, 3, 0, 60],
+      { status: 200, limit: 3, remaining: 2, reset: 60 },
+      { status: 200, limit: 3, remaining: 1, reset: 60 },
+      { status: 200, limit: 3, remaining: 0, reset: 60 },
+      { status: 429, limit: 3, remaining: 0, reset: 60 },
     ]);
     expect(await policyOf(tokens.b)).toBe('2;w=60');
     await given(5);
     clock.nowMs += 6_000;
     expect([await ask(), await ask(), await ask()]).toEqual([
-      [200, 5, 1, 54],
-      [200, 5, 0, 54],
-      [429, 5, 0, 54],
+      { status: 200, limit: 5, remaining: 1, reset: 54 },
+      { status: 200, limit: 5, remaining: 0, reset: 54 },
+      { status: 429, limit: 5, remaining: 0, reset: 54 },
     ]);
     await given(null);
     clock.nowMs += 6_000;

@@ -104,7 +104,10 @@ test('the search finds sections of the reference, the guides and the errors that
   const found = (query: string) =>
     [...search(query).matchAll(/<p><a href="([^"]+)">/g)].map(([, href]) => href);
   expect(found('Data-As-Of earliest')).toContain('/support/docs/guides/exports#the-recipe');
-  expect(found('estimatedscore analyzed')).toEqual(['/support/docs#listTickets', '/support/docs#retrieveTicket']);
+  expect(found('estimatedscore analyzed')).toEqual([
+    '/support/docs#listTickets',
+    '/support/docs#retrieveTicket',
+  ]);
   expect(found('invalid_cursor')[0]).toBe('/support/docs/errors/invalid_cursor');
   expect(found('nothing has these words')).toEqual([]);
   expect(found('')).toEqual([]);

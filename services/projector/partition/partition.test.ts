@@ -210,46 +210,6 @@ it('a partition that is stopped while it takes records applies none of them, and
   });
 });
 
-it('a partition that is stopped finishes its batch, and starts no other', async () => {
-  const { partition, attempts, attempt } = given();
-  const first = await attempt(0);
-  partition.receive(received([batch(9, 9)], 10));
-  const stopped = partition.stop(3_600_000);
-  first.end();
-  await stopped;
-  expect({ attempts: attempts.length, position: partition.position }).toEqual({ attempts: 1, position: 9 });
-});
-
-it('a partition that stops tells at once that it stops, and only later that its partition is lost', async () => {
-  const { partition, attempt } = given();
-  const { stopping, signal, fail } = await attempt(0);
-  stopping?.addEventListener('abort', () => fail());
-  await partition.stop(3_600_000);
-  expect({ isStopping: stopping?.aborted, isLost: signal.aborted, position: partition.position }).toEqual({
-    isStopping: true,
-    isLost: false,
-    position: 5,
-  });
-});
-
-it('a partition that stops between two attempts makes no other, and does not wait for it', async () => {
-  const attempted = Promise.withResolvers<void>();
-  let attempts = 0;
-  const partition = startPartition(5, {
-    apply: () => {
-      attempts += 1;
-      attempted.resolve();
-      return Promise.reject(new MongoNetworkError('away'));
-    },
-    retryDelayMs: 10_000,
-  });
-  partition.receive(received([batch(5, 5)], 6));
-  await attempted.promise;
-  await idle();
-  await partition.stop(3_600_000);
-  expect({ attempts, position: partition.position }).toEqual({ attempts: 1, position: 5 });
-});
-
 describe('a partition for which an invariant does not hold', () => {
   const stopsWith = async (deps: Pick<PartitionDeps, 'apply'> & Partial<PartitionDeps>) => {
     const fatal = Promise.withResolvers<Error>();
