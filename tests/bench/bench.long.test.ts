@@ -39,3 +39,18 @@ test('npm run bench measures every contender on all of the records', async () =>
     for (const name of ['bare', 'api'])
       expect(figures(serving, `${request}: \`${name}\``).every((figure) => figure > 0)).toBe(true);
 });
+
+test('npm run bench measures refreshes beside a rebuild', async () => {
+  const refreshing = await run('refreshing');
+  for (const work of [
+    '`refresh ticket --all`, every document wrong',
+    '`refresh message --all`',
+    '`rebuild start`',
+  ]) {
+    const [documents, seconds] = figures(refreshing, work);
+    expect({ work, isMeasured: Number(documents) > 100 && Number(seconds) > 0 }).toEqual({
+      work,
+      isMeasured: true,
+    });
+  }
+});

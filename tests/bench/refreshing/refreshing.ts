@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startScript, startService, type Service } from '../../../infra/service.ts';
+import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
+import type { StoredDocument } from '../../../services/projector/materialize/store.ts';
+import * as build from '../../api/builders.ts';
+import { apiSettings } from '../../support/api-process.ts';
+import { peakMegabytes } from '../../support/memory.ts';
+import { reached } from '../../support/progress.ts';
+import { progress, withScratch, type BenchEnvironment } from '../environment.ts';
+import { formatted, grouped, percentile, ratios } from '../figures.ts';
+import { publishDataset, type Published } from '../publish.ts';
+import { runBenchmark, table, type ReportOptions } from '../report.ts';
+
+/** Tickets; each has some ten messages. */
+const [fullSize, quickSize] = [14_000, 200];
+const token = 'svc_live_bench0123456789';
+/** A reader asks for a page of tickets so often, in milliseconds. */
+const readEveryMs = 20;
+
+/** The work of one turn, and the latencies of a reader meanwhile. */
+type Turn = { documents: number; seconds: number; peakMegabytes: number | null; latenciesMs: number[] };
+
+const titles = {
+  rest: 'nothing',
+  right: '`refresh ticket --all`, no document wrong',
+  wrong: '`refresh ticket --all`, every document wrong',
+  paced: '`refresh ticket --all --pace 500`, every document wrong',
+  messages: '`refresh message --all`, no document wrong',
+  rebuild: '`rebuild start`, a projector, `rebuild await`',
+} as const;
+type Name = keyof typeof titles;
+
+/** Compares refreshes of documents in place with a rebuild of the same data. */
+export const benchRefreshing = (options: ReportOptions): Promise<void> =>
+  runBenchmark('refreshing', options, async (environment) => {
+    const published = await publishDataset(environment, options.quick ? quickSize : fullSize);
+    const turns: Record<Name, Turn[]> = {
+      rest: [],
+      right: [],
+      wrong: [],
+      paced: [],
+      messages: [],
+      rebuild: [],
+    };
+    for (let round = 0; round < options.rounds; round += 1) {
+      progress(`round ${round + 1} of ${options.rounds}`);
+      await withScratch(environment, ({ name }) => runRound(environment, published, name, turns));
+    }
+    const names = Object.keys(titles) as Name[];
+    const rows = names.map((name) => {
+      const runs = turns[name];
+      return [
+        titles[name],
+        name === 'rest' ? '–' : formatted(runs.map(({ documents }) => documents)),
+        formatted(
+          runs.map(({ seconds }) => seconds),
+          1,
+        ),
+        formatted(
+          ratios(runs, turns.rebuild, ({ seconds }) => seconds),
+          3,
+        ),
+        formatted(runs.map((run) => run.peakMegabytes)),
+        formatted(runs.map(({ latenciesMs }) => percentile(latenciesMs, 0.5))),
+        formatted(runs.map(({ latenciesMs }) => percentile(latenciesMs, 0.99))),
+      ];
+    });
+    const headings = ['work', 'documents', 'seconds', '÷ rebuild', 'peak MB', 'p50 ms', 'p99 ms'];
+    return [`${grouped(published.records)} records.`, table(headings, rows)];
+  });
+
+async function runRound(
+  environment: BenchEnvironment,
+  { ends }: Published,
+  name: string,
+  turns: Record<Name, Turn[]>,
+): Promise<void> {
+  const { mongo } = environment;
+  const settings = {
+    KAFKA_BROKERS: environment.kafkaBrokers,
+    MONGODB_URL: environment.mongodbUrl,
+    TOPIC_PREFIX: environment.prefix,
+    DATABASE_NAME: name,
+    CONSUMER_GROUP: name,
+    LOG_LEVEL: 'info',
+  };
+  const databaseOf = (generation: number) => generationDatabase(mongo, name, generation);
+  const tickets = collectionOf<StoredDocument>(databaseOf(1), 'ticket');
+  const applied = (service: Service, generation: number) =>
+    reached(mongo.db(name), ends, service.failures, generation, { limitMs: Infinity });
+  const cli = (args: string[]) => startScript('services/cli/main.ts', settings, args);
+  await using services = new AsyncDisposableStack();
+  const started = (service: Service) => {
+    services.defer(async () => void (await service.stop()));
+    return service;
+  };
+  const projector = started(startService('projector', { ...settings, GENERATION: '1' }));
+  await applied(projector, 1);
+  const { orgId } = (await tickets.findOne({ state: { $exists: true } })) ?? {};
+  await build.store(databaseOf(1), 'apiKey', [
+    build.apiKey(token, { id: 'key_bench' }, { orgId: orgId ?? '' }),
+  ]);
+  const api = started(
+    startService('api', { ...apiSettings(settings), RATE_LIMIT_REQUESTS: '0', LOG_LEVEL: 'info' }),
+  );
+  const measured = async (documents: number, work: () => Promise<Service | null>) => {
+    const reader = await startReader(api);
+    const startMs = performance.now();
+    let peak: number | null = null;
+    const service = await work();
+    if (service) {
+      const watching = setInterval(() => (peak = Math.max(peak ?? 0, peakOf(service))), 50);
+      const code = await service.exited;
+      clearInterval(watching);
+      if (code !== 0) throw new Error(service.stderr() || service.stdout());
+    }
+    const seconds = (performance.now() - startMs) / 1_000;
+    return { documents, seconds, peakMegabytes: peak, latenciesMs: await reader.stop() };
+  };
+  const refresh = async (kind: 'ticket' | 'message', ...args: string[]) => {
+    const documents = await collectionOf(databaseOf(1), kind).countDocuments();
+    return measured(documents, () => Promise.resolve(cli(['refresh', kind, '--all', ...args])));
+  };
+  const makeWrong = () => tickets.updateMany({}, { $unset: { 'joined.requester': '' } });
+  turns.rest.push(await measured(0, () => sleep(5_000, null)));
+  turns.right.push(await refresh('ticket'));
+  await makeWrong();
+  turns.wrong.push(await refresh('ticket'));
+  await makeWrong();
+  turns.paced.push(await refresh('ticket', '--pace', '500'));
+  turns.messages.push(await refresh('message'));
+  const records = [...ends.values()].reduce((sum, end) => sum + end, 0);
+  const rebuild = await measured(records, async () => {
+    const starting = cli(['rebuild', 'start']);
+    if ((await starting.exited) !== 0) throw new Error(starting.stdout());
+    started(startService('projector', { ...settings, GENERATION: '2' }));
+    return cli(['rebuild', 'await', '2', '--timeout', '7200']);
+  });
+  turns.rebuild.push({ ...rebuild, peakMegabytes: null });
+  services.defer(async () => void (await databaseOf(2).dropDatabase()));
+}
+
+/** The peak resident memory of a process so far; 0 once it has ended. */
+function peakOf(service: Service): number {
+  try {
+    return peakMegabytes(service) || 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** Reads a page of tickets every 20 ms, and measures each answer. */
+async function startReader(api: Service) {
+  const { port } = await api.logged('listening');
+  const url = `http://127.0.0.1:${String(port)}/v1/tickets`;
+  const headers = { authorization: `Bearer ${token}`, 'x-forwarded-proto': 'https' };
+  const latenciesMs: number[] = [];
+  const reading = new Set<Promise<void>>();
+  const read = async () => {
+    const startMs = performance.now();
+    const response = await fetch(url, { headers });
+    await response.arrayBuffer();
+    if (response.status !== 200) throw new Error(`${url}: ${response.status}`);
+    latenciesMs.push(performance.now() - startMs);
+  };
+  const timer = setInterval(() => {
+    const one = read().finally(() => reading.delete(one));
+    reading.add(one);
+  }, readEveryMs);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await Promise.all(reading);
+      return latenciesMs;
+    },
+  };
+}
