@@ -204,7 +204,7 @@ test.each<[string, Facts, string, string[], string]>([
   expect(all.find((one) => one.name === name && one.generation !== 1)?.text).toContain(text);
 });
 
-test('a generation that no projector has read the log for has missed no tombstone; since its start it counts', () => {
+test('the lag of a generation counts from its first projector on: before it no tombstone was missed', () => {
   const registered = { registeredAt: before(200 * 3_600) };
   const missed = (changes: Changes) =>
     judged(facts([own(1, 'active', changes)], keptFor(168))).names.filter((name) => name.startsWith('tomb'));

@@ -82,7 +82,7 @@ test('an index that only projectors need is no reason for a 503', () => {
   expect(findings(given)).toMatchObject([{ name: 'structures', severity: 'attention' }]);
 });
 
-test('without a majority neither replicas nor projectors can say that they run, so they are not said to be gone', () => {
+test('without a majority no replica and no projector is said to be gone: none can say that it runs', () => {
   const given = facts([own(1, 'active', { savedAt: before(60), lagSeconds: 60 })], {
     noMajoritySince: before(60),
     replicas: [],

@@ -39,7 +39,7 @@ beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
 afterEach(() => jest.useRealTimers());
 const endPause = () => jest.advanceTimersByTimeAsync(5_000);
 
-test('a store that refuses requests is asked once for each pause, however many requests arrive, until it accepts them', async () => {
+test('a store that refuses requests is asked once a pause, however many requests arrive', async () => {
   const { store, limiter, levels, consumeMany, fallbackCount } = given({ refuses: true });
   await settled();
   for (let connections = 1; connections <= 6; connections += 1) {

@@ -28,7 +28,7 @@ function open(waitMs = 1) {
   return { reader, other, hasRoom };
 }
 
-it('the bytes of a request count while they are held, and are free after each read and when the client has left', async () => {
+it('the bytes of a request count only while they are held', async () => {
   const { reader, hasRoom } = open();
   for (let times = 0; times < 4; times += 1) {
     await expect(reader.read(document, () => Promise.reject(new Error('away')))).rejects.toThrow('away');

@@ -1,7 +1,7 @@
 import { facts, own, report } from '../../../tests/support/facts.ts';
 import { blocking, findings } from '../findings.ts';
 
-test('dead letters of a build that MongoDB refuses to count prevent its promotion, and those of the system nothing', () => {
+test('dead letters that MongoDB refuses to count prevent a promotion only if they are those of the build', () => {
   const build = own(2, 'ready', { rejectCount: null, generation: { report } });
   const all = findings(facts([own(1, 'active'), build], { deadLetters: null, deadLetterSize: null }));
   expect(blocking(all, 2, 'promote')).toMatchObject([

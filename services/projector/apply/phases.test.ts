@@ -160,7 +160,7 @@ describe('a record for which the code throws becomes a dead letter, and its neig
   });
 });
 
-test('a document that the code cannot join again keeps its references, and the change that it shows is applied', async () => {
+test('a change is applied even if the code cannot join its document again, which keeps its references', async () => {
   const data = givenContacts();
   await apply('ticket', tickets(), { data });
   plantIn(projections.ticket, 'join');

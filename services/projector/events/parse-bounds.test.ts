@@ -29,7 +29,7 @@ test.each(boundedTexts.filter(({ path }) => !['data.content', 'data.answer'].inc
 );
 
 test.each(boundedLists)(
-  '$kind, $path: a list is accepted up to its limit, and rejected beyond it without checking its elements',
+  '$kind, $path: a list beyond its limit is rejected without checking its elements',
   ({ path, value, issueWith }) => {
     const [element] = value as unknown[];
     expect(issueWith(Array(1_000).fill(element))).toBeNull();

@@ -116,7 +116,7 @@ test.each([true, false])(
 );
 
 test.each([true, false])(
-  'a purged state comes back with its version or a later one; otherwise it changes like any other, if final is %s',
+  'a purged state comes back with its version or a later one, if final is %s',
   (deletionIsFinal) => {
     const rules = { deletionIsFinal, now: day(1), tombstoneDays };
     const at = (partition: number, offset: number) => ({ partition, offset, timestampMs: offset });

@@ -50,7 +50,7 @@ describe('rounds without progress', () => {
     expect({ pauses, stalls }).toEqual({ pauses: [], stalls: [] });
   });
 
-  it('pause longer each time, up to five seconds, and are reported every ten rounds, however long they last', async () => {
+  it('pause longer each time, up to five seconds, and are reported every ten rounds', async () => {
     const { deps, pauses, stalls } = given((write) => (write <= 40 ? lost(null) : null));
     expect(await applyChanges(deps, 'tag', [changeOf(tag)])).toEqual([]);
     expect(pauses).toHaveLength(38);

@@ -21,7 +21,7 @@ function watch(each: (liveness: Liveness, minute: number) => void): (string | nu
 const alive = Array.from({ length: 20 }, () => null);
 
 describe('a projector is alive', () => {
-  test('while each partition catches up, is in a fan-out, which moves the progress count alone, or has nothing to do', () => {
+  test('while each partition catches up, refreshes documents in a fan-out or has nothing to do', () => {
     const observed = (minute: number) => [
       partition({ key: 'tags/0', position: minute, end: 1_000_000 + minute }),
       partition({ key: 'tags/1', progressCount: minute }),

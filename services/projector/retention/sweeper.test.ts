@@ -22,7 +22,7 @@ it.each([
   },
 );
 
-test('every page of channels is read, and a channel with more pages than one turn has after the last of them', async () => {
+test('a channel with more pages than one turn is continued after the last page of the channels', async () => {
   const reads: string[] = [];
   const channels: Record<string, string[]> = { '': ['chan_1'], chan_1: ['chan_2'] };
   const messages = [{ _id: 'msg_1', revision: 1 }];
