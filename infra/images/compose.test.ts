@@ -31,7 +31,7 @@ test('the commands that are printed run in a container of their own, which no dr
   expect(text).not.toContain('exec projector');
 });
 
-test('the images have exact versions, and the images and the entrypoint are those of the Docker dev servers', () => {
+test('the images have exact versions, which the Docker dev servers run, too', () => {
   for (const name of ['kafka', 'mongo', 'valkey', 'proxy'] as const)
     expect(services[name]?.image).toBe(images[name]);
   const [, node = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync('infra/images/Dockerfile', 'utf8')) ?? [];
@@ -62,7 +62,7 @@ test('the mounted configuration files exist', () => {
 
 const folder = useFolder();
 
-test('create-env.sh sets every variable that docker-compose.yml requires, for this user alone, and only once', () => {
+test('create-env.sh sets every variable that docker-compose.yml requires, once, for this user alone', () => {
   cpSync('infra/compose', join(folder.path, 'infra/compose'), { recursive: true });
   const createEnv = (PATH = process.env.PATH) =>
     spawnSync('sh', [join(folder.path, 'infra/compose/create-env.sh')], {

@@ -109,8 +109,11 @@ test.each([
   await expect(decompress.lz4(content, batchBytesMax)).rejects.toThrow('its lz4 content is damaged');
 });
 
-test('a bare snappy block is read, and a block that claims four gigabytes is rejected before memory is reserved', async () => {
+test('a bare snappy block is read', async () => {
   expect((await decompress.snappy(await snappy.compress(long), batchBytesMax)).equals(long)).toBe(true);
+});
+
+test('a bare snappy block that claims four gigabytes is rejected before memory is reserved', async () => {
   const claim = Buffer.from([0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0x41]);
   await expect(decompress.snappy(claim, batchBytesMax)).rejects.toThrow('snappy content takes more than');
 });

@@ -125,7 +125,7 @@ describe('an overloaded MongoDB', () => {
     }).toEqual({ resetIsOverload: false, shutdownIsOverload: false, resetIsTransient: true });
   });
 
-  it('is left alone for longer with each attempt, for half a minute at most; any other pause stays as usual', () => {
+  it('is left alone for longer with each attempt, for half a minute at most', () => {
     const chance = jest.spyOn(Math, 'random').mockReturnValue(0);
     const pauses = [1, 2, 3, 20].map((attempt) => retryPauseMs(labelled, attempt, 100));
     chance.mockReturnValue(1);
@@ -133,6 +133,9 @@ describe('an overloaded MongoDB', () => {
     chance.mockRestore();
     expect(pauses).toEqual([1_000, 2_000, 4_000, 30_000]);
     expect(shortest).toBe(1_000);
+  });
+
+  it('lengthens no pause of another error', () => {
     expect(retryPauseMs(answered(91), 20, 100)).toBe(100);
   });
 });
