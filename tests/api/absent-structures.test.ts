@@ -85,7 +85,7 @@ describe('a collection that changes within the second after its snapshot', () =>
     await eventually(async () => (await api.get(path)).status === 200);
   };
 
-  it('and is empty, because another one has replaced it, makes its list an error; the next snapshot knows it', async () => {
+  it('and is empty, because another one has replaced it, makes its list an error until the next snapshot', async () => {
     await fresh(qas);
     const { database } = api.store;
     const documents = await database.collection('qas').find().toArray();

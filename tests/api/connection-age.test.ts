@@ -9,7 +9,7 @@ let elapsedMs = 0;
 const api = useApi({}, { hasTls: true, nowMs: () => performance.now() + elapsedMs });
 beforeEach(() => (elapsedMs = 0));
 
-it('a connection that is older than 15 minutes ends with its next response, so that a balancer spreads its client again', async () => {
+it('a connection that is older than 15 minutes ends with its next response', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
   const connection = async () => {
     const request = get({ host: '127.0.0.1', port: api.port, path: '/health', agent });

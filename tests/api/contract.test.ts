@@ -173,7 +173,7 @@ describe('states that decide visibility', () => {
     expectError(await api.get(path), 404, code);
   });
 
-  it('lists no tombstone and no archived channel, but retrieves that, and the messages of an archived conversation', async () => {
+  it('lists neither tombstones nor archived channels, of which the latter can be retrieved', async () => {
     expect((await api.get('/v1/tickets')).text).not.toContain('ti_gone');
     expect((await api.get('/v1/channels')).text).not.toContain('chan_old');
     const { status } = (await api.get('/v1/channels/chan_old')).json() as { status: object };

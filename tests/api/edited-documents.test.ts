@@ -143,7 +143,7 @@ const countOf = async (kind: string) => {
 };
 
 describe.each(listedKinds)('a list with documents of the kind %s that an operator has edited', (kind) => {
-  it('answers every page; the log and the metric tell of each document that is left out, and verify names it', async () => {
+  it('answers every page, and tells the operator of each document that it leaves out', async () => {
     lines.splice(0);
     const before = await countOf(kind);
     const listed = new Set(await walk(listOf[kind]));
@@ -192,7 +192,7 @@ it.each([
   },
 );
 
-it('a conversation is sent without its unreadable messages, and a ticket without its unreadable conversations', async () => {
+it('a parent is sent without its unreadable children: messages or conversations', async () => {
   const { status, body } = await ask('/v1/conversations/conv_1');
   const messages = (body.messages as { id: string }[]).map(({ id }) => id);
   expect(status).toBe(200);

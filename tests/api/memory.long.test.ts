@@ -50,7 +50,7 @@ const leave = async (org: number) => {
   return () => sockets.forEach((socket) => socket.destroy());
 };
 
-it('while every organization leaves its responses unread, the next one gets its data, and memory is bounded', async () => {
+it('while every organization leaves its responses unread, the next one gets its data in bounded memory', async () => {
   // given an organization that the API does not know yet, with one ticket
   const { database } = children.store;
   const orgId = 'org_new';
@@ -71,7 +71,7 @@ it('while every organization leaves its responses unread, the next one gets its 
   expect(await metricOf(child, 'api_reads_waiting')).toBe(0);
 });
 
-test('a conversation of 100,000 messages is served completely, in order, with memory independent of its length', async () => {
+test('a conversation of 100,000 messages is served in order, with memory independent of its length', async () => {
   const fresh = await children.startServing();
   const readAll = async (id: string) => (await ask(fresh, `/v1/conversations/${id}`)).text;
   // The same amount in shorter threads loads the code, fills the pools and grows V8's young generation to its limit.

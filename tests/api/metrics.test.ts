@@ -49,7 +49,7 @@ it('shows the first gap in the log of the served generation, until an operator h
   await shown(0);
 });
 
-it('has as many series as it has kinds of route, whatever methods and pages clients without a key request', async () => {
+it('has as many series as there are kinds of route, whatever clients without a key request', async () => {
   const child = await children.startServing();
   const methods = METHODS.filter((method) => method !== 'CONNECT');
   const paths = ['/health', '/docs', '/docs/guides/paging', '/v1/tickets', '/v1/nothing'];

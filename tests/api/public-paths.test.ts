@@ -89,21 +89,18 @@ test.each([
   '/docs/nothing',
   '/docs/errors/__proto__',
   '/docs/assets/x/site.css',
-])(
-  'given a page that does not exist, when %s is read, then it is a page that says so, which no cache keeps',
-  async (path) => {
-    const reply = await read(path);
-    expect({ status: reply.status, contentType: reply.headers.get('content-type') }).toEqual({
-      status: 404,
-      contentType: 'text/html; charset=utf-8',
-    });
-    expect({
-      cacheControl: reply.headers.get('cache-control'),
-      contentSecurityPolicy: reply.headers.get('content-security-policy'),
-    }).toEqual({ cacheControl: 'private, no-cache', contentSecurityPolicy: policy });
-    expect(await reply.text()).toContain('<h1>No such page</h1>');
-  },
-);
+])('a page that does not exist, read at %s, is answered by a page that no cache keeps', async (path) => {
+  const reply = await read(path);
+  expect({ status: reply.status, contentType: reply.headers.get('content-type') }).toEqual({
+    status: 404,
+    contentType: 'text/html; charset=utf-8',
+  });
+  expect({
+    cacheControl: reply.headers.get('cache-control'),
+    contentSecurityPolicy: reply.headers.get('content-security-policy'),
+  }).toEqual({ cacheControl: 'private, no-cache', contentSecurityPolicy: policy });
+  expect(await reply.text()).toContain('<h1>No such page</h1>');
+});
 
 test.each(['', '?q=', '?q=cursor', '?q=a&q=b', `?q=${'%3Cb%3E'.repeat(500)}`])(
   'a search %s is answered',

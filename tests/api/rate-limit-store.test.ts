@@ -52,7 +52,7 @@ const count = (child: ApiProcess, message: string) => child.log.filter(({ msg })
 const shared = (child: ApiProcess, times = 1) => eventually(async () => count(child, back) >= times);
 const remaining = async (child: ApiProcess) => Number((await get(child)).headers['ratelimit-remaining']);
 
-it('is one exact limit for all replicas, also over TLS, under concurrent requests, and survives their restart', async () => {
+it('is one exact limit for all replicas, under concurrent requests and after their restart', async () => {
   const url = `redis://127.0.0.1:${port}/2`;
   const a = await start({ RATE_LIMIT_STORE_URL: url });
   const b = await start({

@@ -11,7 +11,7 @@ const keeps = async (changes: Record<string, string>, ...generations: number[]) 
   return [code, text];
 };
 
-test('rebuild keeps fails only if the active generation is known, and not among those that keep their projectors', async () => {
+test('rebuild keeps fails only if a known active generation is not among those that keep their projectors', async () => {
   expect(await keeps({}, 1)).toEqual([0, expect.stringMatching(/^no generation of \S+ is active yet$/)]);
   await ensureRegistry(testEnvironment.control);
   await generationsOf(testEnvironment.control).updateOne({ _id: 'active' }, { $set: { generation: 2 } });

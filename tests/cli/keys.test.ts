@@ -166,7 +166,7 @@ describe('keys create', () => {
   const { environment, applied, cli, find, deadLetters, publish } = useProjector();
   const status = (token: string) => statusOf({ client: environment.mongo, name: environment.name }, token);
 
-  test('prints a token that the API accepts, for the data of its organization only, and that is stored nowhere', async () => {
+  test('prints a token for the data of its organization alone, which is stored nowhere', async () => {
     const command = 'keys create --org org_new --name Export --rate-limit 300 --json'.split(' ');
     const { text, errors, code } = await cli(...command);
     expect({ code, errors }).toEqual({ code: 0, errors: '' });

@@ -23,7 +23,7 @@ describe('no record stops its partition', () => {
     return { key, headers, value: JSON.stringify(changed) };
   };
 
-  test('seven million characters of base64 are applied, and named in the dead letter of a record that is rejected', async () => {
+  test('seven million characters of base64 are applied, or named in a dead letter', async () => {
     const content = 'x'.repeat(5_500_000);
     const message = (id: string, fields = {}) =>
       created('message', id, { conversationId: 'conv_1', ...fields });
@@ -45,7 +45,7 @@ describe('no record stops its partition', () => {
     expect(logged).toEqual([]);
   });
 
-  test('a record for which a join throws is a dead letter, logged once with its place, and re-driven once that is mended', async () => {
+  test('a record for which a join throws is a dead letter that can be re-driven once that is mended', async () => {
     await cli('purge', '--all', '--yes');
     const { join } = projections.conversation;
     const broken = jest.spyOn(projections.conversation, 'join').mockImplementation((resolved) => {

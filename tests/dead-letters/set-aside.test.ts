@@ -24,7 +24,7 @@ describe('a partition that stands still at a record', () => {
     });
   };
 
-  test('goes on once an operator has set the record aside, also after a restart, and the record is re-driven later', async () => {
+  test('goes on once an operator has set the record aside, also after a restart', async () => {
     const planted = plant();
     await publish(tag('tag_1'));
     await start();

@@ -79,7 +79,7 @@ tables = {name: database.execute(rows + name).fetchone() for name in ["tickets",
 title = "SELECT title FROM support_data.tickets WHERE id IN ('ti_7', 'ti_8') ORDER BY id"
 print(json.dumps({**tables, "titles": [row[0] for row in database.execute(title).fetchall()]}))`;
 
-test('the configuration for dlt loads every list into DuckDB, then only changes, and waits for the rate limit', async () => {
+test('the configuration for dlt loads every list into DuckDB, and from then on only changes', async () => {
   if (!environment) return;
   const guide = readFileSync('docs/guides/dlt.md', 'utf8');
   const [, program = ''] = /```python [^\n]+\n([^]*?)```/.exec(guide) ?? [];

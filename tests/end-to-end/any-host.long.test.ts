@@ -12,7 +12,7 @@ const folder = useFolder();
 /** A hardened production host, seen by a cron job. */
 const hostile = { PATH: '/usr/bin:/bin', NODE_ENV: 'production', npm_config_omit: 'dev' };
 
-test('npm start works from a fresh clone in `sp ace ü/`, in production, with the PATH of cron and a noexec TMPDIR', async () => {
+test('npm start works from a fresh clone on a hostile host: `sp ace ü/`, PATH of cron, noexec TMPDIR', async () => {
   const [clone, tmp] = [join(folder.path, 'sp ace ü', 'app'), join(folder.path, 'tmp')];
   freshClone(clone);
   mkdirSync(tmp);

@@ -71,7 +71,7 @@ describe('three brokers', () => {
     }
   });
 
-  test('are killed, stopped, paused and moved in turn, while projectors are killed: every document equals the fold of the log', async () => {
+  test('are killed, stopped, paused and moved in turn: every document equals the fold of the log', async () => {
     const history = randomHistory(seed, 8_000);
     await publish(history.splice(0, 100));
     start();

@@ -32,7 +32,7 @@ test('the budget lets a drain evict replicas that are not ready, and takes eithe
   expect(await budget({ minAvailable: 0 })).toEqual({ ...common, minAvailable: 0 });
 });
 
-test('KEDA and the autoscaler decide on the replicas alone; an upgrade leaves the pod of the operator running', async () => {
+test('replicas are set only where neither KEDA nor the autoscaler decides on them', async () => {
   const manifests = await render(everything);
   const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
   expect(
@@ -76,7 +76,7 @@ describe('Jobs', () => {
       ({ kind, metadata }) => kind === 'Job' && metadata.name.includes('-topics-'),
     );
 
-  test('the Job of the topics keeps the log of each attempt, waits hours for the brokers, and has all options', async () => {
+  test('the Job of the topics waits hours for the brokers, and keeps the log of each attempt', async () => {
     const topics = { create: true, partitions: 12, replicationFactor: 3, minInsyncReplicas: 2 };
     const [job] = await jobs({ ...required, topics });
     expect(job?.spec).toMatchObject({ backoffLimit: 30, template: { spec: { restartPolicy: 'Never' } } });

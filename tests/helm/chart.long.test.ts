@@ -43,7 +43,7 @@ describe.each(deployments)('with %s', (_, values) => {
     }
   });
 
-  test('every variable is a setting, only Secrets hold secrets, and the API gets no secret of another service', async () => {
+  test('every variable is a setting, and each service gets its own secrets, from Secrets alone', async () => {
     const manifests = await render(values);
     const settings = [projectorSettings, apiSettings, cliSettings, consoleSettings].flatMap((each) =>
       variableNames(each),

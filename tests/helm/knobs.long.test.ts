@@ -5,7 +5,7 @@ const chart = useChart();
 
 const render = async (values: Values) => parseManifests(await chart.template(values));
 
-test('an image has a registry, and a tag or a digest; the tag of a generation goes before the digest for all', async () => {
+test('an image has the registry and the digest of all, unless its generation has a tag', async () => {
   const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
   const image = { registry: 'mirror.example.com', digest };
   const generations = [

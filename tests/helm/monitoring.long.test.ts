@@ -41,7 +41,7 @@ test('each selector of each rule names the namespace and the release', async () 
   }
 });
 
-test('the rest of the rules is that of infra/monitoring, but for the address of runbooks and the rules that the values disable', async () => {
+test('the rules are those of infra/monitoring, but for addresses of runbooks and rules that values disable', async () => {
   const { groups } = await rulesOf('prod', 'support', everything);
   const rules = groups.flatMap((group) => group.rules);
   const known = original.groups.flatMap((group) => group.rules);

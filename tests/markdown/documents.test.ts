@@ -177,7 +177,7 @@ it('commands of the CLI take the arguments that the pages give', () => {
   expect(pages.flatMap(commands).length).toBeGreaterThan(40);
 });
 
-it('the changelog begins with the release, which the typed client, the OpenAPI document and the chart share', async () => {
+it('the changelog begins with the release of the typed client, the OpenAPI document and the chart', async () => {
   const json = async (path: string) =>
     JSON.parse(await readFile(path, 'utf8')) as Manifest & { info: Manifest };
   const [newest] = group(/^## (.+)$/gm, await readFile('CHANGELOG.md', 'utf8'));

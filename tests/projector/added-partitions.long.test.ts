@@ -23,7 +23,7 @@ describe('a partition that is added while projectors run', () => {
     }
   };
 
-  test('is known as soon as a record of it was accepted, and read sooner than kafkajs would read it by itself', async () => {
+  test('is read as soon as a record of it was accepted, sooner than kafkajs would by itself', async () => {
     await start();
     await applied();
     const log = createLogClient(createKafka(environment.config, pino({ level: 'silent' })));

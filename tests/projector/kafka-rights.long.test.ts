@@ -74,7 +74,7 @@ beforeAll(async () => {
   await first.stop();
 });
 
-test('with its rights each line of the check is ok, and the check moves no partition of a running projector', async () => {
+test('with its rights each line of the check is ok, without moving a partition of a running projector', async () => {
   await grant({});
   const running = projector.startProcess(guarded());
   await running.logged('projecting');
@@ -172,7 +172,7 @@ test('a group that the operator may not see is named, or said to be unknown', as
   await registry.insertOne(stored);
 });
 
-test('an address that a broker advertises, and that nothing resolves, is named; no topic is said to be missing', async () => {
+test('an address that a broker advertises, and that nothing resolves, is named, and no missing topic', async () => {
   const misled = { KAFKA_BROKERS: broker.misleading };
   const named = new RegExp(`A broker advertises ${broker.misleadsTo}.*advertised\\.listeners`);
   const settings = { ...environment.environment, ...misled };

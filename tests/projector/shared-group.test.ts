@@ -68,7 +68,7 @@ describe('a consumer group that two deployments share', () => {
     await first.applied();
   });
 
-  test('assigns nothing to a deployment that joins while another leads it: that one ends, the first misses nothing', async () => {
+  test('assigns nothing to a deployment that joins while another leads it, which misses nothing', async () => {
     const leader = await consume(first.environment);
     await eventually(() => leader.assigned() === all());
     const stranger = await consume(second.environment, first.environment.topics);

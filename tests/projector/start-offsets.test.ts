@@ -108,7 +108,7 @@ describe('the offset at which a partition starts', () => {
     await expect(find()).rejects.toThrow(`the records from offset ${gone} are gone`);
   });
 
-  test('is a gap if the topic was created again after its records were applied, although its log is long enough', async () => {
+  test('is a gap if the topic was created again after its records were applied', async () => {
     await publish(2);
     const [found] = await findStartOffsets(deps(), [unstarted()]);
     await record(2, { topicId: found?.topicId ?? null });

@@ -199,7 +199,7 @@ test('a generation whose first projector has waited for its topics has missed no
   });
 });
 
-test("a projector starts without Kafka's right to read how long it keeps tombstones, and its lag begins with its generation", async () => {
+test('without the right to read how long Kafka keeps tombstones, a lag begins with its generation', async () => {
   await rebuild.given([generation(1, 'active')]);
   const refused = Object.assign(new Error('not authorized'), { type: 'TOPIC_AUTHORIZATION_FAILED' });
   const { control, topics } = rebuild;

@@ -135,7 +135,7 @@ describe('a read model that loses a part of its control database', () => {
     await (await start(2)).stop();
   });
 
-  test('its blocked keys: every key is refused with 503 until they are restored, or the operator accepts the loss', async () => {
+  test('its blocked keys: every key gets 503 until they are restored or the loss is accepted', async () => {
     await run('keys', 'block', 'key_1', '--why', 'leaked');
     expect(await served()).toMatchObject({ status: 401 });
     const restore = await lose('blocked_keys');

@@ -42,7 +42,7 @@ describe('the sweeper of a projector', () => {
     await sweeper.stop();
   });
 
-  test('of the owner alone reads all conversations once a day, and if a sweep may have been left unfinished; else those that may have expired', async () => {
+  test('of the owner reads all conversations once a day or after an unfinished sweep', async () => {
     // given sweeps of 3 s, and a complete one of 2 hours
     const hourMs = 3_600_000;
     let [nowMs, polls, isOwner, fails] = [0, 0, true, false];
@@ -93,7 +93,7 @@ describe('the sweeper of a projector', () => {
     await sweeper.stop();
   });
 
-  test('that fails shows it in the metrics and stores since when, until it ends well or another projector sweeps', async () => {
+  test('that fails is shown in metrics and registry until a sweep ends well', async () => {
     await model.setWatermark();
     const metrics = createMetrics();
     const isFailing = async () => (await metrics.sweepFailing.get()).values[0]?.value === 1;
