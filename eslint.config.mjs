@@ -43,6 +43,15 @@ const density = [
   },
 ];
 
+/** Expected values of several kinds in one array: a number beside a text, null, a boolean, a list or an object. */
+const unlikeInOneArray = {
+  selector:
+    'CallExpression[callee.object.callee.name="expect"][callee.object.arguments.0.type="ArrayExpression"] > ' +
+    'ArrayExpression:has(> Literal[value=type(number)])' +
+    ':has(> :matches(Literal[value=type(string)], Literal[value=type(boolean)], Literal[raw="null"], TemplateLiteral, ArrayExpression, ObjectExpression))',
+  message: 'Compare objects: a failure then names what differs.',
+};
+
 export default tseslint.config(
   { ignores: ['node_modules', 'artifacts', 'clients/*/package', 'clients/*/src/generated'] },
   ...tseslint.configs.recommendedTypeChecked,
@@ -63,7 +72,7 @@ export default tseslint.config(
       'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
       'prefer-const': 'error',
       eqeqeq: 'error',
-      'no-restricted-syntax': ['error', encodedPath],
+      'no-restricted-syntax': ['error', encodedPath, unlikeInOneArray],
     },
   },
   {
