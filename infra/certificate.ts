@@ -18,7 +18,9 @@ export async function writeCertificate(folder: string) {
   return { cert, settings };
 }
 
-/** A new authority: its certificate, and a function that issues certificates for `localhost`, with their keys, as PEM. */
+/**
+ * A new authority: its certificate, and a function that issues certificates for `localhost`, with their keys, as PEM.
+ */
 export async function createAuthority() {
   const name = [{ name: 'commonName', value: `authority ${randomUUID()}` }];
   const isAuthority = [{ name: 'basicConstraints' as const, cA: true }];

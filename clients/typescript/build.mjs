@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * Builds the package in `package`: the compiled client, the README, and a package.json with the name that CLIENT_PACKAGE
- * gives it. npm runs this script and puts tsc on the path.
+ * Builds the package in `package`: the compiled client, the README, and a package.json with the name that
+ * CLIENT_PACKAGE gives it. npm runs this script and puts tsc on the path.
  */
 rmSync('package', { recursive: true, force: true });
 execFileSync('tsc', ['--project', '.'], { stdio: 'inherit' });

@@ -24,7 +24,9 @@ function openEnum({ 'x-extensible-enum': values }) {
   return factory.createUnionTypeNode([...literals, factory.createParenthesizedType(anyString)]);
 }
 
-/** A type that allows every field would not tell a misspelled one; the constants of a union's members discriminate it. */
+/**
+ * A type that allows every field would not tell a misspelled one; the constants of a union's members discriminate it.
+ */
 const left = ['additionalProperties', 'discriminator'];
 const document = JSON.parse(read('../../openapi.json'), (key, value) =>
   left.includes(key) ? undefined : value,

@@ -4,7 +4,9 @@ import { basename, join } from 'node:path';
 /** `kafka.log`, but no segment of Kafka's data, such as `00000000000000000000.log`. */
 const isLog = (file: string) => /^[a-z]+(-\d+)?\.log$/.test(basename(file));
 
-/** Removes everything from the folder of a failed demo but the logs of its services and servers. Returns their names. */
+/**
+ * Removes everything from the folder of a failed demo but the logs of its services and servers. Returns their names.
+ */
 export async function keepLogs(folder: string): Promise<string[]> {
   // The logs of the servers are beside their data.
   const ofServers = (await readdir(folder, { recursive: true })).filter((file) => file.includes('/'));

@@ -79,7 +79,9 @@ export async function showCommand(
     throw new Error(`${line} failed:\n${printed}`);
 }
 
-/** Shows a rebuild by the commands of an operator, which print their checks and progress. Rejects if one of them fails. */
+/**
+ * Shows a rebuild by the commands of an operator, which print their checks and progress. Rejects if one of them fails.
+ */
 export async function showRebuild(output: Output, access: Access, rebuild: Rebuild): Promise<void> {
   const { say, always } = output;
   const { environment, startProjector, mayEnd } = rebuild;

@@ -26,7 +26,7 @@ const socketBytesMax = 103;
 /** Receives the errors of the holder from before it can report to its parent. */
 const errorFile = join(dir, 'errors.log');
 
-/** Asks the holder for its stack, and to stop it before it answers. Undefined if there is no holder. Rejects if it cannot. */
+/** Asks the holder for its stack, and to stop it first. Undefined if there is no holder. Rejects if it cannot. */
 async function ask(question: 'stack' | 'stop'): Promise<LastingStack | undefined> {
   const answer = await text(connect(socketFile).end(question)).catch(() => '');
   const { stack, failure } = JSON.parse(answer || '{}') as { stack?: LastingStack; failure?: string };
@@ -82,7 +82,9 @@ export const bringDown = (report: (line: string) => void): Promise<void> =>
     report(stack ? `Stopped Kafka and ${stack.store}, and removed the data.` : 'The stack is not up.');
   });
 
-/** Starts a stack and holds it. Its parent gets the lines of progress, and is left once the servers run or have failed. */
+/**
+ * Starts a stack and holds it. Its parent gets the lines of progress, and is left once the servers run or have failed.
+ */
 export async function hold(): Promise<void> {
   // Ends the installers that it has started, too.
   const giveUp = () => process.kill(-process.pid, 'SIGTERM');
@@ -115,7 +117,7 @@ export async function hold(): Promise<void> {
   process.disconnect?.();
 }
 
-/** The text that the other side sends before it ends its half. Node's `text` would also close ours, in which the answer goes. */
+/** The text that the other side sends before it ends its half. Node's `text` would close ours, and lose the answer. */
 export async function received(socket: Socket): Promise<string> {
   let question = '';
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) question += String(chunk);

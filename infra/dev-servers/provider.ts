@@ -23,8 +23,8 @@ export type Stack = {
 };
 
 /**
- * A server that a provider has started. It ends with this process, even if that is killed. Tests can kill a native one; its
- * data and its address stay the same.
+ * A server that a provider has started. It ends with this process, even if that is killed. Tests can kill a native one;
+ * its data and its address stay the same.
  */
 export type Started = { address: string } & Pick<Server, 'stop'> & Partial<Server>;
 

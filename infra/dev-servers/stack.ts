@@ -80,8 +80,8 @@ async function startFirst(
 }
 
 /**
- * The addresses in KAFKA_BROKERS and MONGODB_URL. Rejects if none of the brokers accepts a connection. Whether the store
- * answers is seen when it is asked for its name.
+ * The addresses in KAFKA_BROKERS and MONGODB_URL. Rejects if none of the brokers accepts a connection. Whether the
+ * store answers is seen when it is asked for its name.
  */
 async function fromEnvironment(): Promise<Partial<Record<ServerName, string>>> {
   const { KAFKA_BROKERS: kafka, MONGODB_URL: store } = process.env;

@@ -11,8 +11,8 @@ export type ControlPlane = { kubeconfig: string; kubectl: string; close: () => P
 const token = 'control-plane';
 
 /**
- * Starts etcd, kube-apiserver and kube-controller-manager on loopback ports, with their data and keys in `folder`. There is
- * no node, so no pod runs; Deployments and Jobs make their pods.
+ * Starts etcd, kube-apiserver and kube-controller-manager on loopback ports, with their data and keys in `folder`.
+ * There is no node, so no pod runs; Deployments and Jobs make their pods.
  */
 export async function startControlPlane(programs: string, folder: string): Promise<ControlPlane> {
   const [client = 0, peer = 0, api = 0, controllers = 0] = await freePorts(4);

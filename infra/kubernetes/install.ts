@@ -23,7 +23,9 @@ export function findKubernetes(assets = process.env.KUBEBUILDER_ASSETS): Kuberne
   return { missing: `${where} has no ${lacking.join(', ')}; npx node infra/kubernetes/main.ts builds them` };
 }
 
-/** Builds the programs with this machine's Go, once: some 6 minutes on two idle cores, half an hour beside other work. */
+/**
+ * Builds the programs with this machine's Go, once: some 6 minutes on two idle cores, half an hour beside other work.
+ */
 export const buildKubernetes = (report: (line: string) => void): Promise<string> =>
   installedOnce(builtFolder(), (partial) =>
     step(report, `Kubernetes ${kubernetesVersion}: building with Go (6 minutes and more)`, () =>

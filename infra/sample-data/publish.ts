@@ -79,9 +79,9 @@ export type Sender = { producer: Pick<Producer, 'send'>; admin: Pick<Admin, 'fet
 const partitionOf = Partitioners.DefaultPartitioner();
 
 /**
- * Sends the records of one topic, with a request for each partition. If the leader of a partition moves to a broker that has
- * already answered its part of the same request, kafkajs never sends the records of that partition. Rejects unless each
- * partition is confirmed.
+ * Sends the records of one topic, with a request for each partition. If the leader of a partition moves to a broker
+ * that has already answered its part of the same request, kafkajs never sends the records of that partition. Rejects
+ * unless each partition is confirmed.
  */
 export async function sendByPartition(
   { producer, admin }: Sender,

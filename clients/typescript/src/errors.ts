@@ -35,7 +35,9 @@ export class ApiError extends Error {
   }
 }
 
-/** The API could not be reached, or the connection broke. The message has the reason; `cause` is the platform's error. */
+/**
+ * The API could not be reached, or the connection broke. The message has the reason; `cause` is the platform's error.
+ */
 export class ConnectionError extends Error {
   override readonly name: string = 'ConnectionError';
   /** True if there is no server: the port is closed, or the name of the host is unknown. */

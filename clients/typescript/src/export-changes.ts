@@ -20,7 +20,7 @@ export interface ExportOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A changed ticket, which replaces an older version; or the thread of a changed ticket, which replaces the older thread. */
+/** A changed ticket, which replaces an older version; or the thread of one, which replaces the older thread. */
 export type ExportBatch = (ChangedTicket | Thread) & {
   /** Keep it after you have stored the batch. The export continues from here. */
   since: string;
@@ -37,9 +37,9 @@ type Thread = {
 };
 
 /**
- * Yields the tickets that have changed, oldest change first, and ends when there are no more. A batch can come twice, but
- * none is missing: a run begins at the earliest `Data-As-Of` of all responses of the previous run. The guide to exports
- * explains why.
+ * Yields the tickets that have changed, oldest change first, and ends when there are no more. A batch can come twice,
+ * but none is missing: a run begins at the earliest `Data-As-Of` of all responses of the previous run. The guide to
+ * exports explains why.
  */
 export async function* exportChanges(options: ExportOptions): AsyncGenerator<ExportBatch, void, undefined> {
   const { client, threads = false, limit = 100, concurrency = 4, signal } = options;
@@ -114,7 +114,7 @@ async function* exportPage(
 
 const earlier = (known: Date | null, instant: Date): Date => (known && known < instant ? known : instant);
 
-/** A part of an export; without content if a replica lags too far to know the thread. The next run begins at `asOf` or earlier. */
+/** A part of an export; no content if a replica is too old for the thread. The next run begins at `asOf` or earlier. */
 type Part = { asOf: Date; content: ChangedTicket | Thread | null };
 
 async function* contents(run: Run, { data, dataAsOf }: Page<TicketItem>): AsyncGenerator<Part> {
@@ -140,8 +140,8 @@ async function* thread(
 }
 
 /**
- * The conversation is gone, or a replica that lags does not have it yet. A ticket changes with its threads, so a 404 as of
- * an instant after the change is no lag. Otherwise the next run begins early enough to find the ticket again.
+ * The conversation is gone, or a replica that lags does not have it yet. A ticket changes with its threads, so a 404 as
+ * of an instant after the change is no lag. Otherwise the next run begins early enough to find the ticket again.
  */
 function missingThread(error: unknown, ticket: TicketItem, conversationId: string): Part {
   if (!(error instanceof ApiError && error.code === 'conversation_not_found' && error.dataAsOf)) throw error;

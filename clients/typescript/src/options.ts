@@ -11,7 +11,9 @@ export interface ClientOptions {
   timeoutMs?: number | undefined;
   /** Attempts after the first. Default 5; 0 = none. */
   retries?: number | undefined;
-  /** No attempt begins later than this after the first one; waits for the rate limit are not counted. Default 180,000. */
+  /**
+   * No attempt begins later than this after the first one; waits for the rate limit are not counted. Default 180,000.
+   */
   retryForMs?: number | undefined;
 }
 

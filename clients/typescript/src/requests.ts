@@ -83,7 +83,9 @@ function listRequest<Item extends Listed>(
   };
 }
 
-/** Holds one page at a time: `page` is replaced, and no page refers to another. Requests the first when it is reached. */
+/**
+ * Holds one page at a time: `page` is replaced, and no page refers to another. Requests the first when it is reached.
+ */
 async function* pagesFrom<Item>(
   first: () => Promise<Page<Item>>,
 ): AsyncGenerator<Page<Item>, void, undefined> {

@@ -10,8 +10,8 @@ export type RetryDeps = Clock & {
 type Policy = { retries: number; retryForMs: number; signal: AbortSignal | undefined };
 
 /**
- * Returns a function that repeats requests of one client that may succeed later. Every request is a GET, so repeating it
- * is safe. A wait for the rate limit is no failed attempt, and its time does not count.
+ * Returns a function that repeats requests of one client that may succeed later. Every request is a GET, so repeating
+ * it is safe. A wait for the rate limit is no failed attempt, and its time does not count.
  */
 export function createRetries({ sleep, random, nowMs }: RetryDeps) {
   const gate = createGate({ sleep, nowMs });

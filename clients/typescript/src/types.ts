@@ -12,8 +12,8 @@ export type ErrorType = ErrorBody['type'];
 type Path = Extract<keyof paths, `/v1/${string}`>;
 
 /**
- * The query parameters of a path: `updatedAt[gte]` is `updatedAt: { gte }`, and may be a `Date` as well. Undefined omits a
- * parameter. So does null as `startingAfter`, so that a loop may begin with it.
+ * The query parameters of a path: `updatedAt[gte]` is `updatedAt: { gte }`, and may be a `Date` as well. Undefined
+ * omits a parameter. So does null as `startingAfter`, so that a loop may begin with it.
  */
 export type Query<P extends Path> = Nested<NonNullable<paths[P]['get']['parameters']['query']>>;
 

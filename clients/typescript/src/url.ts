@@ -1,8 +1,8 @@
 type Value = string | number | boolean | Date;
 
 /**
- * Returns the URL of a path such as `/v1/tickets/{id}` with its id and query. Omits undefined values, repeats the name for
- * a list, and writes `updatedAt: { gte }` as `updatedAt[gte]`.
+ * Returns the URL of a path such as `/v1/tickets/{id}` with its id and query. Omits undefined values, repeats the name
+ * for a list, and writes `updatedAt: { gte }` as `updatedAt[gte]`.
  */
 export function requestUrl(baseUrl: string, path: string, id: string | null, query: object): string {
   const search = new URLSearchParams(pairsOf(query)).toString();

@@ -96,8 +96,8 @@ const initiateWithRetries = `
 `;
 
 /**
- * A replica set of one node: the services write with majority concern, which MongoDB offers only in a replica set. It names
- * itself by an address inside its container, hence the direct connection.
+ * A replica set of one node: the services write with majority concern, which MongoDB offers only in a replica set. It
+ * names itself by an address inside its container, hence the direct connection.
  */
 export async function startStore(run: string): Promise<string> {
   const user = 'support';

@@ -36,8 +36,8 @@ const debianKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const targetFormat = '$(CREATED_BY) $(ORIGIN) $(RELEASE) $(COMPONENT) $(REPO_URI) $(SOURCESENTRY)';
 
 /**
- * Debian's mirror among the index targets of apt, so that a local mirror stays in use, and the file that names it. Other
- * vendors may use Debian's suite and component names, but not its origin.
+ * Debian's mirror among the index targets of apt, so that a local mirror stays in use, and the file that names it.
+ * Other vendors may use Debian's suite and component names, but not its origin.
  */
 export function debianMirror(targets: string, codename: string): { uri: string; source: string } | undefined {
   const wanted = `Packages Debian ${codename} main `;

@@ -31,8 +31,8 @@ export const pom = mavenProject('kafka', [
 ]);
 
 /**
- * The settings of the broker, as a process and in Docker. Internal topics have few partitions, because each costs files and
- * start-up time. Records never expire: a demonstration may publish events dated years ago.
+ * The settings of the broker, as a process and in Docker. Internal topics have few partitions, because each costs files
+ * and start-up time. Records never expire: a demonstration may publish events dated years ago.
  */
 export const brokerSettings = {
   'process.roles': 'broker,controller',
@@ -91,8 +91,8 @@ export const serverProperties = (
 };
 
 /**
- * Logs warnings to the standard output, each with the first lines of its exception, so that the end of the log says why a
- * broker could not start.
+ * Logs warnings to the standard output, each with the first lines of its exception, so that the end of the log says why
+ * a broker could not start.
  */
 export const log4j = `\
 status=error

@@ -58,7 +58,9 @@ export async function fetchJars(
   return libs;
 }
 
-/** A node that is broker and controller, with its data and `kafka.log` in `dir`. It is alone unless a cluster is given. */
+/**
+ * A node that is broker and controller, with its data and `kafka.log` in `dir`. It is alone unless a cluster is given.
+ */
 export function kafkaPart(dir: string, node: KafkaNode, cluster?: KafkaCluster): Part {
   const data = join(dir, 'data');
   const settings = join(dir, 'server.properties');
@@ -85,8 +87,9 @@ export function kafkaPart(dir: string, node: KafkaNode, cluster?: KafkaCluster):
 const codecKeptMs = 3_600_000;
 
 /**
- * The folder where brokers unpack their native codecs, and load them from: programs run from the cache folder, while the
- * folder of temporary files may forbid it (noexec). A broker that is killed leaves its codecs; they are removed here.
+ * The folder where brokers unpack their native codecs, and load them from: programs run from the cache folder, while
+ * the folder of temporary files may forbid it (noexec). A broker that is killed leaves its codecs; they are removed
+ * here.
  */
 function codecFolder(): string {
   const folder = join(kafkaDir(), 'codecs');

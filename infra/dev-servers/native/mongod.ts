@@ -21,8 +21,8 @@ const retryAfterMs = 24 * 3_600_000;
 export const replicaSet = 'rs0';
 
 /**
- * A `mongod`: the one that MONGOD names, else that of the PATH, else a download by mongodb-memory-server-core, which checks
- * it and keeps it for all projects of this user. Otherwise a clause that says why there is none.
+ * A `mongod`: the one that MONGOD names, else that of the PATH, else a download by mongodb-memory-server-core, which
+ * checks it and keeps it for all projects of this user. Otherwise a clause that says why there is none.
  */
 export async function findMongod(
   report: (line: string) => void,

@@ -23,7 +23,9 @@ const program = (what: string, name: string): Tool => {
 export const maven = program('Maven', 'mvn');
 export const mmdebstrap = program('mmdebstrap', 'mmdebstrap');
 
-/** Why the stand-in for MongoDB cannot run on this machine, as a clause that no package can change; undefined if it can. */
+/**
+ * Why the stand-in for MongoDB cannot run on this machine, as a clause that no package can change; undefined if it can.
+ */
 export async function obstacle(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'needs root, to run in a Debian root file system';
   const mountable = await run('unshare', ['--mount', '--propagation', 'private', 'true']);

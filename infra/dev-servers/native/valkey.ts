@@ -4,7 +4,9 @@ import { debianProgram } from './debian-program.ts';
 import { answers } from './ports.ts';
 import type { Part } from './server.ts';
 
-/** Returns the command that runs the server. Debian 12 has Redis, of which Valkey is a fork; later releases have both. */
+/**
+ * Returns the command that runs the server. Debian 12 has Redis, of which Valkey is a fork; later releases have both.
+ */
 export const installValkey = (report: (line: string) => void): Promise<string[]> =>
   debianProgram(report, ['valkey-server', 'redis-server'], '--version');
 
