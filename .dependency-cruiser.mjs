@@ -1,6 +1,6 @@
 /**
- * Which folder may import which folders and packages: `npm run lint` fails on a circle of files and on an arrow that points
- * upward. Type imports count.
+ * Which folder may import which folders and packages: `npm run lint` fails on a circle of files and on an arrow that
+ * points upward. Type imports count.
  */
 const upward = (name, from, to, comment) => ({
   name,

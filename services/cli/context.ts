@@ -47,7 +47,9 @@ export async function confirmed({ confirm }: Terminal, act: string, question: st
   throw new UsageError(`there is no terminal to ask for confirmation: add --yes to ${act} without asking`);
 }
 
-/** After this time an operator learns which brokers do not answer, in milliseconds. A busy machine connects within it. */
+/**
+ * After this time an operator learns which brokers do not answer, in milliseconds. A busy machine connects within it.
+ */
 const patienceMs = 5_000;
 /**
  * Kafka has this long to connect, in milliseconds. kafkajs repeats refused connections for about 20 seconds. It takes a

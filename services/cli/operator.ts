@@ -1,8 +1,8 @@
 import { hostname, userInfo } from 'node:os';
 
 /**
- * Returns the name of the operator for the history of generations and for blocks of keys: `given`, or the system user and
- * the host. A container may run under a user id that has no name in the system.
+ * Returns the name of the operator for the history of generations and for blocks of keys: `given`, or the system user
+ * and the host. A container may run under a user id that has no name in the system.
  */
 export function operatorName(given: string | undefined, readUser = () => userInfo().username): string {
   if (given) return given;

@@ -40,7 +40,9 @@ export const rows = (all: Row[], indent = ''): string =>
     )
     .join('');
 
-/** Pads columns to their widest cell. The first column is text, and with `isLastText` the last; the others are numbers. */
+/**
+ * Pads columns to their widest cell. The first column is text, and with `isLastText` the last; the others are numbers.
+ */
 export function table(head: string[], values: string[][], { isLastText = false } = {}): string {
   const rows = values.map((cells) => cells.map(onOneLine));
   const widths = head.map((title, column) =>

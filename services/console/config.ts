@@ -41,7 +41,7 @@ export type ConsoleConfig = z.output<z.ZodObject<typeof consoleSettings>>;
 export const readConsoleConfig = (environment: Environment) =>
   readConfig(consoleSettings, environment, (given) => [...kafkaRule(given), ...accessErrors(given)]);
 
-/** Whether only programs on this machine reach an address to listen on. A name other than localhost may resolve to any address. */
+/** Whether only programs on this machine reach an address. A name other than localhost may resolve to any address. */
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 

@@ -119,7 +119,9 @@ export const timeOf = (time: string | null): Html =>
 
 const instants = /(?:\b(at|since) )?(\d{4}-\d\d-\d\dT[\d:.]+Z)(?: \(-?\d+ s ago\))?( or before)?/;
 
-/** A text with its instants as by `ago`, without `at` before and without an age behind; `since` an instant is `for 6 s`. */
+/**
+ * A text with its instants as by `ago`, without `at` before and without an age behind; `since` an instant is `for 6 s`.
+ */
 export function withAges(text: string): Html {
   const parts = text.split(instants);
   return html`${parts.map((part, index) => {

@@ -69,8 +69,8 @@ const keptForMs = 60_000;
 export type Render = (key: string, work: () => Promise<Html>) => Promise<Html>;
 
 /**
- * Creates the function that renders content which pages do not read again by themselves. Requests of one key share the work.
- * Content that misses the deadline goes on, and the next request gets it: a slow MongoDB answers in the end.
+ * Creates the function that renders content which pages do not read again by themselves. Requests of one key share the
+ * work. Content that misses the deadline goes on, and the next request gets it: a slow MongoDB answers in the end.
  */
 export function createRenderWithDeadline(waitMs = deadlineMs): Render {
   const open = new Map<string, Promise<Html>>();

@@ -17,8 +17,9 @@ export type Counts = {
 };
 
 /**
- * How many documents a generation has. MongoDB scans no collection for it, so its work does not grow with the data. Pending
- * are conversations whose channel is missing, up to `countMax`, and missing tickets that conversations refer to.
+ * How many documents a generation has. MongoDB scans no collection for it, so its work does not grow with the data.
+ * Pending are conversations whose channel is missing, up to `countMax`, and missing tickets that conversations refer
+ * to.
  */
 export async function readCounts(database: Db): Promise<Counts> {
   const notCounted: NotCounted[] = [];

@@ -32,7 +32,9 @@ export type Facts = {
   generations: GenerationFacts[];
   kafka: KafkaFacts;
   replicas: Replica[];
-  /** Since when a majority of MongoDB's members has confirmed no write; null if one does, or if MongoDB does not tell. */
+  /**
+   * Since when a majority of MongoDB's members has confirmed no write; null if one does, or if MongoDB does not tell.
+   */
   noMajoritySince: Date | null;
   /** The projectors that apply nothing, but say why; the latest first. */
   waiting: WaitingProjector[];

@@ -30,8 +30,8 @@ type Rules<About> = Readonly<Record<string, Rule<About>>>;
 const severities = ['bad', 'attention', 'progress'] as const;
 
 /**
- * Judges the facts. The worst findings come first; within a severity, findings about the whole system come first. `waivers`
- * are the options that the operator has given. Pure.
+ * Judges the facts. The worst findings come first; within a severity, findings about the whole system come first.
+ * `waivers` are the options that the operator has given. Pure.
  */
 export function findings(facts: Facts, waivers: readonly string[] = []): Finding[] {
   const commands = commandsIn[facts.deployment];
@@ -105,8 +105,8 @@ export const findingsOf = (all: Finding[], { generation: { number, state } }: Ge
   );
 
 /**
- * The findings but for the consequences of others. A generation has to lag without projectors, Kafka or a topic. Neither
- * projectors nor replicas can save that they run while MongoDB has no majority.
+ * The findings but for the consequences of others. A generation has to lag without projectors, Kafka or a topic.
+ * Neither projectors nor replicas can save that they run while MongoDB has no majority.
  */
 export function causes(all: Finding[]): Finding[] {
   const isUnconfirmed = all.some(({ name }) => name === 'majority');

@@ -60,7 +60,9 @@ export type GenerationFacts = {
   failure: Failure | null;
   /** Why its retention is not enforced; null if it is. */
   sweepFailure: SweepFailure | null;
-  /** The first dead letter that the active generation does not have; null if there is none, or if it was not counted. */
+  /**
+   * The first dead letter that the active generation does not have; null if there is none, or if it was not counted.
+   */
   firstReject: OwnRejects['first'];
   /** The number of dead letters that the active generation does not have; null: not counted. */
   rejectCount: number | null;
@@ -154,8 +156,8 @@ function laggingBelow(reached: PartitionFacts[], progress: Progress[]): LaggingP
 }
 
 /**
- * The topics that were deleted and created again since a generation applied records of them: their offsets now mean other
- * records. Kafka before 2.8 gives topics no id, so such a topic is never listed.
+ * The topics that were deleted and created again since a generation applied records of them: their offsets now mean
+ * other records. Kafka before 2.8 gives topics no id, so such a topic is never listed.
  */
 function recreatedTopics(progress: Progress[], log: LogState | null): string[] {
   const recreated = progress.filter(

@@ -41,7 +41,9 @@ export async function readOwnRejects(control: Db, given: Given): Promise<OwnReje
   return { first: first ?? counted.first, count: count + counted.count };
 }
 
-/** A counted dead letter is compared once the active generation has passed its offset, if a projector follows that one. */
+/**
+ * A counted dead letter is compared once the active generation has passed its offset, if a projector follows that one.
+ */
 async function ownCounted(
   control: Db,
   { active, number }: Given,

@@ -8,7 +8,10 @@ import type { PartitionFacts, TopicFacts } from './partitions.ts';
 /** A lag below this, in seconds, needs no attention: a build is ready, and a partition follows. */
 export const followsWithinSeconds = 10;
 
-/** The progress of a topic or partition: whether it follows, waits on purpose, or stands still. `topics` are those of its generation. */
+/**
+ * The progress of a topic or partition: whether it follows, waits on purpose, or stands still. `topics` are those of
+ * its generation.
+ */
 export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFacts[]): string {
   const { lag, lagSeconds, cause, waitingSince, recordsPerSecond, secondsLeft } = one;
   const isClose = lag !== null && (lagSeconds ?? Infinity) < followsWithinSeconds;
@@ -42,7 +45,7 @@ function waitedFor({ topic }: TopicFacts, topics: TopicFacts[]): string | null {
   return last.secondsLeft === null ? last.topic : `${last.topic} (${last.secondsLeft} s left)`;
 }
 
-/** The number of records that a generation has yet to apply, in words. `afterLoad` are those that have come since a load. */
+/** The number of records that a generation has yet to apply, in words. `afterLoad` are those since a load. */
 export const recordsLeft = (state: GenerationState, lag: number, afterLoad: number): string =>
   state === 'building'
     ? `${counted(lag, 'record')} to load, then ${afterLoad} that have come since`

@@ -3,8 +3,8 @@ import type { SetAsideOffsets } from '../../shared/control/set-aside.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 
 /*
- * The contract between reading and applying. A partition reads records, and calls `Apply` for each chunk of them, one after
- * the other. `apply/` is the one implementation of `Apply`.
+ * The contract between reading and applying. A partition reads records, and calls `Apply` for each chunk of them, one
+ * after the other. `apply/` is the one implementation of `Apply`.
  */
 
 /** Records of one partition to apply together, in the order of the log. */
@@ -22,8 +22,8 @@ export type Watch = {
   /** Aborted earlier, when no further chunk is wanted: do not wait for work that has not begun. */
   stopping?: AbortSignal;
   /**
-   * To be called after each part of the work that is durable: without progress the partition counts as stuck. `isSaved`: a
-   * later attempt begins after this part.
+   * To be called after each part of the work that is durable: without progress the partition counts as stuck.
+   * `isSaved`: a later attempt begins after this part.
    */
   onProgress: (isSaved?: boolean) => void;
   /** Called when the chunk begins to wait for the chunk of another partition, and after that. */
@@ -44,5 +44,5 @@ export type Applied = {
   times: number[];
 };
 
-/** Applies a chunk. When it resolves, the position of the partition may move. When it rejects, the partition tries again. */
+/** Applies a chunk. When it resolves, the position of the partition may move. When it rejects, it is called again. */
 export type Apply = (chunk: Chunk, watch: Watch) => Promise<Applied>;

@@ -41,8 +41,8 @@ type LagMetrics = {
 };
 
 /**
- * The projector's Prometheus metrics, served at `/metrics`. Names end in their unit. The help texts are the catalogue in
- * docs/metrics.md.
+ * The projector's Prometheus metrics, served at `/metrics`. Names end in their unit. The help texts are the catalogue
+ * in docs/metrics.md.
  */
 export function createMetrics(): Metrics {
   const registry = new Registry();
@@ -178,8 +178,8 @@ const lagMetrics = (registers: Registry[]): LagMetrics => ({
 });
 
 /**
- * Labels all metrics with the generation, and sets the counters to 0 whose labels are known: Prometheus does not see the
- * increase of a series that begins at 1.
+ * Labels all metrics with the generation, and sets the counters to 0 whose labels are known: Prometheus does not see
+ * the increase of a series that begins at 1.
  */
 export function initializeMetrics(metrics: Metrics, generation: number, topics: string[]): void {
   metrics.registry.setDefaultLabels({ generation });

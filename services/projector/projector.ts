@@ -72,9 +72,9 @@ type EngineDeps = Pick<FinishDeps, 'control' | 'generation' | 'now'> &
 const measureRoomEveryMs = 15_000;
 
 /**
- * Starts a projector on a generation, as one of any number of members of its group. Waits for MongoDB, the
- * brokers and the topics. Rejects with `StartRefused` if one of them refuses the projector, if its generation has followed
- * other topics, or if another client is in the group.
+ * Starts a projector on a generation, as one of any number of members of its group. Waits for MongoDB, the brokers and
+ * the topics. Rejects with `StartRefused` if one of them refuses the projector, if its generation has followed other
+ * topics, or if another client is in the group.
  */
 export async function startProjector(deps: ProjectorDeps) {
   const { DATABASE_NAME: name, GENERATION: generation = null } = deps.config;

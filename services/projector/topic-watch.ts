@@ -27,8 +27,8 @@ type TopicWatchDeps = {
 const watchEveryMs = 60_000;
 
 /**
- * Shows in the metrics which topics lose records that a rebuild needs. An operator may change a topic long after the start, and
- * retention deletes its records later still.
+ * Shows in the metrics which topics lose records that a rebuild needs. An operator may change a topic long after the
+ * start, and retention deletes its records later still.
  */
 export function watchTopics(deps: TopicWatchDeps, intervalMs = watchEveryMs): Pick<Repeating, 'stop'> {
   const { admin, log, topics, generation, metrics, logger } = deps;

@@ -10,8 +10,9 @@ export class WallClockSet extends Error {
 const stepMaxMs = 5_000;
 
 /**
- * Calls `onSet` when the wall clock steps against the monotonic one, and stops watching. kafkajs compares readings of the
- * wall clock: if it is set back, the consumer sends no heartbeat, refreshes no metadata and gives up no request for as long.
+ * Calls `onSet` when the wall clock steps against the monotonic one, and stops watching. kafkajs compares readings of
+ * the wall clock: if it is set back, the consumer sends no heartbeat, refreshes no metadata and gives up no request for
+ * as long.
  */
 export function watchWallClock(
   onSet: (error: WallClockSet) => void,

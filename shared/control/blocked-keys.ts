@@ -2,7 +2,8 @@ import type { Collection, Db, FindOptions } from 'mongodb';
 
 /**
  * A key that an operator has blocked, in the control database. The block outlives switches of the generation, and takes
- * effect without a projector. A second block, of the key's token, outlives the key: another key may have the same token.
+ * effect without a projector. A second block, of the key's token, outlives the key: another key may have the same
+ * token.
  */
 export type BlockedKey = {
   /** The id of the key; for the block of a token its hash. */
@@ -20,8 +21,9 @@ export type BlockedKey = {
 export const blockedKeys = (control: Db): Collection<BlockedKey> => control.collection('blocked_keys');
 
 /**
- * The id of the marker, a document that stays in the collection for good. Without the marker the collection was lost, and
- * with it which keys are blocked. The registry records that a marker exists (`hasBlocksMarker`). No key has this id.
+ * The id of the marker, a document that stays in the collection for good. Without the marker the collection was lost,
+ * and with it which keys are blocked. The registry records that a marker exists (`hasBlocksMarker`). No key has this
+ * id.
  */
 export const blocksMarkerId = 'marker';
 

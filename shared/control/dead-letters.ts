@@ -8,7 +8,7 @@ import type { TopicPartition } from './topic-partition.ts';
  * their heads: they may hold secrets and personal data, so only `--raw` displays them.
  */
 export type DeadLetter = {
-  /** `<topic>/<partition>/<offset>@<timestamp>`. The timestamp tells the records of a topic that was created again apart. */
+  /** `<topic>/<partition>/<offset>@<timestamp>`. The timestamp tells the records of a topic created again apart. */
   _id: string;
   topic: string;
   partition: number;
@@ -108,8 +108,8 @@ type PurgeMark = Pick<DeadLetter, '_id' | 'topic' | 'partition' | 'offset' | 'ti
 export const purgeMarksOf = (control: Db): Collection<PurgeMark> => control.collection('purged_dead_letters');
 
 /**
- * Purges dead letters by id, and returns how many existed. Their marks are stored first: a projector that rejects such a
- * record again then removes its own dead letter (see `removePurged`).
+ * Purges dead letters by id, and returns how many existed. Their marks are stored first: a projector that rejects such
+ * a record again then removes its own dead letter (see `removePurged`).
  */
 export async function purgeDeadLetters(control: Db, ids: string[], purge: { at: Date; by: string }) {
   const purged = await deadLettersOf(control)

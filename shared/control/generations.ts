@@ -120,8 +120,8 @@ export type GenerationRegistry = {
 export const projectionVersion = 1;
 
 /**
- * The projection versions that this API can serve. A release that raises `projectionVersion` keeps the one before for as
- * long as a generation of it may be promoted or rolled back to.
+ * The projection versions that this API can serve. A release that raises `projectionVersion` keeps the one before for
+ * as long as a generation of it may be promoted or rolled back to.
  */
 export const servedVersions: readonly number[] = [projectionVersion];
 
@@ -165,8 +165,8 @@ export const readRegistry = (control: Db, options: FindOptions = {}): Promise<Ge
   generationsOf(control).findOne({ _id: 'active' }, options);
 
 /**
- * Replaces the registry if it is unchanged since it was read. Returns false if it has changed: callers then read it again at
- * once. Without a readable revision no write would be guarded, or none would ever apply.
+ * Replaces the registry if it is unchanged since it was read. Returns false if it has changed: callers then read it
+ * again at once. Without a readable revision no write would be guarded, or none would ever apply.
  */
 export async function replaceRegistry(control: Db, read: GenerationRegistry, next: GenerationRegistry) {
   if (!Number.isSafeInteger(read.revision))
@@ -198,8 +198,8 @@ export function generationOf({ generations }: GenerationRegistry, number: number
 }
 
 /**
- * The active generation, or null before a projector has first started. Throws `OtherProjectionVersion` if the API cannot
- * serve its version.
+ * The active generation, or null before a projector has first started. Throws `OtherProjectionVersion` if the API
+ * cannot serve its version.
  */
 export async function activeGeneration(control: Db, options: FindOptions = {}) {
   const registry = await readRegistry(control, { ...options, projection: { history: 0 } });
@@ -222,8 +222,8 @@ export function requireVersion(
 }
 
 /**
- * Returns the registry. Without one, registers generation 1 as active, unless something of an earlier read model is left:
- * then throws `RegistryLost`.
+ * Returns the registry. Without one, registers generation 1 as active, unless something of an earlier read model is
+ * left: then throws `RegistryLost`.
  */
 export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
   const existing = await readRegistry(control);
@@ -258,7 +258,10 @@ async function registerFirst(control: Db): Promise<GenerationRegistry> {
 
 type GroupSettings = { CONSUMER_GROUP?: string | undefined; DATABASE_NAME: string };
 
-/** The consumer group of a generation. Two deployments with different databases share none, unless their settings say so. */
+/**
+ * The consumer group of a generation. Two deployments with different databases share none, unless their settings say
+ * so.
+ */
 export function groupIdOf({ CONSUMER_GROUP, DATABASE_NAME }: GroupSettings, generation: number): string {
   const first = CONSUMER_GROUP ?? `${DATABASE_NAME}-read-models`;
   return generation === 1 ? first : `${first}_g${generation}`;

@@ -5,8 +5,8 @@ import { counted } from '../runtime/counted.ts';
  * Why a log lacks records:
  *
  * - `deleted`: retention or an operator deleted records that were not applied.
- * - `cut`: the log lost records that were applied, and other records may have taken their offsets since. An unclean leader
- *   election does that, or a broker that was restored from a backup.
+ * - `cut`: the log lost records that were applied, and other records may have taken their offsets since. An unclean
+ *   leader election does that, or a broker that was restored from a backup.
  * - `replaced`: the topic was deleted and created again since its records were applied.
  */
 export type GapKind = 'deleted' | 'cut' | 'replaced';

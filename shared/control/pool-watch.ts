@@ -98,7 +98,9 @@ export function watchPools(
 
 type FailedPool = { client: MongoClient; error: unknown };
 
-/** The pools that fail. One whose connections are all busy, and one of an overloaded MongoDB, does not count as failing. */
+/**
+ * The pools that fail. One whose connections are all busy, and one of an overloaded MongoDB, does not count as failing.
+ */
 async function readThroughPools(pools: Record<string, MongoClient>, database: string) {
   const failed = new Map<string, FailedPool>();
   const read = async ([name, client]: [string, MongoClient]) => {

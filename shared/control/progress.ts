@@ -12,7 +12,7 @@ export type Progress = {
   position: number;
   /** The end offset of the log, as last seen: the high watermark. */
   end: number;
-  /** The leader epoch of the record batch before the position; absent before the first, and if an earlier release saved it. */
+  /** The leader epoch of the record batch before the position; absent before the first, and from an earlier release. */
   leaderEpoch?: number;
   /** The id of the topic whose records were applied; absent if the brokers have none. See `topicIdsOf`. */
   topicId?: string;
@@ -123,8 +123,8 @@ export const notAfterNow = { completeTo: { $min: ['$completeTo', '$$NOW'] } };
 export type HeldBy = Pick<Progress, 'topic' | 'partition' | 'completeTo' | 'updatedAt'>;
 
 /**
- * Raises a generation's watermark to the minimum `completeTo` of its partitions, if that is later. Returns the resulting
- * watermark, and the partition that holds it; null before a partition is registered. The watermark is stored
+ * Raises a generation's watermark to the minimum `completeTo` of its partitions, if that is later. Returns the
+ * resulting watermark, and the partition that holds it; null before a partition is registered. The watermark is stored
  * separately, because a newly registered partition may start at an earlier instant: no event on that partition is older
  * than the watermark was before. A topic that is not among `topics`, because only a later release follows it, holds the
  * watermark only while a projector saves its progress at `asOf`: after a return to the earlier release none would.

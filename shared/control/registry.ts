@@ -24,8 +24,8 @@ export async function requireRegistry(control: Db): Promise<GenerationRegistry> 
 }
 
 /**
- * Applies an update to the registry by one compare-and-set, and returns the result. If the registry was changed meanwhile,
- * applies the update to the changed one. Invariant 15 in docs/internals/generations.md.
+ * Applies an update to the registry by one compare-and-set, and returns the result. If the registry was changed
+ * meanwhile, applies the update to the changed one. Invariant 15 in docs/internals/generations.md.
  */
 export async function changeRegistry(control: Db, update: RegistryUpdate): Promise<GenerationRegistry> {
   for (;;) {
@@ -108,9 +108,9 @@ export const withTransition = (
 type Beginnings = Pick<Generation, 'loadTo' | 'acceptTruncated' | 'acceptedBeginnings'>;
 
 /**
- * The offset at which the log of a partition began when a generation was registered, 0 without a build, or when an operator
- * accepted that it begins later: records from there on that are gone before they were read are a gap. Null if any beginning
- * was accepted.
+ * The offset at which the log of a partition began when a generation was registered, 0 without a build, or when an
+ * operator accepted that it begins later: records from there on that are gone before they were read are a gap. Null if
+ * any beginning was accepted.
  */
 export function beginningOf(
   { loadTo = [], acceptTruncated = false, acceptedBeginnings = [] }: Beginnings,
@@ -123,7 +123,9 @@ export function beginningOf(
   return range && acceptTruncated ? null : accepted;
 }
 
-/** The logs that have lost their beginning since: a rebuild lacks these records. `ends` are by `<topic>/<partition>`. */
+/**
+ * The logs that have lost their beginning since: a rebuild lacks these records. `ends` are by `<topic>/<partition>`.
+ */
 export const logsWithoutBeginning = (
   generation: Beginnings,
   ends: ReadonlyMap<string, { low: number }>,

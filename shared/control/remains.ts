@@ -80,7 +80,9 @@ async function unnumbered<T extends { _id: string }>(
   return ids.some(({ _id }) => _id !== except) ? { place: collection.collectionName, generations: [] } : null;
 }
 
-/** The databases of generations with a document of an entity. `known` are generations that the control database names. */
+/**
+ * The databases of generations with a document of an entity. `known` are generations that the control database names.
+ */
 async function databases(control: Db, known: number[]): Promise<Remainder[]> {
   const listed = await listGenerationDatabases(control);
   const found: Remainder[] = [];

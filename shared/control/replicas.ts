@@ -31,8 +31,8 @@ const liveForMs = 10_000;
 export const replicasOf = (control: Db): Collection<Replica> => control.collection('replicas');
 
 /**
- * Announces a replica and removes it, as an API does, so that a missing right shows. Its time is so early that no reader
- * counts it, and that an API removes it if this process ends in between.
+ * Announces a replica and removes it, as an API does, so that a missing right shows. Its time is so early that no
+ * reader counts it, and that an API removes it if this process ends in between.
  */
 export async function tryAnnouncement(control: Db): Promise<void> {
   const _id = `check-${randomUUID()}`;

@@ -20,8 +20,8 @@ export const readTallies = (control: Db, filter: Filter<Tally>): Promise<Tally[]
 
 /**
  * Changes tallies, each by one compare-and-set; `change` edits the tally that it is given, again if another client has
- * written it meanwhile. Each write counts once a majority has it, also one that changes no offset: the offset of a record
- * is committed after it. A tally that holds nothing is removed.
+ * written it meanwhile. Each write counts once a majority has it, also one that changes no offset: the offset of a
+ * record is committed after it. A tally that holds nothing is removed.
  */
 export async function changeTallies(
   control: Db,
@@ -102,7 +102,9 @@ export async function carryOverTallies(
   });
 }
 
-/** Forgets the purged offsets of tallies whose last offset Kafka has deleted: no worker can reject their records again. */
+/**
+ * Forgets the purged offsets of tallies whose last offset Kafka has deleted: no worker can reject their records again.
+ */
 export async function forgetPurgedBefore(
   control: Db,
   { topic, partition }: TopicPartition,

@@ -79,8 +79,8 @@ export function entryIdOf(
 }
 
 /**
- * The revision of a tally that is not stored. The first stored one is random, so that a tally that was removed and stored
- * again has no former revision.
+ * The revision of a tally that is not stored. The first stored one is random, so that a tally that was removed and
+ * stored again has no former revision.
  */
 export const unwritten = 0;
 

@@ -6,7 +6,8 @@ export const idLengthMax = 256;
 
 /**
  * The longest texts that are accepted, in UTF-16 units; each unit takes at most three bytes in MongoDB. Together with
- * `itemsMax` they keep every document, joined fields included, below 16 MB (see `tests/store/largest-documents.test.ts`).
+ * `itemsMax` they keep every document, joined fields included, below 16 MB (see
+ * `tests/store/largest-documents.test.ts`).
  */
 export const nameLengthMax = 1_024;
 export const shortTextLengthMax = 4_096;

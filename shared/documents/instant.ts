@@ -45,7 +45,9 @@ export function parseInstant(value: string): Date | null {
   return ms < firstMs || ms > lastMs ? null : new Date(ms);
 }
 
-/** A record's timestamp as ISO 8601; null if no date has it, such as one in nanoseconds: producers stamp any 64 bits. */
+/**
+ * A record's timestamp as ISO 8601; null if no date has it, such as one in nanoseconds: producers stamp any 64 bits.
+ */
 export function recordTime(timestampMs: number): string | null {
   const at = new Date(timestampMs);
   return Number.isNaN(at.getTime()) ? null : at.toISOString();

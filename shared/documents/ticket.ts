@@ -62,13 +62,15 @@ export const embeddedConversationsMax = 200;
 export type TicketDocument = Document<Ticket, TicketJoined>;
 
 /**
- * When the ticket was last updated, as it is listed and shown. An update time before the creation counts as the creation
- * time.
+ * When the ticket was last updated, as it is listed and shown. An update time before the creation counts as the
+ * creation time.
  */
 export const ticketUpdatedAt = ({ createdAt, updatedAt }: Pick<Ticket, 'createdAt' | 'updatedAt'>): Date =>
   updatedAt < createdAt ? createdAt : updatedAt;
 
-/** Each list index also ends in the other sort key, so that a bound on that key is checked without reading documents. */
+/**
+ * Each list index also ends in the other sort key, so that a bound on that key is checked without reading documents.
+ */
 export const ticket = {
   topic: 'tickets',
   idPrefix: 'ti_',

@@ -7,7 +7,9 @@ const lastMs = 8_640_000_000_000_000;
 /** How long a channel keeps data, in days; 0 or null: for ever. */
 export type Retention = { dataRetentionDays: number | null };
 
-/** The fields of a conversation by which it and its messages are shown. `channel` is null or absent while it is missing. */
+/**
+ * The fields of a conversation by which it and its messages are shown. `channel` is null or absent while it is missing.
+ */
 export type StoredConversation = {
   state: { updatedAt: Date };
   joined?: { channel?: Retention | null } | undefined;

@@ -6,8 +6,8 @@ const given = new Set<string>();
 export const rememberBrokers = (brokers: string[]): void => brokers.forEach((broker) => given.add(broker));
 
 /**
- * The address at which no broker could be reached, if it is not in KAFKA_BROKERS: a broker advertises it, and every client
- * has to use it. Null for any other error.
+ * The address at which no broker could be reached, if it is not in KAFKA_BROKERS: a broker advertises it, and every
+ * client has to use it. Null for any other error.
  */
 export function advertisedAddress(error: unknown): string | null {
   const addresses = errorChain(error).flatMap((cause) => {

@@ -16,8 +16,8 @@ type ClientOptions = { retries?: number; onError?: (message: string) => void };
 const seedBrokerPrefix = 'Failed to connect to seed broker, trying another broker from the list: ';
 
 /**
- * Creates a patched Kafka client, which logs to `logger`. It is not connected yet. A request that fails is repeated up to
- * `retries` times. `onError` receives the reason of every failure, also of one that is tried again.
+ * Creates a patched Kafka client, which logs to `logger`. It is not connected yet. A request that fails is repeated up
+ * to `retries` times. `onError` receives the reason of every failure, also of one that is tried again.
  */
 export function createKafka(settings: KafkaSettings, logger: Logger, options: ClientOptions = {}): Kafka {
   const { retries = 8, onError } = options;
@@ -50,8 +50,8 @@ export function createKafka(settings: KafkaSettings, logger: Logger, options: Cl
 }
 
 /**
- * Error responses during a rebalance, whenever a projector starts, stops or is lost: one for every heartbeat and commit.
- * They are logged as debug, since the client also logs that it joins again.
+ * Error responses during a rebalance, whenever a projector starts, stops or is lost: one for every heartbeat and
+ * commit. They are logged as debug, since the client also logs that it joins again.
  */
 const rebalanceErrors = [
   'The group is rebalancing, so a rejoin is needed',

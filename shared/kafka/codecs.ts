@@ -4,8 +4,8 @@ import { lz4Decompress } from './lz4.ts';
 import { snappyDecompress } from './snappy.ts';
 
 /**
- * The largest decompressed size of one batch, in bytes. It is far above the default limit of brokers (1 MiB compressed),
- * and stops a hostile batch before it takes the memory.
+ * The largest decompressed size of one batch, in bytes. It is far above the default limit of brokers (1 MiB
+ * compressed), and stops a hostile batch before it takes the memory.
  */
 export const batchBytesMax = 64 * 1024 * 1024;
 
@@ -21,8 +21,8 @@ export const decompressors = {
 } satisfies Record<string, Decompress>;
 
 /**
- * An engine writes its output in pieces of about the expected size. The memory of smaller pieces would come from Node's pool,
- * or stay with malloc once it is given back.
+ * An engine writes its output in pieces of about the expected size. The memory of smaller pieces would come from Node's
+ * pool, or stay with malloc once it is given back.
  */
 const pieceBytesMin = 256 * 1024;
 const pieceBytesMax = 1024 * 1024;
@@ -30,7 +30,9 @@ const pieceBytes = (expected: number) => Math.min(Math.max(expected, pieceBytesM
 
 type Engine = Gunzip | ZstdDecompress;
 
-/** gzip stores the size of the last member at its end: if it is the only one, the output is one piece, without a copy. */
+/**
+ * gzip stores the size of the last member at its end: if it is the only one, the output is one piece, without a copy.
+ */
 async function gzipMembers(content: Buffer, bytesMax: number): Promise<Buffer> {
   const size = content.length < 4 ? 0 : content.readUInt32LE(content.length - 4);
   return outputOf(createGunzip({ chunkSize: pieceBytes(size) }), 'gzip', content, bytesMax);
@@ -56,8 +58,8 @@ async function outputOf(engine: Engine, codec: string, content: Buffer, bytesMax
 }
 
 /**
- * Joins the pieces of an engine that has ended. Gives the memory of each back once it is copied: otherwise the output would
- * take twice its size until the next garbage collection.
+ * Joins the pieces of an engine that has ended. Gives the memory of each back once it is copied: otherwise the output
+ * would take twice its size until the next garbage collection.
  */
 function joined(pieces: Buffer<ArrayBuffer>[], bytes: number): Buffer {
   const [first] = pieces;

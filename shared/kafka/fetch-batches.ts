@@ -25,8 +25,8 @@ const fetchBytes = 4 * 1024 * 1024;
 const fetchWaitMs = 1_000;
 
 /**
- * Fetches the committed batches of a partition from an offset on, without a consumer group. Null if the offset is before
- * the beginning of the log or after its end. Rejects if the leader does not answer.
+ * Fetches the committed batches of a partition from an offset on, without a consumer group. Null if the offset is
+ * before the beginning of the log or after its end. Rejects if the leader does not answer.
  */
 export async function fetchBatches(
   cluster: FetchingCluster,

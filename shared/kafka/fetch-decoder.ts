@@ -34,13 +34,13 @@ type PartitionData = {
 };
 
 /**
- * The message that kafkajs is given for a whole record batch: with the last offset of the batch, after which it continues.
- * `handleBatch` takes the batch out again.
+ * The message that kafkajs is given for a whole record batch: with the last offset of the batch, after which it
+ * continues. `handleBatch` takes the batch out again.
  */
 export type BatchMessage = { offset: string; batch: RawBatch };
 /** The message in place of a partition that its broker cannot read at this offset, with the name of the error. */
 export type ErrorMessage = { offset: string; error: string };
-/** A control record: kafkajs uses its offset and drops the record. `leaderEpoch` is that of the batch that it stands for. */
+/** A control record: kafkajs uses its offset and drops it. `leaderEpoch` is that of the batch that it stands for. */
 type EndMarker = { offset: string; isControlRecord: true; key: null; leaderEpoch: number };
 export type Message = BatchMessage | ErrorMessage | EndMarker;
 
@@ -59,8 +59,8 @@ const fetchVersion = 11;
 /**
  * Replaces the decoder of Fetch responses: kafkajs gets one message for each record batch, which is decoded when it is
  * applied. Its own decoder holds everything decompressed, takes quadratic time for the headers of a record, delivers
- * records of overlapping aborted transactions, fetches a batch that compaction has emptied again forever, and rejects all
- * partitions of a response for one batch that it cannot decode, or for one partition that its broker cannot read.
+ * records of overlapping aborted transactions, fetches a batch that compaction has emptied again forever, and rejects
+ * all partitions of a response for one batch that it cannot decode, or for one partition that its broker cannot read.
  */
 export function patchFetch(parts: FetchParts): void {
   const { fetch } = parts;
@@ -89,8 +89,8 @@ function requirePermission(data: FetchData): FetchData {
 }
 
 /**
- * Moves a random topic to the front, and in each topic a random partition. Brokers return a batch that is larger than the
- * limit of its partition only for the first partition that has records, so each must come first at times.
+ * Moves a random topic to the front, and in each topic a random partition. Brokers return a batch that is larger than
+ * the limit of its partition only for the first partition that has records, so each must come first at times.
  */
 const rotate = (topics: FetchRequest['topics']): FetchRequest['topics'] =>
   rotated(topics.map((topic) => ({ ...topic, partitions: rotated(topic.partitions) })));
@@ -186,8 +186,8 @@ function frameEnd(bytes: Buffer, start: number): number | null {
 }
 
 /**
- * The messages for batches that have records, without aborted transactions. If the last batch has none, a control record
- * with its last offset is appended, since kafkajs continues after the last message.
+ * The messages for batches that have records, without aborted transactions. If the last batch has none, a control
+ * record with its last offset is appended, since kafkajs continues after the last message.
  */
 function messagesOf(batches: RawBatch[], aborted: AbortedTransaction[]): Message[] {
   const messages: Message[] = [];
@@ -226,8 +226,9 @@ type AbortedTransaction = { producerId: bigint; firstOffset: bigint };
 type AbortFilter = (batch: BatchHeader, firstKey: Buffer | null | undefined) => boolean;
 
 /**
- * Returns a function that decides for each batch in order whether its transaction was aborted, by its header and the key
- * of its first record, as the Java consumer does. Brokers list aborted transactions in the order in which they ended.
+ * Returns a function that decides for each batch in order whether its transaction was aborted, by its header and the
+ * key of its first record, as the Java consumer does. Brokers list aborted transactions in the order in which they
+ * ended.
  */
 export function createAbortFilter(aborted: AbortedTransaction[]): AbortFilter {
   const upcoming = aborted.toSorted((a, b) => Number(a.firstOffset - b.firstOffset));

@@ -12,7 +12,9 @@ type AskedCluster = {
 export type FoundTopics = {
   /** No broker has them. */
   missing: string[];
-  /** Without the right Describe on a topic, brokers do not say whether it exists. A list of all topics leaves it out. */
+  /**
+   * Without the right Describe on a topic, brokers do not say whether it exists. A list of all topics leaves it out.
+   */
   hidden: string[];
 };
 

@@ -57,7 +57,7 @@ const groupErrors = [
   'GROUP_MAX_SIZE_REACHED',
 ];
 
-/** The error of a group that refuses this client, with its name: kafkajs's own does not name it. Any other error as it is. */
+/** The error of a group that refuses this client, with its name, which kafkajs leaves out. Any other error as it is. */
 export function namingGroup(groupId: string, error: unknown): unknown {
   const types = errorChain(error).map((cause) => (cause as { type?: string }).type ?? '');
   if (!types.some((type) => groupErrors.includes(type))) return error;

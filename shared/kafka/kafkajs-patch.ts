@@ -164,8 +164,8 @@ function stopIdleTimers({ requestQueue: { prototype } }: KafkajsParts): void {
 }
 
 /**
- * If no broker names the coordinator of the group, kafkajs drops their errors, and ends the consumer for good: also if a
- * broker was just restarted. The patch rejects with the last error, which says whether to try again.
+ * If no broker names the coordinator of the group, kafkajs drops their errors, and ends the consumer for good: also if
+ * a broker was just restarted. The patch rejects with the last error, which says whether to try again.
  */
 function keepCoordinatorErrors({ cluster: { prototype } }: KafkajsParts): void {
   prototype.findGroupCoordinatorMetadata = async function (this: Cluster, group) {

@@ -16,8 +16,8 @@ import { tryFetch, tryJoin, type JoiningCluster, type JoiningMember } from './tr
 import { parsePartitionKey, partitionKey, type TopicPartition } from '../control/topic-partition.ts';
 
 /**
- * The offsets of a log. `low` is the first one. `end` is the high watermark, after the last record. `stable` is the last
- * stable offset: from it on no record can be read yet, because a transaction is open. It equals `end` if none is.
+ * The offsets of a log. `low` is the first one. `end` is the high watermark, after the last record. `stable` is the
+ * last stable offset: from it on no record can be read yet, because a transaction is open. It equals `end` if none is.
  */
 export type LogOffsets = { low: number; end: number; stable: number };
 
@@ -41,8 +41,8 @@ export type LogClient = {
   /** Asks every live broker which of the topics do not exist, and which ones this client may not see. */
   find: (topics: string[]) => Promise<FoundTopics>;
   /**
-   * Tries to fetch from each topic, without a record. Rejects if the brokers refuse this client, and names the topics. Returns
-   * why each other topic could not be tried.
+   * Tries to fetch from each topic, without a record. Rejects if the brokers refuse this client, and names the topics.
+   * Returns why each other topic could not be tried.
    */
   tryFetch: (topics: string[]) => Promise<Map<string, string>>;
   /** Tries to join a consumer group, and changes nothing in it. Rejects if the brokers refuse this client. */
@@ -52,8 +52,8 @@ export type LogClient = {
   /** Fetches the batches of a partition from an offset on; null if the log does not have the offset. */
   fetch: (from: TopicPartition, offset: number) => Promise<FetchedBatches | null>;
   /**
-   * Asks the leaders that the last `read` has found where epochs end, by `<topic>/<partition>`. Leaves out each partition
-   * whose leader does not answer, or has changed since. Rejects if the brokers refuse this client.
+   * Asks the leaders that the last `read` has found where epochs end, by `<topic>/<partition>`. Leaves out each
+   * partition whose leader does not answer, or has changed since. Rejects if the brokers refuse this client.
    */
   epochEnds: (epochs: ReadonlyMap<string, number>) => Promise<Map<string, EpochEnd>>;
 };

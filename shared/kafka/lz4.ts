@@ -19,8 +19,8 @@ type Frame = {
 type OnBlock = (start: number, end: number, isStored: boolean) => void;
 
 /**
- * Decompresses an LZ4 frame. A broker, too, reads the first frame alone, and none of the legacy format. The checksums of
- * LZ4 are not verified: brokers verify that of the batch.
+ * Decompresses an LZ4 frame. A broker, too, reads the first frame alone, and none of the legacy format. The checksums
+ * of LZ4 are not verified: brokers verify that of the batch.
  */
 export function lz4Decompress(content: Buffer, bytesMax: number): Buffer {
   const frame = readHeader(content);

@@ -38,8 +38,8 @@ export function copyLiterals(input: Memory, start: number, output: Memory, at: n
 }
 
 /**
- * Repeats `length` bytes, from `distance` before `at` of the output on. The output holds as many. They may overlap: then
- * the copy repeats bytes that it has written itself.
+ * Repeats `length` bytes, from `distance` before `at` of the output on. The output holds as many. They may overlap:
+ * then the copy repeats bytes that it has written itself.
  */
 export function copyMatch({ bytes, view }: Memory, at: number, distance: number, length: number): void {
   const end = at + length;

@@ -50,8 +50,8 @@ const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: 
 const unknownServerError = -1;
 
 /**
- * The error of a broker that has failed at a topic; null if there is none, 0, or one that may pass by itself. Throws any
- * other error, such as a missing permission.
+ * The error of a broker that has failed at a topic; null if there is none, 0, or one that may pass by itself. Throws
+ * any other error, such as a missing permission.
  */
 export function failureOf(errorCode: number, topic: string): Error | null {
   const error = errorCode === 0 ? null : createErrorFromCode(errorCode);
@@ -164,8 +164,8 @@ export type MergedTopics = {
 };
 
 /**
- * Merges the knowledge of several brokers. The leader of the latest epoch counts. A topic on whose id the brokers disagree was
- * just created again: it has neither id nor leaders, since its name does not say yet which topic is meant.
+ * Merges the knowledge of several brokers. The leader of the latest epoch counts. A topic on whose id the brokers
+ * disagree was just created again: it has neither id nor leaders, since its name does not say yet which topic is meant.
  */
 export function mergeTopics(found: TopicMetadata[]): MergedTopics {
   const leaders = new Map<string, number>();

@@ -22,9 +22,9 @@ type OffsetManager = {
 const leaderNotAvailable = 5;
 
 /**
- * kafkajs rejects the metadata of all topics while one partition has no leader, and so fetches nothing, joins no group and
- * reads no offsets. The patch lets such a partition wait alone: its leader is -1, a broker that is never fetched from. An
- * error about missing permissions names the topics.
+ * kafkajs rejects the metadata of all topics while one partition has no leader, and so fetches nothing, joins no group
+ * and reads no offsets. The patch lets such a partition wait alone: its leader is -1, a broker that is never fetched
+ * from. An error about missing permissions names the topics.
  */
 export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } }: LeaderParts): void {
   const protocol = metadata.protocol.bind(metadata);

@@ -7,8 +7,9 @@ import type { Progress } from '../control/progress.ts';
 type Recorded = Pick<Progress, 'topic' | 'partition' | 'position'>;
 
 /**
- * The prefixes under which a generation has followed topics. Projectors record progress for every topic that they follow,
- * so most kinds have a topic under such a prefix. A topic of a kind that only another release knows makes no prefix.
+ * The prefixes under which a generation has followed topics. Projectors record progress for every topic that they
+ * follow, so most kinds have a topic under such a prefix. A topic of a kind that only another release knows makes no
+ * prefix.
  */
 export function followedPrefixes(recorded: Recorded[]): string[] {
   const topics = new Set(recorded.map(({ topic }) => topic));

@@ -48,7 +48,8 @@ export const isCertificateError = (error: unknown): boolean =>
 
 /**
  * Whether the brokers or MongoDB answer, but this process and they do not accept each other: certificates, credentials
- * or permissions, or the name of the replica set. It may pass, but a process that reads its settings and files again may be needed.
+ * or permissions, or the name of the replica set. It may pass, but a process that reads its settings and files again
+ * may be needed.
  */
 export const isRefusal = (error: unknown): boolean =>
   isCertificateError(error) ||

@@ -57,8 +57,8 @@ export async function readTopicSettings(
 /**
  * Why the settings of a topic are unsafe:
  *
- * - `not_compacted`, `retention`: Kafka deletes the last record of an entity. A rebuild lacks the entities that have not
- *   changed for long.
+ * - `not_compacted`, `retention`: Kafka deletes the last record of an entity. A rebuild lacks the entities that have
+ *   not changed for long.
  * - `tombstones`: Kafka drops tombstones before a rebuild may end. Deleted entities come back.
  * - `unclean_election`: a new leader may lack records that were applied, and the projectors stop at the gap.
  * - `batch_size`: brokers accept batches that no projector takes.

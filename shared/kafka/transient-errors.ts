@@ -33,8 +33,8 @@ export const isKafkaAuthorizationError = (error: unknown): boolean =>
 const noResponseErrors = ['KafkaJSGroupCoordinatorNotFound', 'KafkaJSTimeout', 'KafkaJSLockTimeout'];
 
 /**
- * Kafka's answers, beside refusals, to a request that is wrong, and is wrong again when it is repeated, by type. Every other
- * answer may pass: a broker fails at one request, or a release adds a code.
+ * Kafka's answers, beside refusals, to a request that is wrong, and is wrong again when it is repeated, by type. Every
+ * other answer may pass: a broker fails at one request, or a release adds a code.
  */
 const permanentAnswers = new Set([
   // A name, a value or a setting that brokers do not accept.

@@ -29,8 +29,8 @@ type Logs = {
 type Ends = ReadonlyMap<string, { end: number }>;
 
 /**
- * Fetches from the end of one partition of each topic, which needs the right Read. Rejects if a broker refuses that, and
- * names the topics. Returns why each other topic could not be tried.
+ * Fetches from the end of one partition of each topic, which needs the right Read. Rejects if a broker refuses that,
+ * and names the topics. Returns why each other topic could not be tried.
  */
 export async function tryFetch(
   cluster: FetchingCluster,
@@ -88,12 +88,14 @@ function protocolOf<Request, Response>(name: string, version: number) {
   return protocol({ version });
 }
 
-/** Kafka's code for a member that is to come again with the id that it is given: it has passed every check of the first. */
+/**
+ * Kafka's code for a member that is to come again with the id that it is given: it has passed every check of the first.
+ */
 const memberIdRequired = 79;
 
 /**
- * Makes the first of the two requests with which a member joins its group: the coordinator checks its rights, its session
- * timeout and its protocol, and gives it an id. The group assigns partitions again only at the second one.
+ * Makes the first of the two requests with which a member joins its group: the coordinator checks its rights, its
+ * session timeout and its protocol, and gives it an id. The group assigns partitions again only at the second one.
  */
 export async function tryJoin(cluster: JoiningCluster, member: JoiningMember): Promise<void> {
   const { groupId, own, sessionTimeoutMs } = member;
@@ -110,7 +112,8 @@ export async function tryJoin(cluster: JoiningCluster, member: JoiningMember): P
     const withErrors = { decode: response.decode, parse: async (joined: Joined) => joined };
     const { errorCode, memberId } = await coordinator.connectionPool.send({ request, response: withErrors });
     if (errorCode !== 0 && errorCode !== memberIdRequired) throw createErrorFromCode(errorCode);
-    // Otherwise the next assignment would wait for it. Its answer says nothing of a right: the member may be gone already.
+    // Otherwise the next assignment would wait for it. Its answer says nothing of a right: the member may be gone
+    // already.
     const leave = createLeave({ groupId, memberId });
     await coordinator.connectionPool.send({
       request: leave.request,

@@ -37,8 +37,8 @@ export const sameTokenMax = 10;
 
 /**
  * The rule of the event contract: a token belongs to one key. A token that was revoked once stays revoked, and no
- * organization takes over the token of another one. Of the active keys of one organization the first by id has it. A token
- * of more than `sameTokenMax` keys is refused, because some of them are not examined.
+ * organization takes over the token of another one. Of the active keys of one organization the first by id has it. A
+ * token of more than `sameTokenMax` keys is refused, because some of them are not examined.
  */
 export function keyOfToken({ keys, hasMore, isBlocked }: TokenKeys): TokenKey | TokenRefusal {
   if (hasMore) return 'shared_token';
@@ -103,8 +103,8 @@ function rateLimitOf({ state: { rateLimit } }: StoredKey): number | undefined {
 }
 
 /**
- * Reads the keys of each hash by one range of the index. A reply may hold `sameTokenMax` keys of each hash and one more.
- * If it is full, a hash has more keys than are examined; the hashes that the reply did not reach are read again.
+ * Reads the keys of each hash by one range of the index. A reply may hold `sameTokenMax` keys of each hash and one
+ * more. If it is full, a hash has more keys than are examined; the hashes that the reply did not reach are read again.
  */
 async function readKeysByHash(
   database: Db,

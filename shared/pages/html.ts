@@ -14,7 +14,9 @@ function render(value: Value): string {
   return String(value).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** A table whose first column contains row headers. Each cell also names its column, for screens too narrow for a table. */
+/**
+ * A table whose first column contains row headers. Each cell also names its column, for screens too narrow for a table.
+ */
 export const table = (caption: string, titles: string[], rows: [Html, ...Html[]][]): Html =>
   html`<table>
     <caption>

@@ -49,7 +49,10 @@ export const variablesOf = (name: string, setting: z.core.$ZodType): string[] =>
 export const variableNames = (settings: z.ZodRawShape): string[] =>
   Object.entries(settings).flatMap(([name, setting]) => variablesOf(name, setting));
 
-/** The values that are set, also by files, and by name these files and their errors. An empty or blank variable counts as absent. */
+/**
+ * The values that are set, also by files, and by name these files and their errors. An empty or blank variable counts
+ * as absent.
+ */
 function givenValues(settings: z.ZodRawShape, environment: Environment) {
   const given: Environment = {};
   const files: Record<string, string> = {};
@@ -68,7 +71,9 @@ function givenValues(settings: z.ZodRawShape, environment: Environment) {
   return { given, files, fileErrors };
 }
 
-/** The text of a file without the blanks and line breaks around it, which editors add; undefined if it cannot be read. */
+/**
+ * The text of a file without the blanks and line breaks around it, which editors add; undefined if it cannot be read.
+ */
 export function readSettingFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim();

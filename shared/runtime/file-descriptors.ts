@@ -4,7 +4,9 @@ import type { Logger } from './logger.ts';
 /** Room for the log, certificates, probes and scrapes, monitors of MongoDB's members, and Node itself. */
 const otherDescriptors = 100;
 
-/** The most files and connections that this process may have open; null if there is no limit, or none that Linux tells. */
+/**
+ * The most files and connections that this process may have open; null if there is no limit, or none that Linux tells.
+ */
 function descriptorLimit(): number | null {
   try {
     const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
@@ -15,8 +17,8 @@ function descriptorLimit(): number | null {
 }
 
 /**
- * Warns if this process may not open that many connections. Nothing tells when it reaches the limit: Node then closes new
- * connections at once, without an event that could be logged or counted.
+ * Warns if this process may not open that many connections. Nothing tells when it reaches the limit: Node then closes
+ * new connections at once, without an event that could be logged or counted.
  */
 export function warnOfFewDescriptors(logger: Logger, connections: number): void {
   const limit = descriptorLimit();

@@ -2,8 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Makes V8 collect the old generation when it has grown by this percentage over the live objects. By default V8 sizes the
- * heap by the memory of the machine, and keeps some hundred megabytes of garbage on a large one. Call this at the start.
+ * Makes V8 collect the old generation when it has grown by this percentage over the live objects. By default V8 sizes
+ * the heap by the memory of the machine, and keeps some hundred megabytes of garbage on a large one. Call this at the
+ * start.
  */
 export function boundHeapGrowth(percent: number): void {
   setFlagsFromString(`--heap-growing-percent=${percent}`);
@@ -22,8 +23,8 @@ export function boundYoungGeneration(): void {
 let collect: (() => void) | null = null;
 
 /**
- * Collects all garbage at once, in some tens of milliseconds. V8 does so by itself, but lets buffers outside its heap add up
- * to several hundred megabytes before: call this after buffers of many megabytes.
+ * Collects all garbage at once, in some tens of milliseconds. V8 does so by itself, but lets buffers outside its heap
+ * add up to several hundred megabytes before: call this after buffers of many megabytes.
  */
 export function collectGarbage(): void {
   collect ??= exposeCollector();

@@ -19,8 +19,8 @@ export async function startedOrExit<T>(logger: Logger, starting: Promise<T>): Pr
 }
 
 /**
- * Stops a service once, on SIGTERM, on SIGINT or when the returned function is called. The closers run in order, even if an
- * earlier one fails or hangs. The process exits with `code`, or with 1 if a closer fails or its deadline passes.
+ * Stops a service once, on SIGTERM, on SIGINT or when the returned function is called. The closers run in order, even
+ * if an earlier one fails or hangs. The process exits with `code`, or with 1 if a closer fails or its deadline passes.
  */
 export function onShutdown(logger: Logger, closers: Closer[]): (code: number) => void {
   let stopping = false;

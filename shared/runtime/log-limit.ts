@@ -6,7 +6,7 @@ export type LogLimit = (write: (leftOut: LeftOut) => void) => void;
 /** At most one line is written in this time, in milliseconds. */
 const everyMsDefault = 1_000;
 
-/** Creates the limit of one kind of line: of those within a second it writes the first, and counts the others for the next. */
+/** Creates the limit of one kind of line: it writes the first of each second, and counts the others for the next. */
 export function createLogLimit(
   nowMs: () => number = () => performance.now(),
   everyMs = everyMsDefault,

@@ -30,8 +30,8 @@ const descriptors = { stdout: 1, stderr: 2 } as const;
 
 /**
  * Lines for stdout. Losing lines never stops a service: stdout that takes none (its reader has stopped or left, a full
- * disk) is tried again later. Lines wait for others until they have `batchBytes`, or for 100 ms; a process that is killed
- * loses them.
+ * disk) is tried again later. Lines wait for others until they have `batchBytes`, or for 100 ms; a process that is
+ * killed loses them.
  */
 export function createLogOutput({ batchBytes = 0, stream = 'stdout' }: Options = {}): LogOutput {
   let fd: number | null = null;

@@ -1,6 +1,7 @@
 /**
- * Exits 2 on a Node without type stripping, or without the syntax that the sources use. It runs before the services and the
- * CLI, as a process of its own, because an older Node may refuse their options too. Plain JavaScript, which any Node reads.
+ * Exits 2 on a Node without type stripping, or without the syntax that the sources use. It runs before the services and
+ * the CLI, as a process of its own, because an older Node may refuse their options too. Plain JavaScript, which any
+ * Node reads.
  */
 const needed = 26;
 const { node } = process.versions;

@@ -19,8 +19,8 @@ export type StoreClock = {
 };
 
 /**
- * The time of the store that `read` returns, without a command for each reading: its time at the last `read`, and the time
- * of the monotonic clock `nowMs` since.
+ * The time of the store that `read` returns, without a command for each reading: its time at the last `read`, and the
+ * time of the monotonic clock `nowMs` since.
  */
 export function createStoreClock(read: () => Promise<Date>, nowMs: () => number): StoreClock {
   let last: { time: Date; atMs: number } | null = null;

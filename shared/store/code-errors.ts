@@ -22,8 +22,8 @@ const abortErrors = new Set<unknown>(['AbortError', 'TimeoutError']);
 /**
  * Whether code threw this error because of the record that it worked on, so that the same record makes it throw again.
  * Errors of MongoDB, Kafka and the system, a lost partition and a lack of memory are no such errors: they may pass. A
- * name that is not known counts as one that may pass. Nor is a failed assertion such an error: an invariant does not hold,
- * whatever the record, and the projector ends.
+ * name that is not known counts as one that may pass. Nor is a failed assertion such an error: an invariant does not
+ * hold, whatever the record, and the projector ends.
  */
 export function isCodeError(error: unknown): boolean {
   if (!isNativeError(error)) return !isAbort(error);
@@ -36,7 +36,9 @@ export function isCodeError(error: unknown): boolean {
 const isAbort = (thrown: unknown): boolean =>
   typeof thrown === 'object' && thrown !== null && 'name' in thrown && abortErrors.has(thrown.name);
 
-/** Node gives codes to its own type and range errors, too. Other errors with a code come from sockets, files and TLS. */
+/**
+ * Node gives codes to its own type and range errors, too. Other errors with a code come from sockets, files and TLS.
+ */
 const isOfSystem = (name: string, code: unknown): boolean =>
   code !== undefined && !(name !== 'Error' && typeof code === 'string' && code.startsWith('ERR_'));
 

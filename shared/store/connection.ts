@@ -39,9 +39,9 @@ type PoolOptions = {
 };
 
 /**
- * Creates a client that writes with `w: majority`, journaled and within a time limit, and reads with the concern `local`,
- * unless the connection string says `majority`. Every other option of the connection string applies. The driver connects
- * at the first operation, so an unavailable MongoDB fails that operation, not the start.
+ * Creates a client that writes with `w: majority`, journaled and within a time limit, and reads with the concern
+ * `local`, unless the connection string says `majority`. Every other option of the connection string applies. The
+ * driver connects at the first operation, so an unavailable MongoDB fails that operation, not the start.
  */
 export function createMongo(
   url: string,
@@ -103,6 +103,9 @@ export async function requireReadable(database: Db): Promise<void> {
   for (const kind of kinds) await collectionOf(database, kind).find({}, first).sort({ _id: 1 }).toArray();
 }
 
-/** Rejects with MongoDB's error if this user may not write to a collection. Matches nothing, so that only the right is tried. */
+/**
+ * Rejects with MongoDB's error if this user may not write to a collection. Matches nothing, so that only the right is
+ * tried.
+ */
 export const requireWritable = <T extends object>(collection: Collection<T>) =>
   collection.updateOne({ _id: '' as never }, { $set: { at: 0 } as never });

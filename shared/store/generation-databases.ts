@@ -2,7 +2,9 @@ import { MongoServerError, type Db } from 'mongodb';
 import { kinds } from '../documents/resources.ts';
 import { collectionOf } from './connection.ts';
 
-/** MongoDB's codes for a command that the server does not have: CommandNotFound, CommandNotSupported, NotImplemented. */
+/**
+ * MongoDB's codes for a command that the server does not have: CommandNotFound, CommandNotSupported, NotImplemented.
+ */
 const unsupported = [59, 115, 238];
 
 /**

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 
-/** The part of MongoDB's answer to `hello` that says how its last write has spread; absent from a single server and from mongos. */
+/** The part of MongoDB's answer to `hello` about the spread of its last write; a single server and mongos lack it. */
 type Spread = {
   localTime: Date;
   lastWrite?: { opTime?: OpTime; majorityOpTime?: OpTime; majorityWriteDate?: Date };
@@ -8,14 +8,14 @@ type Spread = {
 type OpTime = { ts: { toString: () => string } };
 
 /**
- * A write that a majority has not confirmed for this long waits for lost members, in milliseconds. An idle primary writes
- * every ten seconds, so the confirmed write before may be that old in a replica set without a fault.
+ * A write that a majority has not confirmed for this long waits for lost members, in milliseconds. An idle primary
+ * writes every ten seconds, so the confirmed write before may be that old in a replica set without a fault.
  */
 const confirmedWithinMs = 20_000;
 
 /**
- * Since when no write of the services was confirmed, because a replica set has a primary, but no majority that holds data:
- * of a primary, a secondary and an arbiter the secondary is down. Null if writes are confirmed.
+ * Since when no write of the services was confirmed, because a replica set has a primary, but no majority that holds
+ * data: of a primary, a secondary and an arbiter the secondary is down. Null if writes are confirmed.
  */
 export function noMajoritySince({ localTime, lastWrite }: Spread): Date | null {
   const { opTime, majorityOpTime, majorityWriteDate } = lastWrite ?? {};

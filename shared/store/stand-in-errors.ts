@@ -1,6 +1,6 @@
 /*
- * This file alone knows the errors of stores on PostgreSQL that speak MongoDB's protocol, such as FerretDB, on which the
- * tests run. MongoDB never sends them.
+ * This file alone knows the errors of stores on PostgreSQL that speak MongoDB's protocol, such as FerretDB, on which
+ * the tests run. MongoDB never sends them.
  */
 
 /**

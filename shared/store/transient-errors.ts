@@ -84,13 +84,17 @@ const permanentDriverErrors = new Set([
   'MongoTailableCursorError',
 ]);
 
-/** Errors of Node's socket: the driver passes them on as they are if the connection is lost while it writes a command. */
+/**
+ * Errors of Node's socket: the driver passes them on as they are if the connection is lost while it writes a command.
+ */
 const socketCodes = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /** Node's calls that look a name up. The driver passes on their errors for a `mongodb+srv` address as they are. */
 const lookUpCalls = /^(?:query[A-Z]|getaddrinfo$)/;
 
-/** The error that ended a bulk write: the driver wraps it, and calls it the response. Any other error is its own cause. */
+/**
+ * The error that ended a bulk write: the driver wraps it, and calls it the response. Any other error is its own cause.
+ */
 export const causeOfBulk = (error: unknown): unknown =>
   error instanceof MongoBulkWriteError && isNativeError(error.errorResponse) ? error.errorResponse : error;
 
@@ -116,7 +120,7 @@ function isNetworkError(error: unknown): boolean {
   return socketCodes.has(String(code)) || lookUpCalls.test(String(syscall)) || syscall === 'open';
 }
 
-/** Whether MongoDB answers, but does not admit or permit this user. A user that was created again is refused on old connections. */
+/** Whether MongoDB answers, but refuses this user. Old connections refuse a user that was created again. */
 export const isUserRefusal = (error: unknown): boolean =>
   error instanceof MongoServerError && userCodes.has(Number(error.code));
 
@@ -144,7 +148,8 @@ const overloadPauseMs = { first: 500, max: 30_000 };
 
 /**
  * The pause after a failed attempt, in milliseconds: `usualMs`, or a longer one while MongoDB is overloaded. The longer
- * one doubles with each attempt, from 1 on, and is up to half shorter by chance, so that clients do not come back together.
+ * one doubles with each attempt, from 1 on, and is up to half shorter by chance, so that clients do not come back
+ * together.
  */
 export function retryPauseMs(error: unknown, attempt: number, usualMs: number): number {
   if (!isOverload(error)) return usualMs;

@@ -5,7 +5,8 @@ const defaultLimitMs = 60_000;
 
 /**
  * Runs a command that may be larger than the buffers of a socket. If the primary falls silent while such a command is
- * written, the driver alone waits for ever. After the limit it fails as a lost connection does: a write may have applied.
+ * written, the driver alone waits for ever. After the limit it fails as a lost connection does: a write may have
+ * applied.
  */
 export async function withinLimit<T>(
   run: (options: { signal: AbortSignal }) => Promise<T>,

@@ -17,8 +17,8 @@ export type Scope = {
 /** The answer of a handler: a body, or the JSON text in pieces of one that is too large to hold in memory. */
 export type Answer<T> = ({ body: T } | { chunks: AsyncGenerator<string, void> }) & {
   /**
-   * The cursor of the next page; null on the last page. Only a list has it. Call it once the first 256 K characters of the
-   * text are read.
+   * The cursor of the next page; null on the last page. Only a list has it. Call it once the first 256 K characters of
+   * the text are read.
    */
   nextCursor?: () => string | null;
 };

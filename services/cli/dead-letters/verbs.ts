@@ -130,8 +130,8 @@ async function showCounted(
 }
 
 /**
- * The original bytes of a record: of its value or, as JSON, of key, headers and value in base64. Warnings go to standard
- * error, so that standard output has only the bytes.
+ * The original bytes of a record: of its value or, as JSON, of key, headers and value in base64. Warnings go to
+ * standard error, so that standard output has only the bytes.
  */
 function showRaw({ report }: Terminal, deadLetter: DeadLetter, json: boolean): Output {
   const { _id: id, topic, partition, offset, timestampMs, truncated } = deadLetter;

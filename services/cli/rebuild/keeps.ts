@@ -5,8 +5,8 @@ import { withMongo, type Context, type Output } from '../context.ts';
 import { output, type Json } from '../output.ts';
 
 /**
- * Says whether the active generation is among those that keep their projectors. Fails only if it is not: while MongoDB is
- * away or its address is missing nothing is known, and the change of the deployment may bring it.
+ * Says whether the active generation is among those that keep their projectors. Fails only if it is not: while MongoDB
+ * is away or its address is missing nothing is known, and the change of the deployment may bring it.
  */
 export async function keeps(context: Context, options: Json & { kept: number[] }): Promise<Output> {
   const unknownBecause = (reason: string) =>

@@ -14,7 +14,7 @@ type Point = { at: Date; lag: number | null; rate: number | null };
 const servedAt = ({ registry }: Facts, at: Date) =>
   (registry?.history.findLast((one) => one.to === 'active' && one.at <= at) ?? registry)?.generation;
 
-/** The points of the served generations, from samples in the order of time. They end at the facts, also while no projector runs. */
+/** The points of the served generations, from samples in the order of time. The facts are the last point. */
 export function chartPoints(facts: Facts, samples: Sample[]): Point[] {
   const active = facts.generations.find((one) => one.generation.number === facts.registry?.generation);
   if (!active) return [];

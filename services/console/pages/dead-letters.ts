@@ -23,7 +23,9 @@ import { lettersMax, type LetterQuery, type Sources } from '../sources.ts';
 
 const path = '/dead-letters';
 
-/** The dead letters by topic and reason, then one by one, each with its next step; or one of them, without its bytes. */
+/**
+ * The dead letters by topic and reason, then one by one, each with its next step; or one of them, without its bytes.
+ */
 export const deadLettersPage = (sources: Sources): Page => ({
   path,
   title: 'Dead letters',

@@ -10,7 +10,9 @@ import { buildSteps } from './build-steps.ts';
 import { cards } from './cards.ts';
 import { topicPath } from './topics.ts';
 
-/** Every generation, the served one first: the steps of a build, the checks before a switch, and the switches so far. */
+/**
+ * Every generation, the served one first: the steps of a build, the checks before a switch, and the switches so far.
+ */
 export const generationsPage = ({ overview, commands }: Sources): Page => ({
   path: '/generations',
   title: 'Generations',
@@ -67,7 +69,7 @@ const comparisonText = ({ compared, differences, expected, at, by, against }: Co
   ${counted(differences, 'unintended difference')}, ${counted(expected, 'intended difference')}; by ${by},
   ${ago(at)}`;
 
-/** The checks that do not hold, each with its command, then the others. A check of a step that was not taken is not yet due. */
+/** The checks that do not hold, each with its command, then the others. A check of a step not taken is not yet due. */
 function checks(
   failed: Finding[],
   all: Finding[],

@@ -38,7 +38,7 @@ export type CountedDeadLetters = {
   next: 'redrive' | 'purge';
 };
 
-/** No release can apply a record that is refused for one of these reasons. A later one may accept what this one refuses otherwise. */
+/** No release can apply a record refused for one of these reasons. A later one may accept records refused otherwise. */
 export const hopelessReasons: ReadonlySet<string> = new Set<Rejection['reason']>([
   'not_json',
   'key_mismatch',
@@ -53,7 +53,9 @@ const partitionOf = (id: string) => parsePartitionKey(id.slice(0, id.lastIndexOf
 
 type SomeEntry = Pick<TallyEntry, 'reason' | 'detail' | 'lastAt'>;
 
-/** The tallies that a selection may select entries of; null if it selects none. Offsets have no key and no organization. */
+/**
+ * The tallies that a selection may select entries of; null if it selects none. Offsets have no key and no organization.
+ */
 function tallyFilter(selection: Selection): Filter<Tally> | null {
   if ('ids' in selection) {
     const wanted = selection.ids.filter(isCountedId).map(partitionOf);
@@ -158,7 +160,7 @@ export function lackedOffsets({ tally, entry }: Part): { offset: number; generat
   }));
 }
 
-/** Purges up to `limit` of the selected counted records; their tally keeps their offsets as purged. Returns their number. */
+/** Purges up to `limit` of the selected counted records; their tally keeps the offsets as purged. Returns how many. */
 export async function purgeCounted(
   control: Db,
   selection: Selection,

@@ -12,9 +12,7 @@ import { listCounted, type CountedDeadLetters } from './counted.ts';
 import { storeFilter } from './select.ts';
 import type { DeadLetterFilter } from './selection.ts';
 
-/**
- * A dead letter for display: without headers and value, which may hold secrets and personal data. Instants are ISO 8601.
- */
+/** A dead letter for display: no headers and value, which may hold secrets and personal data. Instants: ISO 8601. */
 export type DeadLetterDetails = {
   id: string;
   topic: string;
@@ -40,7 +38,7 @@ export type DeadLetterDetails = {
   truncated: DeadLetter['truncated'];
 };
 
-/** The number of dead letters of a topic and a reason. A group is never to be purged: a later release may apply some of it. */
+/** The number of dead letters of a topic and a reason. Never purge a group: a later release may apply some of it. */
 type GroupCount = { topic: string; reason: string; count: number; next: string };
 
 /** The dead letters of a filter. */
@@ -58,8 +56,8 @@ export type DeadLetterList = {
 type Group = { _id: { topic: string; reason: string }; count: number };
 
 /**
- * Lists the latest dead letters of a filter, the latest first; with `after`, those after that id, in the order of the ids.
- * Counts all that it matches.
+ * Lists the latest dead letters of a filter, the latest first; with `after`, those after that id, in the order of the
+ * ids. Counts all that it matches.
  */
 export async function listDeadLetters(
   deps: RedriveSelectedDeps,
@@ -109,7 +107,7 @@ function sumCounts(groups: Group[], countedOnly: CountedDeadLetters[]): GroupCou
 
 const compare = (a: string, b: string): number => Number(a > b) - Number(a < b);
 
-/** It names every topic, and sorts, so that MongoDB reads the index `counts` alone, whatever topic and reason are wanted. */
+/** It names every topic, and sorts, so that MongoDB reads the index `counts` alone, whatever is wanted. */
 export const countsPipeline = (filter: DeadLetterFilter) => [
   { $match: { topic: { $gte: '' }, ...storeFilter(filter) } },
   { $sort: { topic: 1, reason: 1, _id: 1 } },

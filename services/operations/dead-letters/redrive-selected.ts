@@ -114,8 +114,8 @@ export async function redriveSelected(
 export type NextStep = 'redrive' | 'purge';
 
 /**
- * The next step of each dead letter: `redrive` if this release applies it, `purge` if none can: its bytes are lost by that.
- * Leaves out those that only another release may apply, and all beyond the first 4 MB.
+ * The next step of each dead letter: `redrive` if this release applies it, `purge` if none can: its bytes are lost by
+ * that. Leaves out those that only another release may apply, and all beyond the first 4 MB.
  */
 export async function nextSteps(
   deps: RedriveSelectedDeps,

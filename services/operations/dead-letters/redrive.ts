@@ -48,10 +48,10 @@ export type Settle = (
 export type RedriveOptions = { dryRun: boolean; settle?: Settle };
 
 /**
- * Applies dead letters with the parser and the guards of the pipeline, on one generation. It commits no offset
- * and may run beside any number of projectors: Invariant 13 in docs/internals/retention.md. Dead letters whose effect
- * is durable are closed for this generation; the others stay, with a higher count. A dry run changes nothing and returns the likely
- * outcomes.
+ * Applies dead letters with the parser and the guards of the pipeline, on one generation. It commits no offset and may
+ * run beside any number of projectors: Invariant 13 in docs/internals/retention.md. Dead letters whose effect is
+ * durable are closed for this generation; the others stay, with a higher count. A dry run changes nothing and returns
+ * the likely outcomes.
  */
 export async function redrive(
   deps: RedriveDeps,

@@ -25,8 +25,8 @@ const deadLettersPerChunk = 200;
 export const bytesPerChunk = 4 * 1024 * 1024;
 
 /**
- * Yields the ids of the selected dead letters in chunks of bounded size, in the order of the ids, each id once. Includes
- * dead letters that are stored meanwhile with a later id.
+ * Yields the ids of the selected dead letters in chunks of bounded size, in the order of the ids, each id once.
+ * Includes dead letters that are stored meanwhile with a later id.
  */
 export async function* selected(control: Db, selection: Selection): AsyncGenerator<string[]> {
   const filter = selectionFilter(selection);

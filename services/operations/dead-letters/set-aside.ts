@@ -9,8 +9,8 @@ import { recordId, setAsideOf, type RecordPlace, type SetAside } from '../../../
 type Checked = { generations: number[]; earlier: SetAside | null };
 
 /**
- * Checks a record before it is set aside. Throws if every generation has applied it, or if the log has no such record: a
- * misspelt place would leave the partition as it is.
+ * Checks a record before it is set aside. Throws if every generation has applied it, or if the log has no such record:
+ * a misspelt place would leave the partition as it is.
  */
 export async function checkSetAside(control: Db, place: RecordPlace): Promise<Checked> {
   const { topic, partition, offset } = place;

@@ -25,8 +25,8 @@ type Deps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {
 type Side = { generation: Generation; number: number; database: Db };
 
 /**
- * Explains the documents with an id: the records that each part comes from, the references that are missing, and how the
- * document differs from a fresh join. It reads by id, so the cost does not depend on the size of the data.
+ * Explains the documents with an id: the records that each part comes from, the references that are missing, and how
+ * the document differs from a fresh join. It reads by id, so the cost does not depend on the size of the data.
  */
 export async function explain(deps: Deps, id: string): Promise<Explanation> {
   const { mongo, control, config } = deps;
@@ -184,7 +184,9 @@ function referenceStatus(entity: StoredDocument | undefined, orgId: string | nul
   return entity.state === undefined ? 'deleted' : 'living';
 }
 
-/** When the API begins to answer as if a conversation or a message did not exist; null for never, and for other kinds. */
+/**
+ * When the API begins to answer as if a conversation or a message did not exist; null for never, and for other kinds.
+ */
 async function servedUntil(database: Db, kind: Kind, { _id, state }: StoredDocument): Promise<Date | null> {
   if (!state || (kind !== 'conversation' && kind !== 'message')) return null;
   const conversations = collectionOf<StoredConversation & { _id: string }>(database, 'conversation');

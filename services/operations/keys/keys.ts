@@ -25,8 +25,8 @@ export type ListedKey = {
 } & LastUse;
 
 /**
- * All keys, or the keys of one organization, by organization and id, without their hashes. Includes blocked keys that the
- * served generation lacks: their name and mode are null.
+ * All keys, or the keys of one organization, by organization and id, without their hashes. Includes blocked keys that
+ * the served generation lacks: their name and mode are null.
  */
 export async function listKeys(
   { control, database }: Pick<KeysDeps, 'control' | 'database'>,
@@ -87,8 +87,8 @@ async function refusedHashes(control: Db, database: Db, keys: Pick<ApiKeyDocumen
 const byId = <T extends { _id: string }>(some: T[]) => new Map(some.map((one) => [one._id, one]));
 
 /**
- * Blocks a key of the served generation, and its token. Returns the block, which may be an earlier one. Throws if there is
- * no such key: a misspelt id would leave the leaked key working.
+ * Blocks a key of the served generation, and its token. Returns the block, which may be an earlier one. Throws if there
+ * is no such key: a misspelt id would leave the leaked key working.
  */
 export async function blockKey(
   { control, database, now, cli }: KeysDeps,

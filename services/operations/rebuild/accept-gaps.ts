@@ -20,9 +20,9 @@ import type { OperatorDeps } from '../deps.ts';
 type AcceptOptions = { why: string; dryRun?: boolean | undefined };
 
 /**
- * Accepts the gaps in the logs of a generation: its projectors may start again, and continue after the lost records. Returns
- * the gaps. An interrupted acceptance is finished by running it again. Throws `RebuildRefused` if there is no gap, or if a
- * projector still runs, which would save its old position again.
+ * Accepts the gaps in the logs of a generation: its projectors may start again, and continue after the lost records.
+ * Returns the gaps. An interrupted acceptance is finished by running it again. Throws `RebuildRefused` if there is no
+ * gap, or if a projector still runs, which would save its old position again.
  */
 export async function acceptGaps(
   { control, by, now }: Pick<OperatorDeps, 'control' | 'by' | 'now'>,

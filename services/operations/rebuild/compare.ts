@@ -16,7 +16,9 @@ export type PairSource = {
   /** All documents of a kind in batches, tombstone documents included. */
   scan: (kind: Kind) => AsyncIterable<Pair[]>;
   reread: (kind: Kind, ids: string[]) => Promise<Pair[]>;
-  /** The documents as the API presents them, if that depends on other documents; null if the API does not serve them. */
+  /**
+   * The documents as the API presents them, if that depends on other documents; null if the API does not serve them.
+   */
   asPresented: (kind: Kind, pairs: Pair[], now: Date) => Promise<Pair[]>;
   /** The watermarks of both sides; a partition where only an open transaction holds it does not count. */
   watermarks: () => Promise<Date[]>;
@@ -156,7 +158,7 @@ async function reread(source: PairSource, kind: Kind, ids: string[], now: Date):
   return found.flat();
 }
 
-/** Waits until every watermark has passed an instant, or the ones that have not stand still. Resolves to whether all have. */
+/** Waits until every watermark has passed an instant, or those below it stand still. Resolves to whether all have. */
 async function watermarksPassed({ watermarks }: PairSource, instant: Date, nowMs: () => number) {
   let before = '';
   let movedAtMs = nowMs();

@@ -38,8 +38,8 @@ export function compared(stored: StoredDocument): ReadDocument {
 }
 
 /**
- * The classes of differences. `unreadable`: an operator's edit has broken the document. `missing`: the compared generation
- * lacks the document. `extra`: only it has the document.
+ * The classes of differences. `unreadable`: an operator's edit has broken the document. `missing`: the compared
+ * generation lacks the document. `extra`: only it has the document.
  */
 export const differenceClasses = [
   'missing',
@@ -61,8 +61,8 @@ export type Difference = { kind: Kind; id: string; class: DifferenceClass; field
 export type Expectation = { kind: Kind | '*'; field: string };
 
 /**
- * Compares a document with the one that it should equal; null if there is none. Ignores revisions and positions, which only
- * order the writes of one generation. Ignores data that has expired at `now`: the API does not serve it, and each
+ * Compares a document with the one that it should equal; null if there is none. Ignores revisions and positions, which
+ * only order the writes of one generation. Ignores data that has expired at `now`: the API does not serve it, and each
  * generation is swept at other times.
  */
 export function differencesOf(kind: Kind, pair: Pair, now: Date): Difference[] {
@@ -84,8 +84,8 @@ function differencesOfReadable(kind: Kind, id: string, { expected, actual }: Pai
   const after = actual && visible(kind, actual, now);
   if (!before && !after) return rejectsMore({ expected, actual }) ? [difference('version')] : [];
   if (!after) return [difference('missing')];
-  // The API does not serve a pending document either. A build may keep conversations of a deleted channel as such: after
-  // compaction it cannot know their retention.
+  // The API does not serve a pending document either. A build may keep conversations of a deleted channel as such:
+  // after compaction it cannot know their retention.
   if (!before) return after.pending ? [] : [difference('extra')];
   const differs = (field: 'orgId' | 'version' | 'byCreated' | 'byUpdated' | 'pending') =>
     before[field] !== after[field];
@@ -102,9 +102,9 @@ function differencesOfReadable(kind: Kind, id: string, { expected, actual }: Pai
 }
 
 /**
- * Whether a tombstone document rejects events that the active generation accepts. A lower version is no difference: after
- * compaction a build may know a deletion by its Kafka tombstone alone, or not at all. Nor is version 0, which the active
- * generation has if its tombstone document had expired before the Kafka tombstone came.
+ * Whether a tombstone document rejects events that the active generation accepts. A lower version is no difference:
+ * after compaction a build may know a deletion by its Kafka tombstone alone, or not at all. Nor is version 0, which the
+ * active generation has if its tombstone document had expired before the Kafka tombstone came.
  */
 const rejectsMore = ({ expected, actual }: Pair): boolean =>
   expected?.state === undefined &&

@@ -42,9 +42,9 @@ type DropOptions = {
 type Drop = OperatorDeps & { number: number; deadline: number };
 
 /**
- * Drops a generation: its projectors end, and its group, progress, documents and dead letters are removed. An interrupted
- * drop is finished by running it again. Invariant 16 in docs/internals/generations.md. A dry run makes the checks alone, and
- * waits for nothing.
+ * Drops a generation: its projectors end, and its group, progress, documents and dead letters are removed. An
+ * interrupted drop is finished by running it again. Invariant 16 in docs/internals/generations.md. A dry run makes the
+ * checks alone, and waits for nothing.
  */
 export async function dropGeneration(deps: OperatorDeps, number: number, options: DropOptions) {
   const { control, by, now, onStep } = deps;

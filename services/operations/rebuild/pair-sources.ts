@@ -53,8 +53,8 @@ export function betweenGenerations({ control }: { control: Db }, active: Side, b
 }
 
 /**
- * The watermark, without the partitions where it stands because a transaction is open: they count as applied up to the last
- * time that their projector found nothing else to apply.
+ * The watermark, without the partitions where it stands because a transaction is open: they count as applied up to the
+ * last time that their projector found nothing else to apply.
  */
 async function appliedTo(control: Db, generation: number): Promise<Date> {
   const [raised, partitions] = await Promise.all([
@@ -110,8 +110,8 @@ function orderOf(expected: ComparedDocument | null, actual: ComparedDocument | n
 }
 
 /**
- * A ticket with all its conversations, of which there may be 100,000. The API reads those that are not embedded from their
- * own collection.
+ * A ticket with all its conversations, of which there may be 100,000. The API reads those that are not embedded from
+ * their own collection.
  * Two generations embed different ones if one of them has purged some.
  */
 async function withAllConversations(database: Db, ticket: ComparedDocument): Promise<ComparedDocument> {

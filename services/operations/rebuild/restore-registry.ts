@@ -28,8 +28,9 @@ type RestoreDeps = Pick<OperatorDeps, 'control' | 'config' | 'now' | 'by' | 'rep
 };
 
 /**
- * Makes the registry again from the remains of a read model, by one insert, and returns both. Throws `RebuildRefused` if
- * there is a registry, if nothing fits the operator's choices, or if the blocked keys are lost too and that is not accepted.
+ * Makes the registry again from the remains of a read model, by one insert, and returns both. Throws `RebuildRefused`
+ * if there is a registry, if nothing fits the operator's choices, or if the blocked keys are lost too and that is not
+ * accepted.
  */
 export async function restoreRegistry(deps: RestoreDeps, options: RestoreOptions) {
   const { control, by, now } = deps;

@@ -26,10 +26,10 @@ export type RestoreChoices = {
 };
 
 /**
- * The registry that fits the remains. The active generation is the operator's choice. Any other one that is whole becomes
- * `ready`: its longest lag and its checks are lost with the registry, so it is compared before a promotion. The rest
- * becomes `dropping`. `used` are further numbers that were used. Throws `RebuildRefused` if a choice is missing or wrong.
- * Pure.
+ * The registry that fits the remains. The active generation is the operator's choice. Any other one that is whole
+ * becomes `ready`: its longest lag and its checks are lost with the registry, so it is compared before a promotion. The
+ * rest becomes `dropping`. `used` are further numbers that were used. Throws `RebuildRefused` if a choice is missing or
+ * wrong. Pure.
  */
 export function restoredRegistry(
   remaining: RemainingGeneration[],

@@ -24,8 +24,8 @@ type StartOptions = {
 const spaceFactor = 1.5;
 
 /**
- * Registers a new generation and returns its number. Throws MongoDB's error if this user may not write to its database, and
- * `RebuildRefused` with each other problem and its remedy.
+ * Registers a new generation and returns its number. Throws MongoDB's error if this user may not write to its database,
+ * and `RebuildRefused` with each other problem and its remedy.
  */
 export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false, why }: StartOptions) {
   await deps.onStep?.('check');

@@ -79,8 +79,8 @@ export async function switchTo(
 }
 
 /**
- * The findings that prevent a switch, waived ones included. Waits while only newer data of the active generation prevents
- * it: both generations apply records all the time.
+ * The findings that prevent a switch, waived ones included. Waits while only newer data of the active generation
+ * prevents it: both generations apply records all the time.
  */
 async function findSwitch(deps: OperatorDeps, number: number, options: SwitchOptions): Promise<Finding[]> {
   const { step, acceptOlder: older, dryRun, timeoutSeconds } = options;

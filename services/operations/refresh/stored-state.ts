@@ -20,7 +20,9 @@ export function readState<K extends Kind>(kind: K, state: object): ReadState<K> 
   return changed === undefined ? { state: data as EntityState[K] } : { broken: `state.${changed}` };
 }
 
-/** A stored state in the form of an event: with texts for dates, and with the configuration of a channel under its type. */
+/**
+ * A stored state in the form of an event: with texts for dates, and with the configuration of a channel under its type.
+ */
 function asPublished(kind: Kind, stored: Fields): unknown {
   const published = withTexts(stored) as Fields;
   if (kind !== 'channel') return published;

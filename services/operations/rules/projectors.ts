@@ -17,8 +17,8 @@ export function replacement({ registry }: Facts, { generation }: GenerationFacts
 }
 
 /**
- * Why no projector follows a generation, with a remedy unless projectors still run. The documents of a generation without
- * projectors would never change again.
+ * Why no projector follows a generation, with a remedy unless projectors still run. The documents of a generation
+ * without projectors would never change again.
  */
 export function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Judged | string | null {
   const { generation, gaps, recreated, failure, savedAt } = own;
@@ -89,7 +89,7 @@ function whyWaiting(
   };
 }
 
-/** Projectors that save nothing still run if their group has members. If its coordinator does not answer, that is unknown. */
+/** Projectors that save nothing still run if their group has members: unknown if its coordinator does not answer. */
 function whySilent({ kafka }: Facts, own: GenerationFacts, savedAt: Date, restart: string): Judged | string {
   const since = savedAt.toISOString();
   // The Kafka client leaves its group while a topic is missing, so the group does not tell whether projectors run.

@@ -182,7 +182,9 @@ export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | '
     : null;
 }
 
-/** A topic whose records were applied cannot be replaced by an empty one: its log, and every rebuild, would lack them. */
+/**
+ * A topic whose records were applied cannot be replaced by an empty one: its log, and every rebuild, would lack them.
+ */
 function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (Judged | string)[] {
   const { missing, otherPrefixes } = kafka;
   if (otherPrefixes.length > 0)

@@ -23,8 +23,8 @@ export type TopicOptions = {
 export const partitionsDefault = 6;
 
 /**
- * Creates the entity topics that do not exist yet, compacted, and waits until they can be used. Does not change existing
- * topics. Returns one line for each topic.
+ * Creates the entity topics that do not exist yet, compacted, and waits until they can be used. Does not change
+ * existing topics. Returns one line for each topic.
  */
 export async function createTopics(admin: Admin, prefix: string, options: TopicOptions): Promise<string> {
   const { partitions, replicationFactor, minInsyncReplicas } = options;
@@ -69,8 +69,8 @@ function throwReasons(error: unknown): never {
 const ledWithinMs = 30_000;
 
 /**
- * Waits until each partition has a leader that knows it. Rejects with the last error of the brokers after 30 seconds, after 60
- * even if a request is never answered.
+ * Waits until each partition has a leader that knows it. Rejects with the last error of the brokers after 30 seconds,
+ * after 60 even if a request is never answered.
  */
 export async function untilLed(admin: Admin, topics: string[]): Promise<void> {
   const leaderless = async () => {

@@ -10,8 +10,8 @@ import { parse } from '../events/parse.ts';
 type ParsedRecord = { change: Change } | { rejected: Rejection; error?: unknown };
 
 /**
- * Parses a record, unless an operator has set it aside. A record for which the parser throws is dead-lettered: retried, it
- * would hold its partition for good.
+ * Parses a record, unless an operator has set it aside. A record for which the parser throws is dead-lettered: retried,
+ * it would hold its partition for good.
  */
 export function parseRecord(kind: Kind, record: KafkaRecord, setAside?: SetAsideOffsets): ParsedRecord {
   const detail = setAside?.get(record.position.offset);

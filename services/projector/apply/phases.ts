@@ -60,15 +60,15 @@ const never = new AbortController().signal;
 export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): Promise<Outcome> {
   const [only, ...others] = chunks;
   if (only && others.length === 0) return applyIsolated(watched(deps, only), only);
-  // Together, they are applied also if the partition of one is revoked: their writes are guarded. No partition is told of
-  // the documents that are still to be refreshed.
+  // Together, they are applied also if the partition of one is revoked: their writes are guarded. No partition is told
+  // of the documents that are still to be refreshed.
   const onProgress = () => chunks.forEach(({ watch }) => watch.onProgress());
   return applyTogether({ ...deps, signal: never, onProgress, onStalled: giveUp }, chunks);
 }
 
 /**
- * Phase 2 of one chunk. When it returns, the effect of each of its records is durable, or the record is stored as a dead
- * letter: Invariants 13 and 14 in docs/internals/retention.md.
+ * Phase 2 of one chunk. When it returns, the effect of each of its records is durable, or the record is stored as a
+ * dead letter: Invariants 13 and 14 in docs/internals/retention.md.
  */
 export async function finish(deps: FinishDeps, chunk: ParsedChunk, outcome: Outcome): Promise<Applied> {
   const { topic, kind } = chunk;

@@ -22,9 +22,9 @@ export type AssignmentDeps = {
   /** See `PartitionDeps`. */
   readSetAside: (place: TopicPartition) => Promise<SetAsideOffsets>;
   /**
-   * Memory for fetched data, compressed: half of it for queued batches, half for the next fetch. Decompressed batches may
-   * take another half. Each partition has an equal share, so that no partition waits for another. A single batch may exceed
-   * its share, and so may a decompressed one.
+   * Memory for fetched data, compressed: half of it for queued batches, half for the next fetch. Decompressed batches
+   * may take another half. Each partition has an equal share, so that no partition waits for another. A single batch
+   * may exceed its share, and so may a decompressed one.
    */
   queuedBytesMax: number;
   positions: Positions;
@@ -51,7 +51,9 @@ export type Assignment = {
   replace: (memberAssignment: Record<string, number[]>, memberId: string) => Partition[];
   /** Pauses or resumes a partition: it is fetched below its share of the memory, up to its load end. */
   updateFetching: (partition: Partition) => void;
-  /** Pauses a partition that its broker cannot read for a second: the error would be the answer to each fetch, at once. */
+  /**
+   * Pauses a partition that its broker cannot read for a second: the error would be the answer to each fetch, at once.
+   */
   rest: (partition: Partition) => void;
   /** Pauses every partition, so that no fetch is wasted, and stops them, each within `graceMs`. */
   stop: (graceMs: number) => Promise<unknown>;
@@ -64,7 +66,8 @@ export function createAssignment(
 ): Assignment {
   const { positions } = deps;
   const assigned = new Map<string, Partition>();
-  // One half holds queued batches, the other the next fetch. The budget of decompressed batches is as large as one half.
+  // One half holds queued batches, the other the next fetch. The budget of decompressed batches is as large as one
+  // half.
   const halfBytes = deps.queuedBytesMax / 2;
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
   const fetches = createFetchControl({ assigned, positions, shareBytes }, consumer);

@@ -17,7 +17,9 @@ type FetchControlDeps = {
 export type FetchControl = {
   /** Pauses or resumes a partition: it is fetched below its share of the memory, up to its load end. */
   update: (partition: Partition) => void;
-  /** Pauses a partition that its broker cannot read for a second: the error would be the answer to each fetch, at once. */
+  /**
+   * Pauses a partition that its broker cannot read for a second: the error would be the answer to each fetch, at once.
+   */
   rest: (partition: Partition) => void;
   /** Pauses all partitions of a new assignment, each of which kafkajs would fetch. */
   pauseAll: (topics: TopicPartitions[]) => void;

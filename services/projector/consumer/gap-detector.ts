@@ -32,7 +32,9 @@ export type ReadTo = TopicPartition & {
   topicId: string | null;
 };
 
-/** The log of a partition now. `epochEnd` is where the epoch ends that was read last; absent if it was not asked for. */
+/**
+ * The log of a partition now. `epochEnd` is where the epoch ends that was read last; absent if it was not asked for.
+ */
 export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
   topicId: string | null;
   epochEnd: EpochEnd | undefined;
@@ -40,8 +42,8 @@ export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
 
 /**
  * The gap between the records that were read of a partition and its log; null if there is none. A log of the same topic
- * holds every record that was read of it if the epoch that was read last ends at the offset or after it (KIP-320). If it
- * ends before, a new leader has lost records, and the log may be longer again.
+ * holds every record that was read of it if the epoch that was read last ends at the offset or after it (KIP-320). If
+ * it ends before, a new leader has lost records, and the log may be longer again.
  */
 export function findGap({ topic, partition, ...read }: ReadTo, log: LogNow): Gap | null {
   const { offset, topicId } = read;
@@ -75,16 +77,16 @@ type ReadingState = Readonly<Omit<ReadTo, keyof TopicPartition | 'offset'>> & {
 
 type DetectorDeps = { epochEnds: (epochs: ReadonlyMap<string, number>) => Promise<Map<string, EpochEnd>> };
 
-/** Looks for gaps in the logs of started partitions. Resolves to those that `gapConfirmationsMin` calls in a row have found. */
+/** Looks for gaps in the logs of started partitions. Resolves to those in `gapConfirmationsMin` calls in a row. */
 export type DetectGaps = (partitions: Fetching[], log: GapLogState) => Promise<Gap[]>;
 
 export type GapLogState = Pick<LogState, 'ends' | 'topicIds' | 'leaderEpochs'>;
 
 /**
- * Detects records that are deleted before they were fetched, logs that were cut, and topics that are created again. kafkajs
- * would silently restart at the beginning of the log, or go on in the new one. Call the returned function once a second. It
- * asks for the end of an epoch whenever a partition has another leader: until the answer, nothing of that leader's is
- * applied.
+ * Detects records that are deleted before they were fetched, logs that were cut, and topics that are created again.
+ * kafkajs would silently restart at the beginning of the log, or go on in the new one. Call the returned function once
+ * a second. It asks for the end of an epoch whenever a partition has another leader: until the answer, nothing of that
+ * leader's is applied.
  */
 export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
   let suspects = new Map<Fetching, { offset: number; sightings: number }>();

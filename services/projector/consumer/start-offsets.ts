@@ -20,8 +20,8 @@ export type StartOffsetDeps = {
   groupId: string;
   generation: number;
   /**
-   * The offset at which the log of a partition began when the generation was registered, by `<topic>/<partition>`; null if
-   * any beginning was accepted.
+   * The offset at which the log of a partition began when the generation was registered, by `<topic>/<partition>`; null
+   * if any beginning was accepted.
    */
   beginningOf: (key: string) => number | null;
 };
@@ -44,9 +44,9 @@ export type StartOffset = ReadFrom & {
 };
 
 /**
- * Finds the offset from which to read each partition on, of those that have a leader: the recorded position, whatever the
- * group has committed. Rejects with `GapFound` if the next record is no longer in the log, or the log is not the one that
- * was applied.
+ * Finds the offset from which to read each partition on, of those that have a leader: the recorded position, whatever
+ * the group has committed. Rejects with `GapFound` if the next record is no longer in the log, or the log is not the
+ * one that was applied.
  */
 export async function findStartOffsets(
   deps: StartOffsetDeps,
@@ -79,8 +79,8 @@ export async function findStartOffsets(
     };
     const gap = findGap(read, now);
     if (gap) gaps.push(gap);
-    // The committed offset may be lost, or be older: a commit is refused to a member that was away for long. It is ahead
-    // if another client has committed or reset it, or if MongoDB was restored.
+    // The committed offset may be lost, or be older: a commit is refused to a member that was away for long. It is
+    // ahead if another client has committed or reset it, or if MongoDB was restored.
     starts.push({
       assigned,
       applied: applied?.position ?? 0,
@@ -136,8 +136,8 @@ async function committedOffsets({ admin, groupId }: StartOffsetDeps, topics: str
 const retryDelayMs = 1_000;
 
 /**
- * Resumes the partitions that go on, then finds the start offsets of the others and resumes them. Retries until `signal`
- * aborts.
+ * Resumes the partitions that go on, then finds the start offsets of the others and resumes them. Retries until
+ * `signal` aborts.
  */
 export async function resumePartitions(
   deps: ResumeDeps,

@@ -15,9 +15,9 @@ type Deps = {
 const retryDelayMs = 1_000;
 
 /**
- * Looks for strangers in the group, after each assignment of its partitions. The leader of a group assigns them. If it is a
- * stranger, this projector gets none that it can apply: it ends, and says which member to stop. If a projector of this
- * generation leads, strangers get none, and the log names them.
+ * Looks for strangers in the group, after each assignment of its partitions. The leader of a group assigns them. If it
+ * is a stranger, this projector gets none that it can apply: it ends, and says which member to stop. If a projector of
+ * this generation leads, strangers get none, and the log names them.
  */
 export async function refuseStrangeLeader(deps: Deps, leaderId: string, signal: AbortSignal): Promise<void> {
   const { admin, groupId, own, logger, onFatal } = deps;

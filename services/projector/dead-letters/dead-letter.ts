@@ -110,9 +110,9 @@ export const shortHeads: ContentLimits = { whole: 2048, key: 1024, headers: 0, v
 const headerOverheadBytes = 64;
 
 /**
- * The key, headers and value that a dead letter stores: all of them or, of a large record, the head of key and value, and
- * the headers only if they are small. Sizes and hash then tell whether a record that is published again is the same. Of a
- * batch that cannot be decoded, the head is stored.
+ * The key, headers and value that a dead letter stores: all of them or, of a large record, the head of key and value,
+ * and the headers only if they are small. Sizes and hash then tell whether a record that is published again is the
+ * same. Of a batch that cannot be decoded, the head is stored.
  */
 function contentOf({ key, value, headers, undecodable }: KafkaRecord, limits: ContentLimits) {
   const keyBytes = key?.length ?? 0;

@@ -32,8 +32,8 @@ const deadLettersPerPage = 500;
 const idsPerRead = 1_000;
 
 /**
- * Purges the dead letters of deleted entities: a redrive could restore nothing of them, and they may hold personal data.
- * Callers call it after the deletion and their own dead letters are durable: Invariant 14 in
+ * Purges the dead letters of deleted entities: a redrive could restore nothing of them, and they may hold personal
+ * data. Callers call it after the deletion and their own dead letters are durable: Invariant 14 in
  * docs/internals/retention.md. The marks name `by`.
  */
 export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by = 'a deletion') {
@@ -60,8 +60,8 @@ async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, li
 }
 
 /**
- * For each entity that a change deletes, or that a rejected record names: which dead letters go with it. A late deletion
- * spares newer dead letters.
+ * For each entity that a change deletes, or that a rejected record names: which dead letters go with it. A late
+ * deletion spares newer dead letters.
  */
 export async function erasuresAmong(
   store: EnvelopeStore,
@@ -132,9 +132,9 @@ async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], delet
 }
 
 /**
- * A dead letter is erased if its record can have no effect any more: it has the deleted version or an older one, or comes
- * before the tombstone. Without a readable version its time decides: it is erased up to the latest delivery of the
- * deletion. If the entity came back since, the result is that of one record at a time.
+ * A dead letter is erased if its record can have no effect any more: it has the deleted version or an older one, or
+ * comes before the tombstone. Without a readable version its time decides: it is erased up to the latest delivery of
+ * the deletion. If the entity came back since, the result is that of one record at a time.
  */
 function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
   const { _id: id, tombstonePosition } = stored;

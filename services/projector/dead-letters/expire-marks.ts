@@ -5,8 +5,8 @@ import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
 
 /**
- * Removes the marks of purged records that are before the beginning of their log: neither a redelivery nor a build reads
- * them again. Of a compacted topic, the log keeps its beginning, and the marks stay.
+ * Removes the marks of purged records that are before the beginning of their log: neither a redelivery nor a build
+ * reads them again. Of a compacted topic, the log keeps its beginning, and the marks stay.
  */
 export async function expireMarks(
   control: Db,

@@ -39,8 +39,8 @@ export const filledRatio = ({ bytes, count }: DeadLetterSize, { bytesMax, countM
   Math.max(bytes / bytesMax, count / countMax);
 
 /**
- * Bounds the dead letters, so that they do not fill the store of the read model. Several projectors may exceed the bound
- * by the dead letters that each adds between two measurements.
+ * Bounds the dead letters, so that they do not fill the store of the read model. Several projectors may exceed the
+ * bound by the dead letters that each adds between two measurements.
  */
 export function createDeadLetterRoom(
   measure: () => Promise<DeadLetterSize>,

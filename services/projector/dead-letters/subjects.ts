@@ -11,8 +11,8 @@ const subjectsMax = 100;
 
 /**
  * The entities whose deletion leaves a record without effect: its own, and the conversation of a message. They are read
- * from the fields that name them, since a text may mention any entity. If a rejected record lacks such a field, or the code
- * throws for it, every id in its bytes counts.
+ * from the fields that name them, since a text may mention any entity. If a rejected record lacks such a field, or the
+ * code throws for it, every id in its bytes counts.
  */
 export function subjectsOf(
   kind: Kind | null,

@@ -12,7 +12,9 @@ export function decodeText(bytes: Uint8Array): string | null {
 /** A JSON value, or the rule that the bytes break. The rule never quotes the bytes. */
 type Json = { value: unknown } | { reason: 'not_json' | 'too_large'; issue: string };
 
-/** JSON beyond these limits is not parsed: a value of three bytes, such as `{},`, takes some hundred bytes of memory. */
+/**
+ * JSON beyond these limits is not parsed: a value of three bytes, such as `{},`, takes some hundred bytes of memory.
+ */
 export const jsonBytesMax = 16 * 1024 * 1024;
 export const jsonValuesMax = 250_000;
 
@@ -49,8 +51,8 @@ function countValues(bytes: Uint8Array): number {
 const otherThanBase64 = /[^A-Za-z0-9+/]/;
 
 /**
- * Decodes base64. Returns null for other text, whereas Node's decoder would skip unknown characters. No expression matches
- * the whole text: the engine keeps a state for each repetition, and throws above some four million of them.
+ * Decodes base64. Returns null for other text, whereas Node's decoder would skip unknown characters. No expression
+ * matches the whole text: the engine keeps a state for each repetition, and throws above some four million of them.
  */
 export function decodeBase64(text: string): Buffer | null {
   if (text.length % 4 !== 0) return null;

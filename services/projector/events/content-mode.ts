@@ -15,15 +15,15 @@ export type RawEvent = { attributes: Record<string, unknown>; data: () => Data }
 type Content = RawEvent | 'tombstone' | { rejected: Rejection };
 
 /**
- * Headers of structured mode. Producers repeat them in every record, so the last ones are decoded once. It is the only state
- * of this folder, and no result depends on it.
+ * Headers of structured mode. Producers repeat them in every record, so the last ones are decoded once. It is the only
+ * state of this folder, and no result depends on it.
  */
 let structuredHeaders: KafkaRecord['headers'] = Buffer.alloc(0);
 
 /**
- * Decodes the event of a record by the Kafka binding of CloudEvents, as the SDKs write it: structured mode if the content
- * type says so; otherwise binary mode if there is a header `ce_specversion`; otherwise structured mode if the value says
- * so. A null value is a deletion if the headers say so, otherwise a tombstone.
+ * Decodes the event of a record by the Kafka binding of CloudEvents, as the SDKs write it: structured mode if the
+ * content type says so; otherwise binary mode if there is a header `ce_specversion`; otherwise structured mode if the
+ * value says so. A null value is a deletion if the headers say so, otherwise a tombstone.
  */
 export function readContent({ value, headers: given, undecodable }: KafkaRecord): Content {
   if (undecodable !== undefined) return rejected('undecodable', undecodable);

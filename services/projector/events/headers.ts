@@ -32,9 +32,9 @@ export const describeLargeHeaders = (headers: KafkaRecord['headers']): string | 
     : null;
 
 /**
- * The content type and the CloudEvents attributes of a record's headers, by lower-case name. Kafka allows repeated names
- * and null values: repeats with equal values count once, null values are ignored. Other headers are skipped without being
- * decoded.
+ * The content type and the CloudEvents attributes of a record's headers, by lower-case name. Kafka allows repeated
+ * names and null values: repeats with equal values count once, null values are ignored. Other headers are skipped
+ * without being decoded.
  */
 export function readHeaders(headers: KafkaRecord['headers']): Headers {
   const cursor = { bytes: headers, at: 0 };

@@ -15,8 +15,8 @@ import { BSON } from 'mongodb';
 export type Parsed = { change: Change } | { rejected: Rejection };
 
 /**
- * Parses a record of the topic of `kind`. It should never throw, whatever the bytes: `parseRecord` dead-letters a record for
- * which it does. Fields and headers outside the event contract are dropped, secrets included.
+ * Parses a record of the topic of `kind`. It should never throw, whatever the bytes: `parseRecord` dead-letters a
+ * record for which it does. Fields and headers outside the event contract are dropped, secrets included.
  */
 export function parse(kind: Kind, record: KafkaRecord, known: Upcasts = upcasts): Parsed {
   const tooLarge = describeLargeHeaders(record.headers);
@@ -51,7 +51,9 @@ function event(kind: Kind, key: string, record: KafkaRecord, raw: RawEvent, know
   return change(kind, found.verb, envelope.data, data, record);
 }
 
-/** The data in the form of the newest schema version. An upcast meets data that has not been validated, so it may throw. */
+/**
+ * The data in the form of the newest schema version. An upcast meets data that has not been validated, so it may throw.
+ */
 function newestData(kind: Kind, schemaVersion: number, raw: RawEvent, known: Upcasts): Data {
   const data = raw.data();
   if ('rejected' in data) return data;

@@ -4,8 +4,8 @@ import type { Kind } from '../../../shared/documents/resources.ts';
 type Upcast = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
 /**
- * For each kind, how the data of its older schema versions becomes that of the newest: the first function turns version 1
- * into 2, the next 2 into 3. The newest version is one more than there are functions. The schema in shared/documents
+ * For each kind, how the data of its older schema versions becomes that of the newest: the first function turns version
+ * 1 into 2, the next 2 into 3. The newest version is one more than there are functions. The schema in shared/documents
  * describes the newest; every older event in the topics passes through here, also in a rebuild.
  */
 export type Upcasts = { readonly [K in Kind]?: readonly Upcast[] };

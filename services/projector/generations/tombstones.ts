@@ -24,14 +24,16 @@ const recordedStep = 1.1;
 /** A lag of this many seconds can matter to tombstones. */
 const recordedFromSeconds = 60;
 
-/** The longest lag to record, in seconds, of the present one and the recorded one: few writes, however long it grows. */
+/**
+ * The longest lag to record, in seconds, of the present one and the recorded one: few writes, however long it grows.
+ */
 export const lagToRecord = (seconds: number, recorded: number): number =>
   seconds >= Math.max(recordedFromSeconds, recorded * recordedStep) ? seconds : recorded;
 
 /**
- * Warns if the lag of a generation was ever longer than Kafka keeps tombstones, because it may then hold erased entities;
- * null if it was not. The present lag counts too, because nothing records the lag of a stopped generation. The longest
- * lag may exceed the recorded one by the step.
+ * Warns if the lag of a generation was ever longer than Kafka keeps tombstones, because it may then hold erased
+ * entities; null if it was not. The present lag counts too, because nothing records the lag of a stopped generation.
+ * The longest lag may exceed the recorded one by the step.
  */
 export function tombstoneWarning(
   generation: Generation,

@@ -67,7 +67,7 @@ function reachedFrom(kind: Kind, seen: Kind[] = []): Kind[] {
 
 const reached = new Map(kinds.map((kind) => [kind, reachedFrom(kind)]));
 
-/** The kinds that a kind's documents refer to, directly or not. If these are applied first, each document is written once. */
+/** The kinds that a kind's documents refer to, directly or not. Apply these first: each document is written once. */
 export const prerequisites = (kind: Kind): Kind[] =>
   kinds.filter((other) => reached.get(kind)?.includes(other));
 

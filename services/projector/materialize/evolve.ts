@@ -75,8 +75,8 @@ function evolveTombstone(current: Entity | null, position: Position, rules: Evol
 }
 
 /**
- * Whether a deletion counts although its version is not higher. At an equal version it wins, and a final one wins whatever
- * its version: after partitions were added, it may be read after later versions.
+ * Whether a deletion counts although its version is not higher. At an equal version it wins, and a final one wins
+ * whatever its version: after partitions were added, it may be read after later versions.
  */
 const isLateDeletion = (current: Entity, change: Exclude<Change, Tombstone>, rules: EvolveRules): boolean =>
   change.op === 'delete' &&

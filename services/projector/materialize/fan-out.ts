@@ -36,8 +36,8 @@ type Stale = Map<Kind, Set<string>>;
 
 /**
  * Applies batches together, referenced kinds first: each document is written once, for its own changes and for those of
- * its references. On return all writes are durable, except the large fan-outs in `large`. On an error some may be: apply
- * the batches again. Returns the changes that the rules or the store refused, too.
+ * its references. On return all writes are durable, except the large fan-outs in `large`. On an error some may be:
+ * apply the batches again. Returns the changes that the rules or the store refused, too.
  */
 export async function applyTogether(deps: UpdateDeps, batches: Batch[]): Promise<Outcome> {
   const outcome: Outcome = { rejections: [], large: new Map() };
@@ -92,9 +92,9 @@ const hasCursor = ({ outOfOrder }: UpdateDeps, { resumeAt }: Reconciled): boolea
   resumeAt !== undefined || outOfOrder === true;
 
 /**
- * Adds to `stale`: (1) documents that refer to an entity, a former parent too; (2) parents that its new or a superseded state
- * names. The entities are already written (Invariant 5), and both sides are looked for (Invariant 6). Returns the entities
- * whose fan-out is large.
+ * Adds to `stale`: (1) documents that refer to an entity, a former parent too; (2) parents that its new or a superseded
+ * state names. The entities are already written (Invariant 5), and both sides are looked for (Invariant 6). Returns the
+ * entities whose fan-out is large.
  */
 async function findStale(
   deps: UpdateDeps,
@@ -138,8 +138,9 @@ const parentsIn = (kind: Kind, from: Kind, states: StoredState[]): string[] => {
 };
 
 /**
- * Refreshes the documents that refer to entities: of several entities together if they fit into a page, of others edge by
- * edge and page by page. Saves the cursor after each page, so that the fan-out resumes there after a crash: Invariant 8.
+ * Refreshes the documents that refer to entities: of several entities together if they fit into a page, of others edge
+ * by edge and page by page. Saves the cursor after each page, so that the fan-out resumes there after a crash:
+ * Invariant 8.
  */
 async function refreshLarge(deps: UpdateDeps, kind: Kind, entities: Reconciled[]): Promise<void> {
   const changed = staleEdges(kind, entities);

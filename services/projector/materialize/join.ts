@@ -103,7 +103,8 @@ export type Joined = {
 };
 
 /**
- * Joins one document. An entity that is deleted or of another organization counts as missing; `refs` names it all the same.
+ * Joins one document. An entity that is deleted or of another organization counts as missing; `refs` names it all the
+ * same.
  */
 export function join(kind: Kind, joining: Joining, references: References): Joined {
   const resolved: Record<string, unknown> = {};

@@ -11,8 +11,8 @@ import { failureOf, refusalIn } from './write-errors.ts';
  */
 export async function writeGuarded(collection: Collection<StoredDocument>, writes: Write[]) {
   const written: Written = { conflicted: new Map(), refused: new Map() };
-  // Two bulks over the same documents in opposite orders conflict with each other: 1.4 times MongoDB's processor time and
-  // 1.7 times the time, measured with 300 documents. The tests' stand-in may deadlock.
+  // Two bulks over the same documents in opposite orders conflict with each other: 1.4 times MongoDB's processor time
+  // and 1.7 times the time, measured with 300 documents. The tests' stand-in may deadlock.
   const ordered = writes.toSorted((a, b) => (a.document._id < b.document._id ? -1 : 1));
   await writeBulk(collection, ordered, written);
   return written;

@@ -14,8 +14,8 @@ export type PlanDeps = WriteDeps & {
    */
   isApplied: (kind: Kind, position: NonNullable<Current['position']>) => boolean;
   /**
-   * Called for each document that cannot be refreshed: the store refuses it, its envelope cannot be read, or the code throws
-   * `error` for it.
+   * Called for each document that cannot be refreshed: the store refuses it, its envelope cannot be read, or the code
+   * throws `error` for it.
    */
   onNotRefreshed: (kind: Kind, id: string, reason: string, error?: unknown) => void;
   /** Called for each document that is replaced, because a field of its envelope cannot be read. */
@@ -78,7 +78,7 @@ export function planRound<K extends Kind>(
 /** A document to write, and the stored one; a document that cannot be read counts as absent. */
 type Target = Pick<PlannedWrite<Kind>, 'id' | 'current' | 'guard'>;
 
-/** Applies an entity's changes to its stored document. No write if the outcome is stored and has reached every dependent. */
+/** Applies an entity's changes to its stored document. No write if the outcome is stored and every dependent has it. */
 function planWrite<K extends Kind>(
   deps: PlanDeps,
   kind: K,

@@ -46,8 +46,8 @@ type Round<K extends Kind> = {
 const referencesPerRoundMax = 10_000;
 
 /**
- * Applies changes to documents of one kind, and joins the stale ones again. A call without changes is a refresh. A document
- * whose references changed meanwhile, or whose write lost, goes into another round. The invariants are in
+ * Applies changes to documents of one kind, and joins the stale ones again. A call without changes is a refresh. A
+ * document whose references changed meanwhile, or whose write lost, goes into another round. The invariants are in
  * docs/internals/joins.md.
  */
 export async function reconcile<K extends Kind>(

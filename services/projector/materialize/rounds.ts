@@ -44,8 +44,8 @@ const pauseMs = (pauses: number): number =>
   Math.min(pauseMsMax, firstPauseMs * 2 ** pauses) * (0.5 + Math.random() / 2);
 
 /**
- * Returns a function to call at the end of each round. It pauses after some rounds without progress, longer each time, and
- * reports them.
+ * Returns a function to call at the end of each round. It pauses after some rounds without progress, longer each time,
+ * and reports them.
  */
 export function watchRounds({ signal, onStalled, wait = waitByClock }: RoundDeps, kind: Kind) {
   let rounds = 0;
@@ -66,7 +66,10 @@ export function watchRounds({ signal, onStalled, wait = waitByClock }: RoundDeps
  */
 const lossesMax = 5;
 
-/** Returns a function to call for each write that lost. It tells whether the document is the one that the write was built on. */
+/**
+ * Returns a function to call for each write that lost. It tells whether the document is the one that the write was
+ * built on.
+ */
 export function countLosses() {
   const losses = new Map<string, { guard: Guard; count: number }>();
   return (id: string, guard: Guard): boolean => {

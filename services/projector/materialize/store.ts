@@ -68,8 +68,8 @@ export type JoinedFields = Pick<
 >;
 
 /**
- * The condition of a write: the revision that it was built on is stored; null, nothing is stored; or the value that stands in
- * place of a revision is still there, which cannot be read.
+ * The condition of a write: the revision that it was built on is stored; null, nothing is stored; or the value that
+ * stands in place of a revision is still there, which cannot be read.
  */
 export type Guard = number | null | { unreadable: unknown };
 
@@ -84,8 +84,8 @@ export type Write =
 /** The writes that did not apply, by the ids of their documents. */
 export type Written = {
   /**
-   * Another write came first. The detail says why the store refuses the document if none did: the guard of the next write
-   * is the same then. It is null if the store only rolled the write back.
+   * Another write came first. The detail says why the store refuses the document if none did: the guard of the next
+   * write is the same then. It is null if the store only rolled the write back.
    */
   conflicted: Map<string, string | null>;
   /** The store refuses the document, with the reason. */

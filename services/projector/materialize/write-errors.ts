@@ -4,9 +4,9 @@ import { isOutOfMemory } from '../../../shared/runtime/out-of-memory.ts';
 import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
 
 /**
- * Why a document was not written. `refused`: the store refuses the document, and refuses it again. `taken`: a document with
- * its id is stored, as after another write; a refusal if its revision turns out to be the guard. `rolled_back`: other
- * writes were in the way. The detail is stored with a dead letter, so it names no values of fields.
+ * Why a document was not written. `refused`: the store refuses the document, and refuses it again. `taken`: a document
+ * with its id is stored, as after another write; a refusal if its revision turns out to be the guard. `rolled_back`:
+ * other writes were in the way. The detail is stored with a dead letter, so it names no values of fields.
  */
 export type WriteFailure = { is: 'refused' | 'taken' | 'rolled_back'; detail: string };
 
@@ -69,7 +69,9 @@ export function failureOf({ namespace, id }: WritePlace, code: number, message: 
     : failure('refused', 'a value is refused, or it is beyond a limit of MongoDB');
 }
 
-/** The refusal of a bulk of one document, by the store or by the driver before it sends anything; null for other errors. */
+/**
+ * The refusal of a bulk of one document, by the store or by the driver before it sends anything; null for other errors.
+ */
 export function refusalIn(place: WritePlace, error: unknown): string | null {
   // Compared by name: under jest, Node's own code throws another RangeError class.
   const isTooLong = isNativeError(error) && error.name === 'RangeError' && !isOutOfMemory(error);

@@ -11,8 +11,8 @@ export type PartitionState =
   /** A chunk is taken from the queue and applied. `isConflicting`: its documents are written again and again. */
   | { name: 'applying'; isConflicting: boolean }
   /**
-   * An attempt has failed. The next one comes after a pause, and may be in progress. `isQueued`: it waits for the chunk of
-   * another partition.
+   * An attempt has failed. The next one comes after a pause, and may be in progress. `isQueued`: it waits for the chunk
+   * of another partition.
    */
   | { name: 'retrying'; isQueued: boolean }
   /** No further chunk is begun. The one in progress may still end. No other state follows. */

@@ -49,8 +49,8 @@ const parkAfterMs = 1_000;
 const nothing: Applied = { events: 0, rejected: [], times: [] };
 
 /**
- * One assigned partition, which applies its fetched records in the order of the log. It owns its state: others read it, and
- * tell it of events.
+ * One assigned partition, which applies its fetched records in the order of the log. It owns its state: others read it,
+ * and tell it of events.
  */
 export class Partition {
   readonly topic: string;
@@ -144,8 +144,8 @@ export class Partition {
   }
 
   /**
-   * Stops; resolves when nothing runs any more. The chunk in progress has `graceMs` to finish. Then its signal aborts, and
-   * the next owner of the partition applies the chunk again.
+   * Stops; resolves when nothing runs any more. The chunk in progress has `graceMs` to finish. Then its signal aborts,
+   * and the next owner of the partition applies the chunk again.
    */
   async stop(graceMs: number): Promise<void> {
     this.#beginNothing();
@@ -286,7 +286,10 @@ export class Partition {
     return done;
   }
 
-  /** Throws if no other attempt follows. While MongoDB or the brokers are away, a restart would not help: it is not stuck. */
+  /**
+   * Throws if no other attempt follows. While MongoDB or the brokers are away, a restart would not help: it is not
+   * stuck.
+   */
   #attemptFailed(error: unknown, attempt: number): void {
     const { topic, partition, position } = this;
     this.#setState({ name: 'retrying', isQueued: false });

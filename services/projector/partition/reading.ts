@@ -54,8 +54,8 @@ export class Reading {
   }
 
   /**
-   * The epoch of the leader whose log was last compared with all that was fetched. A batch of a later epoch is not taken
-   * before the log of its leader was compared, too: that leader may have lost records.
+   * The epoch of the leader whose log was last compared with all that was fetched. A batch of a later epoch is not
+   * taken before the log of its leader was compared, too: that leader may have lost records.
    */
   get comparedEpoch(): number {
     return this.#comparedEpoch;

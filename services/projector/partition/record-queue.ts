@@ -14,8 +14,8 @@ import {
 import { openBatch, type OpenBatch, type Place } from './open-batch.ts';
 
 /**
- * The most records that are applied together. It bounds the duration of their work, and, where few partitions have large
- * shares, their memory. Half as many cost the store 11 % more; twice as many save 2 %, for 20 MB more.
+ * The most records that are applied together. It bounds the duration of their work, and, where few partitions have
+ * large shares, their memory. Half as many cost the store 11 % more; twice as many save 2 %, for 20 MB more.
  */
 export const chunkRecordsMax = 1_000;
 
@@ -46,9 +46,9 @@ export type RecordQueue = {
   /** The size of the queued batches, compressed. */
   bytes: () => number;
   /**
-   * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax` but at least one. In place of
-   * records that cannot be decoded, it takes one record that stands for them. Rejects if the process has no memory for the
-   * next batch; the caller tries again.
+   * Takes the next records from `position` on, up to `chunkRecordsMax` and `chunkBytesMax` but at least one. In place
+   * of records that cannot be decoded, it takes one record that stands for them. Rejects if the process has no memory
+   * for the next batch; the caller tries again.
    */
   take: (position: number) => Promise<Taken>;
   /** Frees the decompressed first batch, unless the records taken from it are larger than their share. */
@@ -164,8 +164,8 @@ function queuedOf(batches: RawBatch[], nextOffset: number, controlEpoch: number)
 }
 
 /**
- * Adds the next records of the first batch to the taken ones, from `position` on. Resolves to whether the batch is read to
- * its end.
+ * Adds the next records of the first batch to the taken ones, from `position` on. Resolves to whether the batch is read
+ * to its end.
  */
 async function readInto(
   taken: Filling,
@@ -246,8 +246,8 @@ const garbagePartMin = 1 / 4;
 /**
  * A budget of bytes, in which values of unknown size are loaded one after another, in the order of the calls. A value
  * that does not fit waits until enough others are released; a value larger than the budget waits until it is alone, and
- * none is loaded while it is used. So the budget and one value more bound the memory. Released values wait for V8: before
- * they take more than the budget again, or after a load that failed, `collectGarbage` is called.
+ * none is loaded while it is used. So the budget and one value more bound the memory. Released values wait for V8:
+ * before they take more than the budget again, or after a load that failed, `collectGarbage` is called.
  */
 export function createBudget(bytesMax: number, collectGarbage: () => void): Budget {
   let usedBytes = 0;

@@ -11,8 +11,8 @@ type RetryDeps = {
 };
 
 /**
- * Repeats work until it succeeds. A pause between two attempts takes ten seconds at most, and longer only while MongoDB is
- * overloaded.
+ * Repeats work until it succeeds. A pause between two attempts takes ten seconds at most, and longer only while MongoDB
+ * is overloaded.
  */
 export async function retry<T>(deps: RetryDeps, attemptOnce: () => Promise<T>): Promise<T> {
   const { stopping, retryDelayMs, onFailed } = deps;

@@ -64,7 +64,8 @@ const extraRunMin = 1_000;
 /**
  * Runs once a second, and at the end of a backlog: reads the end offsets, registers new partitions, saves the progress
  * of the assigned partitions and raises the watermark, then commits. It commits last, so that no committed offset is
- * ahead of saved progress. The next runs do not wait for a commit: a group coordinator that is away delays no freshness.
+ * ahead of saved progress. The next runs do not wait for a commit: a group coordinator that is away delays no
+ * freshness.
  */
 export function startCommitLoop(
   deps: CommitLoopDeps,
@@ -176,8 +177,8 @@ async function reportPositions(deps: CommitLoopDeps, log: LogState, snapshot: Sn
 
 /**
  * Skips a partition that waits for another's chunk: liveness watches that other partition. An open transaction ends the
- * records to apply at the last stable offset, and the load of a build at its load end. A partition without a start offset
- * counts as one with a record to apply, unless it has no leader: to find the offset is work to be done.
+ * records to apply at the last stable offset, and the load of a build at its load end. A partition without a start
+ * offset counts as one with a record to apply, unless it has no leader: to find the offset is work to be done.
  */
 export const observedPartitions = (
   positions: Pick<Positions, 'loadEnd'>,

@@ -35,10 +35,10 @@ export async function recordedPositions(control: Db, generation: number): Promis
 type RecorderDeps = { control: Db; generation: number; allowanceMs: number; isPinned?: boolean };
 
 /**
- * Creates the function that saves progress once per run of the commit loop: how far the partitions have been applied, and
- * the instant up to which each is complete, less the lateness allowance. `asOf` is an instant before `ends` was read. No
- * saved value ever decreases, whichever projector writes. The function returns the instants before the allowance, in
- * milliseconds, by `<topic>/<partition>`; 0 if unknown.
+ * Creates the function that saves progress once per run of the commit loop: how far the partitions have been applied,
+ * and the instant up to which each is complete, less the lateness allowance. `asOf` is an instant before `ends` was
+ * read. No saved value ever decreases, whichever projector writes. The function returns the instants before the
+ * allowance, in milliseconds, by `<topic>/<partition>`; 0 if unknown.
  */
 export function createProgressRecorder({ control, generation, allowanceMs, isPinned = true }: RecorderDeps) {
   const readMarks = createPartitionWatermarks();

@@ -20,8 +20,8 @@ const retentions = ['state.dataRetentionDays', 'dataRetentionDays'] as const;
 export type ExpiringChannel = { id: string; orgId: string };
 
 /**
- * A conversation, and its place in the order of the read. Without `updatedAt`, a sweep has purged its state, but may not
- * have refreshed its dependents.
+ * A conversation, and its place in the order of the read. Without `updatedAt`, a sweep has purged its state, but may
+ * not have refreshed its dependents.
  */
 export type ExpiringConversation = Sweepable & { updatedAt?: Date; key: string };
 
@@ -92,8 +92,8 @@ export const createdCursor = (database: Db, { id, orgId }: ExpiringChannel, afte
     .sort({ byCreated: 1 });
 
 /**
- * The sweep's reads from one generation's database, and from the dead letters in the control database, each of one bounded
- * page. Every read sees every acknowledged write. The sweep writes documents through the engine's `Store`.
+ * The sweep's reads from one generation's database, and from the dead letters in the control database, each of one
+ * bounded page. Every read sees every acknowledged write. The sweep writes documents through the engine's `Store`.
  */
 export const mongoSweepStore = ({ database, ...deps }: { database: Db } & EraseDeps): SweepStore => ({
   ...expiring(database),

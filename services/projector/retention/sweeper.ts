@@ -33,7 +33,7 @@ export async function sweepApplied(deps: Omit<SweepDeps, 'asOf'> & { control: Db
   return sweep({ ...deps, asOf: applied < now ? applied : now });
 }
 
-/** The member of the group that has started partition 0 of the channels sweeps; during a rebalance two may, for a moment. */
+/** The member that has started partition 0 of the channels sweeps; during a rebalance two may, for a moment. */
 export const ownsSweep = (assigned: Snapshot[], prefix: string): boolean =>
   assigned
     .filter(isStarted)
@@ -46,8 +46,8 @@ const busyPart = 1 / 20;
 const deadLettersOverlapMs = 600_000;
 
 /**
- * Shows in the metrics, and stores for a status, whether the last sweep has failed: personal data then stays, however well
- * everything else works.
+ * Shows in the metrics, and stores for a status, whether the last sweep has failed: personal data then stays, however
+ * well everything else works.
  */
 function createOutcome({ control, generation, now, metrics, logger }: SweeperDeps) {
   // An earlier owner may have stored a failure.
@@ -104,9 +104,9 @@ type SweeperTimes = {
 
 /**
  * Sweeps every few minutes while this projector is the owner, less often if that takes long. The API stops serving
- * expired data at once; the sweep purges it within minutes, or after the log is applied up to that instant. The first sweep
- * of an owner is complete, and so are those after a failure and one a day: Invariant 12 in docs/internals/retention.md.
- * It also erases the dead letters of deleted entities: Invariant 14.
+ * expired data at once; the sweep purges it within minutes, or after the log is applied up to that instant. The first
+ * sweep of an owner is complete, and so are those after a failure and one a day: Invariant 12 in
+ * docs/internals/retention.md. It also erases the dead letters of deleted entities: Invariant 14.
  */
 export function startSweeper(
   deps: SweeperDeps,

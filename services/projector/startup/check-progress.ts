@@ -16,9 +16,9 @@ class ProgressLost extends Error {
 type CheckDeps = { control: Db; topics: string[]; logger: Logger };
 
 /**
- * Throws `ProgressLost` if a generation was followed before, and has no progress. If it has progress but no watermark, sets
- * the watermark again, to the minimum instant of its partitions. That is never later than the lost one: a watermark is
- * the highest such minimum so far.
+ * Throws `ProgressLost` if a generation was followed before, and has no progress. If it has progress but no watermark,
+ * sets the watermark again, to the minimum instant of its partitions. That is never later than the lost one: a
+ * watermark is the highest such minimum so far.
  */
 export async function checkProgress(
   { control, topics, logger }: CheckDeps,

@@ -18,8 +18,8 @@ type Following = {
 };
 
 /**
- * Returns the projector's membership. Refuses a start on other topics than the generation has followed: their
- * records would be applied to documents of the former topics, and the progress of those would hold the watermark for good.
+ * Returns the projector's membership. Refuses a start on other topics than the generation has followed: their records
+ * would be applied to documents of the former topics, and the progress of those would hold the watermark for good.
  */
 export async function requireMembership({ control, config, generation, topics, onWait }: Following) {
   const recorded = await waitUntil(onWait, () => progressOf(control).find({ generation }).toArray());
@@ -45,8 +45,8 @@ export async function refuseStrangers(admin: Admin, groupId: string, own: OwnMem
 }
 
 /**
- * Refuses a start on another Kafka cluster than the generation has followed: none of its topics has the id of the topic that
- * was applied. Nothing is stored, because the projectors of the right cluster go on.
+ * Refuses a start on another Kafka cluster than the generation has followed: none of its topics has the id of the topic
+ * that was applied. Nothing is stored, because the projectors of the right cluster go on.
  */
 export async function refuseOtherCluster(
   { control, generation, topics, onWait }: Omit<Following, 'config'>,

@@ -5,7 +5,9 @@ import { isKafkaError, isTransient } from '../../../shared/kafka/transient-error
 import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import { createRefusalLimit } from '../refusal-limit.ts';
 
-/** A requirement of the projector is not met yet, but may be while it waits. `condition` says which one, `message` why. */
+/**
+ * A requirement of the projector is not met yet, but may be while it waits. `condition` says which one, `message` why.
+ */
 export class NotReady extends Error {
   override name = 'NotReady';
   readonly condition: string;
