@@ -79,6 +79,8 @@ export default tseslint.config(
     files: ['{services,shared,infra,clients}/**/*.ts'],
     ignores: ['**/*.test.ts'],
     rules: {
+      // Prettier wraps code, not comments.
+      'max-len': ['error', { code: 10_000, comments: 120, ignoreUrls: true }],
       'no-nested-ternary': 'error',
       '@typescript-eslint/default-param-last': 'error',
       'no-restricted-syntax': ['error', encodedPath, ...density],
