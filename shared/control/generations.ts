@@ -113,9 +113,9 @@ export type GenerationRegistry = {
 };
 
 /**
- * Version of the stored documents: it rises whenever a stored field is removed or renamed, or changes its type or meaning, or
- * a projection its result. A further field is additive, and raises nothing: releases before and after it write the same
- * generation. `golden.test.ts` beside the projections tells the two apart.
+ * Version of the stored documents: it rises whenever a stored field is removed or renamed, or changes its type or
+ * meaning, or a projection its result. A further field is additive, and raises nothing: releases before and after it
+ * write the same generation. `golden.test.ts` beside the projections tells the two apart.
  */
 export const projectionVersion = 1;
 

@@ -7,7 +7,8 @@ type Received = { origin: string; nowMs: number };
 
 /**
  * Returns a response of the API. Throws `ApiError` for an error, and for a response that is not the API's own, and
- * `CutResponseError` for one that ends within its JSON: proxies that speak HTTP/1.0 pass a broken response on as complete.
+ * `CutResponseError` for one that ends within its JSON: proxies that speak HTTP/1.0 pass a broken response on as
+ * complete.
  */
 export function readAnswer(response: Response, text: string, { origin, nowMs }: Received): Answer<unknown> {
   const { ok, status, headers } = response;

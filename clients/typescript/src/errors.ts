@@ -53,7 +53,10 @@ export class ConnectionError extends Error {
   }
 }
 
-/** A response has begun and broken off. Nothing of it is used; the client has sent the request again, unless it may not. */
+/**
+ * A response has begun and broken off. Nothing of it is used; the client has sent the request again, unless it may
+ * not.
+ */
 export class CutResponseError extends ConnectionError {
   override readonly name = 'CutResponseError';
   /** Quote it when you contact support; null if the response is not the API's own. */

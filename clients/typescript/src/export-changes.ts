@@ -78,8 +78,8 @@ function stepTo(
 }
 
 /**
- * Yields the batches of one page. Returns the step to the next one, or null after the last page. Each batch is held until
- * the next one arrives, because only the last batch may move the position beyond the page.
+ * Yields the batches of one page. Returns the step to the next one, or null after the last page. Each batch is held
+ * until the next one arrives, because only the last batch may move the position beyond the page.
  */
 async function* exportPage(
   run: Run,

@@ -55,8 +55,8 @@ const isItem = (item: Listed, known: Walk['item']): boolean =>
 export const shownPrecisionMs = 1_000;
 
 /**
- * Whether a later version of the item shows another `updatedAt`. A change within the same second as this version may look
- * the same; but every change up to `dataAsOf` is in the page.
+ * Whether a later version of the item shows another `updatedAt`. A change within the same second as this version may
+ * look the same; but every change up to `dataAsOf` is in the page.
  */
 const isSettled = ({ createdAt, updatedAt = createdAt }: Listed, dataAsOf: Date): boolean =>
   Date.parse(updatedAt) + shownPrecisionMs <= dataAsOf.getTime();

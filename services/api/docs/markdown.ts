@@ -77,7 +77,10 @@ export function renderMarkdown({ href }: Site, tokens: Token[]): Html {
   return { html: marked.parser(tokens) };
 }
 
-/** The tokens in Markdown, without comments. Links lead to the Markdown of pages. To be called before `renderMarkdown`. */
+/**
+ * The tokens in Markdown, without comments. Links lead to the Markdown of pages. To be called before
+ * `renderMarkdown`.
+ */
 export const toMarkdown = ({ markdownHref }: Site, tokens: Token[]): string =>
   tokens
     .filter(({ type }) => type !== 'html')

@@ -71,8 +71,8 @@ type HeaderName = keyof typeof headers;
 const componentOf = (name: HeaderName) => name.replaceAll('-', '');
 
 /**
- * If only keys with a limit of their own are limited (`isLimited` is false), each response has the headers of the limit by
- * itself. `traceDays` is how long a request can be traced; null if requests are not traced.
+ * If only keys with a limit of their own are limited (`isLimited` is false), each response has the headers of the
+ * limit by itself. `traceDays` is how long a request can be traced; null if requests are not traced.
  */
 export const headerComponents = (isLimited: boolean, traceDays: number | null): Record<string, Header> => {
   const components = Object.fromEntries(

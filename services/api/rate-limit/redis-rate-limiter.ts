@@ -22,9 +22,9 @@ const probeKey = '';
  * microseconds of the store's own clock, so the clocks of the replicas do not matter. The set expires with its newest
  * member.
  *
- * `KEYS[1]` is the key; `ARGV` are the window in seconds and the limit. Returns the number of counted requests (limit +
- * 1 if this one was refused) and the milliseconds until one leaves the window so that one more is admitted. Needs Redis 6,
- * or any Valkey.
+ * `KEYS[1]` is the key; `ARGV` are the window in seconds and the limit. Returns the number of counted requests (limit
+ * + 1 if this one was refused) and the milliseconds until one leaves the window so that one more is admitted. Needs
+ * Redis 6, or any Valkey.
  */
 const script = `
 local window, limit = tonumber(ARGV[1]) * 1000000, tonumber(ARGV[2])

@@ -55,7 +55,9 @@ const renderDifference = ({ kind, id, class: name, field }: Difference): string 
 
 const remainingShownMax = 20;
 
-/** The outcome of a repair, and the differences that are left for the operator; empty if there was nothing to repair. */
+/**
+ * The outcome of a repair, and the differences that are left for the operator; empty if there was nothing to repair.
+ */
 export function renderRepair(result: ComparisonResult, { repaired, remaining }: Repair): string {
   if (result.differences === 0) return '';
   const cutShort = 'more documents differ than one run repairs: run it again';

@@ -61,9 +61,9 @@ export async function compareWithActive(deps: OperatorDeps, number: number, expe
 export type Verification = { number: number; result: ComparisonResult; repair?: Repair };
 
 /**
- * Compares a generation, by default the active one, with a fresh join of its own entities, and repairs the documents that
- * differ if `isRepair` says so. Refuses a generation of another release, and one that lacks a collection: the absent
- * collection would count as equal.
+ * Compares a generation, by default the active one, with a fresh join of its own entities, and repairs the documents
+ * that differ if `isRepair` says so. Refuses a generation of another release, and one that lacks a collection: the
+ * absent collection would count as equal.
  */
 export async function verifyGeneration(
   deps: OperatorDeps,

@@ -63,7 +63,10 @@ export const compareDocuments = async (
   options: CompareOptions,
 ): Promise<ComparisonResult> => (await findDifferences(source, options)).result;
 
-/** Like `compareDocuments`, with the differences that remained and are not expected: those of `recheckMax` documents at most. */
+/**
+ * Like `compareDocuments`, with the differences that remained and are not expected: those of `recheckMax` documents
+ * at most.
+ */
 export async function findDifferences(
   source: PairSource,
   options: CompareOptions,

@@ -126,7 +126,9 @@ export function fieldsOf(path: string, before: object = {}, after: object = {}):
     .map((name) => `${path}.${name}`);
 }
 
-/** Whether two stored values read the same. A field that is absent reads as null: an earlier release did not know it. */
+/**
+ * Whether two stored values read the same. A field that is absent reads as null: an earlier release did not know it.
+ */
 export const isSame = (one: unknown, other: unknown): boolean =>
   isDeepStrictEqual(one, other) || isDeepStrictEqual(withoutNulls(one), withoutNulls(other));
 

@@ -42,9 +42,9 @@ type Round = {
 };
 
 /**
- * Joins documents of one kind again from their whole states, and writes those that differ, beside the projectors of their
- * generation: Invariant 20 in docs/internals/joins.md. A dry run writes nothing. A document that should not exist stays: only
- * its own events, or those of its owner, delete it.
+ * Joins documents of one kind again from their whole states, and writes those that differ, beside the projectors of
+ * their generation: Invariant 20 in docs/internals/joins.md. A dry run writes nothing. A document that should not
+ * exist stays: only its own events, or those of its owner, delete it.
  */
 export async function refreshDocuments(
   deps: RefreshDeps,

@@ -58,9 +58,9 @@ const reportEveryMs = 2_000;
 const continuedWithinMs = 24 * 3_600_000;
 
 /**
- * Joins documents of the served generation again, beside its projectors, and writes those that are wrong. Neither stops
- * readers nor projectors. A refresh of all that is interrupted continues after its last batch, if the same release runs it
- * again within a day.
+ * Joins documents of the served generation again, beside its projectors, and writes those that are wrong. Neither
+ * stops readers nor projectors. A refresh of all that is interrupted continues after its last batch, if the same
+ * release runs it again within a day.
  */
 export async function refresh(deps: Deps, kind: Kind, options: RefreshOptions): Promise<RefreshResult> {
   const { ids, dryRun } = options;

@@ -23,7 +23,10 @@ type Repaired = Pick<OperatorDeps, 'control' | 'now' | 'by'> & {
   options: CompareOptions;
 };
 
-/** The classes of fields that a join sets. A document that should not exist, or that an edit has broken, is left to its events. */
+/**
+ * The classes of fields that a join sets. A document that should not exist, or that an edit has broken, is left to
+ * its events.
+ */
 const joinedClasses: readonly DifferenceClass[] = ['joined', 'refs', 'sort-key', 'pending'];
 const batchSize = 200;
 

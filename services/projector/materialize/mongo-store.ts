@@ -131,7 +131,10 @@ async function firstReply<T extends { _id: string }>(cursor: FindCursor<T>, ids:
   return { found, remaining: isComplete ? [] : ids.filter((id) => !known.has(id)) };
 }
 
-/** Whole documents by id, in no order, as far as one reply of the server goes; `remaining` are the ids still to be read. */
+/**
+ * Whole documents by id, in no order, as far as one reply of the server goes; `remaining` are the ids still to be
+ * read.
+ */
 export const readWhole = (database: Db, kind: Kind, ids: string[], projection: Record<string, 1>) =>
   withinLimit(async (limit) => {
     await using cursor = byIds(collectionOf(database, kind), ids, limit).project<StoredDocument>(projection);

@@ -51,7 +51,8 @@ export type ReadFamilies = {
 };
 
 /**
- * The fields that `join` sets: all that do not come from the entity's state, and in an operator's refresh the sort keys, too.
+ * The fields that `join` sets: all that do not come from the entity's state, and in an operator's refresh the sort
+ * keys, too.
  */
 export type JoinedFields = Pick<
   StoredDocument,
