@@ -8,7 +8,7 @@ describe('the arguments of the CLI', () => {
   it.each([
     [
       '',
-      'a verb is missing: one of topics, status, check, trace, explain, rebuild, verify, dead-letters, keys',
+      'a verb is missing: one of topics, status, check, trace, explain, rebuild, verify, refresh, dead-letters, keys',
       '',
     ],
     ['statu', "unknown command 'statu' (Did you mean status?)", ''],

@@ -17,11 +17,8 @@ export const apiKeyState = z.object({
   access: z.enum(['read', 'full']),
   createdAt: instant,
   archivedAt: optional(instant),
-  /**
-   * The requests that this key may make in one window, in place of the service's number. Absent stays absent, so that
-   * the documents of keys without one are those of earlier releases.
-   */
-  rateLimit: z.int().min(1).nullish(),
+  /** The requests that this key may make in one window, in place of the service's number. */
+  rateLimit: optional(z.int().min(1)),
 });
 
 const example: z.input<typeof apiKeyState> = {

@@ -100,9 +100,10 @@ describe("a key's own limit", () => {
     await given(null);
     clock.nowMs += 6_000;
     // Four of the five have to leave: three at 60 s, the others at 66 s.
-    expect([await ask(), await policyOf()]).toEqual([[429, 2, 0, 54], '2;w=60']);
+    expect(await ask()).toEqual({ status: 429, limit: 2, remaining: 0, reset: 54 });
+    expect(await policyOf()).toBe('2;w=60');
     clock.nowMs += 56_000;
-    expect(await ask()).toEqual([200, 2, 1, 60]);
+    expect(await ask()).toEqual({ status: 200, limit: 2, remaining: 1, reset: 60 });
   });
 
   it('applies although the service limits no other key', async () => {

@@ -55,6 +55,7 @@ export const steps: Step[] = [
   cli('keys archive key_1', { as: key, ...asks }),
   cli('explain <id> [--json]', { as: { '<id>': '$KEY', '[--json]': '--json' } }),
   cli('explain ti_1', refused('no ticket has this id')),
+  cli('explain <id>', { as: { '<id>': 'ti_1' }, ...refused('no ticket has this id') }),
   {
     command: 'curl -H "Authorization: Bearer <token>" https://api.example.com/v1/tickets',
     as: {
@@ -84,6 +85,7 @@ export const steps: Step[] = [
   ),
   cli('verify'),
   cli('verify --repair'),
+  cli('keys create --org org_1 --rate-limit 1000'),
   cli('refresh ticket --all --dry-run'),
   cli('refresh ticket --all'),
   cli('refresh ticket ti_1', refused('there is no such document')),

@@ -2,11 +2,13 @@ import { z } from 'zod';
 
 /** `2026-01-31T12:00:00Z`: tickets, conversations and messages; fractions are truncated. */
 export const toSeconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
-export const toSecondsOrNull = (date: Date | null): string | null => date && toSeconds(date);
+export const toSecondsOrNull = (date: Date | null | undefined): string | null =>
+  date ? toSeconds(date) : null;
 
 /** `2026-01-31T12:00:00.000Z`: channels and Q&As. */
 export const toMilliseconds = (date: Date): string => date.toISOString();
-export const toMillisecondsOrNull = (date: Date | null): string | null => date && toMilliseconds(date);
+export const toMillisecondsOrNull = (date: Date | null | undefined): string | null =>
+  date ? toMilliseconds(date) : null;
 
 const time = (shape: RegExp) => z.string().regex(shape).meta({ format: 'date-time' });
 export const secondsSchema = time(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);

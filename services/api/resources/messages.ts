@@ -110,7 +110,7 @@ export const presentMessageItem = ({ state, joined }: StoredMessage): MessageIte
   type: state.type,
   role: state.role,
   author: presentAuthor({ state, joined }),
-  content: state.content,
+  content: state.content ?? null,
   attachments: presentAttachments(state.attachments),
   createdAt: toSeconds(state.createdAt),
 });

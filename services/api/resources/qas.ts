@@ -46,7 +46,7 @@ const presentQa = ({ state }: Pick<QaDocument, 'state'>): QaItem => ({
   question: state.question,
   questionVariations: state.questionVariations,
   answer: state.answer,
-  agentId: state.agentId,
+  agentId: state.agentId ?? null,
   createdAt: toMilliseconds(state.createdAt),
   updatedAt: toMilliseconds(state.updatedAt),
 });

@@ -47,12 +47,14 @@ export async function readFirstChildren(
       pending.splice(0, wanted.length);
       continue;
     }
-    // The read ended within this family.
-    const lastId = idIn(last.state, parentField);
+    // The read ended within this family. A list that an edit has put in place of the parent's id names no family: then
+    // only the first one is completed.
+    const index = Math.max(0, wanted.indexOf(idIn(last.state, parentField)));
+    const lastId = wanted[index] ?? '';
     if ((families.get(lastId)?.size ?? 0) < max) {
       for (const child of await readOf([lastId], max)) add(child);
     }
-    pending.splice(0, wanted.indexOf(lastId) + 1);
+    pending.splice(0, index + 1);
   }
   const children = [...families].map(([id, family]): [string, Child[]] => [id, [...family.values()]]);
   return { children: new Map(children), remaining: pending };

@@ -38,7 +38,7 @@ export function presentChannel(
 ): ChannelResponse {
   const detail = {
     ...presentChannelItem({ state, joined }, now),
-    dataRetentionDays: state.dataRetentionDays,
+    dataRetentionDays: state.dataRetentionDays ?? null,
     settings: presentSettings(state.settings),
   };
   switch (state.type) {

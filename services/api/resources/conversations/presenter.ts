@@ -39,7 +39,7 @@ export const presentConversationHead = (
   assignedToUser: joined.assignedUser && pick(joined.assignedUser, ['id', 'name', 'email']),
   topics: joined.topics.map(({ id, name, color }) => ({ id, name, color })),
   tags: joined.tags.map(({ id, name }) => ({ id, name })),
-  urgencyScore: state.urgencyScore,
+  urgencyScore: state.urgencyScore ?? null,
   lastMessagePreview: typeof opening?.content === 'string' ? preview(opening.content) : null,
   createdAt: toSeconds(state.createdAt),
   updatedAt: toSeconds(state.updatedAt),
@@ -54,7 +54,7 @@ export const presentEmbeddedMessage = (
   id: state.id,
   object: 'message',
   role: state.role,
-  content: state.content,
+  content: state.content ?? null,
   createdAt: toSeconds(state.createdAt),
   // Only outbound messages are delivered; a contact's message may still carry a time in the events.
   sentAt: state.role === 'user' ? null : toSecondsOrNull(state.sentAt),

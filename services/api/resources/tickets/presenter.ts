@@ -20,7 +20,7 @@ export const presentTicketItem = ({ state, joined }: Ticket, now: Date): TicketI
   requester: presentRequester({ state, joined }),
   tags: joined.tags.map(({ id, name }) => ({ id, name })),
   topics: joined.topics.map(({ id, name }) => ({ id, name })),
-  estimatedScore: state.estimatedScore,
+  estimatedScore: state.estimatedScore ?? null,
   conversations: shownConversations(joined.conversations, now).map(presentReference),
   createdAt: toSeconds(state.createdAt),
   updatedAt: toSeconds(ticketUpdatedAt(state)),
