@@ -49,7 +49,7 @@ const unlikeInOneArray = {
     'CallExpression[callee.object.callee.name="expect"][callee.object.arguments.0.type="ArrayExpression"] > ' +
     'ArrayExpression:has(> Literal[value=type(number)])' +
     ':has(> :matches(Literal[value=type(string)], Literal[value=type(boolean)], Literal[raw="null"], TemplateLiteral, ArrayExpression, ObjectExpression))',
-  message: 'Compare objects: a failure then names what differs.',
+  message: 'Compare objects: a failure then names the fact that differs.',
 };
 
 export default tseslint.config(

@@ -32,7 +32,7 @@ test('the budget lets a drain evict replicas that are not ready, and takes eithe
   expect(await budget({ minAvailable: 0 })).toEqual({ ...common, minAvailable: 0 });
 });
 
-test('replicas are set only where neither KEDA nor the autoscaler decides on them', async () => {
+test('replicas are set if neither KEDA nor the autoscaler decides on them', async () => {
   const manifests = await render(everything);
   const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
   expect(
