@@ -9,6 +9,7 @@ import { overflow, picture, visit, type Visitor } from './visit.ts';
 /** Screenshots of the pages, for people to look at. */
 const pictures = 'artifacts/docs';
 const phone = { width: 390, height: 844 };
+const laptop = { width: 1280, height: 720 };
 const pages = [
   '/docs',
   '/docs/guides/paging',
@@ -46,6 +47,24 @@ const covered = `[...document.querySelectorAll('#content :is(h2, h3, h4, a, dt, 
   })
   .map(({ textContent }) => textContent)`;
 
+/** The parts of the navigation with a scrollbar of their own, at a window of 1280 by 720. */
+const scrollbars = `[...document.querySelectorAll('header, aside, nav, nav *')]
+  .filter((element) => {
+    const { overflowX, overflowY } = getComputedStyle(element);
+    const isScrolled = (style, inside, outside) => /auto|scroll/.test(style) && inside > outside;
+    return (
+      isScrolled(overflowX, element.scrollWidth, element.clientWidth) ||
+      isScrolled(overflowY, element.scrollHeight, element.clientHeight)
+    );
+  })
+  .map(({ tagName }) => tagName)`;
+
+/** Texts that are smaller than 13 pixels. */
+const tiny = `[...document.querySelectorAll('body *')]
+  .filter((element) => [...element.childNodes].some(({ nodeType, data }) => nodeType === 3 && data.trim()))
+  .filter((element) => parseFloat(getComputedStyle(element).fontSize) < 13)
+  .map(({ outerHTML }) => outerHTML)`;
+
 test('the reference shows each operation with its fields, its statuses and its samples, under nothing else', async () => {
   await withReader({}, async ({ page, open }) => {
     const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenApiDocument;
@@ -82,12 +101,15 @@ test('a button copies an example', async () => {
   });
 });
 
-test('every page has a language, a unique title, one heading and working links, and fits on a phone', async () => {
+test('every page has a language, a unique title, one heading, working links, no tiny text and no scrollbar in the navigation, and fits on a phone', async () => {
   await withReader({}, async ({ page, open }) => {
     const titles = new Set<string>();
     const links = new Set<string>();
     for (const path of pages) {
+      await page.setViewportSize(laptop);
       await open(path);
+      expect([path, await page.evaluate(scrollbars)]).toEqual([path, []]);
+      expect([path, await page.evaluate(tiny)]).toEqual([path, []]);
       await page.setViewportSize(phone);
       expect({ path, overflow: await page.evaluate(overflow) }).toEqual({ path, overflow: 0 });
       expect(await page.locator('html').getAttribute('lang')).toBe('en');
@@ -135,6 +157,7 @@ test('the keyboard reaches the content and the code', async () => {
     for (const next of ['The page', 'Reading a list with curl', 'Copy']) {
       await page.keyboard.press('Tab');
       expect(await focused()).toBe(next);
+      expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
     }
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.role')).toBe('region');

@@ -29,8 +29,10 @@ export function fieldsOf(
   const { discriminator } = resolve<Discriminated>(spec, schema);
   return objects.flatMap((owner) =>
     Object.keys(owner.properties ?? {}).flatMap((name) => {
-      if (owner !== first && isShared(name)) return [];
-      const tag = isShared(name) || name === discriminator?.propertyName ? null : discriminator?.propertyName;
+      const isTag = name === discriminator?.propertyName;
+      if (owner !== first && (isTag || isShared(name))) return [];
+      if (isTag) return field(spec, anyTag(objects, name), pathOf(name), only);
+      const tag = isShared(name) ? null : discriminator?.propertyName;
       const condition = tag ? `\`${pathOf(tag)}\` is \`${String(property(owner, tag).const)}\`` : only;
       return field(spec, property(owner, name), pathOf(name), condition);
     }),
@@ -40,6 +42,13 @@ export function fieldsOf(
 type Discriminated = JsonSchema & { discriminator?: { propertyName: string } };
 
 const property = ({ properties = {} }: JsonSchema, name: string) => (properties[name] ?? {}) as JsonSchema;
+
+/** The schema of the field by which a reader tells the variants apart, with the values of all of them. */
+function anyTag(objects: JsonSchema[], name: string): JsonSchema {
+  const options = objects.map((each) => property(each, name));
+  const texts = options.map(({ const: value, description = '' }) => `\`${String(value)}\`: ${description}`);
+  return { anyOf: options, description: texts.join(' ') };
+}
 
 function field(spec: OpenApiDocument, schema: JsonSchema, path: string, only: string | null): Field[] {
   const description = schema.description ?? resolve<JsonSchema>(spec, schema).description ?? '';

@@ -94,6 +94,7 @@ test('the reference names each field of a response by its path, with its type an
       'estimatedScore integer from 1 to 5 or null',
       'data[].conversations[].role string',
       'sort query, string: createdAt , -createdAt , updatedAt , -updatedAt , default -updatedAt',
+      'type &quot;email&quot; or &quot;chatbot&quot; or &quot;form&quot;',
       'config.routesTo.name string, only if type is form',
       'config.aiMode.replyDelayMinutes number, only if type is email',
     ]),

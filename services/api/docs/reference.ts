@@ -27,12 +27,14 @@ export function referencePage(site: Site, spec: OpenApiDocument): Page {
           </ul>
           ${groups.map(
             ({ id, name, operations }) =>
-              html`<a href="#${id}">${name}</a>
+              html`<div>
+                <a href="#${id}">${name}</a>
                 <ul>
                   ${operations.map(
                     ({ id: operation, summary }) => html`<li><a href="#${operation}">${summary}</a></li>`,
                   )}
-                </ul>`,
+                </ul>
+              </div>`,
           )}
         </nav>
       </aside>
