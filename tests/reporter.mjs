@@ -3,8 +3,8 @@ import { basename, relative } from 'node:path';
 const slowestMax = 10;
 
 /**
- * Prints the slowest files, and sends the counts and the skipped tests to tests/run.ts, which sums them up. A suite that
- * could not run counts as a failure.
+ * Prints the slowest files, and sends the counts and the skipped tests to tests/run.ts, which sums them up. A suite
+ * that could not run counts as a failure.
  */
 export default class RunReporter {
   constructor({ rootDir }) {

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { dieWithParent } from '../infra/dev-servers/parent-death.ts';
 import type { Stack } from '../infra/dev-servers/provider.ts';
@@ -23,8 +23,8 @@ const sized = ['/tests/simulation/simulation\\.test', '/tests/convergence/'];
 const measuring = ['/tests/(api|bench)/.*\\.long\\.test\\.ts$', '/tests/faults/'];
 
 /**
- * The driver imports `os` when it first connects, and jest refuses an import without these modules. The driver would then
- * send no metadata, and MongoDB refuses such a client. The workers of jest inherit the options.
+ * The driver imports `os` when it first connects, and jest refuses an import without these modules. The driver would
+ * then send no metadata, and MongoDB refuses such a client. The workers of jest inherit the options.
  */
 const nodeOptions = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 

@@ -7,11 +7,11 @@ import { writeCertificate } from '../certificate.ts';
 import { startStack } from '../dev-servers/stack.ts';
 import { liveChange } from '../sample-data/live-changes.ts';
 import { publishRecords, publishSampleData } from '../sample-data/publish.ts';
-import { batchesOf, generateSampleData, recordsOf } from '../sample-data/sample-data.ts';
 import type { SampleData, SampleState, Size } from '../sample-data/sample-data.ts';
-import { startService, type Service } from '../service.ts';
-import { connect, readProgress, type Connections } from './servers.ts';
-import { ask, showCommand, showRebuild, showTour, type Access, type Output } from './tour.ts';
+import { batchesOf, generateSampleData, recordsOf } from '../sample-data/sample-data.ts';
+import { type Service, startService } from '../service.ts';
+import { connect, type Connections, readProgress } from './servers.ts';
+import { type Access, ask, type Output, showCommand, showRebuild, showTour } from './tour.ts';
 
 type Demo = Output & {
   options: { size: Size; seed: number; rebuild: boolean };

@@ -2,9 +2,9 @@ import { rm } from 'node:fs/promises';
 import { Option } from '@commander-js/extra-typings';
 import { wholeNumber } from '../../services/cli/options.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
-import { temporaryFolder } from '../dev-servers/temporary-folder.ts';
 import { createProgram } from '../dev-servers/program.ts';
-import { sizes, type Size } from '../sample-data/sample-data.ts';
+import { temporaryFolder } from '../dev-servers/temporary-folder.ts';
+import { type Size, sizes } from '../sample-data/sample-data.ts';
 import { runDemo } from './demo.ts';
 import { keepLogs, logsOfCause } from './logs.ts';
 

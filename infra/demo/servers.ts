@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { MongoClient } from 'mongodb';
-import { recordedPositions } from '../../services/projector/progress/progress.ts';
 import { estimateDocuments } from '../../services/operations/counts.ts';
-import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
+import { recordedPositions } from '../../services/projector/progress/progress.ts';
 import { activeGeneration } from '../../shared/control/generations.ts';
+import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import type { Stack } from '../dev-servers/provider.ts';
 import { connectKafka, endOffsets, type KafkaConnection } from '../sample-data/publish.ts';
 

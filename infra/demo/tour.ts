@@ -1,5 +1,5 @@
-import { commandsIn } from '../../services/operations/deployment.ts';
 import { runCommandLine } from '../../services/cli/run.ts';
+import { commandsIn } from '../../services/operations/deployment.ts';
 import { counted } from '../../shared/runtime/counted.ts';
 import type { Service } from '../service.ts';
 

@@ -50,7 +50,9 @@ describe('npm run stack, of a stack', () => {
 
   /** The discard port refuses connections. */
   const closedPort = 9;
-  /** Holds a stack with this port of Kafka, whose MongoDB is gone, while `use` runs. `failure` says why it cannot stop. */
+  /**
+   * Holds a stack with this port of Kafka, whose MongoDB is gone, while `use` runs. `failure` says why it cannot stop.
+   */
   async function holding(kafkaPort: number, use: () => Promise<void>, failure?: string) {
     const addresses = {
       kafkaBrokers: `127.0.0.1:${kafkaPort}`,

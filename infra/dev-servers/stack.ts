@@ -1,13 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { startInDocker } from './docker/docker.ts';
-import { answers } from './native/ports.ts';
 import { startNative } from './native/native.ts';
+import { answers } from './native/ports.ts';
 import {
-  providers,
-  serverNames,
   type Provider,
+  providers,
   type ServerName,
+  serverNames,
   type Stack,
   type StackOptions,
   type Started,

@@ -18,7 +18,10 @@ async function sourceOf(service: string): Promise<string> {
   return (await Promise.all(paths.map((path) => readFile(path, 'utf8')))).join('\n');
 }
 
-/** The names under which the code uses a counter: its own, and those by which it is handed on, as `lost: metrics.tracesLost`. */
+/**
+ * The names under which the code uses a counter: its own, and those by which it is handed on, as `lost:
+ * metrics.tracesLost`.
+ */
 const aliasesOf = (name: string, source: string): string[] => [
   name,
   ...[...source.matchAll(new RegExp(`(\\w+)(?::| =) metrics\\.${name}\\b`, 'g'))].map(

@@ -1,19 +1,19 @@
 import type { z } from 'zod';
 import { apiSettings } from '../../services/api/config.ts';
-import { createMetrics as createApiMetrics, observeBudget } from '../../services/api/metrics.ts';
 import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
+import { createMetrics as createApiMetrics, observeBudget } from '../../services/api/metrics.ts';
 import { cliSettings } from '../../services/cli/config.ts';
 import { consoleSettings } from '../../services/console/config.ts';
 import { projectorSettings } from '../../services/projector/config.ts';
+import { createMetrics as createProjectorMetrics } from '../../services/projector/metrics.ts';
 import { holdCauses } from '../../shared/control/hold-causes.ts';
 import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { kinds, resources } from '../../shared/documents/resources.ts';
-import { createMetrics as createProjectorMetrics } from '../../services/projector/metrics.ts';
+import { variableNames, variablesOf } from '../../shared/runtime/config.ts';
 import { registerLinesLost } from '../../shared/runtime/log-metrics.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
+import { type CataloguedMetric, catalogueOf, unitOf } from './catalogue.ts';
 import { markdown } from './markdown.ts';
-import { catalogueOf, unitOf, type CataloguedMetric } from './catalogue.ts';
-import { variableNames, variablesOf } from '../../shared/runtime/config.ts';
 
 /** The pages that hold generated tables. */
 export const pagesWithTables = [

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { withKeyFile } from '../dev-servers/docker/containers.ts';
 import { commandsIn } from '../../services/operations/deployment.ts';
-import { images } from '../dev-servers/docker/engine.ts';
 import { useFolder } from '../../tests/support/use-opened.ts';
+import { withKeyFile } from '../dev-servers/docker/containers.ts';
+import { images } from '../dev-servers/docker/engine.ts';
 
 type Service = {
   image: string;

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answers, freePorts } from '../dev-servers/native/ports.ts';
 import { run } from '../dev-servers/native/run.ts';
-import { startServer, type Part } from '../dev-servers/native/server.ts';
+import { type Part, startServer } from '../dev-servers/native/server.ts';
 
 /** A running API server, and how to reach it. */
 export type ControlPlane = { kubeconfig: string; kubectl: string; close: () => Promise<void> };

@@ -1,4 +1,4 @@
-import { rows, type Panel } from './panels.ts';
+import { type Panel, rows } from './panels.ts';
 
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 /** The columns of the grid, and the height of a panel. */

@@ -1,5 +1,5 @@
 import { type Kind, resources } from '../../shared/documents/resources.ts';
-import type { SourceState, Event } from './encode.ts';
+import type { Event, SourceState } from './encode.ts';
 
 /** The prefix of the ids of a kind; that of channels is a convention, which the events do not enforce. */
 export const idPrefixOf = (kind: Kind): string =>

@@ -1,7 +1,7 @@
 import type { Event, SourceState } from './encode.ts';
 import { change, publish } from './entity.ts';
 import { conversationsMax, type SampleState } from './sample-data.ts';
-import { openTicket, writeMessage, type ConversationContext } from './tickets.ts';
+import { type ConversationContext, openTicket, writeMessage } from './tickets.ts';
 
 /** A change in the source system at an instant, which it makes in the state; returns its events. */
 type LiveChange = (state: SampleState, at: Date) => Event[];

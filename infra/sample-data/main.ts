@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
-import { topicOf } from '../../shared/kafka/topics.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { kinds } from '../../shared/documents/resources.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { createProgram } from '../dev-servers/program.ts';
 import { connectKafka, endOffsets, publishSampleData } from './publish.ts';
 import { batchesOf, generateSampleData } from './sample-data.ts';

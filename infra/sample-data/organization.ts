@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Faker } from '@faker-js/faker';
 import { dayMs } from '../../shared/documents/instant.ts';
-import { kinds, type Kind } from '../../shared/documents/resources.ts';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { cases, tagNames } from './cases.ts';
 import type { Event } from './encode.ts';
-import { change, publish, remove, type Entity } from './entity.ts';
+import { change, type Entity, publish, remove } from './entity.ts';
 import type { Random } from './random.ts';
 import { createFaker, createMaker, type Make } from './states.ts';
 

@@ -1,7 +1,7 @@
 import {
+  type Admin,
   CompressionTypes,
   Partitioners,
-  type Admin,
   type Producer,
   type ProducerRecord,
   type RecordMetadata,
@@ -9,13 +9,13 @@ import {
 import { pino } from 'pino';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
-import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
+import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { registerCodecs } from './codecs.ts';
-import type { SampleBatch } from './sample-data.ts';
 import type { SampleRecord } from './encode.ts';
+import type { SampleBatch } from './sample-data.ts';
 
 const codecs = [
   CompressionTypes.ZSTD,

@@ -1,10 +1,10 @@
-import { type EntityState, kinds } from '../../shared/documents/resources.ts';
-import { consumed } from '../../tests/support/engine.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import { projections } from '../../services/projector/projections/projections.ts';
-import { batchesOf, generateSampleData, recordsOf } from './sample-data.ts';
+import { type EntityState, kinds } from '../../shared/documents/resources.ts';
+import { consumed } from '../../tests/support/engine.ts';
 import type { SampleRecord } from './encode.ts';
 import { liveChange, newTicket } from './live-changes.ts';
+import { batchesOf, generateSampleData, recordsOf } from './sample-data.ts';
 
 const now = new Date('2026-03-04T05:06:07.089Z');
 

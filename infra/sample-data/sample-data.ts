@@ -1,7 +1,7 @@
 import { encode, type Event, type SampleRecord } from './encode.ts';
 import { createOrganization, type Organization, type SampleKey } from './organization.ts';
 import { createRandom, type Random } from './random.ts';
-import { ticketEvents, type ConversationContext } from './tickets.ts';
+import { type ConversationContext, ticketEvents } from './tickets.ts';
 
 /** The number of tickets, contacts, and messages of the longest conversation, by size. */
 export const sizes = {

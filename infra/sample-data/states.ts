@@ -1,10 +1,10 @@
-import { Faker, base, en } from '@faker-js/faker';
+import { base, en, Faker } from '@faker-js/faker';
 import type { z } from 'zod';
 import { instant } from '../../shared/documents/fields.ts';
-import { type Kind, kinds, states } from '../../shared/documents/resources.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
+import { type Kind, kinds, states } from '../../shared/documents/resources.ts';
 import type { SourceState } from './encode.ts';
-import { idPrefixOf, type Entity } from './entity.ts';
+import { type Entity, idPrefixOf } from './entity.ts';
 import type { Random } from './random.ts';
 
 type Schema = z.core.$ZodType;

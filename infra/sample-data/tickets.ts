@@ -1,7 +1,7 @@
 import { dayMs } from '../../shared/documents/instant.ts';
-import { cases, followUps, systemNotes, type Case } from './cases.ts';
+import { type Case, cases, followUps, systemNotes } from './cases.ts';
 import type { Event, SourceState } from './encode.ts';
-import { change, publish, remove, type Entity } from './entity.ts';
+import { change, type Entity, publish, remove } from './entity.ts';
 import type { Organization } from './organization.ts';
 import type { Random } from './random.ts';
 

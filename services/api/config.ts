@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { rateLimitMax } from '../../shared/documents/api-key.ts';
 import { addressRanges } from '../../shared/runtime/addresses.ts';
-import { orFile, readConfig, type ConfigResult, type Environment } from '../../shared/runtime/config.ts';
+import { type ConfigResult, type Environment, orFile, readConfig } from '../../shared/runtime/config.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { isReadable } from '../../shared/runtime/is-readable.ts';
 import { commonSettings, flag, integer, port, storeSettings } from '../../shared/runtime/settings.ts';

@@ -1,5 +1,5 @@
 import type { Caller } from '../../shared/keys/token-keys.ts';
-import { createCounts, type Counts } from './counts.ts';
+import { type Counts, createCounts } from './counts.ts';
 
 /** How much of a limit is in use: by all callers together, by one caller's organization, and by its key. */
 export type Use = { all: number; org: number; key: number };

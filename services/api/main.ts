@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { watchPools } from '../../shared/control/pool-watch.ts';
 import { serveAdmin } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { warnOfFewDescriptors } from '../../shared/runtime/file-descriptors.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
-import { onShutdown, startedOrExit, type Closer } from '../../shared/runtime/lifecycle.ts';
-import { watchPools } from '../../shared/control/pool-watch.ts';
+import { type Closer, onShutdown, startedOrExit } from '../../shared/runtime/lifecycle.ts';
 import { registerLinesLost } from '../../shared/runtime/log-metrics.ts';
 import { createLogOutput } from '../../shared/runtime/log-output.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
@@ -14,10 +14,10 @@ import { startApi } from './api.ts';
 import { readApiConfig } from './config.ts';
 import { createMetrics } from './metrics.ts';
 import {
+  type CertificateFiles,
   notAfterSeconds,
   readCertificate,
   watchCertificate,
-  type CertificateFiles,
 } from './server/certificate.ts';
 import type { Credentials } from './server/tls.ts';
 import { driverTimeouts } from './store/deadline.ts';

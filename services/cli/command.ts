@@ -1,8 +1,8 @@
-import { Command, CommanderError, Help, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { Command, CommanderError, type CommandUnknownOpts, Help } from '@commander-js/extra-typings';
 import { release } from '../../shared/runtime/release.ts';
 import { commandsIn } from '../operations/deployment.ts';
-import type { Accept, Context, Output } from './context.ts';
 import { addCheck } from './check.ts';
+import type { Accept, Context, Output } from './context.ts';
 import { addDeadLetters } from './dead-letters/command.ts';
 import { addExplain, addTrace } from './explain.ts';
 import { addKeys } from './keys.ts';

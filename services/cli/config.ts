@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { configOrExit, readConfig, type Environment } from '../../shared/runtime/config.ts';
+import { configOrExit, type Environment, readConfig } from '../../shared/runtime/config.ts';
 import { commonSettings, kafkaRule, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
 import { apiSettings } from '../api/config.ts';
 import { operatorSettings } from '../operations/settings.ts';

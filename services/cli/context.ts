@@ -1,15 +1,15 @@
 import type { Admin, Kafka } from 'kafkajs';
+import { watchPools } from '../../shared/control/pool-watch.ts';
+import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
+import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
+import { isRefusal } from '../../shared/kafka/refusals.ts';
+import { explained } from '../../shared/kafka/remedies.ts';
 import type { Environment } from '../../shared/runtime/config.ts';
 import { createLogOutput } from '../../shared/runtime/log-output.ts';
 import { createLogger, type Logger } from '../../shared/runtime/logger.ts';
-import { storeTime } from '../../shared/store/clock.ts';
-import { watchPools } from '../../shared/control/pool-watch.ts';
-import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
-import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
-import { isRefusal } from '../../shared/kafka/refusals.ts';
-import { explained } from '../../shared/kafka/remedies.ts';
-import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import { within } from '../../shared/runtime/within.ts';
+import { storeTime } from '../../shared/store/clock.ts';
+import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import type { OperatorDeps } from '../operations/deps.ts';
 import { operatorName } from './operator.ts';
 

@@ -1,21 +1,21 @@
-import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
-import { recordTimeText } from '../../shared/documents/instant.ts';
+import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { requestIdShape } from '../../shared/control/request-traces.ts';
+import { recordTimeText } from '../../shared/documents/instant.ts';
 import { explain, idInTrace } from '../operations/explain/explain.ts';
 import type { Explanation } from '../operations/explain/explanation.ts';
 import {
   documentRows,
+  type Ingredient,
   ingredients,
   notFoundText,
   placeText,
-  type Ingredient,
 } from '../operations/explain/rows.ts';
 import type { Row } from '../operations/row.ts';
 import { readTrace, traceRows } from '../operations/traces/read-trace.ts';
 import type { Accept } from './context.ts';
-import { onControl, onMongo, type ControlVerb, type MongoVerb } from './operate.ts';
+import { type ControlVerb, type MongoVerb, onControl, onMongo } from './operate.ts';
 import { example, jsonOption } from './options.ts';
-import { output, rows, type Json } from './output.ts';
+import { type Json, output, rows } from './output.ts';
 
 export function addExplain(program: Command, accept: Accept): void {
   program

@@ -1,23 +1,23 @@
-import { Option, type Command } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import { rateLimitMax } from '../../shared/documents/api-key.ts';
 import { digits } from '../../shared/runtime/counted.ts';
 import { acceptLostBlocks, areBlocksLost } from '../operations/keys/accept-lost-blocks.ts';
 import { archiveKey, readArchivable } from '../operations/keys/archive-key.ts';
 import { createKey, type NewKey, type PublishDeps } from '../operations/keys/create-key.ts';
-import { blockKey, listKeys, unblockKey, type ListedKey } from '../operations/keys/keys.ts';
+import { blockKey, type ListedKey, listKeys, unblockKey } from '../operations/keys/keys.ts';
 import { configs } from './config.ts';
 import {
-  confirmed,
-  closeWithin,
-  withKafka,
   type Accept,
+  closeWithin,
+  confirmed,
   type Context,
   type KafkaConfig,
   type Output,
+  withKafka,
 } from './context.ts';
-import { onMongo, type MongoVerb } from './operate.ts';
+import { type MongoVerb, onMongo } from './operate.ts';
 import { example, jsonOption, nameOf, orgIdOf, wholeNumber } from './options.ts';
-import { onOneLine, output, type Json } from './output.ts';
+import { type Json, onOneLine, output } from './output.ts';
 
 export function addKeys(program: Command, accept: Accept): void {
   const group = program

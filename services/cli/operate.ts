@@ -1,14 +1,14 @@
 import type { Db } from 'mongodb';
 import { RebuildRefused } from '../../shared/control/generations.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
-import { generationDatabase } from '../../shared/store/connection.ts';
-import { readFacts, type ReadFacts } from '../operations/facts.ts';
-import type { UseKafka } from '../operations/kafka-facts.ts';
-import type { OperatorDeps } from '../operations/deps.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
+import { generationDatabase } from '../../shared/store/connection.ts';
+import type { OperatorDeps } from '../operations/deps.ts';
+import { type ReadFacts, readFacts } from '../operations/facts.ts';
+import type { UseKafka } from '../operations/kafka-facts.ts';
 import { configs, type ControlConfig } from './config.ts';
-import { connectKafka, withKafka, withMongo, type Context, type MongoDeps, type Output } from './context.ts';
-import { output, type Json } from './output.ts';
+import { connectKafka, type Context, type MongoDeps, type Output, withKafka, withMongo } from './context.ts';
+import { type Json, output } from './output.ts';
 
 type ControlDeps = MongoDeps<ControlConfig>;
 

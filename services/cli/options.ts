@@ -1,8 +1,8 @@
 import {
-  InvalidArgumentError,
-  Option,
   type AddHelpTextContext,
   type CommandUnknownOpts,
+  InvalidArgumentError,
+  Option,
 } from '@commander-js/extra-typings';
 import { nameLengthMax } from '../../shared/documents/fields.ts';
 

@@ -1,5 +1,5 @@
-import type { Row } from '../operations/row.ts';
 import { digits } from '../../shared/runtime/counted.ts';
+import type { Row } from '../operations/row.ts';
 import type { Output } from './context.ts';
 
 export type Json = { json?: true | undefined };

@@ -1,11 +1,11 @@
-import { Argument, Option, type Command } from '@commander-js/extra-typings';
-import { kinds, type Kind } from '../../shared/documents/resources.ts';
+import { Argument, type Command, Option } from '@commander-js/extra-typings';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { counted, digits } from '../../shared/runtime/counted.ts';
 import { refresh as refreshDocuments, type RefreshResult } from '../operations/refresh/refresh.ts';
-import { UsageError, type Accept, type Context } from './context.ts';
+import { type Accept, type Context, UsageError } from './context.ts';
 import { onMongo, outputOfRefusal } from './operate.ts';
 import { example, jsonOption, wholeNumber } from './options.ts';
-import { onOneLine, output, type Json } from './output.ts';
+import { type Json, onOneLine, output } from './output.ts';
 
 export function addRefresh(program: Command, accept: Accept): void {
   program

@@ -1,9 +1,9 @@
 import { explained } from '../../shared/kafka/remedies.ts';
-import { configOrExit, readConfig, type Environment } from '../../shared/runtime/config.ts';
+import { configOrExit, type Environment, readConfig } from '../../shared/runtime/config.ts';
 import { commandsIn } from '../operations/deployment.ts';
 import { deploymentSetting } from '../operations/settings.ts';
 import { parseArguments } from './command.ts';
-import { isClosedPipe, UsageError, type Terminal } from './context.ts';
+import { isClosedPipe, type Terminal, UsageError } from './context.ts';
 import { printable } from './output.ts';
 
 /** Runs the verb that the arguments select; returns the exit code of the process. */

@@ -1,7 +1,7 @@
+import { facts, own, partitionFacts } from '../../tests/support/facts.ts';
 import type { Counts } from '../operations/counts.ts';
 import type { GenerationFacts } from '../operations/generation-facts.ts';
-import { facts, own, partitionFacts } from '../../tests/support/facts.ts';
-import { report, type Report } from '../operations/report.ts';
+import { type Report, report } from '../operations/report.ts';
 import { checkExitCode, renderStatus } from './status.ts';
 
 const partition = (lag: number | null, lagSeconds: number | null) => ({

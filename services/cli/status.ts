@@ -1,11 +1,11 @@
 import type { Command } from '@commander-js/extra-typings';
 import { generationDatabase } from '../../shared/store/connection.ts';
-import { pendingText, readCounts, type Counts } from '../operations/counts.ts';
-import { watchReports, type Report } from '../operations/report.ts';
-import type { Accept, Output, Context } from './context.ts';
+import { type Counts, pendingText, readCounts } from '../operations/counts.ts';
+import { type Report, watchReports } from '../operations/report.ts';
+import type { Accept, Context, Output } from './context.ts';
 import { withFacts } from './operate.ts';
 import { example, jsonOption } from './options.ts';
-import { output, table, type Json } from './output.ts';
+import { type Json, output, table } from './output.ts';
 import { renderReport } from './render-report.ts';
 
 type StatusOptions = Json & { partitions?: true | undefined; check?: true | undefined };

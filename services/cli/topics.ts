@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
-import { createTopics, partitionsDefault, type TopicOptions } from '../operations/topics/create-topics.ts';
 import { describeHidden } from '../../shared/kafka/find-topics.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
+import { createTopics, partitionsDefault, type TopicOptions } from '../operations/topics/create-topics.ts';
 import { configs } from './config.ts';
-import { withKafka, type Accept, type Context, type Output } from './context.ts';
+import { type Accept, type Context, type Output, withKafka } from './context.ts';
 import { example, wholeNumber } from './options.ts';
 
 export function addTopics(program: Command, accept: Accept): void {

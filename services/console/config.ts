@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { orFile, readConfig, variablesOf, type Environment } from '../../shared/runtime/config.ts';
+import { type Environment, orFile, readConfig, variablesOf } from '../../shared/runtime/config.ts';
 import { commonSettings, kafkaRule, port } from '../../shared/runtime/settings.ts';
 import { operatorSettings } from '../operations/settings.ts';
 import { projectorSettings } from '../projector/config.ts';

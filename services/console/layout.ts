@@ -1,7 +1,7 @@
-import { pageDocument } from '../../shared/pages/document.ts';
-import { html, type Html } from '../../shared/pages/html.ts';
-import { digits } from '../../shared/runtime/counted.ts';
 import { recordTimeText } from '../../shared/documents/instant.ts';
+import { pageDocument } from '../../shared/pages/document.ts';
+import { type Html, html } from '../../shared/pages/html.ts';
+import { digits } from '../../shared/runtime/counted.ts';
 import type { Known } from './readings.ts';
 
 /** The parts of a page that change, by the id of their element. */

@@ -1,10 +1,10 @@
+import { watchPools } from '../../shared/control/pool-watch.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
 import { onShutdown, startedOrExit } from '../../shared/runtime/lifecycle.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMongo } from '../../shared/store/connection.ts';
-import { watchPools } from '../../shared/control/pool-watch.ts';
-import { createKafka } from '../../shared/kafka/client.ts';
 import { readConsoleConfig } from './config.ts';
 import { reconnectingKafka } from './connections.ts';
 import { startConsole } from './console.ts';

@@ -1,5 +1,5 @@
-import { createRenderWithDeadline, createReading } from './readings.ts';
 import { html } from '../../shared/pages/html.ts';
+import { createReading, createRenderWithDeadline } from './readings.ts';
 
 /** A clock that moves only when a test says so. */
 const clock = () => {

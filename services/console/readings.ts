@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { html, type Html } from '../../shared/pages/html.ts';
+import { type Html, html } from '../../shared/pages/html.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { within } from '../../shared/runtime/within.ts';
 

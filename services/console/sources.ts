@@ -1,13 +1,13 @@
 import type { Db, MongoClient } from 'mongodb';
-import { readSamples, sampleEveryMs, type Sample } from '../../shared/control/samples.ts';
+import { readSamples, type Sample, sampleEveryMs } from '../../shared/control/samples.ts';
+import { topicsOf } from '../../shared/kafka/topics.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
-import { listDeadLetters, type DeadLetterList } from '../operations/dead-letters/list.ts';
-import { commandsIn, type Commands } from '../operations/deployment.ts';
-import { readFacts, type Facts } from '../operations/facts.ts';
-import { findings, type Finding } from '../operations/findings.ts';
-import { report, type Report } from '../operations/report.ts';
-import { topicsOf } from '../../shared/kafka/topics.ts';
+import { type DeadLetterList, listDeadLetters } from '../operations/dead-letters/list.ts';
+import { type Commands, commandsIn } from '../operations/deployment.ts';
+import { type Facts, readFacts } from '../operations/facts.ts';
+import { type Finding, findings } from '../operations/findings.ts';
+import { type Report, report } from '../operations/report.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ReconnectingKafka } from './connections.ts';
 import {

@@ -1,4 +1,4 @@
-import { facts, gap, own, type Changes } from '../../tests/support/facts.ts';
+import { type Changes, facts, gap, own } from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
 import { findings, verdict } from './findings.ts';
 

@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb';
 import { type Kind, kinds, resources } from '../../shared/documents/resources.ts';
-import { collectionOf } from '../../shared/store/connection.ts';
 import { counted, orMore } from '../../shared/runtime/counted.ts';
-import { optional, type NotCounted } from './optional.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { type NotCounted, optional } from './optional.ts';
 
 /** Pending conversations are counted up to this number, so that a count is short. */
 const countMax = 10_000;

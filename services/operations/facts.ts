@@ -1,19 +1,19 @@
-import { deadLettersOf, measureDeadLetters, type DeadLetterSize } from '../../shared/control/dead-letters.ts';
-import { readNoMajoritySince } from '../../shared/store/majority.ts';
 import { findBlocksMarker } from '../../shared/control/blocked-keys.ts';
-import { readRegistry, type GenerationRegistry } from '../../shared/control/generations.ts';
+import { type DeadLetterSize, deadLettersOf, measureDeadLetters } from '../../shared/control/dead-letters.ts';
+import { type GenerationRegistry, readRegistry } from '../../shared/control/generations.ts';
 import { readRemains, type Remainder } from '../../shared/control/remains.ts';
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
-import type { TokenKeys } from '../../shared/keys/token-keys.ts';
 import { countAllCounted } from '../../shared/control/tallies.ts';
-import { waitingProjectors, type WaitingProjector } from '../../shared/control/waiting-projectors.ts';
-import { roomLimits, type RoomLimits } from '../projector/dead-letters/room.ts';
-import { deadLettersMax } from './own-rejects.ts';
-import { optional, type NotCounted } from './optional.ts';
+import { type WaitingProjector, waitingProjectors } from '../../shared/control/waiting-projectors.ts';
+import type { TokenKeys } from '../../shared/keys/token-keys.ts';
+import { readNoMajoritySince } from '../../shared/store/majority.ts';
+import { type RoomLimits, roomLimits } from '../projector/dead-letters/room.ts';
 import type { OperatorDeps } from './deps.ts';
+import { type GenerationFacts, readGeneration } from './generation-facts.ts';
+import { type KafkaFacts, readKafka, type UseKafka } from './kafka-facts.ts';
+import { type NotCounted, optional } from './optional.ts';
+import { deadLettersMax } from './own-rejects.ts';
 import { readSharedTokens } from './shared-tokens.ts';
-import { readGeneration, type GenerationFacts } from './generation-facts.ts';
-import { readKafka, type KafkaFacts, type UseKafka } from './kafka-facts.ts';
 
 /** Everything that an operator is told about, read once. `findings` judges it. */
 export type Facts = {

@@ -1,16 +1,16 @@
-import type { Facts } from './facts.ts';
-import type { GenerationFacts } from './generation-facts.ts';
-import { blocking, condition, findings, findingsOf, metChecks, verdict } from './findings.ts';
 import {
   before,
+  type Changes,
   facts,
   gap,
-  safeTopic,
   own,
   partitionFacts,
   report,
-  type Changes,
+  safeTopic,
 } from '../../tests/support/facts.ts';
+import type { Facts } from './facts.ts';
+import { blocking, condition, findings, findingsOf, metChecks, verdict } from './findings.ts';
+import type { GenerationFacts } from './generation-facts.ts';
 
 const ready = (changes: Changes = {}) =>
   own(2, 'ready', { ...changes, generation: { report, ...changes.generation } });

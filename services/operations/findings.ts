@@ -1,5 +1,5 @@
+import { type GenerationState, isBuild } from '../../shared/control/generations.ts';
 import { counted, digits } from '../../shared/runtime/counted.ts';
-import { isBuild, type GenerationState } from '../../shared/control/generations.ts';
 import { commandsIn } from './deployment.ts';
 import type { Facts } from './facts.ts';
 import type { GenerationFacts } from './generation-facts.ts';

@@ -1,23 +1,23 @@
-import { failuresOf, type Failure } from '../../shared/control/failures.ts';
-import { readLogGaps, type LogGap } from '../../shared/control/log-gaps.ts';
+import { type Failure, failuresOf } from '../../shared/control/failures.ts';
 import type { Generation, GenerationRegistry } from '../../shared/control/generations.ts';
+import { type LogGap, readLogGaps } from '../../shared/control/log-gaps.ts';
 import {
   isSilent,
   lagSeconds,
-  readProgress,
-  watermarksOf,
   type Progress,
+  readProgress,
   type SweepFailure,
+  watermarksOf,
 } from '../../shared/control/progress.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
-import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
-import { readOwnRejects, type OwnRejects } from './own-rejects.ts';
-import { optional, type NotCounted } from './optional.ts';
-import { readStructures, type StructureFacts } from './structures.ts';
-import { measurePartitions, sumByTopic, type PartitionFacts, type TopicFacts } from './partitions.ts';
+import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
 import type { OperatorDeps } from './deps.ts';
 import type { KafkaFacts } from './kafka-facts.ts';
+import { type NotCounted, optional } from './optional.ts';
+import { type OwnRejects, readOwnRejects } from './own-rejects.ts';
+import { measurePartitions, type PartitionFacts, sumByTopic, type TopicFacts } from './partitions.ts';
+import { readStructures, type StructureFacts } from './structures.ts';
 
 /** A partition that has applied less than the active generation had one reading ago. */
 type LaggingPartition = {

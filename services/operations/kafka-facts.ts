@@ -1,13 +1,13 @@
-import { errorMessage } from '../../shared/runtime/error-message.ts';
-import { groupIdOf, type Generation } from '../../shared/control/generations.ts';
-import { prefixesOf } from '../../shared/kafka/topics.ts';
 import { readControlId } from '../../shared/control/control-id.ts';
+import { type Generation, groupIdOf } from '../../shared/control/generations.ts';
+import { type Member, readMembers } from '../../shared/kafka/group-members.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
 import { explained } from '../../shared/kafka/remedies.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
-import type { OperatorDeps } from './deps.ts';
+import { prefixesOf } from '../../shared/kafka/topics.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { within } from '../../shared/runtime/within.ts';
-import { readMembers, type Member } from '../../shared/kafka/group-members.ts';
+import type { OperatorDeps } from './deps.ts';
 
 /** The part that Kafka answers; null for each part that it did not answer in time. */
 export type KafkaFacts = {

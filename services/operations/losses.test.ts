@@ -1,4 +1,4 @@
-import { facts, own, before, partitionFacts, type Changes } from '../../tests/support/facts.ts';
+import { before, type Changes, facts, own, partitionFacts } from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
 import { causes, findings, verdict } from './findings.ts';
 

@@ -1,5 +1,5 @@
 import type { Db, Filter } from 'mongodb';
-import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
+import { type DeadLetter, deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { isFollowed, progressOf, watermark } from '../../shared/control/progress.ts';
 import { readTallies } from '../../shared/control/tallies.ts';
 import { entryIdOf, openTally } from '../../shared/control/tally.ts';

@@ -3,8 +3,8 @@ import type { HoldCause } from '../../shared/control/hold-causes.ts';
 import { isSilent, type Progress } from '../../shared/control/progress.ts';
 import { loadEnds } from '../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../shared/control/topic-partition.ts';
-import type { LogState } from '../../shared/kafka/log-client.ts';
 import type { Member, Owner } from '../../shared/kafka/group-members.ts';
+import type { LogState } from '../../shared/kafka/log-client.ts';
 
 /** The progress of one partition, or the sums over the partitions of a topic. */
 export type TopicFacts = {

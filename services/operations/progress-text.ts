@@ -1,7 +1,7 @@
-import { counted } from '../../shared/runtime/counted.ts';
 import type { GenerationState } from '../../shared/control/generations.ts';
 import { holdCauses } from '../../shared/control/hold-causes.ts';
 import { kindOfTopic, topicOf } from '../../shared/kafka/topics.ts';
+import { counted } from '../../shared/runtime/counted.ts';
 import { prerequisites } from '../projector/materialize/edges.ts';
 import type { PartitionFacts, TopicFacts } from './partitions.ts';
 

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GenerationState } from '../../shared/control/generations.ts';
 import type { Facts, ReadFacts } from './facts.ts';
-import type { GenerationFacts } from './generation-facts.ts';
 import {
   causes,
+  type Condition,
   condition,
+  type Finding,
   findings,
   findingsOf,
-  verdict,
-  type Condition,
-  type Finding,
   type Verdict,
+  verdict,
 } from './findings.ts';
+import type { GenerationFacts } from './generation-facts.ts';
 import type { NotCounted } from './optional.ts';
 import type { PartitionFacts, TopicFacts } from './partitions.ts';
 import { createPatience } from './poll-until.ts';

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import type { Generation } from '../../shared/control/generations.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
-import { declaredIndexes, indexFaults, type IndexFault } from '../../shared/store/structures.ts';
+import { declaredIndexes, type IndexFault, indexFaults } from '../../shared/store/structures.ts';
 
 /** The database of a generation, and its indexes that are missing or hidden. */
 export type StructureFacts = { database: string; faults: IndexFault[] };

@@ -1,5 +1,5 @@
 import type { WaitingProjector } from '../../shared/control/waiting-projectors.ts';
-import { before, facts, gap, own, type Changes } from '../../tests/support/facts.ts';
+import { before, type Changes, facts, gap, own } from '../../tests/support/facts.ts';
 import { findings } from './findings.ts';
 
 const silent = { savedAt: before(31) };

@@ -1,4 +1,4 @@
-import { readConfig, type Environment } from '../../shared/runtime/config.ts';
+import { type Environment, readConfig } from '../../shared/runtime/config.ts';
 import {
   commonSettings,
   decimal,

@@ -1,9 +1,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { kinds } from '../../shared/documents/resources.ts';
-import { registerBuildInfo } from '../../shared/runtime/release.ts';
 import { rejectionReasons } from '../../shared/control/rejections.ts';
-import { repeatCauses } from './materialize/rounds.ts';
+import { kinds } from '../../shared/documents/resources.ts';
 import { lossReasons } from '../../shared/kafka/topic-settings.ts';
+import { registerBuildInfo } from '../../shared/runtime/release.ts';
+import { repeatCauses } from './materialize/rounds.ts';
 
 /** The metrics by their use in the code. The `help` of each is its description. */
 export type Metrics = RecordMetrics & EngineMetrics & LagMetrics & { registry: Registry };

@@ -5,9 +5,9 @@ import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import type { LogClient } from '../../shared/kafka/log-client.ts';
 import {
   losingRisks,
+  type LossReason,
   readTopicSettings,
   topicWarnings,
-  type LossReason,
 } from '../../shared/kafka/topic-settings.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../shared/runtime/repeat.ts';

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Db } from 'mongodb';
+import { type WaitingProjector, waitingProjectorsOf } from '../../shared/control/waiting-projectors.ts';
 import { within } from '../../shared/runtime/within.ts';
-import { waitingProjectorsOf, type WaitingProjector } from '../../shared/control/waiting-projectors.ts';
 
 export type WaitingReport = {
   /** Stores why this process applies nothing, for `support-cli status`. */

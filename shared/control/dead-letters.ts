@@ -1,4 +1,4 @@
-import { MongoServerError, type Binary, type Collection, type Db } from 'mongodb';
+import { type Binary, type Collection, type Db, MongoServerError } from 'mongodb';
 import { builtByMajority } from '../store/indexes.ts';
 import type { Rejection } from './rejections.ts';
 import type { TopicPartition } from './topic-partition.ts';

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { replaceRegistry, type GenerationRegistry } from './generations.ts';
+import { type GenerationRegistry, replaceRegistry } from './generations.ts';
 
 const control = {} as Db;
 const registry = { _id: 'active', generation: 1, lastNumber: 1, generations: [], history: [] };

@@ -1,13 +1,13 @@
 import type { Db } from 'mongodb';
 import { createBlocksMarker } from './blocked-keys.ts';
 import {
+  type Generation,
+  type GenerationRegistry,
+  type GenerationState,
   readRegistry,
   RebuildRefused,
   RegistryLost,
   replaceRegistry,
-  type Generation,
-  type GenerationRegistry,
-  type GenerationState,
 } from './generations.ts';
 import { readRemains } from './remains.ts';
 import { partitionKey, type TopicPartition } from './topic-partition.ts';

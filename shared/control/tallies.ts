@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto';
-import { MongoBulkWriteError, type Collection, type Db, type Filter } from 'mongodb';
+import { type Collection, type Db, type Filter, MongoBulkWriteError } from 'mongodb';
 import { bulkWrite } from '../store/bulk-write.ts';
 import { causeInSqlState } from '../store/stand-in-errors.ts';
 import {
   emptyTally,
   offsetsPerTally,
+  type OpenTally,
   openTally,
   packTally,
-  unwritten,
-  type OpenTally,
   type Tally,
+  unwritten,
 } from './tally.ts';
 import type { TopicPartition } from './topic-partition.ts';
 

@@ -2,10 +2,10 @@ import {
   closeOffsets,
   countRejects,
   emptyTally,
+  type OpenTally,
   openTally,
   packTally,
   purgeOffsets,
-  type OpenTally,
 } from './tally.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tombstoneIndex, type Document, type Entity } from './entity.ts';
+import { type Document, type Entity, tombstoneIndex } from './entity.ts';
 import { exampleInstant, instant, name, optional, prefixedId } from './fields.ts';
 
 /** The greatest limit of requests that is counted: the API keeps an instant of each counted request. */

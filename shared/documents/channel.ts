@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { channelConfig, exampleConfig } from './channel-config.ts';
-import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
+import { type Document, type Entity, refsIndex, tombstoneIndex } from './entity.ts';
 import { anyId, exampleInstant, instant, name, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 

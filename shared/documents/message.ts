@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
+import { type Document, type Entity, refsIndex, tombstoneIndex } from './entity.ts';
 import { anyId, exampleInstant, instant, listOf, name, optional, prefixedId, text } from './fields.ts';
 import { sortKey } from './instant.ts';
 

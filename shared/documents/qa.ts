@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tombstoneIndex, type Document, type Entity } from './entity.ts';
+import { type Document, type Entity, tombstoneIndex } from './entity.ts';
 import { anyId, exampleInstant, instant, listOf, longText, optional, prefixedId, text } from './fields.ts';
 import { sortKey } from './instant.ts';
 

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import { apiKey } from './api-key.ts';
 import { channel } from './channel.ts';
-import { anyId, prefixedId } from './fields.ts';
 import { conversation } from './conversation.ts';
 import { agent, contact, tag, topic, user } from './embedded.ts';
+import type { Entity } from './entity.ts';
+import { anyId, prefixedId } from './fields.ts';
 import { message } from './message.ts';
 import { qa } from './qa.ts';
 import { ticket } from './ticket.ts';
-import type { Entity } from './entity.ts';
 
 /** Every entity, in the order of the event contract. Topics, ids, collections and types follow from this table. */
 export const entities = {

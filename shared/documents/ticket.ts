@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ConversationRole, ConversationStatus } from './conversation.ts';
-import { refsIndex, tombstoneIndex, type Document, type Entity } from './entity.ts';
+import { type Document, type Entity, refsIndex, tombstoneIndex } from './entity.ts';
 import { anyId, exampleInstant, instant, listOf, longText, optional, prefixedId } from './fields.ts';
 import { sortKey } from './instant.ts';
 

@@ -1,15 +1,15 @@
-import {
-  KafkaJSConnectionError,
-  KafkaJSProtocolError,
-  type AuthenticationProviderArgs,
-  type SaslAuthenticateArgs,
-} from 'kafkajs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
+import {
+  type AuthenticationProviderArgs,
+  KafkaJSConnectionError,
+  KafkaJSProtocolError,
+  type SaslAuthenticateArgs,
+} from 'kafkajs';
 import { listen } from '../runtime/listen.ts';
+import { createAccessTokens, tokenMechanism } from './access-token.ts';
 import { isRefusal } from './refusals.ts';
 import { isKafkaAuthorizationError, isTransient } from './transient-errors.ts';
-import { createAccessTokens, tokenMechanism } from './access-token.ts';
 
 let issuer: Server;
 let url: string;

@@ -1,4 +1,4 @@
-import { logLevel, type LogEntry } from 'kafkajs';
+import { type LogEntry, logLevel } from 'kafkajs';
 import { levelOf } from './client.ts';
 
 const entry = (namespace: string, error: string): LogEntry => ({

@@ -1,8 +1,8 @@
-import { Kafka, logLevel, type KafkaConfig, type LogEntry, type Mechanism, type SASLOptions } from 'kafkajs';
+import { Kafka, type KafkaConfig, type LogEntry, logLevel, type Mechanism, type SASLOptions } from 'kafkajs';
 import type { z } from 'zod';
 import type { SettingFiles } from '../runtime/config.ts';
-import type { kafkaSettings } from '../runtime/settings.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { kafkaSettings } from '../runtime/settings.ts';
 import { createAccessTokens, tokenMechanism } from './access-token.ts';
 import { rememberBrokers } from './advertised.ts';
 import { patchKafkajs } from './kafkajs-patch.ts';

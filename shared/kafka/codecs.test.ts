@@ -2,7 +2,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import snappy from 'snappy';
 import { compressors } from '../../infra/sample-data/codecs.ts';
 import { createRandom } from '../../tests/support/random.ts';
-import { batchBytesMax, decompressors, type Decompress } from './codecs.ts';
+import { batchBytesMax, type Decompress, decompressors } from './codecs.ts';
 
 const names = Object.keys(decompressors) as (keyof typeof decompressors)[];
 const compress = { ...compressors, gzip: async (content: Buffer) => gzipSync(content) };

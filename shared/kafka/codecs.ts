@@ -1,6 +1,6 @@
 import { createGunzip, createZstdDecompress, type Gunzip, type ZstdDecompress } from 'node:zlib';
-import { tooLarge } from './lz77.ts';
 import { lz4Decompress } from './lz4.ts';
+import { tooLarge } from './lz77.ts';
 import { snappyDecompress } from './snappy.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { parsePartitionKey, partitionKey } from '../control/topic-partition.ts';
-import { failureOf, type Broker } from './metadata.ts';
+import { type Broker, failureOf } from './metadata.ts';
 
 /**
  * Where the records of a leader epoch end in a log, as its leader knows it: the latest epoch that is not after the one

@@ -1,3 +1,4 @@
+import { topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
 import {
   batchHeader,
   batchHeaderBytes,
@@ -6,7 +7,6 @@ import {
   type RawBatch,
   type RecordBatchHeader,
 } from './record-batch.ts';
-import { topicAuthorizationFailed, topicsRefused } from './protocol-errors.ts';
 import { readRecord } from './record-format.ts';
 
 /** The internal parts of kafkajs that decode Fetch responses. */

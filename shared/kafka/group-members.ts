@@ -1,7 +1,7 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { partitionKey } from '../control/topic-partition.ts';
 import { errorChain, errorMessage } from '../runtime/error-message.ts';
-import { decodeMembership, whyStranger, type OwnMembership } from './member-metadata.ts';
+import { decodeMembership, type OwnMembership, whyStranger } from './member-metadata.ts';
 
 /** The member of a consumer group that a partition is assigned to: a projector. */
 export type Owner = { memberId: string; clientId: string; host: string };

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import type { Batch } from 'kafkajs';
 import {
   batchBytes,
+  type ExamplePartition,
   oldMessageBytes,
   responseBytes,
-  type ExamplePartition,
 } from '../../tests/support/example-responses.ts';
-import { createAbortFilter, type BatchHeader, type BatchMessage } from './fetch-decoder.ts';
+import { type BatchHeader, type BatchMessage, createAbortFilter } from './fetch-decoder.ts';
 import { installedKafkajs, patchKafkajs } from './kafkajs-patch.ts';
 
 const require = createRequire(import.meta.url);

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import type { Batch } from 'kafkajs';
-import { patchFetch, type FetchParts, type Message } from './fetch-decoder.ts';
+import { type FetchParts, type Message, patchFetch } from './fetch-decoder.ts';
+import { type LeaderParts, tolerateMissingLeaders } from './missing-leaders.ts';
+import { type AuthenticationParts, closeUnauthenticated, renewShortSessions } from './reauthentication.ts';
 import { leaderEpochOf, type RawBatch } from './record-batch.ts';
-import { tolerateMissingLeaders, type LeaderParts } from './missing-leaders.ts';
-import { closeUnauthenticated, renewShortSessions, type AuthenticationParts } from './reauthentication.ts';
 
 /** The version that is patched. Before an upgrade, compare its sources with this file and the files that it imports. */
 const patchedVersion = '2.2.4';

@@ -1,19 +1,19 @@
-import kafkajs, { type Kafka } from 'kafkajs';
-import {
-  failureOf,
-  mergeTopics,
-  readMetadata,
-  type Broker,
-  type MergedTopics,
-  type TopicMetadata,
-  type ProtocolCall,
-} from './metadata.ts';
 import { createRequire } from 'node:module';
-import { readEpochEnds, type EpochEnd } from './epoch-ends.ts';
+import kafkajs, { type Kafka } from 'kafkajs';
+import { parsePartitionKey, partitionKey, type TopicPartition } from '../control/topic-partition.ts';
+import { type EpochEnd, readEpochEnds } from './epoch-ends.ts';
 import { fetchBatches, type FetchedBatches, type FetchingCluster } from './fetch-batches.ts';
 import { findTopics, type FoundTopics } from './find-topics.ts';
-import { tryFetch, tryJoin, type JoiningCluster, type JoiningMember } from './try-rights.ts';
-import { parsePartitionKey, partitionKey, type TopicPartition } from '../control/topic-partition.ts';
+import {
+  type Broker,
+  failureOf,
+  type MergedTopics,
+  mergeTopics,
+  type ProtocolCall,
+  readMetadata,
+  type TopicMetadata,
+} from './metadata.ts';
+import { type JoiningCluster, type JoiningMember, tryFetch, tryJoin } from './try-rights.ts';
 
 /**
  * The offsets of a log. `low` is the first one. `end` is the high watermark, after the last record. `stable` is the

@@ -1,4 +1,4 @@
-import { copyLiterals, copyMatch, createOutput, damaged, memoryOf, tooLarge, type Memory } from './lz77.ts';
+import { copyLiterals, copyMatch, createOutput, damaged, type Memory, memoryOf, tooLarge } from './lz77.ts';
 
 const magic = 0x184d2204;
 

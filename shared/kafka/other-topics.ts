@@ -1,7 +1,7 @@
+import type { Progress } from '../control/progress.ts';
+import { partitionKey } from '../control/topic-partition.ts';
 import { kinds, resources } from '../documents/resources.ts';
 import { topicOf, topicsOf } from './topics.ts';
-import { partitionKey } from '../control/topic-partition.ts';
-import type { Progress } from '../control/progress.ts';
 
 /** The recorded progress of one partition. */
 type Recorded = Pick<Progress, 'topic' | 'partition' | 'position'>;

@@ -1,7 +1,7 @@
 import { MongoServerSelectionError } from 'mongodb';
+import { errorChain } from '../runtime/error-message.ts';
 import { foreignReplicaSet, isUserRefusal } from '../store/transient-errors.ts';
 import { isKafkaAuthorizationError } from './transient-errors.ts';
-import { errorChain } from '../runtime/error-message.ts';
 
 /** The codes of Node.js for a server's certificate that this process does not accept. */
 const verificationCodes = new Set([

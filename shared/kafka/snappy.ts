@@ -1,4 +1,4 @@
-import { copyLiterals, copyMatch, createOutput, damaged, memoryOf, tooLarge, type Memory } from './lz77.ts';
+import { copyLiterals, copyMatch, createOutput, damaged, type Memory, memoryOf, tooLarge } from './lz77.ts';
 import { readUnsignedVarint } from './record-format.ts';
 
 /** The header of the framing that Java clients use for snappy: magic, version 1, compatible with version 1. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { pino } from 'pino';
 import { createAuthority, selfSigned } from '../../infra/certificate.ts';
-import { listen } from '../runtime/listen.ts';
 import { useFolder } from '../../tests/support/use-opened.ts';
+import { listen } from '../runtime/listen.ts';
 import { createCertificateReader, createSocketFactory } from './socket-factory.ts';
 
 const folder = useFolder();

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import type { ISocketFactory } from 'kafkajs';
-import { readSettingFile, type Environment, type SettingFiles } from '../runtime/config.ts';
+import { type Environment, readSettingFile, type SettingFiles } from '../runtime/config.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { certificateErrors, tlsNames } from '../runtime/settings.ts';

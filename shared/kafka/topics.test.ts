@@ -1,5 +1,5 @@
-import { kinds } from '../documents/resources.ts';
 import { goldenOf } from '../../tests/support/golden.ts';
+import { kinds } from '../documents/resources.ts';
 import { kindOfTopic, topicOf, topicsOf } from './topics.ts';
 
 test.each(kinds)('the topic of %s has this kind, under its prefix alone', (kind) => {

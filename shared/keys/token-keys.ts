@@ -1,8 +1,8 @@
 import type { Db, FindOptions } from 'mongodb';
-import { rateLimitMax, type ApiKeyDocument } from '../documents/api-key.ts';
+import { blockedKeys, blocksMarkerId } from '../control/blocked-keys.ts';
+import { type ApiKeyDocument, rateLimitMax } from '../documents/api-key.ts';
 import type { ServedIndex } from '../documents/served-indexes.ts';
 import { collectionOf } from '../store/connection.ts';
-import { blockedKeys, blocksMarkerId } from '../control/blocked-keys.ts';
 
 /** A key that has the hash of a token. A deleted key has none. */
 export type TokenKey = {

@@ -1,4 +1,4 @@
-import { html, type Html } from './html.ts';
+import { type Html, html } from './html.ts';
 
 /** A link of the navigation. */
 type NavigationLink = {

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { useFolder } from '../../tests/support/use-opened.ts';
+import { type Environment, orFile, readConfig } from './config.ts';
 import { decimal, integer } from './settings.ts';
-import { orFile, readConfig, type Environment } from './config.ts';
 
 const settings = { KAFKA_BROKERS: z.string(), LATENESS_ALLOWANCE_SECONDS: decimal(0).default(5) };
 const complete = { KAFKA_BROKERS: 'kafka:9092' };

@@ -1,4 +1,4 @@
-import { onShutdown, type Closer } from './lifecycle.ts';
+import { type Closer, onShutdown } from './lifecycle.ts';
 import { createLogger } from './logger.ts';
 
 const done = async () => undefined;

@@ -1,4 +1,4 @@
-import { pino, stdSerializers, type Logger } from 'pino';
+import { type Logger, pino, stdSerializers } from 'pino';
 import { createLogOutput } from './log-output.ts';
 import { release } from './release.ts';
 

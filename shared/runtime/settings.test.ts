@@ -1,5 +1,5 @@
 import { generate } from 'selfsigned';
-import { readConfig, type Environment } from './config.ts';
+import { type Environment, readConfig } from './config.ts';
 import { kafkaRule, kafkaSettings } from './settings.ts';
 
 const read = (environment: Environment) =>

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
+import { type Environment, orFile } from './config.ts';
 import { connectionStringError } from './connection-string.ts';
-import { orFile, type Environment } from './config.ts';
 import { errorMessage } from './error-message.ts';
 
 /*

@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import { AssertionError } from 'node:assert';
+import { isUtf8 } from 'node:buffer';
 import { KafkaJSConnectionError, KafkaJSNumberOfRetriesExceeded } from 'kafkajs';
 import {
   BSON,

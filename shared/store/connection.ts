@@ -1,8 +1,8 @@
 import {
-  MongoClient,
   type Collection,
   type Db,
   type DbOptions,
+  MongoClient,
   type MongoClientOptions,
   type ReadConcernLevel,
 } from 'mongodb';

@@ -1,4 +1,4 @@
-import { MongoServerError, type Db } from 'mongodb';
+import { type Db, MongoServerError } from 'mongodb';
 import { kinds } from '../documents/resources.ts';
 import { collectionOf } from './connection.ts';
 

@@ -1,7 +1,7 @@
 import { KafkaJSProtocolError } from 'kafkajs';
 import { MongoServerError, MongoServerSelectionError, type TopologyDescription } from 'mongodb';
-import { explained } from '../kafka/remedies.ts';
 import { isRefusal } from '../kafka/refusals.ts';
+import { explained } from '../kafka/remedies.ts';
 import { explainedStoreError } from './remedies.ts';
 
 const answered = (code: number) => new MongoServerError({ ok: 0, code, errmsg: 'refused' });

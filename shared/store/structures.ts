@@ -1,5 +1,5 @@
-import { MongoServerError, type CommandOperationOptions, type Db, type IndexDescriptionInfo } from 'mongodb';
-import { kinds, resources, type Kind } from '../documents/resources.ts';
+import { type CommandOperationOptions, type Db, type IndexDescriptionInfo, MongoServerError } from 'mongodb';
+import { type Kind, kinds, resources } from '../documents/resources.ts';
 
 /** The collections of a database that exist, each with the id that MongoDB gave it when it was created. */
 export type Collections = ReadonlyMap<string, string>;

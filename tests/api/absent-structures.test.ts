@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { eventually } from '../support/eventually.ts';
 import { now, oneOfEach, urls } from './every-route.ts';
-import { errorOf, listOf, useApi, type TestStore } from './test-api.ts';
+import { errorOf, listOf, type TestStore, useApi } from './test-api.ts';
 
 // Caches take the time 0 for none.
 const clock = { nowMs: 1 };

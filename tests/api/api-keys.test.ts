@@ -3,9 +3,9 @@ import { findCallers } from '../../services/api/auth/api-key-cache.ts';
 import { readOptions } from '../../services/api/store/deadline.ts';
 import type { ReadSnapshot } from '../../services/api/store/read-snapshot.ts';
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
-import * as build from './builders.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
+import * as build from './builders.ts';
 import { errorOf, listOf, mongoUrl, startApi, useApi } from './test-api.ts';
 
 const sha256 = (token: string) => createHash('sha256').update(token).digest('hex');

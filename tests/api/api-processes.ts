@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { writeCertificate } from '../../infra/certificate.ts';
+import { type Service, startService } from '../../infra/service.ts';
 import { specFor } from '../../services/api/openapi/write.ts';
 import { documented } from '../support/documented.ts';
 import { eventually } from '../support/eventually.ts';
-import { writeCertificate } from '../../infra/certificate.ts';
-import { startService, type Service } from '../../infra/service.ts';
 import type { Documents } from './builders.ts';
 import { ask, type Target } from './requests.ts';
 import { mongoUrl, startStore, type TestStore } from './test-api.ts';

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
+import { watermarksOf } from '../../shared/control/progress.ts';
+import type { ChannelJoined } from '../../shared/documents/channel.ts';
+import { exampleConfig } from '../../shared/documents/channel-config.ts';
 import type { ConversationJoined } from '../../shared/documents/conversation.ts';
 import type { MessageJoined } from '../../shared/documents/message.ts';
 import {
-  examples,
   type EntityState,
+  examples,
   type Kind,
   resources,
   states,
 } from '../../shared/documents/resources.ts';
 import type { TicketJoined } from '../../shared/documents/ticket.ts';
-import type { ChannelJoined } from '../../shared/documents/channel.ts';
-import { exampleConfig } from '../../shared/documents/channel-config.ts';
-import { watermarksOf } from '../../shared/control/progress.ts';
 
 type Joined = {
   ticket: TicketJoined;

@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
-import type { TLSSocket } from 'node:tls';
 import { text as textOf } from 'node:stream/consumers';
+import type { TLSSocket } from 'node:tls';
 import { writeCertificate } from '../../infra/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 import { useApiProcesses } from './api-processes.ts';

@@ -20,8 +20,8 @@ const filterIn: Record<string, (command: Command) => Filter | undefined> = {
 const unlimited = ['hello', 'ping', 'endSessions', 'killCursors', 'insert', 'createIndexes'];
 
 /**
- * The faults of a command of the API. On a generation's documents it names an organization; only the look-up of a key by
- * its token may not. It ends at the store before the driver would drop its connection.
+ * The faults of a command of the API. On a generation's documents it names an organization; only the look-up of a key
+ * by its token may not. It ends at the store before the driver would drop its connection.
  */
 export function commandFaults({ commandName, databaseName, command }: CommandStartedEvent): string[] {
   const { maxTimeMS = Infinity, ...given } = command as Command;

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
-import { ask } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
 import { residentBytes } from '../support/memory.ts';
-import { useApiProcesses, type ApiProcess } from './api-processes.ts';
+import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, metricOf, open } from './raw-socket.ts';
+import { ask } from './requests.ts';
 
 const children = useApiProcesses({
   ticket: [build.ticket({ id: 'ti_1' })],

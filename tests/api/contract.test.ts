@@ -1,7 +1,7 @@
+import { goldenOf } from '../support/golden.ts';
 import * as build from './builders.ts';
 import { lists, now, oneOfEach, otherOwner, routes } from './every-route.ts';
-import { goldenOf } from '../support/golden.ts';
-import { errorOf, listOf, tokens, useApi, type Answer } from './test-api.ts';
+import { type Answer, errorOf, listOf, tokens, useApi } from './test-api.ts';
 
 const completeTo = new Date('2026-01-02T00:00:00.123Z');
 const documents = oneOfEach({

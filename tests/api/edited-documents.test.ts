@@ -1,10 +1,10 @@
 import type { AnyBulkWriteOperation } from 'mongodb';
 import { pino } from 'pino';
-import { kinds, type Kind } from '../../shared/documents/resources.ts';
-import { loggedError } from '../../shared/runtime/logger.ts';
-import { collectionOf } from '../../shared/store/connection.ts';
 import { differences } from '../../services/operations/rebuild/compare.ts';
 import { withFreshJoins } from '../../services/operations/rebuild/pair-sources.ts';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
+import { loggedError } from '../../shared/runtime/logger.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import * as build from './builders.ts';
 import { now } from './every-route.ts';
 import { tokens, useApi } from './test-api.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { projectionVersion } from '../../shared/control/generations.ts';
-import { kinds, type Kind } from '../../shared/documents/resources.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
+import { projectionVersion } from '../../shared/control/generations.ts';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { exampleId } from '../support/entities.ts';
 import type { Documents } from './builders.ts';
 
@@ -24,8 +24,8 @@ const readGolden = (version: number) =>
   ) as Golden;
 
 /**
- * The golden document of each kind, as the projector stored it with this projection version, and further documents. Every
- * route answers with one of them.
+ * The golden document of each kind, as the projector stored it with this projection version, and further documents.
+ * Every route answers with one of them.
  */
 export function oneOfEach(further: Documents = {}, { suffix, orgId } = owner, version = projectionVersion) {
   const golden = readGolden(version);

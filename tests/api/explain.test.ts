@@ -1,6 +1,4 @@
 import type { Document } from 'mongodb';
-import { resources } from '../../shared/documents/resources.ts';
-import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { rangeUpTo } from '../../services/api/paging/key-range.ts';
 import { findPage, findScanEnd, type PageQuery } from '../../services/api/paging/page-query.ts';
 import { channelPageQuery } from '../../services/api/resources/channels/routes.ts';
@@ -8,16 +6,18 @@ import { threadQuery } from '../../services/api/resources/messages.ts';
 import { qaPageQuery } from '../../services/api/resources/qas.ts';
 import { remainingQuery } from '../../services/api/resources/tickets/conversations.ts';
 import { ticketFilters, ticketPageQuery } from '../../services/api/resources/tickets/query.ts';
-import { createdCursor } from '../../services/projector/retention/mongo-sweep-store.ts';
 import {
+  type TicketListQuery,
   ticketListQuery,
   ticketSorts,
-  type TicketListQuery,
 } from '../../services/api/resources/tickets/schema.ts';
 import { findThreads } from '../../services/api/store/find-threads.ts';
-import { startStore } from './test-api.ts';
+import { createdCursor } from '../../services/projector/retention/mongo-sweep-store.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { planOf, type Plan } from './explain-plan.ts';
+import { type Plan, planOf } from './explain-plan.ts';
+import { startStore } from './test-api.ts';
 
 const size = 100_000;
 const limit = 20;

@@ -1,12 +1,12 @@
+import { createUse } from '../../services/api/fair-share.ts';
 import { createMemoryRateLimiter } from '../../services/api/rate-limit/memory-rate-limiter.ts';
 import { createExpectedBytes } from '../../services/api/store/expected-bytes.ts';
-import { createUse } from '../../services/api/fair-share.ts';
 import { replyBytesMax } from '../../services/api/store/read-budget.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
-import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import * as build from './builders.ts';
-import { listOf, useApi, type Answer } from './test-api.ts';
+import { type Answer, listOf, useApi } from './test-api.ts';
 
 /** Two organizations, whose ids give the same text once they are joined by a separator. */
 const joinedAlike = [' ', '/', ':', '@', '.', '|', ',', '\n', '\u{10ffff}', '\u0301'].map(

@@ -1,10 +1,10 @@
 import { conversationSchema } from '../../services/api/resources/conversations/schema.ts';
-import { peakMegabytes, residentBytes } from '../support/memory.ts';
-import { ask } from './requests.ts';
 import { eventually } from '../support/eventually.ts';
-import { useApiProcesses, type ApiProcess } from './api-processes.ts';
+import { peakMegabytes, residentBytes } from '../support/memory.ts';
+import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { holdUnread, metricOf } from './raw-socket.ts';
+import { ask } from './requests.ts';
 
 /** The memory limit of the API with its default settings, for any requests. */
 const residentMegabytesMax = 768;
@@ -41,7 +41,9 @@ beforeAll(async () => {
 
 afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at the most\n`));
 
-/** Sends requests whose responses are never read, and resolves when each has a status or is refused; returns a release. */
+/**
+ * Sends requests whose responses are never read, and resolves when each has a status or is refused; returns a release.
+ */
 const leave = async (org: number) => {
   const asked = Array.from({ length: connectionsPerOrganization }, () =>
     holdUnread(child, `/v1/conversations/conv_${org}`, tokenOf(org)),

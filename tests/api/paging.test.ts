@@ -1,7 +1,7 @@
-import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { ticketSorts } from '../../services/api/resources/tickets/schema.ts';
-import * as build from './builders.ts';
+import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { useOpened } from '../support/use-opened.ts';
+import * as build from './builders.ts';
 import { errorOf, listOf, readAllPages, startApi, tokens, useApi } from './test-api.ts';
 
 /** Many ids at few instants, so that ties are common; the ids sort differently in UTF-8 and UTF-16. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { waitingRequestsMax } from '../../services/api/server/connections.ts';
 import { peakMegabytes, residentBytes } from '../support/memory.ts';
 import { useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
-import { waitingRequestsMax } from '../../services/api/server/connections.ts';
 import { expectAnswering, metricOf, open, requestText } from './raw-socket.ts';
 
 /** The most memory that the API may hold here: 150 MB when idle, and room of V8 for garbage. */

@@ -1,20 +1,20 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
+import { startCommand, startService } from '../../infra/service.ts';
 import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
-import { ask, codeOf } from './requests.ts';
 import { liveReplicas, replicasOf } from '../../shared/control/replicas.ts';
+import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { storeTime } from '../../shared/store/clock.ts';
-import { requestTracesOf } from '../../shared/control/request-traces.ts';
-import { startCommand, startService } from '../../infra/service.ts';
 import { eventually } from '../support/eventually.ts';
 import { wrongClock } from '../support/wrong-clock.ts';
-import { useApiProcesses, type ApiProcess } from './api-processes.ts';
+import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
-import { mongoUrl, tokens } from './test-api.ts';
 import { metricOf, open, untilClosed } from './raw-socket.ts';
+import { ask, codeOf } from './requests.ts';
+import { mongoUrl, tokens } from './test-api.ts';
 
 const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Koa from 'koa';
-import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { selfSigned } from '../../infra/certificate.ts';
-import { startCommand, type Service } from '../../infra/service.ts';
+import { answers, freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { type Service, startCommand } from '../../infra/service.ts';
 import type { RequestState } from '../../services/api/http/context.ts';
 import { streamBody } from '../../services/api/http/send-answer.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
@@ -42,7 +42,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The API's server, whose responses have begun, and end only if their stream does; the latest is the last of `bodies`. */
+/**
+ * The API's server, whose responses have begun, and end only if their stream does; the latest is the last of `bodies`.
+ */
 async function startStreaming() {
   const bodies: Readable[] = [];
   const app = new Koa<RequestState>();
@@ -109,7 +111,9 @@ describe.each([
     await eventually(() => answers(port), proxy.failures);
   };
 
-  /** Resolves when the proxy has passed on the beginning of the response; then the client learns whether it is complete. */
+  /**
+   * Resolves when the proxy has passed on the beginning of the response; then the client learns whether it is complete.
+   */
   const begin = async () => {
     const request = get({ host, port, agent: false, rejectUnauthorized: false });
     const [response] = (await once(request, 'response')) as [IncomingMessage];

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
-import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
+import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
 import { installValkey, valkeyPart } from '../../infra/dev-servers/native/valkey.ts';
 import { connectRedisRateLimiter } from '../../services/api/rate-limit/redis-rate-limiter.ts';
 import { eventually } from '../support/eventually.ts';
-import { useApiProcesses, type ApiProcess } from './api-processes.ts';
+import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import { ask } from './requests.ts';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);

@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { ask } from './requests.ts';
 import type { ApiProcess } from './api-processes.ts';
+import { ask } from './requests.ts';
 import { tokens } from './test-api.ts';
 
 export const host = '127.0.0.1';

@@ -1,4 +1,4 @@
-import { get as httpGet, type Agent, type IncomingMessage } from 'node:http';
+import { type Agent, get as httpGet, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { text as textOf } from 'node:stream/consumers';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';

@@ -2,8 +2,8 @@ import { servedVersions } from '../../shared/control/generations.ts';
 import { now, oneOfEach, routes } from './every-route.ts';
 import { useApi } from './test-api.ts';
 
-// If a route fails for an older version, its documents lack a field that the schema promises: let the presenter give null.
-// A served version without a golden file fails here.
+// If a route fails for an older version, its documents lack a field that the schema promises: let the presenter give
+// null. A served version without a golden file fails here.
 describe.each(servedVersions)(
   'documents of version %i have each promised field, or a presenter gives null',
   (version) => {

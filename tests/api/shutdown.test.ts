@@ -1,12 +1,12 @@
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
-import { replicasOf } from '../../shared/control/replicas.ts';
 import { readTrace } from '../../services/operations/traces/read-trace.ts';
+import { replicasOf } from '../../shared/control/replicas.ts';
 import { eventually } from '../support/eventually.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { withoutTimeLimits } from '../support/wrong-clock.ts';
-import { useApiProcesses, type ApiProcess } from './api-processes.ts';
+import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, host, metricOf, open, untilClosed } from './raw-socket.ts';
 import { begin } from './requests.ts';

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { replicasOf } from '../../shared/control/replicas.ts';
 import { eventually } from '../support/eventually.ts';
 import { peakMegabytes } from '../support/memory.ts';
-import { useApiProcesses, type ApiProcess } from './api-processes.ts';
+import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, holdUnread, open, requestText, untilClosed } from './raw-socket.ts';
 

@@ -1,9 +1,9 @@
 import type { CommandStartedEvent } from 'mongodb';
+import { type Generation, generationsOf, projectionVersion } from '../../shared/control/generations.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
-import { generationsOf, projectionVersion, type Generation } from '../../shared/control/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import * as build from './builders.ts';
 import { now, oneOfEach, urls } from './every-route.ts';

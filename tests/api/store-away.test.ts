@@ -1,13 +1,13 @@
 import type { Db } from 'mongodb';
-import { ask, begin, codeOf } from './requests.ts';
-import { eventually } from '../support/eventually.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { eventually } from '../support/eventually.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { withoutTimeLimits } from '../support/wrong-clock.ts';
 import { useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
-import { mongoUrl, startStore, tokens, type TestStore } from './test-api.ts';
+import { ask, begin, codeOf } from './requests.ts';
+import { mongoUrl, startStore, type TestStore, tokens } from './test-api.ts';
 
 /** A key that no replica has cached. */
 const newToken = 'svc_live_newnewnewnewnew1';

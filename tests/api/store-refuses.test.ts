@@ -1,10 +1,10 @@
-import { ask, codeOf } from './requests.ts';
-import { useApiProcesses, type ApiProcess } from './api-processes.ts';
-import * as build from './builders.ts';
-import { mongoUrl } from './test-api.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRefusingProxy, type Refusal } from '../support/refusing-proxy.ts';
 import { proxiedUrl } from '../support/store-proxy.ts';
+import { type ApiProcess, useApiProcesses } from './api-processes.ts';
+import * as build from './builders.ts';
+import { ask, codeOf } from './requests.ts';
+import { mongoUrl } from './test-api.ts';
 
 const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
 const proxy = createRefusingProxy(mongoUrl());

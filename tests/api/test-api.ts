@@ -1,12 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { MongoClient, type CommandStartedEvent, type Db } from 'mongodb';
-import { ensureRegistry } from '../../shared/control/generations.ts';
-import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { createLogger, type Logger } from '../../shared/runtime/logger.ts';
-import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
+import { type CommandStartedEvent, type Db, MongoClient } from 'mongodb';
 import { selfSigned } from '../../infra/certificate.ts';
 import { startApi as startService } from '../../services/api/api.ts';
-import { readApiConfig, type ApiConfig } from '../../services/api/config.ts';
+import { type ApiConfig, readApiConfig } from '../../services/api/config.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
 import { specSettings } from '../../services/api/openapi/info.ts';
 import { createSpec } from '../../services/api/openapi/spec.ts';
@@ -15,9 +11,13 @@ import type { RequireCollections } from '../../services/api/store/collection-che
 import { createReadBudget } from '../../services/api/store/read-budget.ts';
 import type { DataSnapshot } from '../../services/api/store/read-snapshot.ts';
 import { createReaders } from '../../services/api/store/reader.ts';
+import { ensureRegistry } from '../../shared/control/generations.ts';
+import { createLogger, type Logger } from '../../shared/runtime/logger.ts';
+import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { documented, type HoldToDocument } from '../support/documented.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
-import { apiKey, dataAsOf, fill, type Documents } from './builders.ts';
+import { apiKey, dataAsOf, type Documents, fill } from './builders.ts';
 import { commandFaults } from './command-faults.ts';
 
 /** Tokens of the keys in every test store: two organizations, one archived key. */
@@ -36,8 +36,8 @@ export function mongoUrl(): string {
 }
 
 /**
- * The databases of one test file, with generation 1 active, loaded and indexed; `close` drops them. `client` is for the API; the
- * databases have another client, whose commands need not name an organization.
+ * The databases of one test file, with generation 1 active, loaded and indexed; `close` drops them. `client` is for the
+ * API; the databases have another client, whose commands need not name an organization.
  */
 export async function startStore(documents: Documents = {}, url = mongoUrl()) {
   const client = createMongo(url, 'api-tests');
@@ -107,7 +107,10 @@ function testConfig(name: string): ApiConfig {
   return result.config;
 }
 
-/** The API in this process, with the same client for data and for keys unless a test has two. Its requests come from a trusted proxy. */
+/**
+ * The API in this process, with the same client for data and for keys unless a test has two. Its requests come from a
+ * trusted proxy.
+ */
 export async function startApi(
   { client, authClient = client, name }: Pick<TestStore, 'client' | 'name'> & { authClient?: MongoClient },
   options: Options = {},

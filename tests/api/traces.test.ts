@@ -1,10 +1,10 @@
 import { createTraceWriter } from '../../services/api/traces/trace-store.ts';
-import { readTrace, type FoundTrace } from '../../services/operations/traces/read-trace.ts';
+import { type FoundTrace, readTrace } from '../../services/operations/traces/read-trace.ts';
 import { requestTracesOf, tracedKeyIndex } from '../../shared/control/request-traces.ts';
 import { eventually } from '../support/eventually.ts';
 import { runCli } from '../support/run-cli.ts';
 import * as build from './builders.ts';
-import { mongoUrl, startApi, tokens, useApi, type Answer } from './test-api.ts';
+import { type Answer, mongoUrl, startApi, tokens, useApi } from './test-api.ts';
 
 const api = useApi({ ticket: [build.ticket({ id: 'ti_1' })] }, { settings: { REQUEST_TRACES: true } });
 

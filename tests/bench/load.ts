@@ -11,8 +11,8 @@ type Target = {
 };
 
 /**
- * Sends requests over keep-alive connections, each as soon as the last one is answered, and measures the server for `ms`
- * milliseconds after `warmMs`. Rejects on any status but 200, so that no figure counts errors.
+ * Sends requests over keep-alive connections, each as soon as the last one is answered, and measures the server for
+ * `ms` milliseconds after `warmMs`. Rejects on any status but 200, so that no figure counts errors.
  */
 export async function load(
   { port, headers, paths }: Target,

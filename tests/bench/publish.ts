@@ -1,6 +1,6 @@
 import { CompressionTypes } from 'kafkajs';
 import { encode, type SampleRecord } from '../../infra/sample-data/encode.ts';
-import { publishRecords, type connectKafka } from '../../infra/sample-data/publish.ts';
+import { type connectKafka, publishRecords } from '../../infra/sample-data/publish.ts';
 import { generateSampleData } from '../../infra/sample-data/sample-data.ts';
 import { logEnds, type Offsets } from '../support/progress.ts';
 

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { format, resolveConfig } from 'prettier';
-import { withEnvironment, type BenchEnvironment } from './environment.ts';
+import { type BenchEnvironment, withEnvironment } from './environment.ts';
 
 export type ReportOptions = { quick: boolean; rounds: number; writeDocs: boolean };
 

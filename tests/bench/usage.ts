@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { MongoClient } from 'mongodb';
 import { peakMegabytes } from '../support/memory.ts';
 

@@ -1,5 +1,5 @@
-import { readRemains } from '../../shared/control/remains.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
+import { readRemains } from '../../shared/control/remains.ts';
 import { replicasOf } from '../../shared/control/replicas.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { createRefusingProxy } from '../support/refusing-proxy.ts';

@@ -1,15 +1,15 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { startService } from '../../infra/service.ts';
 import { parseArguments } from '../../services/cli/command.ts';
 import { configs } from '../../services/cli/config.ts';
-import { withKafka, type Context } from '../../services/cli/context.ts';
+import { type Context, withKafka } from '../../services/cli/context.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
-import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { runCli } from '../support/run-cli.ts';
-import { startService } from '../../infra/service.ts';
-import { createTestEnvironment } from '../support/test-environment.ts';
-import { logEnds } from '../support/progress.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { logEnds } from '../support/progress.ts';
+import { runCli } from '../support/run-cli.ts';
+import { createTestEnvironment } from '../support/test-environment.ts';
 import { useFolder, useOpened } from '../support/use-opened.ts';
 
 const testEnvironment = useOpened(() => createTestEnvironment(1));

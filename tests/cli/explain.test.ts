@@ -1,10 +1,10 @@
 import type { Explanation } from '../../services/operations/explain/explanation.ts';
-import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
-import { collectionOf } from '../../shared/store/connection.ts';
+import { type DeadLetter, deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
-import { requestTracesOf, type RequestTrace } from '../../shared/control/request-traces.ts';
-import { encode } from '../support/events.ts';
+import { type RequestTrace, requestTracesOf } from '../../shared/control/request-traces.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 describe('support-cli explain', () => {

@@ -5,8 +5,8 @@ import { mongoUrl, startApi, startStore, tokens } from '../api/test-api.ts';
 import { readLog } from '../faults/read-log.ts';
 import { generation, longAgo, useRebuild } from '../rebuild/fixture.ts';
 import { created } from '../support/entities.ts';
-import { useOpened } from '../support/use-opened.ts';
 import { runCli } from '../support/run-cli.ts';
+import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 /** The status of a request to an API that remembers no key. */

@@ -1,5 +1,5 @@
 import { ulid } from 'ulid';
-import { requestTracesOf, tracedKeyIndex, type RequestTrace } from '../../shared/control/request-traces.ts';
+import { type RequestTrace, requestTracesOf, tracedKeyIndex } from '../../shared/control/request-traces.ts';
 import { apiKey, store } from '../api/builders.ts';
 import { mongoUrl, startStore } from '../api/test-api.ts';
 import { runCli } from '../support/run-cli.ts';

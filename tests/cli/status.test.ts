@@ -1,13 +1,13 @@
-import { AggregationCursor, MongoClient, MongoNetworkError, MongoServerError, type Document } from 'mongodb';
-import { kinds, resources } from '../../shared/documents/resources.ts';
-import { dayMs } from '../../shared/documents/instant.ts';
-import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { factsNow } from '../../services/operations/facts.ts';
+import { AggregationCursor, type Document, MongoClient, MongoNetworkError, MongoServerError } from 'mongodb';
 import { readCounts } from '../../services/operations/counts.ts';
-import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';
+import { factsNow } from '../../services/operations/facts.ts';
 import { readSharedTokens } from '../../services/operations/shared-tokens.ts';
 import { blockedKeys, blocksMarkerId } from '../../shared/control/blocked-keys.ts';
 import { readRegistry } from '../../shared/control/generations.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
+import { kinds, resources } from '../../shared/documents/resources.ts';
+import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { apiKey, store } from '../api/builders.ts';
 import { generation, useRebuild } from '../rebuild/fixture.ts';
 import { eventually } from '../support/eventually.ts';
@@ -106,7 +106,7 @@ describe('tokens of several keys', () => {
 describe('the work of the store for a status', () => {
   test('is left out where MongoDB refuses it, and then the rest is shown with the reason', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
-    // As MongoDB before 5.1 refuses a look-up in a sharded collection, or as its parameter `notablescan` refuses a scan.
+    // As MongoDB before 5.1 refuses a look-up in a sharded collection, or as `notablescan` refuses a scan.
     const refused = new MongoServerError({ message: 'refused', code: 291 });
     const refuse = () => jest.spyOn(AggregationCursor.prototype, 'toArray').mockRejectedValue(refused);
     refuse();

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
-import { createClient, type Client } from '../../clients/typescript/src/index.ts';
 import { ApiError, ConnectionError } from '../../clients/typescript/src/errors.ts';
 import { version } from '../../clients/typescript/src/generated/version.ts';
+import { type Client, createClient } from '../../clients/typescript/src/index.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
 import * as build from '../api/builders.ts';
 import { oneOfEach, urls } from '../api/every-route.ts';

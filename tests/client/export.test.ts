@@ -1,14 +1,14 @@
 import {
-  exportChanges,
   type ExportBatch,
+  exportChanges,
   type ExportOptions,
   type TicketItem,
 } from '../../clients/typescript/src/index.ts';
 import * as build from '../api/builders.ts';
 import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { connect, failureOf, joinedTo } from './test-client.ts';
 import { createLateReplicas } from './late-replicas.ts';
+import { connect, failureOf, joinedTo } from './test-client.ts';
 
 let store: TestStore;
 let api: TestApi;

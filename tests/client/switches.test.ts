@@ -1,8 +1,8 @@
-import { exportChanges, type Client } from '../../clients/typescript/src/index.ts';
-import { generationsOf, projectionVersion, type Generation } from '../../shared/control/generations.ts';
+import { type Client, exportChanges } from '../../clients/typescript/src/index.ts';
+import { type Generation, generationsOf, projectionVersion } from '../../shared/control/generations.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { useApiProcesses, type ApiProcess } from '../api/api-processes.ts';
+import { type ApiProcess, useApiProcesses } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
 import { ask } from '../api/requests.ts';
 import { tokens } from '../api/test-api.ts';

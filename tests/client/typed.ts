@@ -1,7 +1,7 @@
 import {
-  exportChanges,
   type Client,
   type ErrorCode,
+  exportChanges,
   type Message,
   type TicketItem,
 } from '../../clients/typescript/src/index.ts';
@@ -36,7 +36,10 @@ export function misuses(client: Client) {
   ] as unknown[];
 }
 
-/** A program whose parameters may be undefined, or whose loop begins at null, must compile with exact optional properties. */
+/**
+ * A program whose parameters may be undefined, or whose loop begins at null, must compile with exact optional
+ * properties.
+ */
 export const maybe = (client: Client, given: { cursor: string | undefined; limit: number | undefined }) =>
   [given.cursor, null].map((startingAfter) =>
     client.tickets.list({ startingAfter, limit: given.limit, status: undefined, createdAt: undefined }),

@@ -1,7 +1,7 @@
-import { MongoClient, type CommandStartedEvent } from 'mongodb';
+import { type CommandStartedEvent, MongoClient } from 'mongodb';
 import { kinds, resources } from '../../shared/documents/resources.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
-import { isOfDriver, shapesOf, type Part } from './shape.ts';
+import { isOfDriver, type Part, shapesOf } from './shape.ts';
 
 /** A shape that the services send, and the collections to which they send it. */
 export type Recorded = {
@@ -16,8 +16,8 @@ export type Recorded = {
 const entityCollections = new Set(kinds.map((kind) => resources[kind].collection));
 
 /**
- * Who receives the shape: a collection, or the entities, if every kind may. The engine finds them by `_id` and `refs`, in
- * batches that differ from run to run.
+ * Who receives the shape: a collection, or the entities, if every kind may. The engine finds them by `_id` and `refs`,
+ * in batches that differ from run to run.
  */
 function targetOf(collection: string, text: string): string {
   if (collection === '') return 'the database';
@@ -81,7 +81,9 @@ const notExplained = [
   'txnNumber',
 ];
 
-/** Asks MongoDB for the indexes of each shape that is not explained yet. The stand-in does not explain every command. */
+/**
+ * Asks MongoDB for the indexes of each shape that is not explained yet. The stand-in does not explain every command.
+ */
 export async function explainIndexes(mongo: MongoClient, recorded: Map<string, Recorded>): Promise<void> {
   if ('ferretdb' in (await mongo.db('admin').command({ buildInfo: 1 }))) return;
   for (const shape of recorded.values()) {

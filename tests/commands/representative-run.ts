@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
+import { setAside } from '../../services/operations/dead-letters/set-aside.ts';
+import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { generationsOf } from '../../shared/control/generations.ts';
-import { collectionOf, createMongo } from '../../shared/store/connection.ts';
 import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { readSetAside } from '../../shared/control/set-aside.ts';
-import { setAside } from '../../services/operations/dead-letters/set-aside.ts';
 import { readTallies } from '../../shared/control/tallies.ts';
 import { entryIdOf } from '../../shared/control/tally.ts';
-import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
+import { collectionOf, createMongo } from '../../shared/store/connection.ts';
 import { startApi } from '../api/test-api.ts';
-import { created } from '../support/entities.ts';
-import { eventually } from '../support/eventually.ts';
 import { deletionOf } from '../support/engine.ts';
+import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
+import { eventually } from '../support/eventually.ts';
 import type { useProjector } from '../support/use-projector.ts';
 
 type Projector = ReturnType<typeof useProjector>;

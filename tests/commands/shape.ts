@@ -11,8 +11,8 @@ const ignored = new Set([
 export const isOfDriver = (name: string) => ['endSessions', 'ping', 'killCursors', 'getMore'].includes(name);
 
 /**
- * A command, reduced to what decides its plan: no values, and no fields that it only writes. A bulk has one shape for each
- * statement, with the command that contains it alone.
+ * A command, reduced to what decides its plan: no values, and no fields that it only writes. A bulk has one shape for
+ * each statement, with the command that contains it alone.
  */
 export function shapesOf(name: string, command: Part): { text: string; alone: Part }[] {
   const { [name]: target, updates, deletes, documents, ...options } = command;

@@ -1,12 +1,12 @@
-import { errorMessage } from '../../shared/runtime/error-message.ts';
-import { eventually } from '../support/eventually.ts';
-import { release } from '../../shared/runtime/release.ts';
-import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { progressOf } from '../../shared/control/progress.ts';
+import { requestTracesOf } from '../../shared/control/request-traces.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { release } from '../../shared/runtime/release.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
+import { eventually } from '../support/eventually.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { publishSampleData } from '../../infra/sample-data/publish.ts';
 import { batchesOf, generateSampleData } from '../../infra/sample-data/sample-data.ts';
-import { startService, type Service } from '../../infra/service.ts';
+import { type Service, startService } from '../../infra/service.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { sampleEveryMs, samplesOf } from '../../shared/control/samples.ts';
 import { picture } from '../docs-site/visit.ts';

@@ -6,8 +6,8 @@ import { reconnectingKafka } from '../../services/console/connections.ts';
 import { startConsole } from '../../services/console/console.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createMongo } from '../../shared/store/connection.ts';
-import { monitorCommands } from '../support/monitor-commands.ts';
 import { eventually } from '../support/eventually.ts';
+import { monitorCommands } from '../support/monitor-commands.ts';
 
 /** Every other command may change something. */
 const reads = [

@@ -1,12 +1,12 @@
 import { createMaker } from '../../infra/sample-data/states.ts';
-import { kinds, type Kind } from '../../shared/documents/resources.ts';
-import { idPrefixes, type Event } from '../support/events.ts';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
+import { type Event, idPrefixes } from '../support/events.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
 /**
- * A random history of a few entities that refer to each other: children first, renames after embedding,
- * deletions (also at the version of the last update), re-creations, tombstones, moves to another parent, references across organizations, duplicates,
- * stale versions, and records under the wrong organization. Same seed, same history.
+ * A random history of a few entities that refer to each other: children first, renames after embedding, deletions (also
+ * at the version of the last update), re-creations, tombstones, moves to another parent, references across
+ * organizations, duplicates, stale versions, and records under the wrong organization. Same seed, same history.
  */
 export function randomHistory(seed: number, length: number, shape: Partial<Shape> = {}): Event[] {
   const { population = wide, organizations = 2, retentionDays = [0, 10_000] } = shape;

@@ -2,14 +2,14 @@ import { CompressionTypes, type Producer, type ProducerRecord, type RecordMetada
 import { pino } from 'pino';
 import { registerCodecs } from '../../infra/sample-data/codecs.ts';
 import { sendByPartition } from '../../infra/sample-data/publish.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
-import { eventually } from '../support/eventually.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
+import { eventually } from '../support/eventually.ts';
 import { untilStable } from '../support/progress.ts';
-import type { TestEnvironment } from '../support/test-environment.ts';
 import { createRandom, type Random } from '../support/random.ts';
+import type { TestEnvironment } from '../support/test-environment.ts';
 
 /** Marks records that no projector can apply. */
 export const poisonHeader = 'poisoned';

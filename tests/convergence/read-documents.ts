@@ -1,6 +1,6 @@
 import type { Db, Filter } from 'mongodb';
-import { kinds, type Kind } from '../../shared/documents/resources.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 
 /** The documents of a read model that are not deleted, in the form of the fold. */

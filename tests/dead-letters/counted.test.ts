@@ -1,18 +1,18 @@
-import { deadLettersOf, ensureDeadLetterIndexes } from '../../shared/control/dead-letters.ts';
-import { changeTallies, readTallies } from '../../shared/control/tallies.ts';
-import {
-  closeOffsets,
-  openTally,
-  purgeOffsets,
-  tallyIdOf,
-  type OpenTally,
-} from '../../shared/control/tally.ts';
 import type { RejectedRecord } from '../../services/projector/dead-letters/dead-letter.ts';
 import type { Room } from '../../services/projector/dead-letters/room.ts';
 import { alikeMax, storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import { deadLettersOf, ensureDeadLetterIndexes } from '../../shared/control/dead-letters.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
-import { rawHeaders } from '../support/example-records.ts';
+import { changeTallies, readTallies } from '../../shared/control/tallies.ts';
+import {
+  closeOffsets,
+  type OpenTally,
+  openTally,
+  purgeOffsets,
+  tallyIdOf,
+} from '../../shared/control/tally.ts';
 import { openDatabases } from '../support/databases.ts';
+import { rawHeaders } from '../support/example-records.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const topic = 'support.contacts';

@@ -1,13 +1,13 @@
-import { deadLettersOf, ensureDeadLetterIndexes, purgeMarksOf } from '../../shared/control/dead-letters.ts';
 import type { RejectedRecord } from '../../services/projector/dead-letters/dead-letter.ts';
 import { eraseDeadLetters, eraseSince, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';
-import { created } from '../support/entities.ts';
-import { recordOf, storedDocument } from '../support/engine.ts';
-import { useOpened } from '../support/use-opened.ts';
-import { ampleRoom } from '../support/dead-letters.ts';
+import { deadLettersOf, ensureDeadLetterIndexes, purgeMarksOf } from '../../shared/control/dead-letters.ts';
 import { openDatabases } from '../support/databases.ts';
+import { ampleRoom } from '../support/dead-letters.ts';
+import { recordOf, storedDocument } from '../support/engine.ts';
+import { created } from '../support/entities.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 describe('the dead letters about a deleted entity', () => {
   const opened = useOpened(openDatabases);

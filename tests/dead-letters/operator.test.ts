@@ -1,10 +1,10 @@
 import type { Kind } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
-import { useProjector } from '../support/use-projector.ts';
-import { storeDeadLetter } from '../support/dead-letters.ts';
 import { eventually } from '../support/eventually.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 describe('the dead-letter commands of the CLI, while a projector runs', () => {
   const { environment, topic, send, publish, applied, find, deadLetters, ...projector } = useProjector();

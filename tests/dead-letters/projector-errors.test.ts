@@ -1,5 +1,5 @@
-import { pino } from 'pino';
 import kafkajs from 'kafkajs';
+import { pino } from 'pino';
 import { projections } from '../../services/projector/projections/projections.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';

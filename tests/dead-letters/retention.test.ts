@@ -1,7 +1,7 @@
 import { deadLettersOf, ensureDeadLetterIndexes } from '../../shared/control/dead-letters.ts';
 import { day, eventsOf, useReadModel } from '../retention/read-model.ts';
-import type { Event } from '../support/events.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
+import type { Event } from '../support/events.ts';
 
 const { channel, ticket, conversation, message } = eventsOf('a');
 

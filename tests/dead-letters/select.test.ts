@@ -2,12 +2,12 @@ import { countsPipeline } from '../../services/operations/dead-letters/list.ts';
 import { selected } from '../../services/operations/dead-letters/select.ts';
 import type { DeadLetterFilter } from '../../services/operations/dead-letters/selection.ts';
 import {
+  type DeadLetter,
   deadLettersOf,
   ensureDeadLetterIndexes,
-  type DeadLetter,
 } from '../../shared/control/dead-letters.ts';
-import { useOpened } from '../support/use-opened.ts';
 import { openDatabases } from '../support/databases.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 const instants = ['09:59:59.999', '10:00:00.000', '10:59:59.999', '11:00:00.000', '11:00:00.001'];
 const at = (time: string) => new Date(`2026-01-31T${time}Z`);

@@ -1,6 +1,6 @@
-import { resources } from '../../shared/documents/resources.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { setAsideOf } from '../../shared/control/set-aside.ts';
+import { resources } from '../../shared/documents/resources.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { deadLettersOf, purgeDeadLetters, purgeMarksOf } from '../../shared/control/dead-letters.ts';
-import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { buffer, deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
+import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import { deadLettersOf, purgeDeadLetters, purgeMarksOf } from '../../shared/control/dead-letters.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
+import { openDatabases } from '../support/databases.ts';
+import { ampleRoom } from '../support/dead-letters.ts';
 import { rawHeaders } from '../support/example-records.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { ampleRoom } from '../support/dead-letters.ts';
-import { openDatabases } from '../support/databases.ts';
 
 const megabyte = 1024 * 1024;
 

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
+import { dieWithParent } from '../../infra/dev-servers/parent-death.ts';
 import { purgeMarksOf } from '../../shared/control/dead-letters.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
-import { dieWithParent } from '../../infra/dev-servers/parent-death.ts';
-import { useProjector } from '../support/use-projector.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 /** The characters that keys send on a terminal. */
 const enter = '\r';

@@ -1,10 +1,10 @@
-import { pino, type Logger } from 'pino';
+import { type Logger, pino } from 'pino';
 import { progressOf } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
+import { eventually } from '../support/eventually.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useProjector } from '../support/use-projector.ts';
-import { eventually } from '../support/eventually.ts';
 
 /** A logger, and a promise for the next failed batch. */
 function listeningLogger(): { logger: Logger; failed: () => Promise<void> } {

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 import { errorCodes } from '../../services/api/http/error-envelope.ts';
+import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 import { useApi } from '../api/test-api.ts';
 import { startChromium } from '../support/chromium.ts';
 import { overflow, picture, visit, type Visitor } from './visit.ts';

@@ -6,7 +6,7 @@ import { run } from '../../infra/dev-servers/native/run.ts';
 import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { listen } from '../../shared/runtime/listen.ts';
-import { useApiProcesses, type ApiProcess } from '../api/api-processes.ts';
+import { type ApiProcess, useApiProcesses } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
 import { tokens } from '../api/test-api.ts';
 import { installPythonPackages } from '../support/python-packages.ts';
@@ -172,7 +172,7 @@ test.each(connectors)(
     const changed = build.ticket({ id: 'ti_7', title: 'changed', updatedAt: '2026-03-02T00:00:00.000Z' });
     await build.store(database, 'ticket', [changed]);
     const second = await sync();
-    // The latest ticket of the first sync comes again, because bounds are inclusive; ti_8, which is deleted, in no sync.
+    // The latest ticket of the first sync comes again, because bounds are inclusive; ti_8 is deleted, and never does.
     expect(idsOf(second.tickets)).toEqual(['ti_7', 'ti_latest']);
     expect(second.tickets?.find(({ id }) => id === 'ti_7')).toMatchObject({ title: 'changed' });
     expect([idsOf(second.channels), idsOf(second.qas)]).toEqual([['chan_1'], ['qa_1']]);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { aptInstall } from '../../infra/dev-servers/native/prerequisites.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
 import { listen } from '../../shared/runtime/listen.ts';
-import { tokens, useApi } from '../api/test-api.ts';
 import { dataAsOf, store as put, ticket } from '../api/builders.ts';
+import { tokens, useApi } from '../api/test-api.ts';
 import { useFolder } from '../support/use-opened.ts';
 
 const api = useApi(

@@ -1,17 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
 import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 import { channelExample } from '../../services/api/resources/channels/schema.ts';
 import { conversationExample } from '../../services/api/resources/conversations/schema.ts';
 import { ticketExample } from '../../services/api/resources/tickets/schema.ts';
-import { useApiProcesses, type ApiProcess } from '../api/api-processes.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { type ApiProcess, useApiProcesses } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
 import { tokens } from '../api/test-api.ts';
 import { installPythonPackages } from '../support/python-packages.ts';
 
-/** The code of the documentation in Python: the guide to dlt, and the samples of the reference. dlt brings `requests`. */
+/**
+ * The code of the documentation in Python: the guide to dlt, and the samples of the reference. dlt brings `requests`.
+ */
 const tickets = Array.from({ length: 250 }, (_, index) => build.ticket({ id: `ti_${index}` }));
 const children = useApiProcesses({
   ticket: [...tickets, build.ticket({ id: ticketExample.id, updatedAt: '2026-03-01T00:00:00.000Z' })],
@@ -45,7 +47,8 @@ async function python(program: string, { port } = api): Promise<string> {
       API: `https://localhost:${port}`,
       API_KEY: tokens.a,
       REQUESTS_CA_BUNDLE: children.tls.API_TLS_CERT,
-      // Without it dlt keeps its state in the home folder, or for root in /var/dlt, and a later run continues from there.
+      // Without it dlt keeps its state in the home folder, or for root in /var/dlt, and a later run continues from
+      // there.
       DLT_DATA_DIR: join(children.folder, 'dlt'),
       RUNTIME__DLTHUB_TELEMETRY: 'false',
     },

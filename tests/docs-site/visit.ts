@@ -67,7 +67,10 @@ const violations = `axe.run().then(({ violations }) => violations.map(({ id, nod
 /** How much wider than the screen the page is. */
 export const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
 
-/** Takes a picture of each path in both schemes at two widths, and holds it to the rules of axe, to its width and to a height. */
+/**
+ * Takes a picture of each path in both schemes at two widths, and holds it to the rules of axe, to its width and to a
+ * height.
+ */
 export async function picture(
   browser: Browser,
   url: string,

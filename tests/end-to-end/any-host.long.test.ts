@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { startCommand } from '../../infra/service.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
+import { startCommand } from '../../infra/service.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshClone, newcomersEnvironment } from '../support/fresh-clone.ts';
 import { descendantsOf, isRunning } from '../support/processes.ts';

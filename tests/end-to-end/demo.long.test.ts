@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { startCommand, startScript, type Service } from '../../infra/service.ts';
+import { type Service, startCommand, startScript } from '../../infra/service.ts';
 import { eventually } from '../support/eventually.ts';
 
 /** Runs `npm start` on the servers of the tests until it prints this; returns the folder of its logs. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { runInNewContext } from 'node:vm';
-import { startService, type Service } from '../../infra/service.ts';
+import { type Service, startService } from '../../infra/service.ts';
 import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { apiKey, apiSettings, get } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';

@@ -1,16 +1,16 @@
 import { createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
+import { type Service, startService } from '../../infra/service.ts';
+import { specFor } from '../../services/api/openapi/write.ts';
 import type { Counts } from '../../services/operations/counts.ts';
 import type { Report } from '../../services/operations/report.ts';
 import { kinds } from '../../shared/documents/resources.ts';
 import { listen } from '../../shared/runtime/listen.ts';
-import { specFor } from '../../services/api/openapi/write.ts';
 import { apiKey, apiSettings, get as request } from '../support/api-process.ts';
 import { documented } from '../support/documented.ts';
 import { created } from '../support/entities.ts';
-import { startService, type Service } from '../../infra/service.ts';
-import { useProjector } from '../support/use-projector.ts';
 import { eventually } from '../support/eventually.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 const holdToDocument = documented(specFor());
 

@@ -1,9 +1,9 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dieWithParent } from '../../infra/dev-servers/parent-death.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { dieWithParent } from '../../infra/dev-servers/parent-death.ts';
 import { apiSettings } from '../support/api-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';

@@ -7,13 +7,13 @@ import { randomHistory } from '../convergence/history.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import {
+  type ClusterNode,
   electPreferredLeaders,
   kafkaTool,
   reassign,
   uncleanElection,
   untilInSync,
   untilOut,
-  type ClusterNode,
 } from '../support/kafka-cluster.ts';
 import { logEnds, reached } from '../support/progress.ts';
 import { useBrokerFaults } from './use-broker-faults.ts';

@@ -2,7 +2,7 @@ import { Agent } from 'node:https';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
-import { useApiProcesses, type ApiProcess } from '../api/api-processes.ts';
+import { type ApiProcess, useApiProcesses } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
 import { ask } from '../api/requests.ts';
 import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
@@ -12,8 +12,8 @@ const times = 5;
 const clients = 8;
 
 /**
- * A round counts if MongoDB had a primary again after this time: the driver then has the time to notice it, and the API to
- * answer, within the ten seconds of a read. A machine under load may elect more slowly.
+ * A round counts if MongoDB had a primary again after this time: the driver then has the time to notice it, and the API
+ * to answer, within the ten seconds of a read. A machine under load may elect more slowly.
  */
 const absentMsMax = 6_000;
 /** Nor does a round count in which a timer of the test was later than this: the API too waited for a processor then. */

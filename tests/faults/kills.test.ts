@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { randomHistory } from '../convergence/history.ts';
 import type { Service } from '../../infra/service.ts';
+import { randomHistory } from '../convergence/history.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRandom } from '../support/random.ts';

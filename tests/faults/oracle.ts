@@ -1,11 +1,11 @@
+import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { kinds } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import type { Event } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
-import { readLog, type Logged } from './read-log.ts';
+import { type Logged, readLog } from './read-log.ts';
 
 /** The numbers of a comparison with the log. */
 export type Compared = { records: number; deadLetters: number; documents: number };

@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module';
 import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
 import { pino } from 'pino';
-import { kindOfTopic } from '../../shared/kafka/topics.ts';
 import { registerCodecs } from '../../infra/sample-data/codecs.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import type { BatchMessage } from '../../shared/kafka/fetch-decoder.ts';
+import { kindOfTopic } from '../../shared/kafka/topics.ts';
+import { poisonHeader } from '../convergence/publisher.ts';
 import { decode, type Event } from '../support/events.ts';
 import { logEnds } from '../support/progress.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
-import { poisonHeader } from '../convergence/publisher.ts';
 
 /** A committed record of the log; `event` is null for a poisoned record. */
 export type Logged = {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startService, type Service } from '../../infra/service.ts';
-import { presentTicketItem } from '../../services/api/resources/tickets/presenter.ts';
 import type { Filter } from 'mongodb';
+import { type Service, startService } from '../../infra/service.ts';
+import { presentTicketItem } from '../../services/api/resources/tickets/presenter.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { readRegistry, type Generation } from '../../shared/control/generations.ts';
+import { type Generation, readRegistry } from '../../shared/control/generations.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import type { TicketDocument } from '../../shared/documents/ticket.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
@@ -145,7 +145,7 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
         return hasMoved || now;
       }, fatal);
     };
-    /** Disturbs MongoDB and the projectors in turn while `run` runs; each disturbance waits for progress after the last. */
+    /** Disturbs MongoDB and the projectors in turn while `run` runs; each waits for progress after the last. */
     const disturbedWhile = async (run: () => Promise<void>) => {
       let isDone = false;
       const disturbing = (async () => {

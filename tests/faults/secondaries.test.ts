@@ -2,8 +2,8 @@ import type { CommandStartedEvent, MongoClient, Timestamp } from 'mongodb';
 import { collectionOf, createMongo } from '../../shared/store/connection.ts';
 import * as build from '../api/builders.ts';
 import { startApi, startStore, type TestApi } from '../api/test-api.ts';
-import { monitorCommands } from '../support/monitor-commands.ts';
 import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
+import { monitorCommands } from '../support/monitor-commands.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const paths = [

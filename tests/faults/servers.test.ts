@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomHistory } from '../convergence/history.ts';
+import { eventually } from '../support/eventually.ts';
 import { createRandom } from '../support/random.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
-import { eventually } from '../support/eventually.ts';
 import { seed, useFaultServers } from './use-fault-servers.ts';
 
 describe('servers in trouble', () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
-import { MongoClient, type Document } from 'mongodb';
+import { type Document, MongoClient } from 'mongodb';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { fold } from '../convergence/fold.ts';
 import { randomHistory } from '../convergence/history.ts';

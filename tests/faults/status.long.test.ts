@@ -1,5 +1,5 @@
-import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { replicasOf } from '../../shared/control/replicas.ts';
+import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { openConsole, textOf } from '../console/test-console.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';

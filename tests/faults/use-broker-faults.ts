@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { pino } from 'pino';
 import type { Producer } from 'kafkajs';
+import { pino } from 'pino';
 import type { Service } from '../../infra/service.ts';
-import { createKey, type CreatedKey } from '../../services/operations/keys/create-key.ts';
+import { type CreatedKey, createKey } from '../../services/operations/keys/create-key.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createPublisher, type Publisher } from '../convergence/publisher.ts';
 import type { Event } from '../support/events.ts';
@@ -20,8 +20,8 @@ const eventsPerTurn = 10;
 const turnsPerKill = 25;
 
 /**
- * Three brokers that the tests of a `describe` may kill, and topics, databases and a publisher for each test. Nothing here
- * sends the records of two partitions in one request: see `sendByPartition`.
+ * Three brokers that the tests of a `describe` may kill, and topics, databases and a publisher for each test. Nothing
+ * here sends the records of two partitions in one request: see `sendByPartition`.
  */
 export function useBrokerFaults() {
   const cluster = useKafkaCluster();

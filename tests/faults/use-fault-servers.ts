@@ -1,11 +1,11 @@
 import type { Stack } from '../../infra/dev-servers/provider.ts';
 import { startStack } from '../../infra/dev-servers/stack.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
+import { createPublisher, type Publisher } from '../convergence/publisher.ts';
 import type { Event } from '../support/events.ts';
 import type { Servers } from '../support/test-environment.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { expectCommittedHasEffect, expectConverged } from './oracle.ts';
-import { createPublisher, type Publisher } from '../convergence/publisher.ts';
 
 /** A failure names the seed. Set `SEED` to reproduce it. */
 export const seed = Number(process.env.SEED ?? 1);
@@ -14,8 +14,8 @@ export const seed = Number(process.env.SEED ?? 1);
 export const shortSession = { KAFKA_SESSION_TIMEOUT_MS: '2000' };
 
 /**
- * A Kafka and a MongoDB that the tests of a `describe` may kill and restart, on the same ports and data. Each test has its
- * own topics, databases and publisher.
+ * A Kafka and a MongoDB that the tests of a `describe` may kill and restart, on the same ports and data. Each test has
+ * its own topics, databases and publisher.
  */
 export function useFaultServers({ transactional = false } = {}) {
   let servers: { addresses: Servers; native: Stack['servers']; stop: () => Promise<void> };

@@ -113,7 +113,7 @@ export const clients: Record<string, GeneratedClient> = {
   },
 };
 
-/** Uses the client that OpenAPI Generator makes for TypeScript. A file of its own would be a program of this project. */
+/** Uses the client that OpenAPI Generator makes for TypeScript. As a file it would be a program of this project. */
 const typescript = `
 import { ChannelsApi, Configuration, ResponseError, TicketsApi } from './index';
 

@@ -32,8 +32,8 @@ let packages: PythonPackages;
 let port: number;
 
 /**
- * Serves responses of a possible later release of the API: each object has a field, and some fields have values, that the
- * document of this release lacks. It also says that the client used HTTPS.
+ * Serves responses of a possible later release of the API: each object has a field, and some fields have values, that
+ * the document of this release lacks. It also says that the client used HTTPS.
  */
 const laterRelease = createServer((request, response) => {
   const headers = { Authorization: request.headers.authorization ?? '', 'X-Forwarded-Proto': 'https' };

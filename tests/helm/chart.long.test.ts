@@ -2,9 +2,9 @@ import { apiSettings } from '../../services/api/config.ts';
 import { cliSettings } from '../../services/cli/config.ts';
 import { consoleSettings } from '../../services/console/config.ts';
 import { projectorConfig, projectorSettings } from '../../services/projector/config.ts';
-import { variableNames } from '../../shared/runtime/config.ts';
 import { groupIdOf } from '../../shared/control/generations.ts';
-import { named, parseManifests, podOf, useChart, variablesOf, type Manifest, type Values } from './chart.ts';
+import { variableNames } from '../../shared/runtime/config.ts';
+import { type Manifest, named, parseManifests, podOf, useChart, type Values, variablesOf } from './chart.ts';
 import { deployments, everything, password, required, twoGenerations } from './example-values.ts';
 
 const chart = useChart();

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { findKubernetes } from '../../infra/kubernetes/install.ts';
-import { startControlPlane } from '../../infra/kubernetes/control-plane.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
+import { startControlPlane } from '../../infra/kubernetes/control-plane.ts';
+import { findKubernetes } from '../../infra/kubernetes/install.ts';
 import { describeUnless } from '../support/unless-missing.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { report, type Values } from './chart.ts';
@@ -29,8 +29,9 @@ export function describeCluster(name: string, body: (cluster: Cluster) => void):
 type Cluster = Awaited<ReturnType<typeof openCluster>>;
 
 /**
- * Compares two folders of objects for `kubectl diff`, without the fields that controllers write at any time: kubectl reads the
- * object and makes its dry run one after the other, and a status that changes between the two is no difference.
+ * Compares two folders of objects for `kubectl diff`, without the fields that controllers write at any time: kubectl
+ * reads the object and makes its dry run one after the other, and a status that changes between the two is no
+ * difference.
  */
 const diffOfManifests = `#!/bin/sh
 set -eu
@@ -46,7 +47,9 @@ type Pod = {
   status: { phase?: string };
 };
 
-/** An API server with the definitions of the custom resources, and Helm 3 and 4. `programs` is the folder of Kubernetes. */
+/**
+ * An API server with the definitions of the custom resources, and Helm 3 and 4. `programs` is the folder of Kubernetes.
+ */
 async function openCluster(programs: string) {
   const { path: folder, remove } = await temporaryFolder('support-cluster-');
   const helms = { 3: await installHelm3(report), 4: await installHelm4(report) };
@@ -126,8 +129,8 @@ async function openCluster(programs: string) {
 }
 
 /**
- * Gives pods the states that a kubelet would: those that run once succeed, or fail if `fails` is set; others become ready, if
- * `readies` is.
+ * Gives pods the states that a kubelet would: those that run once succeed, or fail if `fails` is set; others become
+ * ready, if `readies` is.
  */
 function startKubelet(
   kubectl: (...args: string[]) => Promise<string>,

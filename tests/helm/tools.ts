@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
-import { withGo, type Go } from '../../infra/dev-servers/native/go.ts';
+import { type Go, withGo } from '../../infra/dev-servers/native/go.ts';
 import { step } from '../../infra/dev-servers/native/progress.ts';
 import { kubernetesVersion } from '../../infra/kubernetes/install.ts';
 import { customSchemas, kubernetesSchemas } from './schemas.ts';
@@ -41,8 +41,8 @@ async function installProgram({ path, version }: typeof helm3, report: Report): 
 }
 
 /**
- * Downloads the definitions of Kubernetes, KEDA, the Gateway API and Prometheus. Returns two folders: one of a JSON schema
- * for each kind, one of the definitions of the custom resources.
+ * Downloads the definitions of Kubernetes, KEDA, the Gateway API and Prometheus. Returns two folders: one of a JSON
+ * schema for each kind, one of the definitions of the custom resources.
  */
 export async function installSchemas(report: Report): Promise<{ schemas: string; definitions: string }> {
   const versions = [kubernetesVersion, ...new Set(customResources.map(([module]) => module.split('@')[1]))];

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
-import { startCommand, type Service } from '../../infra/service.ts';
+import { type Service, startCommand } from '../../infra/service.ts';
 import { freshClone, newcomersEnvironment } from '../support/fresh-clone.ts';
 import { useFolder } from '../support/use-opened.ts';
-import { steps, type Step } from './plan.ts';
+import { type Step, steps } from './plan.ts';
 
 /** The services that run on beside the next steps. */
 const running: Service[] = [];

@@ -9,7 +9,9 @@ const inProse =
 
 const fence = /^ *```(\w*)[^\n]*\n([^]*?)^ *```$/gm;
 
-/** The commands of the README, of docs/ and of the client's README: of blocks of shell, of terminals, and of the prose. */
+/**
+ * The commands of the README, of docs/ and of the client's README: of blocks of shell, of terminals, and of the prose.
+ */
 export async function documentedCommands(): Promise<DocumentedCommand[]> {
   const pages = [
     'README.md',

@@ -9,7 +9,10 @@ export type Step = {
   why?: string;
   /** The folder below the clone in which it runs. */
   in?: string;
-  /** It runs on until it is stopped; this is the log message that shows that it serves. `keep` lets it run for the next steps. */
+  /**
+   * It runs on until it is stopped; this is the log message that shows that it serves. `keep` lets it run for the next
+   * steps.
+   */
   serves?: string;
   keep?: true;
   /** Takes a value out of its output for the steps after it: name and pattern. */

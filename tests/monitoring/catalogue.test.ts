@@ -1,6 +1,6 @@
 import { isDefaultMetric } from '../../infra/docs-tables/catalogue.ts';
 import { metricCatalogues } from '../../infra/docs-tables/tables.ts';
-import { startService, type Service } from '../../infra/service.ts';
+import { type Service, startService } from '../../infra/service.ts';
 import { apiSettings, get } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';

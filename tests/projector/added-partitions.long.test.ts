@@ -1,6 +1,6 @@
 import { pino } from 'pino';
-import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
+import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,10 +1,10 @@
-import { dayMs } from '../../shared/documents/instant.ts';
-import { storeTime } from '../../shared/store/clock.ts';
 import { readRegistry } from '../../shared/control/generations.ts';
 import { watermark } from '../../shared/control/progress.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
+import { storeTime } from '../../shared/store/clock.ts';
+import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
-import { deletionOf } from '../support/engine.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { wrongClock } from '../support/wrong-clock.ts';
 

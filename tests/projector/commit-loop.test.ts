@@ -1,18 +1,18 @@
 import { type CommandStartedEvent, type Db } from 'mongodb';
 import { pino } from 'pino';
-import { progressOf, watermark } from '../../shared/control/progress.ts';
-import type { AssignedPartitions } from '../../services/projector/partition/assigned-partitions.ts';
-import { startCommitLoop } from '../../services/projector/progress/commit-loop.ts';
-import type { Snapshot } from '../../services/projector/partition/snapshot.ts';
-import type { LogClient } from '../../shared/kafka/log-client.ts';
-import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
-import { createRefusalLimit } from '../../services/projector/refusal-limit.ts';
-import { createLiveness } from '../../services/projector/progress/liveness.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
+import type { AssignedPartitions } from '../../services/projector/partition/assigned-partitions.ts';
+import type { Snapshot } from '../../services/projector/partition/snapshot.ts';
+import { startCommitLoop } from '../../services/projector/progress/commit-loop.ts';
+import { createLiveness } from '../../services/projector/progress/liveness.ts';
+import { createRefusalLimit } from '../../services/projector/refusal-limit.ts';
+import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
+import { progressOf, watermark } from '../../shared/control/progress.ts';
+import type { LogClient } from '../../shared/kafka/log-client.ts';
+import { openDatabases } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { anyOrder } from '../support/order.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { openDatabases } from '../support/databases.ts';
 
 const generation = 1;
 const allowanceMs = 1_000;

@@ -1,6 +1,6 @@
 import kafkajs from 'kafkajs';
-import { batchBytesMax } from '../../shared/kafka/codecs.ts';
 import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
+import { batchBytesMax } from '../../shared/kafka/codecs.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
 

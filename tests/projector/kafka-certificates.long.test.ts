@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createAuthority } from '../../infra/certificate.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
-import { startSecureKafka, type SecureKafka } from '../support/secure-kafka.ts';
+import { type SecureKafka, startSecureKafka } from '../support/secure-kafka.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 let folder = '';

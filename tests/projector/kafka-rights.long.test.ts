@@ -1,11 +1,11 @@
 import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } from 'kafkajs';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Service } from '../../infra/service.ts';
-import { generationsOf, type Generation, type GenerationRegistry } from '../../shared/control/generations.ts';
+import { type Generation, type GenerationRegistry, generationsOf } from '../../shared/control/generations.ts';
 import { waitingProjectorsOf } from '../../shared/control/waiting-projectors.ts';
 import { created } from '../support/entities.ts';
 import { runCli } from '../support/run-cli.ts';
-import { guardedUser, startGuardedKafka, type SecureKafka } from '../support/secure-kafka.ts';
+import { guardedUser, type SecureKafka, startGuardedKafka } from '../support/secure-kafka.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 
@@ -38,7 +38,9 @@ const ruleOf = (type: keyof typeof resourceTypes, name: string, right: Right) =>
   permissionType: AclPermissionTypes.ALLOW,
 });
 
-/** The rights of the projector: Read everywhere, which includes Describe, but for the topic of tags and for the group. */
+/**
+ * The rights of the projector: Read everywhere, which includes Describe, but for the topic of tags and for the group.
+ */
 async function grant(rights: { tags?: Right | null; group?: Right | null }) {
   const { tags = 'READ', group = 'READ' } = rights;
   const { admin, topics, config } = environment;

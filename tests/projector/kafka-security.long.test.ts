@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { selfSigned } from '../../infra/certificate.ts';
 import { startService } from '../../infra/service.ts';
 import { created } from '../support/entities.ts';
-import { startSecureKafka, type SecureKafka } from '../support/secure-kafka.ts';
+import { type SecureKafka, startSecureKafka } from '../support/secure-kafka.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 /** A broker whose second listener takes TLS with client certificates and OAUTHBEARER alone. */

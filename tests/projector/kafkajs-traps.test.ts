@@ -1,5 +1,5 @@
 import { connect, Socket } from 'node:net';
-import { Kafka, logLevel, PartitionAssigners, type ISocketFactory, type PartitionAssigner } from 'kafkajs';
+import { type ISocketFactory, Kafka, logLevel, type PartitionAssigner, PartitionAssigners } from 'kafkajs';
 import { patchKafkajs } from '../../shared/kafka/kafkajs-patch.ts';
 import { eventually } from '../support/eventually.ts';
 import { startConsuming } from '../support/start-consuming.ts';
@@ -7,11 +7,12 @@ import { useProjector } from '../support/use-projector.ts';
 
 /**
  * Known problems of kafkajs 2.2, each provoked and handled. Here: work that stalls the consumer and its heartbeats, a
- * consumer that dies while the process lives, or because a broker was restarted. Elsewhere: one that can be neither paused
- * nor resumed while it restarts (assignment.test.ts); an error of a handler (partition-worker.test.ts); partitions that never commit
- * (watermark.test.ts); records delivered after `stop` (offsets.test.ts); an offset that the log no longer has
- * (start-offsets.test.ts); aborted transactions and compacted logs (kafkajs-patch.test.ts); codecs (codecs.test.ts); a
- * session that expired unnoticed (faults/kills.test.ts); a consumer that must be restarted (faults/servers.test.ts).
+ * consumer that dies while the process lives, or because a broker was restarted. Elsewhere: one that can be neither
+ * paused nor resumed while it restarts (assignment.test.ts); an error of a handler (partition-worker.test.ts);
+ * partitions that never commit (watermark.test.ts); records delivered after `stop` (offsets.test.ts); an offset that
+ * the log no longer has (start-offsets.test.ts); aborted transactions and compacted logs (kafkajs-patch.test.ts);
+ * codecs (codecs.test.ts); a session that expired unnoticed (faults/kills.test.ts); a consumer that must be restarted
+ * (faults/servers.test.ts).
  */
 describe('problems of kafkajs', () => {
   let consuming: Awaited<ReturnType<typeof startConsuming>> | null = null;

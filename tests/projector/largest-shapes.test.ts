@@ -1,7 +1,7 @@
 import { recordFields } from '../../services/projector/dead-letters/dead-letter.ts';
-import { openBatch } from '../../services/projector/partition/open-batch.ts';
-import { attributes, rawHeaders, type Headers } from '../support/example-records.ts';
 import { parse } from '../../services/projector/events/parse.ts';
+import { openBatch } from '../../services/projector/partition/open-batch.ts';
+import { attributes, type Headers, rawHeaders } from '../support/example-records.ts';
 import { rawBatch } from '../support/example-responses.ts';
 
 const megabyte = 1024 * 1024;

@@ -1,4 +1,4 @@
-import { startService, type Service } from '../../infra/service.ts';
+import { type Service, startService } from '../../infra/service.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRefusingProxy } from '../support/refusing-proxy.ts';

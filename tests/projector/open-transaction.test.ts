@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readRegistry } from '../../shared/control/generations.ts';
 import { progressOf } from '../../shared/control/progress.ts';
-import { startApi, tokens, type TestApi } from '../api/test-api.ts';
+import { startApi, type TestApi, tokens } from '../api/test-api.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,5 +1,5 @@
-import { collectionOf } from '../../shared/store/connection.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
 

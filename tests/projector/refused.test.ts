@@ -1,5 +1,5 @@
-import { connect, type Socket } from 'node:net';
 import { writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer, type Server } from 'node:tls';
 import { selfSigned } from '../../infra/certificate.ts';

@@ -1,6 +1,6 @@
 import type { Consumer } from 'kafkajs';
-import { progressOf, watermark } from '../../shared/control/progress.ts';
 import type { Service } from '../../infra/service.ts';
+import { progressOf, watermark } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { runCli } from '../support/run-cli.ts';

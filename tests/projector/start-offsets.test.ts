@@ -1,9 +1,9 @@
 import type { Consumer } from 'kafkajs';
 import { pino } from 'pino';
 import type { Assignment } from '../../services/projector/consumer/assignment.ts';
+import { findStartOffsets, resumePartitions } from '../../services/projector/consumer/start-offsets.ts';
 import type { Partition } from '../../services/projector/partition/partition.ts';
 import { createProgressRecorder } from '../../services/projector/progress/progress.ts';
-import { findStartOffsets, resumePartitions } from '../../services/projector/consumer/start-offsets.ts';
 import { waitForGroup } from '../../services/projector/startup/connect-brokers.ts';
 import { progressOf, topicIdsOf } from '../../shared/control/progress.ts';
 import type { Kind } from '../../shared/documents/resources.ts';

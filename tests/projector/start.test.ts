@@ -1,5 +1,5 @@
-import { resources } from '../../shared/documents/resources.ts';
 import { type Service } from '../../infra/service.ts';
+import { resources } from '../../shared/documents/resources.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 const closedPort = 1;

@@ -9,8 +9,8 @@ import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 /*
- * A topic may lose records that a rebuild needs long after the start: an operator changes a setting, then retention deletes
- * records that the read model has applied. No projector stops, and every rebuild would lack them.
+ * A topic may lose records that a rebuild needs long after the start: an operator changes a setting, then retention
+ * deletes records that the read model has applied. No projector stops, and every rebuild would lack them.
  */
 describe('a topic that loses records which were applied', () => {
   // Jest runs hooks in the order of their definition: the watch ends before its servers are left.

@@ -1,11 +1,11 @@
-import { progressOf, raiseWatermark, watermark } from '../../shared/control/progress.ts';
-import { createProgressRecorder, registerPartitions } from '../../services/projector/progress/progress.ts';
 import type { Snapshot } from '../../services/projector/partition/snapshot.ts';
-import { created } from '../support/entities.ts';
-import { useProjector } from '../support/use-projector.ts';
-import { eventually } from '../support/eventually.ts';
+import { createProgressRecorder, registerPartitions } from '../../services/projector/progress/progress.ts';
+import { progressOf, raiseWatermark, watermark } from '../../shared/control/progress.ts';
 import { openDatabases } from '../support/databases.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
 import { useOpened } from '../support/use-opened.ts';
+import { useProjector } from '../support/use-projector.ts';
 
 const generation = 1;
 const allowanceMs = 1_000;

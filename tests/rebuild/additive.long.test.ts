@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { type Service, startScript } from '../../infra/service.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { readRegistry } from '../../shared/control/generations.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { startScript, type Service } from '../../infra/service.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
 import type { Event } from '../support/events.ts';
@@ -10,13 +10,15 @@ import { eventually } from '../support/eventually.ts';
 import { logEnds, reached } from '../support/progress.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { startLiveTraffic, type LiveTraffic } from './live-traffic.ts';
-import { nextRelease, type Edit } from './next-release.ts';
+import { type LiveTraffic, startLiveTraffic } from './live-traffic.ts';
+import { type Edit, nextRelease } from './next-release.ts';
 
 /** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);
 
-/** An additive change: contacts have a company, tickets show it, and the colors of their topics over an edge of its own. */
+/**
+ * An additive change: contacts have a company, tickets show it, and the colors of their topics over an edge of its own.
+ */
 const edits: Edit[] = [
   {
     file: 'shared/documents/embedded.ts',

@@ -1,7 +1,7 @@
 import type { Document as Stored } from 'mongodb';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
-import { withFreshJoins } from '../../services/operations/rebuild/pair-sources.ts';
 import type { Expectation } from '../../services/operations/rebuild/differences.ts';
+import { withFreshJoins } from '../../services/operations/rebuild/pair-sources.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';

@@ -1,13 +1,13 @@
-import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
-import { expireMarks } from '../../services/projector/dead-letters/expire-marks.ts';
-import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { readOwnRejects } from '../../services/operations/own-rejects.ts';
+import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
+import { expireMarks } from '../../services/projector/dead-letters/expire-marks.ts';
+import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import { purgeMarksOf } from '../../shared/control/dead-letters.ts';
 import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
 import { changeTallies, readTallies, talliesOf } from '../../shared/control/tallies.ts';
 import { openTally, purgeOffsets } from '../../shared/control/tally.ts';
 import { rawHeaders } from '../support/example-records.ts';
-import { activeAndReady, generation, useRebuild, present, secondsBefore } from './fixture.ts';
+import { activeAndReady, generation, present, secondsBefore, useRebuild } from './fixture.ts';
 
 describe('counted dead letters of two generations', () => {
   const rebuild = useRebuild();

@@ -1,14 +1,14 @@
-import { nextSteps, redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
 import { redrive as redriveOn } from '../../services/operations/dead-letters/redrive.ts';
+import { nextSteps, redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
+import { recordOf } from '../../services/projector/dead-letters/dead-letter.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { recordOf } from '../../services/projector/dead-letters/dead-letter.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
-import { collectionOf } from '../../shared/store/connection.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
-import { created } from '../support/entities.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
-import { activeAndReady, generation, useRebuild, present } from './fixture.ts';
+import { created } from '../support/entities.ts';
+import { activeAndReady, generation, present, useRebuild } from './fixture.ts';
 
 describe('dead letters of several generations', () => {
   const rebuild = useRebuild();

@@ -5,7 +5,7 @@ import { ensureControlIndexes } from '../../services/projector/startup/open-stor
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
-import { watermarksOf, topicIdsOf } from '../../shared/control/progress.ts';
+import { topicIdsOf, watermarksOf } from '../../shared/control/progress.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { openDatabases } from '../support/databases.ts';

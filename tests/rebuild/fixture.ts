@@ -1,27 +1,27 @@
-import type { Json } from '../../services/cli/output.ts';
 import type { OperatorVerb } from '../../services/cli/operate.ts';
-import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
+import type { Json } from '../../services/cli/output.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
-import { switchTo, type Switched } from '../../services/operations/rebuild/switch.ts';
 import { factsNow } from '../../services/operations/facts.ts';
-import { report as comparison } from '../support/facts.ts';
+import { type Switched, switchTo } from '../../services/operations/rebuild/switch.ts';
 import { report } from '../../services/operations/report.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
-import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { createLogClient } from '../../shared/kafka/log-client.ts';
-import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
-import { generationDatabase } from '../../shared/store/connection.ts';
+import { type DeadLetter, deadLettersOf } from '../../shared/control/dead-letters.ts';
 import {
-  generationsOf,
-  projectionVersion,
-  readRegistry,
+  type ComparisonReport,
   type Generation,
   type GenerationRegistry,
+  generationsOf,
   type GenerationState,
-  type ComparisonReport,
+  projectionVersion,
+  readRegistry,
 } from '../../shared/control/generations.ts';
 import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
 import { replicasOf } from '../../shared/control/replicas.ts';
+import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
+import { createLogClient } from '../../shared/kafka/log-client.ts';
+import { generationDatabase } from '../../shared/store/connection.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { report as comparison } from '../support/facts.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 

@@ -1,19 +1,19 @@
-import { createPositions } from '../../services/projector/partition/positions.ts';
+import { pino } from 'pino';
 import { followRegistry, recordAbsence } from '../../services/projector/generations/follow.ts';
-import { changeRegistry, recordStart } from '../../shared/control/registry.ts';
-import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import { createMetrics, type Metrics } from '../../services/projector/metrics.ts';
+import { createPositions } from '../../services/projector/partition/positions.ts';
+import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
+import { changeRegistry, recordStart } from '../../shared/control/registry.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { createLogOutput } from '../../shared/runtime/log-output.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
-import { pino } from 'pino';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { logEnds } from '../support/progress.ts';
 import { publish, runProjector } from '../support/test-environment.ts';
-import { generation, longAgo, useRebuild, present, secondsBefore } from './fixture.ts';
+import { generation, longAgo, present, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();
 

@@ -1,7 +1,7 @@
 import type { OnStep } from '../../services/operations/deps.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { groupIdOf, RebuildRefused } from '../../shared/control/generations.ts';
-import { activeAndReady, useRebuild, present } from './fixture.ts';
+import { activeAndReady, present, useRebuild } from './fixture.ts';
 import { activeAndStandby, later, nothing, operatorsOf, standbyAndActive, stepsOf } from './operators.ts';
 
 const rebuild = useRebuild();

@@ -21,7 +21,9 @@ async function lagOf({ control }: TestEnvironment): Promise<number> {
 /** Above this lag, in records, only a trickle is published: a slow machine must be able to catch up. */
 const lagMax = 200;
 
-/** Publishes random histories one after another, a few events at a time and each after `change`, until it is stopped. */
+/**
+ * Publishes random histories one after another, a few events at a time and each after `change`, until it is stopped.
+ */
 export function startLiveTraffic(
   environment: TestEnvironment,
   firstSeed: number,

@@ -1,12 +1,12 @@
-import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import type { OnStep } from '../../services/operations/deps.ts';
+import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { storeReport } from '../../services/operations/rebuild/transitions.ts';
-import { changeRegistry } from '../../shared/control/registry.ts';
-import { activeGeneration, type Generation } from '../../shared/control/generations.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
+import { activeGeneration, type Generation } from '../../shared/control/generations.ts';
 import { topicIdsOf } from '../../shared/control/progress.ts';
+import { changeRegistry } from '../../shared/control/registry.ts';
 import { samplesOf } from '../../shared/control/samples.ts';
-import { generation, longAgo, present, comparisonReport, secondsBefore, type Rebuild } from './fixture.ts';
+import { comparisonReport, generation, longAgo, present, type Rebuild, secondsBefore } from './fixture.ts';
 
 /** By then replicas have noticed a switch, and projectors that saved progress at `present` still count as running. */
 export const later = secondsBefore(-20);

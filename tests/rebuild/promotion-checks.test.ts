@@ -1,6 +1,6 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import type { Switched } from '../../services/operations/rebuild/switch.ts';
-import { progressOf, type Progress } from '../../shared/control/progress.ts';
+import { type Progress, progressOf } from '../../shared/control/progress.ts';
 import { activeAndReady, comparisonReport, generation, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();
@@ -13,7 +13,7 @@ const active = (changes: Partial<Progress>) =>
 describe('a promotion is refused, and changes nothing, for', () => {
   beforeEach(() => rebuild.given(activeAndReady()));
 
-  /** A problem as the servers show it, and the rule that finds it; services/operations/findings.test.ts has the rules. */
+  /** A problem as the servers show it, and the rule that finds it; findings.test.ts has the rules. */
   test.each<[title: string, arrange: () => Promise<unknown>, rule: string]>([
     [
       'a dead letter that the active generation lacks, and that an operator has just re-driven without success',

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Service, startService } from '../../infra/service.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
@@ -6,9 +7,8 @@ import { apiKey, apiSettings, get as request } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { logEnds, reached } from '../support/progress.ts';
-import { startService, type Service } from '../../infra/service.ts';
 import { useProjector } from '../support/use-projector.ts';
-import { startLiveTraffic, type LiveTraffic } from './live-traffic.ts';
+import { type LiveTraffic, startLiveTraffic } from './live-traffic.ts';
 
 /** Set `SEED` to reproduce a failure. */
 const seed = Number(process.env.SEED ?? 1);

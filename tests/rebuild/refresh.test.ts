@@ -1,8 +1,8 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import { refresh, type RefreshOptions } from '../../services/operations/refresh/refresh.ts';
 import { refreshesOf } from '../../shared/control/refreshes.ts';
-import { release } from '../../shared/runtime/release.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
+import { release } from '../../shared/runtime/release.ts';
 import { present, secondsBefore } from './fixture.ts';
 import { useTwoBuilds } from './two-builds.ts';
 

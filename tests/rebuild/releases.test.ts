@@ -1,14 +1,14 @@
 import { join } from 'node:path';
+import { type Service, startScript } from '../../infra/service.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
 import { liveReplicas } from '../../shared/control/replicas.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { apiKey, apiSettings, get } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
-import { startScript, type Service } from '../../infra/service.ts';
 import { applied, createTestEnvironment, publish } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { nextRelease, type Edit } from './next-release.ts';
+import { type Edit, nextRelease } from './next-release.ts';
 
 /** The changes of the next release: a tag's name that a ticket embeds ends in an exclamation mark. */
 const edits: Edit[] = [
@@ -69,7 +69,10 @@ describe('a release that changes a projection', () => {
     const body = (await (await get(api, '/v1/tickets/ti_1')).json()) as { tags?: { name: string }[] };
     return body.tags?.[0]?.name;
   };
-  /** Resolves once this replica alone is live: it may announce itself later than it serves, or be gone later than it ends. */
+  /**
+   * Resolves once this replica alone is live: it may announce itself later than it serves, or be gone later than it
+   * ends.
+   */
   const onlyReplica = ({ pid }: Service) =>
     eventually(async () => {
       const { control } = testEnvironment;

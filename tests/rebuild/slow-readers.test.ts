@@ -1,12 +1,12 @@
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { beginDrop } from '../../services/operations/rebuild/transitions.ts';
-import { changeRegistry } from '../../shared/control/registry.ts';
-import { storeTime } from '../../shared/store/clock.ts';
 import { generationsOf } from '../../shared/control/generations.ts';
-import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { changeRegistry } from '../../shared/control/registry.ts';
 import { replicasOf } from '../../shared/control/replicas.ts';
+import { storeTime } from '../../shared/store/clock.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import * as build from '../api/builders.ts';
-import { startApi, tokens, type TestApi } from '../api/test-api.ts';
+import { startApi, type TestApi, tokens } from '../api/test-api.ts';
 import { eventually } from '../support/eventually.ts';
 import { generation, useRebuild } from './fixture.ts';
 
@@ -44,8 +44,8 @@ async function given(active: number): Promise<void> {
 }
 
 /**
- * Waits until the replica has noticed a switch, which any request makes it do, and announced it with this number of readers
- * of the generation before. Its first announcement may count the request that made it, too.
+ * Waits until the replica has noticed a switch, which any request makes it do, and announced it with this number of
+ * readers of the generation before. Its first announcement may count the request that made it, too.
  */
 const isServed = (number: number, readers = 0) =>
   eventually(async () => {

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Db } from 'mongodb';
+import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { compareWithActive } from '../../services/operations/rebuild/compare-generations.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
-import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
 import { openStore } from '../../services/projector/startup/open-store.ts';
 import { readLogGaps, storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
-import { generation, useRebuild, secondsBefore } from './fixture.ts';
+import { generation, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();
 

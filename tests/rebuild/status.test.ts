@@ -1,13 +1,13 @@
-import { projectionVersion } from '../../shared/control/generations.ts';
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
+import { explain } from '../../services/operations/explain/explain.ts';
+import { type Facts, readFacts } from '../../services/operations/facts.ts';
+import { report } from '../../services/operations/report.ts';
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import { projectionVersion } from '../../shared/control/generations.ts';
 import { storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { explain } from '../../services/operations/explain/explain.ts';
-import { readFacts, type Facts } from '../../services/operations/facts.ts';
-import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { report } from '../../services/operations/report.ts';
-import { generation, useRebuild, present, secondsBefore } from './fixture.ts';
+import { generation, present, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();
 

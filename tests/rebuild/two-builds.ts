@@ -1,8 +1,8 @@
 import type { Document as Stored } from 'mongodb';
-import { betweenGenerations } from '../../services/operations/rebuild/pair-sources.ts';
 import { compareDocuments, type CompareOptions } from '../../services/operations/rebuild/compare.ts';
-import { type Kind, resources } from '../../shared/documents/resources.ts';
+import { betweenGenerations } from '../../services/operations/rebuild/pair-sources.ts';
 import { progressOf } from '../../shared/control/progress.ts';
+import { type Kind, resources } from '../../shared/documents/resources.ts';
 import { created } from '../support/entities.ts';
 import { logEnds, reached } from '../support/progress.ts';
 import { publish, runProjector } from '../support/test-environment.ts';

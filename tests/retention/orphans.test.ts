@@ -1,9 +1,9 @@
-import { collectionOf } from '../../shared/store/connection.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
-import { created } from '../support/entities.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
+import { created } from '../support/entities.ts';
 import { day, eventsOf, useReadModel } from './read-model.ts';
 
 const { channel, conversation, message } = eventsOf('a');
@@ -18,7 +18,7 @@ describe('a message whose conversation is missing', () => {
     collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: `msg_${name}_000` });
 
   test('is deleted 30 days after it arrived, for whatever reason it has no conversation', async () => {
-    // given a conversation that never comes, one of another organization, and one that is swept before its message arrives
+    // given a conversation that never comes, one of another organization, and one that is swept before its message
     const [other, swept, again] = [eventsOf('other'), eventsOf('swept'), eventsOf('again')];
     await model.apply([swept.channel(), swept.conversation(0)], day(10));
     expect(await model.sweepAsOf(day(40))).toEqual({ conversations: 1, messages: 0 });

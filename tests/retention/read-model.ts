@@ -1,19 +1,19 @@
 import type { Db } from 'mongodb';
 import { readThread } from '../../services/api/resources/conversations/thread.ts';
+import { findById, findConversation } from '../../services/api/resources/find-by-id.ts';
 import { threadOf } from '../../services/api/resources/messages.ts';
 import { visibleConversations } from '../../services/api/resources/tickets/conversations.ts';
-import type { ConversationDocument } from '../../shared/documents/conversation.ts';
-import type { TicketDocument } from '../../shared/documents/ticket.ts';
-import { findById, findConversation } from '../../services/api/resources/find-by-id.ts';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep, type SweepDeps } from '../../services/projector/retention/sweep.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
+import type { ConversationDocument } from '../../shared/documents/conversation.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
+import type { TicketDocument } from '../../shared/documents/ticket.ts';
 import { snapshotOf, testReaders } from '../api/test-api.ts';
+import { openEngineStore } from '../store/engine-store.ts';
 import { applyChanges, changeOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
-import { openEngineStore } from '../store/engine-store.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const start = new Date('2126-01-01T00:00:00Z');

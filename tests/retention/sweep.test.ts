@@ -1,9 +1,9 @@
-import { collectionOf } from '../../shared/store/connection.ts';
-import { dayMs } from '../../shared/documents/instant.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import { sweepApplied as sweepUpToWatermark } from '../../services/projector/retention/sweeper.ts';
+import { dayMs } from '../../shared/documents/instant.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { day, eventsOf, useReadModel } from './read-model.ts';

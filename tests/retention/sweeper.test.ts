@@ -1,13 +1,13 @@
 import { pino } from 'pino';
+import { createMetrics } from '../../services/projector/metrics.ts';
 import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
-import { createMetrics } from '../../services/projector/metrics.ts';
-import { storeSweepFailure, watermarksOf } from '../../shared/control/progress.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
-import { created } from '../support/entities.ts';
-import { eventually } from '../support/eventually.ts';
+import { storeSweepFailure, watermarksOf } from '../../shared/control/progress.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { deletionOf } from '../support/engine.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
 import { useReadModel } from './read-model.ts';
 
 describe('the sweeper of a projector', () => {

@@ -1,7 +1,7 @@
+import { startScript } from '../../infra/service.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
 import { logEnds } from '../support/progress.ts';
-import { startScript } from '../../infra/service.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 

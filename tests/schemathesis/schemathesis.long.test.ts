@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../infra/dev-servers/native/run.ts';
+import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 import { channelExample } from '../../services/api/resources/channels/schema.ts';
 import { conversationExample } from '../../services/api/resources/conversations/schema.ts';
-import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 import { ticketExample } from '../../services/api/resources/tickets/schema.ts';
-import { ask } from '../api/requests.ts';
-import { useApiProcesses, type ApiProcess } from '../api/api-processes.ts';
+import { type ApiProcess, useApiProcesses } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
+import { ask } from '../api/requests.ts';
 import { tokens } from '../api/test-api.ts';
 import { installPythonPackages, type PythonPackages } from '../support/python-packages.ts';
 

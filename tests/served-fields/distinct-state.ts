@@ -22,9 +22,9 @@ const prefixes = Object.values(resources).map(({ idPrefix }) => idPrefix);
 const numbers = new Map<string, number>();
 
 /**
- * A state that the schema accepts. No two of its fields hold the same sequence of values over the variants 0, 1, 2 …: texts,
- * numbers and instants differ in each variant; booleans and enums are the digits of the field's number. So a field that is
- * shown in place of another one differs from it in one variant at least.
+ * A state that the schema accepts. No two of its fields hold the same sequence of values over the variants 0, 1, 2 …:
+ * texts, numbers and instants differ in each variant; booleans and enums are the digits of the field's number. So a
+ * field that is shown in place of another one differs from it in one variant at least.
  */
 export function distinctState(schema: z.ZodType, name: string, variant: number): Record<string, unknown> {
   return valueOf(schema, name, variant) as Record<string, unknown>;

@@ -8,7 +8,7 @@ import { created } from '../support/entities.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { expectedAt } from './sources.ts';
-import { channelTypes, statesOf, type Name } from './states.ts';
+import { channelTypes, type Name, statesOf } from './states.ts';
 
 /** Enough for each boolean and enum to differ from each other one. */
 const variants = [0, 1, 2, 3, 4, 5, 6];
@@ -17,8 +17,8 @@ const now = new Date('2026-01-02T00:00:00Z');
 const routes = createRoutes({ now: () => now, brand: '' });
 
 /**
- * The states that a route shows, by its name in the OpenAPI document, if they are not those of the kind that its path names.
- * `parent` is the state whose id its path has, if that is another one.
+ * The states that a route shows, by its name in the OpenAPI document, if they are not those of the kind that its path
+ * names. `parent` is the state whose id its path has, if that is another one.
  */
 const servedBy: Record<string, { names: readonly Name[]; parent?: Name }> = {
   listMessages: { names: ['messages.0', 'messages.1'], parent: 'conversation' },

@@ -45,8 +45,8 @@ const byProvider =
 const noField = fixed(undefined);
 
 /**
- * The sources of the fields that a response does not take from the same path of its own state, by the specification. The
- * first pattern that matches counts.
+ * The sources of the fields that a response does not take from the same path of its own state, by the specification.
+ * The first pattern that matches counts.
  */
 const sources: Partial<Record<Name, Source[]>> = {
   ticket: [

@@ -25,8 +25,8 @@ const authors = [
 const elsewhere = new Set<Kind>(['tag', 'topic', 'channel', 'message', 'apiKey']);
 
 /**
- * States of one variant by name, with every field set. They refer to states of the same variant alone, so that each is in
- * the responses of the others. A kind that has no name here has one state, by its schema.
+ * States of one variant by name, with every field set. They refer to states of the same variant alone, so that each is
+ * in the responses of the others. A kind that has no name here has one state, by its schema.
  */
 export function statesOf(variant: number) {
   const id = (name: string) => `${name}_${variant}`;

@@ -2,9 +2,9 @@ import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts
 import { sweep } from '../../services/projector/retention/sweep.ts';
 import { applyChanges, engineDeps } from '../support/engine.ts';
 import type { DeadLetter, Partition } from './log.ts';
-import { memoryStore, readWhole, type Data } from './memory-store.ts';
+import { type Data, memoryStore, readWhole } from './memory-store.ts';
 import { memorySweepStore } from './memory-sweep-store.ts';
-import { withoutEdge, type LaterEdge, type refreshSome } from './refresher.ts';
+import { type LaterEdge, type refreshSome, withoutEdge } from './refresher.ts';
 import { createWorker, retried, type Schedule, type Worker } from './schedule.ts';
 
 export type Simulation = {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { kinds } from '../../shared/documents/resources.ts';
-import { fold, type Expected } from '../convergence/fold.ts';
+import { type Expected, fold } from '../convergence/fold.ts';
 import { comparable } from '../convergence/read-documents.ts';
 import type { Event } from '../support/events.ts';
 import { expires } from './long-history.ts';

@@ -1,5 +1,5 @@
-import type { Kind } from '../../shared/documents/resources.ts';
 import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import { applyChanges, changeOf, deletionOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';

@@ -1,5 +1,5 @@
-import type { Kind } from '../../shared/documents/resources.ts';
 import type { Change } from '../../services/projector/events/change.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import { changeAt } from '../support/engine.ts';
 import type { Event } from '../support/events.ts';
 import type { NamedDeadLetter } from './memory-sweep-store.ts';

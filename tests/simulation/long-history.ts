@@ -1,5 +1,5 @@
 import { dayMs } from '../../shared/documents/instant.ts';
-import { randomHistory, type Population } from '../convergence/history.ts';
+import { type Population, randomHistory } from '../convergence/history.ts';
 import type { Event } from '../support/events.ts';
 
 /** The first records are published on this day, in milliseconds. */

@@ -7,9 +7,9 @@ import { shrink } from './shrink.ts';
 import { simulate } from './simulate.ts';
 
 /**
- * `npx node tests/simulation/main.ts [--schedules N] [--seed N]`: runs the engine under N random schedules, from the seed
- * upwards. At the first that does not converge it prints the seed and the shortest failing history found, and exits 1.
- * See docs/internals/simulation.md.
+ * `npx node tests/simulation/main.ts [--schedules N] [--seed N]`: runs the engine under N random schedules, from the
+ * seed upwards. At the first that does not converge it prints the seed and the shortest failing history found, and
+ * exits 1. See docs/internals/simulation.md.
  */
 const { values } = parseArgs({
   options: { schedules: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } },

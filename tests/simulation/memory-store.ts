@@ -1,10 +1,9 @@
-import { kinds, type Kind } from '../../shared/documents/resources.ts';
+import type { RefreshDeps } from '../../services/operations/refresh/refresh-documents.ts';
 import { embeddedFields, idIn, referencedFields } from '../../services/projector/materialize/edges.ts';
 import {
-  readFirstChildren,
   type ReadChildren,
+  readFirstChildren,
 } from '../../services/projector/materialize/mongo-first-children.ts';
-import type { RefreshDeps } from '../../services/operations/refresh/refresh-documents.ts';
 import type {
   Current,
   ReferencedEntity,
@@ -12,6 +11,7 @@ import type {
   StoredDocument,
   Write,
 } from '../../services/projector/materialize/store.ts';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
 
 export type Data = Map<Kind, Map<string, StoredDocument>>;
 
@@ -24,8 +24,8 @@ const readAtOnce = 2;
 
 /**
  * The engine's store in memory, as unkind as a real one. A read of several documents takes several steps, between which
- * other workers write; a bulk write takes one step a document. `pause` is awaited before each step, and once more before
- * a write is acknowledged. `tests/store` holds it to the real one.
+ * other workers write; a bulk write takes one step a document. `pause` is awaited before each step, and once more
+ * before a write is acknowledged. `tests/store` holds it to the real one.
  */
 export function memoryStore(
   data: Data,

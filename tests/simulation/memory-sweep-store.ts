@@ -1,8 +1,8 @@
 import { refOf } from '../../services/projector/materialize/edges.ts';
-import { sortKey } from '../../shared/documents/instant.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
-import { envelopeOf, type Data } from './memory-store.ts';
+import { sortKey } from '../../shared/documents/instant.ts';
+import { type Data, envelopeOf } from './memory-store.ts';
 
 /** A dead letter as the sweep sees it: the entities that it names, and when its record was published. */
 export type NamedDeadLetter = { subjects: string[]; publishedAt: Date };

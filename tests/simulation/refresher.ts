@@ -1,8 +1,8 @@
-import { kinds, type Kind } from '../../shared/documents/resources.ts';
+import { type RefreshDeps, refreshDocuments } from '../../services/operations/refresh/refresh-documents.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import { refreshDocuments, type RefreshDeps } from '../../services/operations/refresh/refresh-documents.ts';
-import type { Data } from './memory-store.ts';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import type { Random } from '../support/random.ts';
+import type { Data } from './memory-store.ts';
 
 /** An edge that an earlier release did not have. Its value is the joined field of the same name. */
 export type LaterEdge = { kind: Kind; name: string };

@@ -25,7 +25,10 @@ export const retried = async (work: () => Promise<unknown>): Promise<void> => {
   while ((await replied(() => work().then(() => true))) === null);
 };
 
-/** One worker on one partition, from its assignment to its end or crash. `ending` is aborted if it learns of a revocation. */
+/**
+ * One worker on one partition, from its assignment to its end or crash. `ending` is aborted if it learns of a
+ * revocation.
+ */
 export type Worker = {
   name: string;
   isDead: boolean;

@@ -1,5 +1,5 @@
 import type { Event } from '../support/events.ts';
-import { simulate, type Failure } from './simulate.ts';
+import { type Failure, simulate } from './simulate.ts';
 
 type Shrunk = { history: Event[]; seed: number; failure: Failure };
 

@@ -1,13 +1,13 @@
 import { applyTogether, completeBatch } from '../../services/projector/materialize/fan-out.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
 import type { Event } from '../support/events.ts';
-import { act, depsOf, redriver, refresher, sweeper, type Simulation } from './actors.ts';
-import { differences, type Differences } from './differences.ts';
+import { act, depsOf, redriver, refresher, type Simulation, sweeper } from './actors.ts';
+import { type Differences, differences } from './differences.ts';
 import { append, type Partition } from './log.ts';
-import { emptyData } from './memory-store.ts';
 import { firstDay, lateDay, sweepDay } from './long-history.ts';
+import { emptyData } from './memory-store.ts';
 import { laterEdges, refreshEverything, refreshSome } from './refresher.ts';
-import { createWorker, createSchedule, replied, type Worker, type Schedule } from './schedule.ts';
+import { createSchedule, createWorker, replied, type Schedule, type Worker } from './schedule.ts';
 
 /** The documents that differ from the fold, by id, and the steps that led there. */
 export type Failure = { differing: Differences; trace: string[] };
@@ -17,9 +17,9 @@ const batchMax = 4;
 
 /**
  * Runs the engine over a history under one seeded schedule, with a worker for each partition. The schedule orders their
- * steps, lets some fail, crashes workers, and reassigns partitions while the old worker still works. A long history goes
- * on after its tombstone documents have expired; partitions are added, records are dead-lettered and re-driven, and
- * sweeps run beside the workers. Returns null if the documents equal the fold.
+ * steps, lets some fail, crashes workers, and reassigns partitions while the old worker still works. A long history
+ * goes on after its tombstone documents have expired; partitions are added, records are dead-lettered and re-driven,
+ * and sweeps run beside the workers. Returns null if the documents equal the fold.
  */
 export async function simulate(history: Event[], seed: number): Promise<Failure | null> {
   const schedule = createSchedule(seed);
@@ -95,7 +95,10 @@ function disturb(
   successors.get(worker)?.();
 }
 
-/** Removes the tombstone documents that have expired, as the TTL monitor does, and keeps their records from coming again. */
+/**
+ * Removes the tombstone documents that have expired, as the TTL monitor does, and keeps their records from coming
+ * again.
+ */
 function expireTombstones({ data, partitions, startMs }: Simulation): void {
   for (const documents of data.values())
     for (const [id, { expiresAt }] of documents)
@@ -113,8 +116,8 @@ function positionsOf({ partitions }: Simulation, isRead: () => boolean): (name: 
 }
 
 /**
- * Workers for the partitions: in every other schedule, one worker for each, else for some. The committed offset may be set
- * back when a partition is assigned again.
+ * Workers for the partitions: in every other schedule, one worker for each, else for some. The committed offset may be
+ * set back when a partition is assigned again.
  */
 function workers(simulation: Simulation): (() => void)[] {
   const { random } = simulation.schedule;

@@ -1,10 +1,10 @@
-import type { Kind } from '../../shared/documents/resources.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { ensureIndexes } from '../../shared/store/indexes.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { useOpened } from '../support/use-opened.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { openDatabases } from '../support/databases.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 /** The engine's store on a new database with its indexes, and the control database beside it, empty. */
 export async function openEngineStore() {

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
-import { watchPools } from '../../shared/control/pool-watch.ts';
 import { readRegistry } from '../../shared/control/generations.ts';
+import { watchPools } from '../../shared/control/pool-watch.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRefusingProxy, type Refusal } from '../support/refusing-proxy.ts';

@@ -1,19 +1,19 @@
-import type { Kind } from '../../shared/documents/resources.ts';
 import type {
-  Written,
   Current,
   ReferencedEntity,
   Store,
   StoredDocument,
   Write,
+  Written,
 } from '../../services/projector/materialize/store.ts';
-import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
+import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { emptyData, envelopeOf, memoryStore, type Data } from '../simulation/memory-store.ts';
+import { type Data, emptyData, envelopeOf, memoryStore } from '../simulation/memory-store.ts';
 import { memorySweepStore } from '../simulation/memory-sweep-store.ts';
-import { size } from '../support/long.ts';
 import { storedDocument } from '../support/engine.ts';
+import { size } from '../support/long.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { useEngineStore } from './engine-store.ts';
 
@@ -100,7 +100,10 @@ async function parts(store: Store, kind: Kind, ids: string[]) {
 
 type Stores = { store: Store; sweepStore: SweepStore };
 
-/** The calls of the stores, with random arguments. A call reads every page, since the pages of the two stores differ in size. */
+/**
+ * The calls of the stores, with random arguments. A call reads every page, since the pages of the two stores differ in
+ * size.
+ */
 const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => Promise<unknown> } = {
   write: ({ store }, random, data) => {
     const kind = random.pick(used);

@@ -1,7 +1,7 @@
-import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
-import { sweep } from '../../services/projector/retention/sweep.ts';
 import { compareDocuments } from '../../services/operations/rebuild/compare.ts';
 import { betweenGenerations, withFreshJoins } from '../../services/operations/rebuild/pair-sources.ts';
+import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
+import { sweep } from '../../services/projector/retention/sweep.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { applyChanges, changeOf, deletionOf, engineDeps } from '../support/engine.ts';

@@ -1,5 +1,5 @@
-import { examples, type Kind, states } from '../../shared/documents/resources.ts';
 import { describeIssues } from '../../services/projector/events/parse.ts';
+import { examples, type Kind, states } from '../../shared/documents/resources.ts';
 import { statesOf } from '../served-fields/states.ts';
 import { everyValue } from './every-value.ts';
 
@@ -22,7 +22,10 @@ const each = filled.flatMap(({ kind, state }) =>
   }),
 );
 
-/** Every field of every kind: its path, an example, and the state or the issue of the state with another value in its place. */
+/**
+ * Every field of every kind: its path, an example, and the state or the issue of the state with another value in its
+ * place.
+ */
 export const boundedFields = [
   ...new Map(each.map((field) => [`${field.kind} ${field.path}`, field])).values(),
 ];

@@ -10,7 +10,9 @@ const withSecrets = (value: unknown): unknown => {
   return { ...Object.fromEntries(entries), ...secrets };
 };
 
-/** A state of each channel type and of each form of its configuration, with every optional field and secrets everywhere. */
+/**
+ * A state of each channel type and of each form of its configuration, with every optional field and secrets everywhere.
+ */
 export const channelsWithSecrets = [0, 1, 2].flatMap((variant) =>
   channelTypes.map((type) => {
     const state = withSecrets(statesOf(variant).states[type].state) as Record<string, unknown>;

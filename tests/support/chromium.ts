@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chromium, type Browser } from 'playwright-core';
+import { type Browser, chromium } from 'playwright-core';
 import { requireTools, type Tool } from '../../infra/dev-servers/native/prerequisites.ts';
 
 const executablePath = '/usr/bin/chromium';

@@ -1,6 +1,6 @@
 import type { Kind } from '../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
-import { attributes, bytes, ce, record, type Given, type Headers } from './example-records.ts';
+import { attributes, bytes, ce, type Given, type Headers, record } from './example-records.ts';
 
 /** An entity's event, with further attributes. Its subject and its key are the id in its data. */
 type Example = { kind: Kind; data: object; given?: Given };

@@ -4,8 +4,9 @@ import { isDeepStrictEqual } from 'node:util';
 export type DocumentChanges = { gained: string[]; changed: string[] };
 
 /**
- * Compares a document of the former code with the same document of the present one. If it only gains fields, each release
- * reads the documents of the other one. `refs` is a set, which gains an element with each reference that resolves.
+ * Compares a document of the former code with the same document of the present one. If it only gains fields, each
+ * release reads the documents of the other one. `refs` is a set, which gains an element with each reference that
+ * resolves.
  */
 export function documentChanges(former: unknown, present: unknown, path = ''): DocumentChanges {
   if (isDeepStrictEqual(former, present)) return { gained: [], changed: [] };

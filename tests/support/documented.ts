@@ -37,8 +37,8 @@ type Documented = { pointer: string; response: Response; strict: z.ZodType | und
 
 /**
  * Holds answers to the document and, strictly, to this release. The path and method must document the status. The body
- * must match the schema, without further fields or values, and with its fields in that order. Every required header must be present, and every present
- * header documented.
+ * must match the schema, without further fields or values, and with its fields in that order. Every required header
+ * must be present, and every present header documented.
  */
 export function documented(published: OpenApiDocument): HoldToDocument {
   const document = withUnlisted(published);

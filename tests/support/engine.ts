@@ -1,23 +1,23 @@
-import type { Kind } from '../../shared/documents/resources.ts';
+import {
+  applyChanges as applyPhaseOne,
+  type Effect,
+  finishFanOuts,
+  parseChunk,
+} from '../../services/projector/apply/phases.ts';
 import type { Change } from '../../services/projector/events/change.ts';
-import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { parse } from '../../services/projector/events/parse.ts';
-import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import {
   applyTogether,
   completeBatch,
   type UpdateDeps,
 } from '../../services/projector/materialize/fan-out.ts';
 import type { RejectedChange } from '../../services/projector/materialize/plan.ts';
-import {
-  applyChanges as applyPhaseOne,
-  finishFanOuts,
-  parseChunk,
-  type Effect,
-} from '../../services/projector/apply/phases.ts';
+import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { SetAsideOffsets } from '../../shared/control/set-aside.ts';
-import { rawHeaders } from './example-records.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
+import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { encode, type Event, type Produced } from './events.ts';
+import { rawHeaders } from './example-records.ts';
 
 /** Dependencies of the engine for one worker: it starts at the epoch, and no position counts as applied. */
 export const engineDeps = (store: Store, overrides: Partial<UpdateDeps> = {}): UpdateDeps => ({

@@ -1,7 +1,7 @@
 import type { KafkaMessage } from 'kafkajs';
 import type { Event } from '../../infra/sample-data/encode.ts';
 import { idPrefixOf } from '../../infra/sample-data/entity.ts';
-import { kinds, type Kind } from '../../shared/documents/resources.ts';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
 
 export { encode, type Event, type Produced } from '../../infra/sample-data/encode.ts';
 

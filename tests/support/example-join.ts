@@ -1,13 +1,13 @@
+import { edgesOf, idIn } from '../../services/projector/materialize/edges.ts';
+import { idsInState, join, type References } from '../../services/projector/materialize/join.ts';
+import type { Child } from '../../services/projector/materialize/store.ts';
 import {
-  examples,
   type EntityState,
+  examples,
   type Kind,
   resources,
   states,
 } from '../../shared/documents/resources.ts';
-import { edgesOf, idIn } from '../../services/projector/materialize/edges.ts';
-import { idsInState, join, type References } from '../../services/projector/materialize/join.ts';
-import type { Child } from '../../services/projector/materialize/store.ts';
 
 type Given = { kind: Kind; entity: Child };
 

@@ -1,6 +1,6 @@
+import { encodeHeaders } from '../../services/projector/events/headers.ts';
 import { examples, type Kind } from '../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
-import { encodeHeaders } from '../../services/projector/events/headers.ts';
 
 /** Example records for the tests of `parse`: a tag in either content mode. */
 

@@ -1,8 +1,8 @@
+import type { Facts } from '../../services/operations/facts.ts';
+import type { GenerationFacts } from '../../services/operations/generation-facts.ts';
 import type { Generation } from '../../shared/control/generations.ts';
 import type { LogGap } from '../../shared/control/log-gaps.ts';
 import type { TopicSettings } from '../../shared/kafka/topic-settings.ts';
-import type { Facts } from '../../services/operations/facts.ts';
-import type { GenerationFacts } from '../../services/operations/generation-facts.ts';
 
 /** Facts of which nothing needs to be said, for tests that change one of them. */
 export const now = new Date('2026-11-24T12:00:00Z');

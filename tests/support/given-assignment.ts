@@ -1,18 +1,21 @@
-import { pino } from 'pino';
 import type { EachBatchPayload, TopicPartitions } from 'kafkajs';
-import { rawBatch } from './example-responses.ts';
-import { received, startAt } from './start-partition.ts';
-import { partitionKey } from '../../shared/control/topic-partition.ts';
-import { createAssignment, type AssignmentDeps } from '../../services/projector/consumer/assignment.ts';
+import { pino } from 'pino';
+import { type AssignmentDeps, createAssignment } from '../../services/projector/consumer/assignment.ts';
 import { handleBatch } from '../../services/projector/consumer/handle-batch.ts';
 import type { Partition } from '../../services/projector/partition/partition.ts';
 import { createPositions } from '../../services/projector/partition/positions.ts';
+import { partitionKey } from '../../shared/control/topic-partition.ts';
+import { rawBatch } from './example-responses.ts';
+import { received, startAt } from './start-partition.ts';
 
 export const megabyte = 1024 * 1024;
 export const nothing = { events: 0, rejected: [], times: [] };
 export const idle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A fetch of these offsets: the first offset asked for, and the last of the batch. `isStale`: a seek has happened since. */
+/**
+ * A fetch of these offsets: the first offset asked for, and the last of the batch. `isStale`: a seek has happened
+ * since.
+ */
 export type Fetched = { from: number; offsets: number[]; to: number; isStale?: boolean };
 
 /** An assignment, the offsets that it applies, the partitions that kafkajs does not fetch, and the offsets sought. */

@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigResourceTypes, Kafka, logLevel, type Admin } from 'kafkajs';
+import { type Admin, ConfigResourceTypes, Kafka, logLevel } from 'kafkajs';
 import { kafkaDir, kafkaPart } from '../../infra/dev-servers/native/kafka.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
-import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
+import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import { patchKafkajs } from '../../shared/kafka/kafkajs-patch.ts';
 import { eventually } from './eventually.ts';
@@ -75,7 +75,9 @@ export async function startKafkaCluster(dir: string): Promise<Cluster> {
   };
 }
 
-/** A cluster for the tests of a `describe`, in a temporary folder. Its fields exist once a test or a later hook runs. */
+/**
+ * A cluster for the tests of a `describe`, in a temporary folder. Its fields exist once a test or a later hook runs.
+ */
 export const useKafkaCluster = (): Cluster =>
   useOpened(async () => {
     const { path, remove } = await temporaryFolder('support-read-models-cluster-');
@@ -122,7 +124,10 @@ export const untilInSync = (cluster: Cluster): Promise<void> =>
 export const untilOut = (cluster: Cluster, id: number): Promise<void> =>
   untilPlaced(cluster, ({ leader, inSync }) => leader !== id && !inSync.includes(id));
 
-/** Moves each partition to the nodes that `choose` names, the preferred leader first. Resolves once all are there, in sync. */
+/**
+ * Moves each partition to the nodes that `choose` names, the preferred leader first. Resolves once all are there, in
+ * sync.
+ */
 export async function reassign(
   cluster: Cluster,
   choose: (placement: Placement) => number[],
@@ -172,9 +177,9 @@ export type CutLog = {
 };
 
 /**
- * Cuts the log of a partition by an unclean leader election, as brokers do if `unclean.leader.election.enable` is set. The
- * partition then has two replicas. The follower is killed, and `publish` runs: only the leader has its records. Resolve it
- * once the projectors have applied them. Then the leader is killed, and the follower starts and is elected.
+ * Cuts the log of a partition by an unclean leader election, as brokers do if `unclean.leader.election.enable` is set.
+ * The partition then has two replicas. The follower is killed, and `publish` runs: only the leader has its records.
+ * Resolve it once the projectors have applied them. Then the leader is killed, and the follower starts and is elected.
  */
 export async function uncleanElection(
   cluster: Cluster,

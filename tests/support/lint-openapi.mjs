@@ -1,5 +1,5 @@
-import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { readFileSync } from 'node:fs';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 
 /**
  * Prints the findings of the recommended rules of Redocly's linter on the OpenAPI document at a path. A

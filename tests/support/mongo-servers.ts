@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { MongoClient, type Document } from 'mongodb';
+import { type Document, MongoClient } from 'mongodb';
 import { MongoMemoryServer } from 'mongodb-memory-server-core';
-import { startCommand } from '../../infra/service.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
+import { startCommand } from '../../infra/service.ts';
 import { eventually } from './eventually.ts';
 import { describeUnless } from './unless-missing.ts';
 
@@ -129,8 +129,9 @@ export async function startReplicaSet({
       }
     },
     /**
-     * Lets the primary step down, once every member has caught up with it. Resolves when another one is primary. The former
-     * one may be elected again then: after three step-downs within a minute MongoDB would have no member to elect.
+     * Lets the primary step down, once every member has caught up with it. Resolves when another one is primary. The
+     * former one may be elected again then: after three step-downs within a minute MongoDB would have no member to
+     * elect.
      */
     stepDown: async () => {
       await caughtUp(url, count);
@@ -179,7 +180,9 @@ const helloOf = (member: Member): Promise<Hello> =>
 
 type Hello = { isWritablePrimary: boolean; electionId: string };
 
-/** A member that was paused may take itself for the primary for a moment: the one of the latest election is the primary. */
+/**
+ * A member that was paused may take itself for the primary for a moment: the one of the latest election is the primary.
+ */
 async function findPrimary(members: Member[]): Promise<Member> {
   let found: Member | undefined;
   await eventually(async () => {

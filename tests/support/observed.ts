@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
-import { storeTime } from '../../shared/store/clock.ts';
 import { progressOf } from '../../shared/control/progress.ts';
+import { storeTime } from '../../shared/store/clock.ts';
 import { eventually } from './eventually.ts';
 
 /** Longer than a partition with records may stand still, and shorter than the commit loop may be silent. */

@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** A process of this machine, and the command line that it was started with, its words separated by spaces. */
 export type Process = { pid: number; parent: number; command: string };
 
-/** The processes that a process has started, and those that these have started, without those that wait to be reaped. */
+/**
+ * The processes that a process has started, and those that these have started, without those that wait to be reaped.
+ */
 export function descendantsOf(pid: number): Process[] {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -28,8 +28,8 @@ export async function logEnds(admin: Admin, topics: string[]): Promise<Offsets> 
 }
 
 /**
- * Resolves when the projectors have recorded these offsets as applied; they record about once a second. Rejects if none of
- * the missing positions changes within the limit.
+ * Resolves when the projectors have recorded these offsets as applied; they record about once a second. Rejects if none
+ * of the missing positions changes within the limit.
  */
 export async function reached(
   control: Db,

@@ -14,8 +14,8 @@ export type ProxiedCommand = {
 };
 
 /**
- * A proxy of the store that answers the commands that `refuse` chooses itself, as MongoDB would. Everything else reaches the
- * store.
+ * A proxy of the store that answers the commands that `refuse` chooses itself, as MongoDB would. Everything else
+ * reaches the store.
  */
 export function createRefusingProxy(mongodbUrl: string) {
   const target = new URL(mongodbUrl.replace('mongodb:', 'http:'));

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { installKafka, kafkaPart } from '../../infra/dev-servers/native/kafka.ts';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
-import { startServer, type Server } from '../../infra/dev-servers/native/server.ts';
+import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
 
 /** A broker with a second listener, over TLS. A restart makes it read its certificates again. */
 export type SecureKafka = Server & {
@@ -35,8 +35,8 @@ export const guardedUser = {
 };
 
 /**
- * Starts a broker with its data in `folder` whose second listener takes `guardedUser`, without TLS. That user has the rights
- * that ACLs give it; clients of the plain listener have all of them.
+ * Starts a broker with its data in `folder` whose second listener takes `guardedUser`, without TLS. That user has the
+ * rights that ACLs give it; clients of the plain listener have all of them.
  */
 export const startGuardedKafka = (folder: string): Promise<SecureKafka> => {
   const { KAFKA_SASL_USERNAME: name, KAFKA_SASL_PASSWORD: password } = guardedUser;

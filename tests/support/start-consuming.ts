@@ -1,11 +1,11 @@
 import { pino } from 'pino';
-import type { Applied } from '../../services/projector/hand-over.ts';
 import { startConsumer } from '../../services/projector/consumer/consumer.ts';
-import { createLogClient } from '../../shared/kafka/log-client.ts';
-import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
-import { createKafka } from '../../shared/kafka/client.ts';
+import type { Applied } from '../../services/projector/hand-over.ts';
 import { ensureControlId } from '../../shared/control/control-id.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
+import { createLogClient } from '../../shared/kafka/log-client.ts';
+import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { anyOrder } from './order.ts';
 import type { TestEnvironment } from './test-environment.ts';
 import { withConsumers } from './waiting-kafka.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import type { RawBatch } from '../../shared/kafka/record-batch.ts';
 import { Partition, type PartitionDeps } from '../../services/projector/partition/partition.ts';
 import { createBudget, createRecordQueue } from '../../services/projector/partition/record-queue.ts';
+import type { RawBatch } from '../../shared/kafka/record-batch.ts';
 
 /** A start at an offset, which is the end of the log, too. */
 export const startAt = (offset: number) => ({
@@ -12,7 +12,9 @@ export const startAt = (offset: number) => ({
   topicId: null,
 });
 
-/** A partition of which nothing is fetched yet; by default it waits for nothing, and its memory has room for any batch. */
+/**
+ * A partition of which nothing is fetched yet; by default it waits for nothing, and its memory has room for any batch.
+ */
 export const createPartition = (deps: Pick<PartitionDeps, 'apply'> & Partial<PartitionDeps>) =>
   new Partition({
     topic: 't',

@@ -1,11 +1,11 @@
 import { Kafka, logLevel } from 'kafkajs';
-import { pino, type Logger } from 'pino';
+import { type Logger, pino } from 'pino';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { projectorConfig } from '../../services/projector/config.ts';
-import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
-import { createKafka } from '../../shared/kafka/client.ts';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import { startProjector } from '../../services/projector/projector.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
+import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
 import { createMongo } from '../../shared/store/connection.ts';
 import { openDatabases } from './databases.ts';
 import { encode, type Event } from './events.ts';

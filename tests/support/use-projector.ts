@@ -1,16 +1,16 @@
 import { ConfigResourceTypes, type Producer, type ProducerConfig } from 'kafkajs';
 import type { Filter } from 'mongodb';
+import { type Service, startService } from '../../infra/service.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
-import { deadLettersOf, type DeadLetter } from '../../shared/control/dead-letters.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import { type DeadLetter, deadLettersOf } from '../../shared/control/dead-letters.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import type { Event, Produced } from './events.ts';
 import { eventually } from './eventually.ts';
 import { logEnds } from './progress.ts';
 import { runCli } from './run-cli.ts';
-import { startService, type Service } from '../../infra/service.ts';
 import {
   applied,
   createTestEnvironment,

@@ -15,7 +15,9 @@ export const wrongClock = ({ fromStartMs = 0, fromSignalMs = 0 }): { NODE_OPTION
     };
     process.on('SIGUSR2', () => { wrongMs = ${fromSignalMs}; });`);
 
-/** Settings for a service process whose own time limits of ten seconds and more never pass, however slow the machine is. */
+/**
+ * Settings for a service process whose own time limits of ten seconds and more never pass, however slow the machine is.
+ */
 export const withoutTimeLimits = (): { NODE_OPTIONS: string } =>
   preloading(`
     const setRealTimeout = setTimeout;

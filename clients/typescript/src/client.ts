@@ -1,4 +1,4 @@
-import { createMethods, type Client } from './generated/client.ts';
+import { type Client, createMethods } from './generated/client.ts';
 import type { ClientOptions } from './options.ts';
 import { createRequests } from './requests.ts';
 import type { RetryDeps } from './retry.ts';

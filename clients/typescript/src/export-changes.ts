@@ -2,7 +2,7 @@ import { ApiError } from './errors.ts';
 import type { Client, Message, TicketItem } from './generated/client.ts';
 import { merge } from './merge.ts';
 import { wholeNumber } from './options.ts';
-import { readPosition, writePosition, type ExportPosition } from './position.ts';
+import { type ExportPosition, readPosition, writePosition } from './position.ts';
 import { linkedController } from './signal.ts';
 import type { Page } from './types.ts';
 import { shownPrecisionMs } from './walk.ts';

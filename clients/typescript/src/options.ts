@@ -1,5 +1,5 @@
-import type { RequestOptions } from './types.ts';
 import { version } from './generated/version.ts';
+import type { RequestOptions } from './types.ts';
 
 export interface ClientOptions {
   /** URL of the API, such as `https://api.example.com`. Plain HTTP is accepted only for localhost. */

@@ -1,9 +1,9 @@
 import { attempt } from './attempt.ts';
-import { parseOptions, parseRequestOptions, type ClientOptions } from './options.ts';
+import { type ClientOptions, parseOptions, parseRequestOptions } from './options.ts';
 import { createRetries, type RetryDeps } from './retry.ts';
 import type { Answer, ListRequest, Page, RequestOptions } from './types.ts';
 import { requestUrl } from './url.ts';
-import { walkOn, walkStart, type Listed, type Walk } from './walk.ts';
+import { type Listed, type Walk, walkOn, walkStart } from './walk.ts';
 
 /** The two kinds of request of which the generated methods are made. */
 export type Requests = {

@@ -1,6 +1,6 @@
 import { delayAfter } from './backoff.ts';
 import { ApiError, ConnectionError, TimeoutError } from './errors.ts';
-import { createGate, type Clock } from './gate.ts';
+import { type Clock, createGate } from './gate.ts';
 
 export type RetryDeps = Clock & {
   /** From 0 up to 1. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { GenericContainer, Wait, getContainerRuntimeClient } from 'testcontainers';
+import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { brokerSettings } from '../native/kafka-settings.ts';
 import { freePorts } from '../native/ports.ts';
 import { images, runLabel } from './engine.ts';

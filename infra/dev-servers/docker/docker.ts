@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { onParentDeath } from '../parent-death.ts';
 import { step } from '../native/progress.ts';
+import { onParentDeath } from '../parent-death.ts';
 import type { ServerName, StackOptions, Started } from '../provider.ts';
 import { startKafka, startStore } from './containers.ts';
 import { engine, images, obtain, removeRun } from './engine.ts';

@@ -12,12 +12,12 @@ import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { cacheDir, installedOnce } from './cache.ts';
 import {
+  type KafkaCluster,
+  type KafkaNode,
   kafkaVersion,
   log4j,
   pom,
   serverProperties,
-  type KafkaCluster,
-  type KafkaNode,
 } from './kafka-settings.ts';
 import { answers } from './ports.ts';
 import { step } from './progress.ts';

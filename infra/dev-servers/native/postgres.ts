@@ -6,8 +6,8 @@ import { cacheDir, installedOnce } from './cache.ts';
 import { debianRoot } from './debian-root.ts';
 import { step } from './progress.ts';
 import { mustRun } from './run.ts';
-import { startServer } from './server.ts';
 import type { Part } from './server.ts';
+import { startServer } from './server.ts';
 
 /**
  * Appended to postgresql.conf. Without `extended_rum` as the index handler, or with bitmap scans, no index answers a

@@ -1,6 +1,6 @@
-import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import type { TokenRefusal } from '../../../shared/keys/token-keys.ts';
 import type { Caller } from '../../../shared/keys/token-keys.ts';
+import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 import { createApiKeyCache } from './api-key-cache.ts';
 import { isToken, tokenShape } from './bearer-token.ts';

@@ -2,12 +2,12 @@ import { hash as digest } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Db } from 'mongodb';
 import {
+  type Caller,
   keyOfToken,
   readTokenKeys,
-  type Caller,
   type TokenRefusal,
 } from '../../../shared/keys/token-keys.ts';
-import { readRepeatedly, type ReadOptions } from '../store/deadline.ts';
+import { type ReadOptions, readRepeatedly } from '../store/deadline.ts';
 import { createSharedQueries } from '../store/gather.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';

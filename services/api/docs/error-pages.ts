@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { Token, Tokens } from 'marked';
+import { codeBlock } from '../../../shared/pages/document.ts';
+import { html } from '../../../shared/pages/html.ts';
 import { errorCatalogue, type ErrorCode } from '../http/error-catalogue.ts';
 import { errorCodes } from '../http/error-envelope.ts';
 import { errorExample } from '../openapi/errors.ts';
-import { codeBlock } from '../../../shared/pages/document.ts';
-import { html } from '../../../shared/pages/html.ts';
 import type { Page, Site } from './layout.ts';
 import { fenced, inline, markdownPage, readMarkdown, renderMarkdown, toMarkdown } from './markdown.ts';
 

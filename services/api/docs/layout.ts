@@ -1,5 +1,5 @@
 import { pageDocument } from '../../../shared/pages/document.ts';
-import { html, type Html } from '../../../shared/pages/html.ts';
+import { type Html, html } from '../../../shared/pages/html.ts';
 import { exampleOrigin } from '../openapi/errors.ts';
 import type { PageSettings } from '../openapi/info.ts';
 import { assetPath } from './assets.ts';

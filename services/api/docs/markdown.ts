@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Marked, type Token, type Tokens } from 'marked';
 import { codeBlock } from '../../../shared/pages/document.ts';
-import { html, table, type Html } from '../../../shared/pages/html.ts';
+import { type Html, html, table } from '../../../shared/pages/html.ts';
 import { clientPackage } from '../config.ts';
 import { exampleOrigin } from '../openapi/errors.ts';
 import { guides, heading, type Page, type Site } from './layout.ts';

@@ -1,9 +1,9 @@
 import { Marked } from 'marked';
 import { errorCodes } from '../http/error-envelope.ts';
 import { specFor } from '../openapi/write.ts';
-import { createPages } from './pages.ts';
 import { createSite } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
+import { createPages } from './pages.ts';
 
 const settings = {
   docs: { docsUrl: undefined, baseUrl: 'https://acme.test/support' },

@@ -1,7 +1,7 @@
 import { html } from '../../../shared/pages/html.ts';
 import type { OpenApiDocument } from '../openapi/spec.ts';
 import { errorPages } from './error-pages.ts';
-import { guides, layout, markdownPath, searchForm, type Page, type Site } from './layout.ts';
+import { guides, layout, markdownPath, type Page, searchForm, type Site } from './layout.ts';
 import { markdownPage, readMarkdown } from './markdown.ts';
 import { referencePage } from './reference.ts';
 import { createSearch } from './search.ts';

@@ -3,7 +3,7 @@ import { errorCodes } from '../http/error-envelope.ts';
 import type { JsonSchema } from '../openapi/json-schema.ts';
 import type { OpenApiDocument } from '../openapi/spec.ts';
 import type { Operation, Parameter, Response } from '../openapi/types.ts';
-import { fieldsOf, resolve, typeOf, type Field } from './fields.ts';
+import { type Field, fieldsOf, resolve, typeOf } from './fields.ts';
 import type { Site } from './layout.ts';
 import { lexMarkdown } from './markdown.ts';
 

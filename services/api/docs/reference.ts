@@ -1,10 +1,10 @@
 import { codeBlock } from '../../../shared/pages/document.ts';
-import { html, type Html } from '../../../shared/pages/html.ts';
+import { type Html, html } from '../../../shared/pages/html.ts';
 import type { OpenApiDocument } from '../openapi/spec.ts';
 import type { Field } from './fields.ts';
 import { heading, type Page, type Site } from './layout.ts';
 import { headingsOf, inline, renderMarkdown } from './markdown.ts';
-import { linkCodes, referenceContent, type OperationContent } from './reference-content.ts';
+import { linkCodes, type OperationContent, referenceContent } from './reference-content.ts';
 import { referenceMarkdown } from './reference-markdown.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { html, type Html } from '../../../shared/pages/html.ts';
-import { searchForm, type Page, type Site } from './layout.ts';
+import { type Html, html } from '../../../shared/pages/html.ts';
+import { type Page, searchForm, type Site } from './layout.ts';
 
 /** Longer queries are cut, and each page of results has this many at most. */
 const queryLengthMax = 100;

@@ -1,7 +1,7 @@
 import type { Middleware as KoaMiddleware, ParameterizedContext } from 'koa';
 import type { Caller } from '../../../shared/keys/token-keys.ts';
-import type { StoreReader } from '../store/reader.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
+import type { StoreReader } from '../store/reader.ts';
 import type { ErrorCode } from './error-catalogue.ts';
 
 /** The facts that the middleware learns about a request, in that order; an optional one is absent until then. */

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
-import { request, type IncomingMessage, type Server } from 'node:http';
+import { type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer as bytesOf } from 'node:stream/consumers';
 import zlib, { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Koa from 'koa';
 import { eventually } from '../../../tests/support/eventually.ts';
 import { compression } from '../middleware/compression.ts';
-import { dispatch } from './dispatch.ts';
 import type { RequestState } from './context.ts';
+import { dispatch } from './dispatch.ts';
 import type { Route } from './route.ts';
 
 // The properties of the module itself cannot be replaced.

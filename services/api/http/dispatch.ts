@@ -1,6 +1,6 @@
 import Router, { type RouterContext } from '@koa/router';
 import { ApiError } from './api-error.ts';
-import type { RequestState, Middleware } from './context.ts';
+import type { Middleware, RequestState } from './context.ts';
 import type { DocsLocation } from './error-envelope.ts';
 import { handleMethod } from './methods.ts';
 import type { Route } from './route.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
-import { isInRanges, type AddressRange } from '../../../shared/runtime/addresses.ts';
+import { type AddressRange, isInRanges } from '../../../shared/runtime/addresses.ts';
 
 /** The addresses of one `X-Forwarded-For` that are examined. */
 const hopsMax = 32;

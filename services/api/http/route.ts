@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import type { StoreReader } from '../store/reader.ts';
 import type { ErrorCode } from './error-catalogue.ts';
 import { readPath, readQuery } from './parameters.ts';
-import type { StoreReader } from '../store/reader.ts';
 
 /** Decides whether data has expired. A request reads the clock once, so that one response reflects one instant. */
 export type Clock = { now: () => Date };

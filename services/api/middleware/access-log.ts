@@ -1,5 +1,5 @@
-import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createLogLimit } from '../../../shared/runtime/log-limit.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Middleware } from '../http/context.ts';
 import { methodLabel } from '../http/methods.ts';
 import type { Metrics } from '../metrics.ts';

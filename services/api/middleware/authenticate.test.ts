@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events';
+import type { ApiKeyCache } from '../auth/api-key-cache.ts';
+import { createRefuseKey } from '../auth/refuse-key.ts';
 import { createCounts } from '../counts.ts';
 import { ApiError } from '../http/api-error.ts';
-import type { ApiKeyCache } from '../auth/api-key-cache.ts';
+import type { Context } from '../http/context.ts';
 import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
-import { createRefuseKey } from '../auth/refuse-key.ts';
-import type { Context } from '../http/context.ts';
 import { authenticate } from './authenticate.ts';
 import { pinSnapshot } from './pin-snapshot.ts';
 import { requireToken } from './require-token.ts';

@@ -1,4 +1,4 @@
-import { isCaller, type ApiKeyCache } from '../auth/api-key-cache.ts';
+import { type ApiKeyCache, isCaller } from '../auth/api-key-cache.ts';
 import { tokenOf } from '../auth/bearer-token.ts';
 import type { RefuseKey } from '../auth/refuse-key.ts';
 import type { Middleware } from '../http/context.ts';

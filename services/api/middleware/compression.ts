@@ -1,4 +1,4 @@
-import { pipeline, Stream, type Duplex, type Readable } from 'node:stream';
+import { type Duplex, pipeline, type Readable, Stream } from 'node:stream';
 import { promisify } from 'node:util';
 import {
   brotliCompress,

@@ -1,9 +1,9 @@
 import type { Counter } from 'prom-client';
-import { isStoreUnavailable, Overloaded } from '../store/store-errors.ts';
 import { ApiError } from '../http/api-error.ts';
-import { commonHeaders, retryAfter } from '../http/headers.ts';
-import { errorEnvelope, type DocsLocation } from '../http/error-envelope.ts';
 import type { Middleware } from '../http/context.ts';
+import { type DocsLocation, errorEnvelope } from '../http/error-envelope.ts';
+import { commonHeaders, retryAfter } from '../http/headers.ts';
+import { isStoreUnavailable, Overloaded } from '../store/store-errors.ts';
 
 /** How long a client should wait while the store is unavailable. */
 const retryAfterMs = 5_000;

@@ -1,8 +1,8 @@
-import { ApiError } from '../http/api-error.ts';
-import { strictTransportSecurity } from '../http/headers.ts';
 import type { AddressRange } from '../../../shared/runtime/addresses.ts';
-import { clientAddress, isHttps } from '../http/proxy.ts';
+import { ApiError } from '../http/api-error.ts';
 import type { Middleware } from '../http/context.ts';
+import { strictTransportSecurity } from '../http/headers.ts';
+import { clientAddress, isHttps } from '../http/proxy.ts';
 import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 
 type HttpsOnlyDeps = { trustedProxies: AddressRange[]; authFailures: MemoryRateLimiter };

@@ -1,7 +1,7 @@
-import type { ReadSnapshots } from '../store/read-snapshot.ts';
+import type { Middleware } from '../http/context.ts';
 import { commonHeaders } from '../http/headers.ts';
 import { isPublic } from '../http/public.ts';
-import type { Middleware } from '../http/context.ts';
+import type { ReadSnapshots } from '../store/read-snapshot.ts';
 
 /**
  * Sets the headers of every response. `Data-As-Of` starts as the last watermark that this replica has read, which

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { ApiError } from '../http/api-error.ts';
 import { errorCatalogue, type ErrorCode } from '../http/error-catalogue.ts';
-import { errorCodes, errorEnvelope, errorEnvelopeSchema, type DocsLocation } from '../http/error-envelope.ts';
+import { type DocsLocation, errorCodes, errorEnvelope, errorEnvelopeSchema } from '../http/error-envelope.ts';
 import { headers } from './headers.ts';
 import { toOpenSchema } from './json-schema.ts';
 import type { Response } from './types.ts';

@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import { errorCatalogue } from '../http/error-catalogue.ts';
 import type { Route } from '../http/route.ts';
 import { clientMethod, codeSamples } from './code-samples.ts';
-import { commonErrors, errorResponses, otherErrors, type ErrorResponseSettings } from './errors.ts';
-import { toJsonSchema, toOpenSchema, type JsonSchema } from './json-schema.ts';
+import { commonErrors, errorResponses, type ErrorResponseSettings, otherErrors } from './errors.ts';
+import { type JsonSchema, toJsonSchema, toOpenSchema } from './json-schema.ts';
 import type { Operation, Parameter, Reference, Response } from './types.ts';
 
 /** The OpenAPI operation of a route. */

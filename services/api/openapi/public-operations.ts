@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { otherErrors } from './errors.ts';
 import { fixed, headers, publicHeaders } from './headers.ts';
 import { toOpenSchema } from './json-schema.ts';
-import type { Operation } from './types.ts';
 import { ifNoneMatchReference } from './operation.ts';
+import type { Operation } from './types.ts';
 
 /** How long clients may use the OpenAPI document without revalidation. */
 const documentAgeMaxSeconds = 300;

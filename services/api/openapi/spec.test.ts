@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { mustRun } from '../../../infra/dev-servers/native/run.ts';
 import { documentSchemas } from '../../../tests/support/document-schemas.ts';
 import { misordered } from '../../../tests/support/field-order.ts';
-import { errorCodes } from '../http/error-envelope.ts';
 import { errorCatalogue } from '../http/error-catalogue.ts';
+import { errorCodes } from '../http/error-envelope.ts';
 import type { MediaType, Response } from './types.ts';
 import { specFor } from './write.ts';
 

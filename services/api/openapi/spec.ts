@@ -2,13 +2,13 @@ import type { z } from 'zod';
 import { release } from '../../../shared/runtime/release.ts';
 import { errorEnvelopeSchema } from '../http/error-envelope.ts';
 import type { Route } from '../http/route.ts';
-import { headerComponents, responseHeaders } from './headers.ts';
-import { description, tags, type SpecSettings } from './info.ts';
 import { otherError } from './errors.ts';
-import { toOpenSchema, type JsonSchema } from './json-schema.ts';
-import type { Header, Operation, Parameter, Response, Tag } from './types.ts';
+import { headerComponents, responseHeaders } from './headers.ts';
+import { description, type SpecSettings, tags } from './info.ts';
+import { type JsonSchema, toOpenSchema } from './json-schema.ts';
 import { ifNoneMatch, operation, responseComponents } from './operation.ts';
-import { specOperation, healthOperation } from './public-operations.ts';
+import { healthOperation, specOperation } from './public-operations.ts';
+import type { Header, Operation, Parameter, Response, Tag } from './types.ts';
 
 /** An OpenAPI 3.1 document, as far as this service uses it. */
 export type OpenApiDocument = {

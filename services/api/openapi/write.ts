@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import { readApiConfig } from '../config.ts';
 import type { Environment } from '../../../shared/runtime/config.ts';
+import { readApiConfig } from '../config.ts';
 import { createRoutes } from '../resources/routes.ts';
-import { createSpec, type OpenApiDocument } from './spec.ts';
 import { specSettings } from './info.ts';
+import { createSpec, type OpenApiDocument } from './spec.ts';
 
 /** The OpenAPI document of a service with these environment variables, by default only the required ones. */
 export function specFor(environment: Environment = { MONGODB_URL: 'mongodb://localhost' }): OpenApiDocument {

@@ -1,5 +1,5 @@
 import type { ServedKind } from '../../../shared/documents/served-indexes.ts';
-import { readListed, type OnUnreadable } from '../store/readable.ts';
+import { type OnUnreadable, readListed } from '../store/readable.ts';
 
 /** Text is yielded in pieces of about this many characters: many small writes cost more than the JSON. */
 export const chunkLength = 32_768;

@@ -1,5 +1,5 @@
 import { listEnvelope } from './list-envelope.ts';
-import { streamPage, type ItemWriter } from './list-page.ts';
+import { type ItemWriter, streamPage } from './list-page.ts';
 
 const url = '/v1/letters';
 const cursorOf = (sortKey: string) => `after ${sortKey}`;

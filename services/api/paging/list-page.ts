@@ -2,9 +2,9 @@ import type { ServedKind } from '../../../shared/documents/served-indexes.ts';
 import type { Answer, Scope } from '../http/route.ts';
 import { bufferedLengthMax } from '../http/send-answer.ts';
 import { readListed } from '../store/readable.ts';
-import { decodeCursor, encodeCursor, type CursorScope } from './cursor.ts';
+import { type CursorScope, decodeCursor, encodeCursor } from './cursor.ts';
 import { chunkLength } from './json-chunks.ts';
-import { listEnd, listEnvelope, type ListEnvelope } from './list-envelope.ts';
+import { listEnd, type ListEnvelope, listEnvelope } from './list-envelope.ts';
 import type { Page } from './page-query.ts';
 
 /** One request for a list. */

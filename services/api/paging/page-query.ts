@@ -3,7 +3,7 @@ import { resources } from '../../../shared/documents/resources.ts';
 import type { ReadDataOptions } from '../store/read-data.ts';
 import { itemsBytesMax, readReply } from '../store/read-reply.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { rangeUpTo, type RangeQuery } from './key-range.ts';
+import { type RangeQuery, rangeUpTo } from './key-range.ts';
 
 /** A page of an organization's list after a sort key; the first page for null. */
 export type PageRequest = { orgId: string; limit: number; after: string | null };

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
+import { itemsOfSize } from '../store/read-reply.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { RangeQuery } from './key-range.ts';
-import { itemsOfSize } from '../store/read-reply.ts';
 import { readPage } from './page-query.ts';
 
 type BatchOptions = {

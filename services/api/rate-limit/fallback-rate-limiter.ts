@@ -2,7 +2,7 @@ import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
-import type { RateLimit, RateLimitUsage, RateLimiter } from './rate-limiter.ts';
+import type { RateLimit, RateLimiter, RateLimitUsage } from './rate-limiter.ts';
 import type { RateLimitStore, RedisRateLimiter } from './redis-rate-limiter.ts';
 
 /** The pause between two attempts to connect to the store. */

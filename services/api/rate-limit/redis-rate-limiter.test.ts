@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { connectRedisRateLimiter } from './redis-rate-limiter.ts';
 
 /** A store that answers every command, the script included, until it is silent. */

@@ -1,4 +1,4 @@
-import { createClient, defineScript, type CommandParser } from '@redis/client';
+import { type CommandParser, createClient, defineScript } from '@redis/client';
 import { withDeadline } from '../store/deadline.ts';
 import type { RateLimit, RateLimiter } from './rate-limiter.ts';
 

@@ -1,28 +1,28 @@
 import { z } from 'zod';
 import { keyAbove } from '../../../shared/documents/instant.ts';
 import {
-  messageRoles,
-  messageTypes,
   type Message,
   type MessageDocument,
+  messageRoles,
+  messageTypes,
 } from '../../../shared/documents/message.ts';
 import {
   expiredUpTo,
-  visibilityFields,
   type Retention,
   type StoredConversation,
+  visibilityFields,
 } from '../../../shared/documents/visibility.ts';
 import { ApiError } from '../http/api-error.ts';
 import { idParameter } from '../http/parameters.ts';
-import { defineRoute, type Clock } from '../http/route.ts';
+import { type Clock, defineRoute } from '../http/route.ts';
 import { oldestFirst, type RangeQuery } from '../paging/key-range.ts';
 import { listEnvelope, listSchema } from '../paging/list-envelope.ts';
 import { answerPage, readListPage } from '../paging/list-page.ts';
 import { pageParameters } from '../paging/page-parameters.ts';
-import { readPage, type Page, type PageRequest } from '../paging/page-query.ts';
+import { type Page, type PageRequest, readPage } from '../paging/page-query.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { findConversation, type StateAndJoined } from './find-by-id.ts';
 import { choice, component, displayName, nullableText, secondsSchema, toSeconds } from './fields.ts';
+import { findConversation, type StateAndJoined } from './find-by-id.ts';
 
 const attachmentSchema = component('Attachment', 'A file attached to a message.', {
   id: z.string().describe('Id of the attachment.'),

@@ -6,7 +6,7 @@ import { oldestFirst } from '../paging/key-range.ts';
 import { listEnvelope, listSchema } from '../paging/list-envelope.ts';
 import { answerPage, readListPage } from '../paging/list-page.ts';
 import { pageParameters } from '../paging/page-parameters.ts';
-import { readPage, type PageQuery, type PageRequest } from '../paging/page-query.ts';
+import { type PageQuery, type PageRequest, readPage } from '../paging/page-query.ts';
 import { component, millisecondsSchema, toMilliseconds } from './fields.ts';
 
 const qaSchema = component('Qa', 'A question and its answer in the knowledge base.', {

@@ -1,5 +1,5 @@
 import type { Route } from '../http/route.ts';
-import { listChannels, retrieveChannel, type ChannelDeps } from './channels/routes.ts';
+import { type ChannelDeps, listChannels, retrieveChannel } from './channels/routes.ts';
 import { retrieveConversation } from './conversations/routes.ts';
 import { listMessages } from './messages.ts';
 import { listQas } from './qas.ts';

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { createLogger } from '../../../shared/runtime/logger.ts';
-import { serveConnections, waitingRequestsMax, type Listener } from './connections.ts';
+import { type Listener, serveConnections, waitingRequestsMax } from './connections.ts';
 
 const request = (path = '/') => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
 

@@ -1,11 +1,11 @@
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { ApiError } from '../http/api-error.ts';
-import { commonHeaders, strictTransportSecurity } from '../http/headers.ts';
-import { errorEnvelope, type DocsLocation } from '../http/error-envelope.ts';
 import type { ErrorCode } from '../http/error-catalogue.ts';
+import { type DocsLocation, errorEnvelope } from '../http/error-envelope.ts';
+import { commonHeaders, strictTransportSecurity } from '../http/headers.ts';
 import { interruptResponse } from '../http/interrupt.ts';
 import { allowedMethods } from '../http/methods.ts';
 import { isEncrypted } from '../http/proxy.ts';

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Counter } from 'prom-client';
+import type { AddressRange } from '../../../shared/runtime/addresses.ts';
 import { listen } from '../../../shared/runtime/listen.ts';
 import { createCounts } from '../counts.ts';
 import { isTrustedPeer, networkOf } from '../http/proxy.ts';
-import { serveConnections, type Listener } from './connections.ts';
-import type { AddressRange } from '../../../shared/runtime/addresses.ts';
-import { originForm } from './request-target.ts';
+import { type Listener, serveConnections } from './connections.ts';
 import { answer, answerUnparsed, type UnparsedDeps } from './parser-errors.ts';
+import { originForm } from './request-target.ts';
 import { acceptTls, type Credentials } from './tls.ts';
 
 /** Time without a byte in either direction, for example when a client stops reading a long conversation. */

@@ -1,5 +1,5 @@
 import type { ClientSession } from 'mongodb';
-import { readRepeatedly, type ReadOptions } from './deadline.ts';
+import { type ReadOptions, readRepeatedly } from './deadline.ts';
 import type { DataSnapshot, StoreTime } from './read-snapshot.ts';
 
 /** The time of the last reply to a session; null from a store that has none, such as a single server. */

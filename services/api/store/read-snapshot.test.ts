@@ -1,11 +1,11 @@
 import { Timestamp } from 'mongodb';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { createLogger, type Logger } from '../../../shared/runtime/logger.ts';
+import type { IndexFault } from '../../../shared/store/structures.ts';
 import { eventually } from '../../../tests/support/eventually.ts';
 import { readTimeoutMs } from './deadline.ts';
-import type { IndexFault } from '../../../shared/store/structures.ts';
-import { StoreUnavailable } from './store-errors.ts';
 import { createReadSnapshots, type Databases, type StoreTime } from './read-snapshot.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
 const storeTime = (seconds: number): StoreTime => {
   const time = new Timestamp({ t: seconds, i: 1 });

@@ -2,8 +2,8 @@ import type { ClusterTime, Db, Timestamp } from 'mongodb';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { logChanges } from '../../../shared/runtime/log-changes.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import { describeIndexFault, type Collections, type IndexFault } from '../../../shared/store/structures.ts';
-import { readRepeatedly, withDeadline, type ReadOptions } from './deadline.ts';
+import { type Collections, describeIndexFault, type IndexFault } from '../../../shared/store/structures.ts';
+import { type ReadOptions, readRepeatedly, withDeadline } from './deadline.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** The sources of one request: a generation's database, and the watermark that was read before any of its data. */

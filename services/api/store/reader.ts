@@ -1,13 +1,13 @@
 import type { Db, Document } from 'mongodb';
 import type { Caller } from '../../../shared/keys/token-keys.ts';
-import type { OnUnreadable } from './readable.ts';
 import type { RequireCollections } from './collection-check.ts';
 import { createExpectedBytes, type Reading, type ReplySize } from './expected-bytes.ts';
 import { createDocumentFinder, type Shape } from './find-document.ts';
 import { createThreadFinder, threadBatchSize, type ThreadStart } from './find-threads.ts';
-import { readData, type ReadDataOptions } from './read-data.ts';
 import type { ReadBudget } from './read-budget.ts';
+import { readData, type ReadDataOptions } from './read-data.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
+import type { OnUnreadable } from './readable.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** Reads the generation's database for one request, and counts the memory that the request holds. */

@@ -1,7 +1,7 @@
-import { createMetrics } from '../metrics.ts';
 import { createLogger } from '../../../shared/runtime/logger.ts';
-import { watchReadiness } from './readiness.ts';
+import { createMetrics } from '../metrics.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
+import { watchReadiness } from './readiness.ts';
 
 const logger = createLogger('test', 'silent');
 const polled = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,4 +1,4 @@
-import { ReadConcern, type Db, type MongoClient, type ReadConcernLevel } from 'mongodb';
+import { type Db, type MongoClient, ReadConcern, type ReadConcernLevel } from 'mongodb';
 import { activeGeneration } from '../../../shared/control/generations.ts';
 import { notAfterNow, watermark } from '../../../shared/control/progress.ts';
 import { resources } from '../../../shared/documents/resources.ts';

@@ -1,14 +1,14 @@
 import { hostname } from 'node:os';
 import type { Db } from 'mongodb';
-import { dayMs } from '../../../shared/documents/instant.ts';
-import { builtByMajority } from '../../../shared/store/indexes.ts';
 import {
+  type RequestTrace,
   requestTraceIndexes,
   requestTracesOf,
-  tracedKeyIndex,
-  type RequestTrace,
   type TraceBatch,
+  tracedKeyIndex,
 } from '../../../shared/control/request-traces.ts';
+import { dayMs } from '../../../shared/documents/instant.ts';
+import { builtByMajority } from '../../../shared/store/indexes.ts';
 
 /** How long the store may take for a batch; then the connection is dropped. */
 const writeTimeoutMs = 5_000;

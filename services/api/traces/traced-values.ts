@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { RequestTrace } from '../../../shared/control/request-traces.ts';
-import { lastInstant, type Interval } from '../paging/date-range.ts';
+import { type Interval, lastInstant } from '../paging/date-range.ts';
 
 /** The parameters of a route with the schemas of their values. */
 type Shape = Record<string, z.ZodType>;

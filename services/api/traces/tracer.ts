@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb';
 import type { Counter } from 'prom-client';
+import type { RequestTrace } from '../../../shared/control/request-traces.ts';
 import type { Caller } from '../../../shared/keys/token-keys.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { RequestTrace } from '../../../shared/control/request-traces.ts';
 import type { Route } from '../http/route.ts';
 import { startTraceQueue } from './trace-queue.ts';
 import { createTraceWriter } from './trace-store.ts';

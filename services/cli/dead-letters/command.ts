@@ -1,20 +1,20 @@
 import {
-  InvalidArgumentError,
-  Option,
   type Command,
   type CommandUnknownOpts,
+  InvalidArgumentError,
+  Option,
 } from '@commander-js/extra-typings';
+import { type Rejection, rejectionReasons } from '../../../shared/control/rejections.ts';
+import type { RecordPlace } from '../../../shared/control/set-aside.ts';
 import { parseInstant } from '../../../shared/documents/instant.ts';
-import { rejectionReasons, type Rejection } from '../../../shared/control/rejections.ts';
 import {
-  isFiltered,
   type DeadLetterFilter,
+  isFiltered,
   type Selection,
 } from '../../operations/dead-letters/selection.ts';
-import type { RecordPlace } from '../../../shared/control/set-aside.ts';
 import type { Accept } from '../context.ts';
-import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
 import { onMongo } from '../operate.ts';
+import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
 import { setAsideVerb } from './set-aside.ts';
 import * as verbs from './verbs.ts';
 

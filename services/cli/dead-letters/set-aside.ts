@@ -2,7 +2,7 @@ import { recordId, type RecordPlace } from '../../../shared/control/set-aside.ts
 import { checkSetAside, setAside } from '../../operations/dead-letters/set-aside.ts';
 import { confirmed, type Output } from '../context.ts';
 import type { MongoVerb } from '../operate.ts';
-import { output, type Json } from '../output.ts';
+import { type Json, output } from '../output.ts';
 import { requireKnownTopic } from './verbs.ts';
 
 type Options = Json & { place: RecordPlace; why: string; yes?: true | undefined; dryRun?: true | undefined };

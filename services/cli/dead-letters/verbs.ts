@@ -1,32 +1,32 @@
+import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
+import { topicsOf } from '../../../shared/kafka/topics.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { countedRows, isCountedId, readCounted } from '../../operations/dead-letters/counted.ts';
 import {
   deadLetterDetails,
+  type DeadLetterList,
   deadLetterRows,
   listDeadLetters,
   readDeadLetter,
-  type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
+import { type ReadRecords, recordReader } from '../../operations/dead-letters/read-records.ts';
 import {
   needsLog,
   nextSteps,
   redriveSelected,
   type RedriveSummary,
 } from '../../operations/dead-letters/redrive-selected.ts';
-import { countedRows, isCountedId, readCounted } from '../../operations/dead-letters/counted.ts';
-import { recordReader, type ReadRecords } from '../../operations/dead-letters/read-records.ts';
 import { countFound, countSelected, purgeSelected } from '../../operations/dead-letters/select.ts';
 import {
-  isFiltered,
   type DeadLetterFilter,
+  isFiltered,
   type Selection,
 } from '../../operations/dead-letters/selection.ts';
-import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { configs } from '../config.ts';
-import { UsageError, confirmed, withKafka, type Output, type Terminal } from '../context.ts';
+import { confirmed, type Output, type Terminal, UsageError, withKafka } from '../context.ts';
 import type { MongoVerb, ServedDeps } from '../operate.ts';
-import { asJson, output, rows, type Json } from '../output.ts';
-import { topicsOf } from '../../../shared/kafka/topics.ts';
+import { asJson, type Json, output, rows } from '../output.ts';
 
 /** Only the settings tell which topics exist. */
 export function requireKnownTopic(topic: string, { TOPIC_PREFIX }: ServedDeps['config'], option = ''): void {

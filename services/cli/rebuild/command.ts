@@ -1,9 +1,9 @@
-import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
+import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { parseExpectation } from '../../operations/rebuild/expectations.ts';
 import type { Accept } from '../context.ts';
-import { example, jsonOption, wholeNumber } from '../options.ts';
 import { withServers } from '../operate.ts';
+import { example, jsonOption, wholeNumber } from '../options.ts';
 import { keeps } from './keeps.ts';
 import * as verbs from './verbs.ts';
 

@@ -1,8 +1,8 @@
 import { readRegistry } from '../../../shared/control/generations.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { configs } from '../config.ts';
-import { withMongo, type Context, type Output } from '../context.ts';
-import { output, type Json } from '../output.ts';
+import { type Context, type Output, withMongo } from '../context.ts';
+import { type Json, output } from '../output.ts';
 
 /**
  * Says whether the active generation is among those that keep their projectors. Fails only if it is not: while MongoDB

@@ -1,5 +1,5 @@
-import { commandsIn } from '../../operations/deployment.ts';
 import { facts } from '../../../tests/support/facts.ts';
+import { commandsIn } from '../../operations/deployment.ts';
 import type { Finding } from '../../operations/findings.ts';
 import { renderStarted, renderSwitched } from './render.ts';
 

@@ -1,12 +1,12 @@
-import { counted, digits } from '../../../shared/runtime/counted.ts';
-import { continuesAt, describeGaps, type LogGap } from '../../../shared/control/log-gaps.ts';
 import type { Transition } from '../../../shared/control/generations.ts';
+import { continuesAt, describeGaps, type LogGap } from '../../../shared/control/log-gaps.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
 import type { Commands } from '../../operations/deployment.ts';
-import type { Switched } from '../../operations/rebuild/switch.ts';
-import { resultText, type ComparisonResult } from '../../operations/rebuild/compare.ts';
+import { type ComparisonResult, resultText } from '../../operations/rebuild/compare.ts';
 import type { Difference } from '../../operations/rebuild/differences.ts';
-import type { Repair } from '../../operations/refresh/repair.ts';
+import type { Switched } from '../../operations/rebuild/switch.ts';
 import { changeText } from '../../operations/rebuild/transitions.ts';
+import type { Repair } from '../../operations/refresh/repair.ts';
 import { renderFinding } from '../render-report.ts';
 
 export const renderStarted = ({ cli, projector }: Commands, number: number): string =>

@@ -1,19 +1,20 @@
+import { requireRegistry } from '../../../shared/control/registry.ts';
 import { commandsIn } from '../../operations/deployment.ts';
 import { acceptGaps } from '../../operations/rebuild/accept-gaps.ts';
 import { awaitReady } from '../../operations/rebuild/await-ready.ts';
-import { compareWithActive, verifyGeneration } from '../../operations/rebuild/compare-generations.ts';
 import type { ComparisonResult } from '../../operations/rebuild/compare.ts';
+import { compareWithActive, verifyGeneration } from '../../operations/rebuild/compare-generations.ts';
 import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { dropGeneration } from '../../operations/rebuild/drop.ts';
-import { describeRemaining } from '../../operations/rebuild/restored-registry.ts';
 import { restoreRegistry as restore } from '../../operations/rebuild/restore-registry.ts';
+import { describeRemaining } from '../../operations/rebuild/restored-registry.ts';
 import { startRebuild } from '../../operations/rebuild/start.ts';
+import { type SwitchOptions, switchTo } from '../../operations/rebuild/switch.ts';
 import { watchReports } from '../../operations/report.ts';
-import { switchTo, type SwitchOptions } from '../../operations/rebuild/switch.ts';
-import { requireRegistry } from '../../../shared/control/registry.ts';
-import { isClosedPipe, type Output, type Context } from '../context.ts';
-import { outputOfRefusal, withFacts, type OperatorVerb } from '../operate.ts';
-import { output, type Json } from '../output.ts';
+import { type Context, isClosedPipe, type Output } from '../context.ts';
+import { type OperatorVerb, outputOfRefusal, withFacts } from '../operate.ts';
+import { type Json, output } from '../output.ts';
+import { renderReport } from '../render-report.ts';
 import {
   renderAccepted,
   renderComparison,
@@ -22,7 +23,6 @@ import {
   renderStarted,
   renderSwitched,
 } from './render.ts';
-import { renderReport } from '../render-report.ts';
 
 type Flag = true | undefined;
 type Numbered = Json & { generation: number };

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../../shared/pages/html.ts';
+import { type Html, html } from '../../../shared/pages/html.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import { duration } from '../layout.ts';

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../../shared/pages/html.ts';
+import { type Html, html } from '../../../shared/pages/html.ts';
 import type { Finding } from '../../operations/findings.ts';
 import { command, withAges } from '../layout.ts';
 

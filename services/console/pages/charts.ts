@@ -1,5 +1,5 @@
-import { html, table, type Html } from '../../../shared/pages/html.ts';
-import { sampleEveryMs, type Sample } from '../../../shared/control/samples.ts';
+import { type Sample, sampleEveryMs } from '../../../shared/control/samples.ts';
+import { type Html, html, table } from '../../../shared/pages/html.ts';
 import type { Facts } from '../../operations/facts.ts';
 import { staleAfterSeconds } from '../../operations/rules/generation.ts';
 import { ago, number, seconds } from '../layout.ts';

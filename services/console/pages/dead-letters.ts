@@ -1,13 +1,13 @@
-import { html, table, type Html } from '../../../shared/pages/html.ts';
+import { type Html, html, table } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
+import { countedRows, isCountedId, readCounted } from '../../operations/dead-letters/counted.ts';
 import {
+  type DeadLetterDetails,
   deadLetterDetails,
+  type DeadLetterList,
   deadLetterRows,
   readDeadLetter,
-  type DeadLetterDetails,
-  type DeadLetterList,
 } from '../../operations/dead-letters/list.ts';
-import { countedRows, isCountedId, readCounted } from '../../operations/dead-letters/counted.ts';
 import { nextSteps } from '../../operations/dead-letters/redrive-selected.ts';
 import {
   breakable,
@@ -15,11 +15,11 @@ import {
   definitions,
   freshness,
   number,
+  type Page,
   timeOf,
   withAges,
-  type Page,
 } from '../layout.ts';
-import { lettersMax, type LetterQuery, type Sources } from '../sources.ts';
+import { type LetterQuery, lettersMax, type Sources } from '../sources.ts';
 
 const path = '/dead-letters';
 

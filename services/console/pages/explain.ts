@@ -1,18 +1,18 @@
-import { idLengthMax } from '../../../shared/documents/fields.ts';
-import { html, table, type Html } from '../../../shared/pages/html.ts';
 import { requestIdShape } from '../../../shared/control/request-traces.ts';
+import { idLengthMax } from '../../../shared/documents/fields.ts';
+import { type Html, html, table } from '../../../shared/pages/html.ts';
 import { explain, idInTrace } from '../../operations/explain/explain.ts';
 import type { ExplainedDocument, Explanation } from '../../operations/explain/explanation.ts';
 import {
   documentRows,
+  type Ingredient,
   ingredients,
   notFoundText,
   placeText,
-  type Ingredient,
 } from '../../operations/explain/rows.ts';
 import type { Row } from '../../operations/row.ts';
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
-import { ago, command, definitions, number, timeOf, withAges, type Page } from '../layout.ts';
+import { ago, command, definitions, number, type Page, timeOf, withAges } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 import { topicPath } from './topics.ts';
 

@@ -1,10 +1,10 @@
-import { html, table, type Html } from '../../../shared/pages/html.ts';
+import { type ComparisonReport, isBuild, type Transition } from '../../../shared/control/generations.ts';
+import { type Html, html, table } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
-import { isBuild, type ComparisonReport, type Transition } from '../../../shared/control/generations.ts';
-import { blocking, metChecks, type Finding } from '../../operations/findings.ts';
-import type { GenerationReport } from '../../operations/report.ts';
+import { blocking, type Finding, metChecks } from '../../operations/findings.ts';
 import { changeText } from '../../operations/rebuild/transitions.ts';
-import { ago, command, definitions, freshness, seconds, withAges, type Page } from '../layout.ts';
+import type { GenerationReport } from '../../operations/report.ts';
+import { ago, command, definitions, freshness, type Page, seconds, withAges } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 import { buildSteps } from './build-steps.ts';
 import { cards } from './cards.ts';

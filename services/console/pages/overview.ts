@@ -1,20 +1,20 @@
 import { isBuild } from '../../../shared/control/generations.ts';
+import { type Html, html, table } from '../../../shared/pages/html.ts';
 import { orMore } from '../../../shared/runtime/counted.ts';
-import { html, table, type Html } from '../../../shared/pages/html.ts';
 import type { Facts } from '../../operations/facts.ts';
+import { causes, type Finding, verdict } from '../../operations/findings.ts';
 import { deadLettersMax } from '../../operations/own-rejects.ts';
-import { causes, verdict, type Finding } from '../../operations/findings.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import {
-  withAges,
   ago,
   command,
   definitions,
   freshness,
   number,
+  type Page,
   seconds,
   staleness,
-  type Page,
+  withAges,
 } from '../layout.ts';
 import type { Overview, Sources } from '../sources.ts';
 import { buildSteps, firstLoad, paceText } from './build-steps.ts';

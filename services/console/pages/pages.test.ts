@@ -1,5 +1,4 @@
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
-import { commandsIn } from '../../operations/deployment.ts';
 import {
   before,
   facts,
@@ -8,6 +7,7 @@ import {
   partitionFacts,
   report as comparison,
 } from '../../../tests/support/facts.ts';
+import { commandsIn } from '../../operations/deployment.ts';
 import type { Facts } from '../../operations/facts.ts';
 import { findings } from '../../operations/findings.ts';
 import type { TopicFacts } from '../../operations/partitions.ts';

@@ -1,13 +1,13 @@
-import { html, table, type Html } from '../../../shared/pages/html.ts';
-import { counted } from '../../../shared/runtime/counted.ts';
 import { isBuild } from '../../../shared/control/generations.ts';
-import type { Facts } from '../../operations/facts.ts';
 import type { Member, Owner } from '../../../shared/kafka/group-members.ts';
+import { type Html, html, table } from '../../../shared/pages/html.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
+import type { Facts } from '../../operations/facts.ts';
 import { byLag, type TopicFacts } from '../../operations/partitions.ts';
 import { followsWithinSeconds, progressText } from '../../operations/progress-text.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import { staleAfterSeconds } from '../../operations/rules/generation.ts';
-import { freshness, number, seconds, staleness, withAges, type Page } from '../layout.ts';
+import { freshness, number, type Page, seconds, staleness, withAges } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 
 /** A topic with more partitions lists those with the longest lag. */

@@ -1,18 +1,18 @@
 import type { Db, Filter } from 'mongodb';
-import { recordTime } from '../../../shared/documents/instant.ts';
-import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { describeOffsets } from '../../../shared/control/offsets.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import { changeTallies, readTallies } from '../../../shared/control/tallies.ts';
 import {
   entryIdOf,
   offsetsOf,
+  type OpenEntry,
   openTally,
   purgeOffsets,
-  type OpenEntry,
   type Tally,
   type TallyEntry,
 } from '../../../shared/control/tally.ts';
+import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
+import { recordTime } from '../../../shared/documents/instant.ts';
 import type { Selection } from './selection.ts';
 
 /** Counted dead letters of a partition with the same reason and detail. Instants are ISO 8601. */

@@ -1,14 +1,14 @@
 import type { Db } from 'mongodb';
-import { recordTime, recordTimeText } from '../../../shared/documents/instant.ts';
-import { counted, digits } from '../../../shared/runtime/counted.ts';
-import { deadLettersOf, purgeMarksOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
+import { type DeadLetter, deadLettersOf, purgeMarksOf } from '../../../shared/control/dead-letters.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
-import { buffer } from '../../projector/dead-letters/dead-letter.ts';
-import { decodeText } from '../../projector/events/bytes.ts';
+import { recordTime, recordTimeText } from '../../../shared/documents/instant.ts';
 import { idSchema } from '../../../shared/documents/resources.ts';
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
-import { nextSteps, type NextStep, type RedriveSelectedDeps } from './redrive-selected.ts';
-import { listCounted, type CountedDeadLetters } from './counted.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { buffer } from '../../projector/dead-letters/dead-letter.ts';
+import { decodeText } from '../../projector/events/bytes.ts';
+import { type CountedDeadLetters, listCounted } from './counted.ts';
+import { type NextStep, nextSteps, type RedriveSelectedDeps } from './redrive-selected.ts';
 import { storeFilter } from './select.ts';
 import type { DeadLetterFilter } from './selection.ts';
 

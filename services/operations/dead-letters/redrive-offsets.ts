@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb';
-import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import { changeTallies } from '../../../shared/control/tallies.ts';
 import { closeOffsets, entryIdOf } from '../../../shared/control/tally.ts';
+import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { lackedOffsets, selectCounted } from './counted.ts';
 import type { Redriven, Settle } from './redrive.ts';

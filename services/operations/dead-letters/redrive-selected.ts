@@ -1,32 +1,32 @@
 import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
+import { type DeadLetter, deadLettersOf } from '../../../shared/control/dead-letters.ts';
+import { projectionVersion } from '../../../shared/control/generations.ts';
+import { requireRegistry } from '../../../shared/control/registry.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
-import { projectionVersion } from '../../../shared/control/generations.ts';
-import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
-import { requireRegistry } from '../../../shared/control/registry.ts';
+import { recordOf } from '../../projector/dead-letters/dead-letter.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { recordOf } from '../../projector/dead-letters/dead-letter.ts';
 import { countCounted, hopelessReasons } from './counted.ts';
 import type { ReadRecords } from './read-records.ts';
 import {
+  type Readable,
+  redrive,
+  type RedriveDeps,
+  type Redriven,
+  type RedriveOptions as RedriveOneOptions,
+  refuseTruncated,
+} from './redrive.ts';
+import {
   isCountedRecord,
+  type OffsetLetter,
   refuseLost,
   selectedOffsets,
   settleOffsets,
-  type OffsetLetter,
 } from './redrive-offsets.ts';
-import {
-  redrive,
-  refuseTruncated,
-  type Readable,
-  type Redriven,
-  type RedriveDeps,
-  type RedriveOptions as RedriveOneOptions,
-} from './redrive.ts';
 import { bytesPerChunk, countSelected, selected, selectionFilter } from './select.ts';
 import type { Selection } from './selection.ts';
 

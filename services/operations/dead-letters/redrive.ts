@@ -1,19 +1,19 @@
 import type { Db } from 'mongodb';
-import type { Kind } from '../../../shared/documents/resources.ts';
+import { closeDeadLetters, type DeadLetter, deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { generationOf, readRegistry } from '../../../shared/control/generations.ts';
-import { applyChanges, finishFanOuts, parseChunk } from '../../projector/apply/phases.ts';
-import type { Change } from '../../projector/events/change.ts';
 import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
-import { isCodeError } from '../../../shared/store/code-errors.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { parseRecord } from '../../projector/apply/parse-record.ts';
 import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
-import { evolve, type Entity } from '../../projector/materialize/evolve.ts';
-import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
-import { projections } from '../../projector/projections/projections.ts';
-import { closeDeadLetters, deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
+import { isCodeError } from '../../../shared/store/code-errors.ts';
+import { parseRecord } from '../../projector/apply/parse-record.ts';
+import { applyChanges, finishFanOuts, parseChunk } from '../../projector/apply/phases.ts';
 import { eraseDeadLetters, erasuresAmong } from '../../projector/dead-letters/erase.ts';
 import { countAgain } from '../../projector/dead-letters/store-dead-letters.ts';
+import type { Change } from '../../projector/events/change.ts';
+import { type Entity, evolve } from '../../projector/materialize/evolve.ts';
+import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
+import { projections } from '../../projector/projections/projections.ts';
 
 export type RedriveDeps = Pick<ReconcileDeps, 'store' | 'now' | 'tombstoneDays'> & {
   control: Db;

@@ -1,6 +1,6 @@
 import { Binary, type Db, type Filter } from 'mongodb';
+import { type DeadLetter, deadLettersOf, purgeDeadLetters } from '../../../shared/control/dead-letters.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
-import { deadLettersOf, purgeDeadLetters, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import { countCounted, purgeCounted } from './counted.ts';
 import type { DeadLetterFilter, Selection } from './selection.ts';
 

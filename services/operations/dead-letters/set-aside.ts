@@ -1,9 +1,9 @@
 import type { Db } from 'mongodb';
-import { digits } from '../../../shared/runtime/counted.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
+import { recordId, type RecordPlace, type SetAside, setAsideOf } from '../../../shared/control/set-aside.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
-import { recordId, setAsideOf, type RecordPlace, type SetAside } from '../../../shared/control/set-aside.ts';
+import { digits } from '../../../shared/runtime/counted.ts';
 
 /** The generations that have yet to apply a record, and the mark of an operator who has set it aside before. */
 type Checked = { generations: number[]; earlier: SetAside | null };

@@ -1,22 +1,22 @@
 import type { Db } from 'mongodb';
-import { kinds, type Kind } from '../../../shared/documents/resources.ts';
+import { type DeadLetter, deadLettersOf } from '../../../shared/control/dead-letters.ts';
+import { type Generation, projectionVersion } from '../../../shared/control/generations.ts';
+import { progressOf, watermark } from '../../../shared/control/progress.ts';
+import { requireRegistry } from '../../../shared/control/registry.ts';
+import type { RequestTrace } from '../../../shared/control/request-traces.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { recordTime } from '../../../shared/documents/instant.ts';
-import { expiry, visibilityFields, type StoredConversation } from '../../../shared/documents/visibility.ts';
-import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
-import type { RequestTrace } from '../../../shared/control/request-traces.ts';
-import { projectionVersion, type Generation } from '../../../shared/control/generations.ts';
-import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
-import { progressOf, watermark } from '../../../shared/control/progress.ts';
+import { type Kind, kinds } from '../../../shared/documents/resources.ts';
+import { expiry, type StoredConversation, visibilityFields } from '../../../shared/documents/visibility.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
-import { requireRegistry } from '../../../shared/control/registry.ts';
+import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
 import { edgesOf } from '../../projector/materialize/edges.ts';
 import { idsInRefs } from '../../projector/materialize/join.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { differences, type PairSource } from '../rebuild/compare.ts';
-import { recentRequests } from '../traces/read-trace.ts';
 import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
+import { recentRequests } from '../traces/read-trace.ts';
 import type { ExplainedDocument, ExplainedRecord, ExplainedReference, Explanation } from './explanation.ts';
 
 type Deps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {

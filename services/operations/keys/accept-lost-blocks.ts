@@ -1,10 +1,10 @@
 import type { Db } from 'mongodb';
-import { readRegistry } from '../../../shared/control/generations.ts';
 import {
+  type BlockedKey,
   createBlocksMarker,
   findBlocksMarker,
-  type BlockedKey,
 } from '../../../shared/control/blocked-keys.ts';
+import { readRegistry } from '../../../shared/control/generations.ts';
 
 /**
  * Accepts that the blocks of keys were lost: keys that are not blocked again work from then on. The marker keeps who

@@ -1,6 +1,6 @@
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
-import { publishKey, type PublishDeps } from './create-key.ts';
+import { type PublishDeps, publishKey } from './create-key.ts';
 import type { KeysDeps } from './keys.ts';
 
 type ArchivableKey = Pick<ApiKeyDocument, '_id' | 'state'> & { orgId: string };

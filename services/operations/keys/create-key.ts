@@ -3,8 +3,8 @@ import type { Producer } from 'kafkajs';
 import { ulid } from 'ulid';
 import type { z } from 'zod';
 import type { apiKeyState } from '../../../shared/documents/api-key.ts';
-import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 
 export type NewKey = { orgId: string; name: string; mode: 'live' | 'test'; rateLimit?: number | undefined };
 

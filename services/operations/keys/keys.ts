@@ -1,9 +1,9 @@
 import type { Db } from 'mongodb';
+import { type BlockedKey, blockedKeys, blocksMarkerId } from '../../../shared/control/blocked-keys.ts';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
-import { blockedKeys, blocksMarkerId, type BlockedKey } from '../../../shared/control/blocked-keys.ts';
 import { keyOfToken, readTokenKeys } from '../../../shared/keys/token-keys.ts';
-import { readLastUses, type LastUse } from './last-use.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
+import { type LastUse, readLastUses } from './last-use.ts';
 
 /** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
 export type KeysDeps = { control: Db; database: Db; now: () => Promise<Date>; cli: string };

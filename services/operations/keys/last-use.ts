@@ -1,7 +1,7 @@
-import { MongoServerError, type Db } from 'mongodb';
+import { type Db, MongoServerError } from 'mongodb';
 import { decodeTime } from 'ulid';
-import { dayMs } from '../../../shared/documents/instant.ts';
 import { requestTracesOf, tracedKeyIndex } from '../../../shared/control/request-traces.ts';
+import { dayMs } from '../../../shared/documents/instant.ts';
 
 /** The last use of a key, as far as the traces of requests tell. */
 export type LastUse = {

@@ -1,11 +1,11 @@
 import type { Db } from 'mongodb';
-import { generationOf, RebuildRefused, type Generation } from '../../../shared/control/generations.ts';
+import { type Generation, generationOf, RebuildRefused } from '../../../shared/control/generations.ts';
 import {
   continuesAt,
   describeGaps,
+  type LogGap,
   logGapsOf,
   readLogGaps,
-  type LogGap,
 } from '../../../shared/control/log-gaps.ts';
 import { isFollowed, progressOf } from '../../../shared/control/progress.ts';
 import {

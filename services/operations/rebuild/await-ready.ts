@@ -1,11 +1,11 @@
-import { counted } from '../../../shared/runtime/counted.ts';
 import { generationOf } from '../../../shared/control/generations.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { commandsIn } from '../deployment.ts';
-import { factsNow, type Facts } from '../facts.ts';
-import { blocking, findings, type Finding } from '../findings.ts';
-import { pollUntil, reportChanges } from '../poll-until.ts';
 import type { OperatorDeps } from '../deps.ts';
+import { type Facts, factsNow } from '../facts.ts';
+import { blocking, type Finding, findings } from '../findings.ts';
+import { pollUntil, reportChanges } from '../poll-until.ts';
 
 /** Waits until nothing blocks that a generation is ready. Ends early if it can never be. */
 export async function awaitReady(deps: OperatorDeps, number: number, timeoutSeconds: number) {

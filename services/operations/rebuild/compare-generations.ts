@@ -1,19 +1,19 @@
-import { generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
 import {
-  RebuildRefused,
   generationOf,
   generationsOf,
+  RebuildRefused,
   requireVersion,
 } from '../../../shared/control/generations.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
-import { compareDocuments, findDifferences, resultText, type ComparisonResult } from './compare.ts';
-import { repair, type Repair } from '../refresh/repair.ts';
-import type { OperatorDeps } from '../deps.ts';
+import { generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
 import { describeIndexFault } from '../../../shared/store/structures.ts';
-import { readStructures } from '../structures.ts';
+import type { OperatorDeps } from '../deps.ts';
+import { type Repair, repair } from '../refresh/repair.ts';
 import { expectationText } from '../rules/comparison.ts';
+import { readStructures } from '../structures.ts';
+import { compareDocuments, type ComparisonResult, findDifferences, resultText } from './compare.ts';
 import type { Expectation } from './differences.ts';
-import { betweenGenerations, withFreshJoins, type Side } from './pair-sources.ts';
+import { betweenGenerations, type Side, withFreshJoins } from './pair-sources.ts';
 import { storeReport } from './transitions.ts';
 
 const toSide = ({ mongo, config }: OperatorDeps, number: number): Side => ({

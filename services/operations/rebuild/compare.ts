@@ -1,13 +1,13 @@
-import { kinds, type Kind } from '../../../shared/documents/resources.ts';
+import { type Kind, kinds } from '../../../shared/documents/resources.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { pollUntil } from '../poll-until.ts';
 import {
-  differencesOf,
-  isExpected,
   type Difference,
   type DifferenceClass,
+  differencesOf,
   type Expectation,
+  isExpected,
   type Pair,
 } from './differences.ts';
 

@@ -1,27 +1,27 @@
+import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
+import { failuresOf } from '../../../shared/control/failures.ts';
+import {
+  type Generation,
+  generationOf,
+  groupIdOf,
+  isBuild,
+  RebuildRefused,
+  replaceRegistry,
+} from '../../../shared/control/generations.ts';
+import { logGapsOf } from '../../../shared/control/log-gaps.ts';
+import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/control/progress.ts';
+import { refreshesOf } from '../../../shared/control/refreshes.ts';
+import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
+import { samplesOf } from '../../../shared/control/samples.ts';
+import { setAsideOf } from '../../../shared/control/set-aside.ts';
+import { closeGeneration } from '../../../shared/control/tallies.ts';
 import { inGroup } from '../../../shared/kafka/group-members.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
-import {
-  isBuild,
-  RebuildRefused,
-  generationOf,
-  groupIdOf,
-  replaceRegistry,
-  type Generation,
-} from '../../../shared/control/generations.ts';
-import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/control/progress.ts';
-import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
-import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
-import { setAsideOf } from '../../../shared/control/set-aside.ts';
-import { closeGeneration } from '../../../shared/control/tallies.ts';
-import { samplesOf } from '../../../shared/control/samples.ts';
-import { failuresOf } from '../../../shared/control/failures.ts';
-import { logGapsOf } from '../../../shared/control/log-gaps.ts';
-import { refreshesOf } from '../../../shared/control/refreshes.ts';
-import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
-import { pollUntil, reportChanges } from '../poll-until.ts';
 import type { OperatorDeps } from '../deps.ts';
+import { pollUntil, reportChanges } from '../poll-until.ts';
 import { beginDrop, endDrop } from './transitions.ts';
 
 /** How long a standby is kept for a rollback, in hours. `--force` drops it earlier. */

@@ -1,27 +1,27 @@
 import type { Db } from 'mongodb';
+import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
 import { type EntityState, type Kind } from '../../../shared/documents/resources.ts';
+import type { TicketJoined } from '../../../shared/documents/ticket.ts';
 import {
   embeddedConversation,
   embeddedFields,
   isShown,
-  visibilityFields,
   type StoredConversation,
+  visibilityFields,
 } from '../../../shared/documents/visibility.ts';
-import type { TicketJoined } from '../../../shared/documents/ticket.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
-import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
+import { type FreshJoin, joinAgain } from '../refresh/join-again.ts';
+import type { PairSource } from './compare.ts';
 import {
   compared,
-  comparedFields,
   type ComparedDocument,
+  comparedFields,
   type Pair,
   type ReadDocument,
 } from './differences.ts';
-import type { PairSource } from './compare.ts';
-import { joinAgain, type FreshJoin } from '../refresh/join-again.ts';
 
 /** Documents in one batch, so that memory stays in the tens of megabytes. */
 const batchSize = 200;

@@ -1,11 +1,11 @@
-import { MongoServerError, type Db } from 'mongodb';
+import { type Db, MongoServerError } from 'mongodb';
 import { createBlocksMarker, findBlocksMarker } from '../../../shared/control/blocked-keys.ts';
-import { deadLettersOf, type DeadLetter } from '../../../shared/control/dead-letters.ts';
+import { type DeadLetter, deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import {
+  type GenerationRegistry,
   generationsOf,
   readRegistry,
   RebuildRefused,
-  type GenerationRegistry,
 } from '../../../shared/control/generations.ts';
 import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { numbersOf, readRemains } from '../../../shared/control/remains.ts';
@@ -14,7 +14,7 @@ import { generationDatabase } from '../../../shared/store/connection.ts';
 import { hasDocuments } from '../../../shared/store/generation-databases.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { UseKafka } from '../kafka-facts.ts';
-import { restoredRegistry, type RemainingGeneration, type RestoreChoices } from './restored-registry.ts';
+import { type RemainingGeneration, type RestoreChoices, restoredRegistry } from './restored-registry.ts';
 
 export type RestoreOptions = RestoreChoices & {
   /** The operator has blocked the leaked keys again, or knows that there are none. */

@@ -1,5 +1,5 @@
 import { release } from '../../../shared/runtime/release.ts';
-import { restoredRegistry, type RemainingGeneration } from './restored-registry.ts';
+import { type RemainingGeneration, restoredRegistry } from './restored-registry.ts';
 
 const at = new Date('2026-11-24T12:00:00Z');
 const completeTo = new Date('2026-11-24T11:59:55Z');

@@ -1,5 +1,5 @@
-import { RebuildRefused, projectionVersion } from '../../../shared/control/generations.ts';
 import type { Generation, GenerationRegistry } from '../../../shared/control/generations.ts';
+import { projectionVersion, RebuildRefused } from '../../../shared/control/generations.ts';
 import type { Cause } from '../../../shared/control/registry.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { release } from '../../../shared/runtime/release.ts';

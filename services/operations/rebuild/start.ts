@@ -1,12 +1,12 @@
-import { counted } from '../../../shared/runtime/counted.ts';
-import { generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
-import { RebuildRefused, type GenerationRegistry } from '../../../shared/control/generations.ts';
+import { type GenerationRegistry, RebuildRefused } from '../../../shared/control/generations.ts';
 import { describeGaps, readLogGaps } from '../../../shared/control/log-gaps.ts';
-import { progressOf, type Progress } from '../../../shared/control/progress.ts';
+import { type Progress, progressOf } from '../../../shared/control/progress.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { isRebuildRisk, readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
+import { generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
 import { commandsIn } from '../deployment.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { isUnpinned } from '../generation-facts.ts';

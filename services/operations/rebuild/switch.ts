@@ -1,17 +1,17 @@
-import { generationOf, replaceRegistry } from '../../../shared/control/generations.ts';
-import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
+import { generationOf, replaceRegistry } from '../../../shared/control/generations.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { carryOverTallies } from '../../../shared/control/tallies.ts';
 import {
   parsePartitionKey,
   partitionKey,
   type TopicPartition,
 } from '../../../shared/control/topic-partition.ts';
-import { pollUntil, reportChanges } from '../poll-until.ts';
-import { factsNow } from '../facts.ts';
-import { against, blocking, findings, type Finding } from '../findings.ts';
 import type { OperatorDeps } from '../deps.ts';
+import { factsNow } from '../facts.ts';
+import { against, blocking, type Finding, findings } from '../findings.ts';
+import { pollUntil, reportChanges } from '../poll-until.ts';
 import { activate } from './transitions.ts';
 
 export type Switched = {

@@ -1,4 +1,4 @@
-import { projectionVersion, type GenerationRegistry } from '../../../shared/control/generations.ts';
+import { type GenerationRegistry, projectionVersion } from '../../../shared/control/generations.ts';
 import { advance, withTransition } from '../../../shared/control/registry.ts';
 import { activate, beginDrop, endDrop, register } from './transitions.ts';
 

@@ -1,18 +1,18 @@
 import {
-  RebuildRefused,
-  isBuild,
-  generationOf,
-  projectionVersion,
   type ComparisonReport,
   type Generation,
+  generationOf,
+  isBuild,
+  projectionVersion,
+  RebuildRefused,
   type Transition,
 } from '../../../shared/control/generations.ts';
 import {
+  type Cause,
+  type RegistryUpdate,
   withGeneration,
   withState,
   withTransition,
-  type Cause,
-  type RegistryUpdate,
 } from '../../../shared/control/registry.ts';
 
 /** The change of a transition in words; other settings of a generation may change without its state. */

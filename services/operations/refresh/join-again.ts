@@ -2,9 +2,9 @@ import { type EntityState, type Kind, resources } from '../../../shared/document
 import {
   idsInState,
   join,
-  readReferences,
   type Joined,
   type Joining,
+  readReferences,
   type References,
 } from '../../projector/materialize/join.ts';
 import type { Store } from '../../projector/materialize/store.ts';

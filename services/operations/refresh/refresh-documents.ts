@@ -4,14 +4,14 @@ import { nextRevision } from '../../projector/materialize/envelope.ts';
 import { recheckReferences, type References } from '../../projector/materialize/join.ts';
 import {
   countLosses,
-  watchRounds,
   type RepeatCause,
   type RoundDeps,
+  watchRounds,
 } from '../../projector/materialize/rounds.ts';
 import type { JoinedFields, Store } from '../../projector/materialize/store.ts';
 import { joinedFields } from '../../projector/materialize/writes.ts';
 import { fieldsOf, type ReadDocument } from '../rebuild/differences.ts';
-import { joinAgain, type FreshJoin } from './join-again.ts';
+import { type FreshJoin, joinAgain } from './join-again.ts';
 
 export type RefreshDeps = RoundDeps & {
   store: Store;

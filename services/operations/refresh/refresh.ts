@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
+import { generationOf, RebuildRefused, requireVersion } from '../../../shared/control/generations.ts';
+import { readRefresh, type Refresh, removeRefresh, saveRefresh } from '../../../shared/control/refreshes.ts';
+import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { release } from '../../../shared/runtime/release.ts';
 import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
-import { RebuildRefused, generationOf, requireVersion } from '../../../shared/control/generations.ts';
-import { readRefresh, removeRefresh, saveRefresh, type Refresh } from '../../../shared/control/refreshes.ts';
-import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { mongoStore, readWhole } from '../../projector/materialize/mongo-store.ts';
+import type { OperatorDeps } from '../deps.ts';
 import { compared, comparedFields } from '../rebuild/differences.ts';
 import { recordNote } from '../rebuild/transitions.ts';
-import type { OperatorDeps } from '../deps.ts';
-import { refreshDocuments, type RefreshDeps, type Refreshed } from './refresh-documents.ts';
+import { type RefreshDeps, refreshDocuments, type Refreshed } from './refresh-documents.ts';
 
 export type RefreshOptions = {
   /** The documents to refresh; all of the kind if absent. */

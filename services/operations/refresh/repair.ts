@@ -1,13 +1,13 @@
 import type { Db } from 'mongodb';
+import { changeRegistry } from '../../../shared/control/registry.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
-import { changeRegistry } from '../../../shared/control/registry.ts';
-import { recheckAll, type CompareOptions, type PairSource } from '../rebuild/compare.ts';
+import type { OperatorDeps } from '../deps.ts';
+import { type CompareOptions, type PairSource, recheckAll } from '../rebuild/compare.ts';
 import type { Difference, DifferenceClass } from '../rebuild/differences.ts';
 import { recordNote } from '../rebuild/transitions.ts';
-import type { OperatorDeps } from '../deps.ts';
-import { refreshDocuments } from './refresh-documents.ts';
 import { engineOf } from './refresh.ts';
+import { refreshDocuments } from './refresh-documents.ts';
 
 export type Repair = {
   /** Documents that were wrong and are right now. */

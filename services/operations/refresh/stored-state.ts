@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { states, type EntityState, type Kind } from '../../../shared/documents/resources.ts';
+import { type EntityState, type Kind, states } from '../../../shared/documents/resources.ts';
 
 type Fields = Record<string, unknown>;
 

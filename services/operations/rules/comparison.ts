@@ -1,6 +1,6 @@
+import type { ComparisonReport, GenerationState } from '../../../shared/control/generations.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
-import type { ComparisonReport, GenerationState } from '../../../shared/control/generations.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';

@@ -1,8 +1,8 @@
-import { counted, digits, orMore } from '../../../shared/runtime/counted.ts';
 import { isBuild } from '../../../shared/control/generations.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
-import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import { describeStrangers } from '../../../shared/kafka/group-members.ts';
+import { counted, digits, orMore } from '../../../shared/runtime/counted.ts';
+import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';
@@ -11,7 +11,7 @@ import { byLag } from '../partitions.ts';
 import { followsWithinSeconds, lagText, recordsLeft } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
 import { replacement, whyStopped } from './projectors.ts';
-import { everyStep, switches, type Judged, type Rule } from './rule.ts';
+import { everyStep, type Judged, type Rule, switches } from './rule.ts';
 import { lackingStructures } from './structures.ts';
 
 /** A sweep runs again within five minutes: one that fails once tells nothing. In milliseconds. */

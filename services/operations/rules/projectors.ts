@@ -1,9 +1,9 @@
-import { counted } from '../../../shared/runtime/counted.ts';
 import { isLastFailure } from '../../../shared/control/failures.ts';
 import { isBuild } from '../../../shared/control/generations.ts';
 import { holdCauses } from '../../../shared/control/hold-causes.ts';
 import { describeGaps } from '../../../shared/control/log-gaps.ts';
 import { isSilent } from '../../../shared/control/progress.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';

@@ -1,5 +1,5 @@
-import { servedIndexes } from '../../../shared/documents/served-indexes.ts';
 import { resources } from '../../../shared/documents/resources.ts';
+import { servedIndexes } from '../../../shared/documents/served-indexes.ts';
 import {
   declaredIndexes,
   describeIndexFault,

@@ -1,16 +1,16 @@
-import { counted, digits, orMore } from '../../../shared/runtime/counted.ts';
-import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { lostRegistryText } from '../../../shared/control/generations.ts';
+import { logsWithoutBeginning } from '../../../shared/control/registry.ts';
 import { describeHidden } from '../../../shared/kafka/find-topics.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
-import { lostRegistryText } from '../../../shared/control/generations.ts';
-import { logsWithoutBeginning } from '../../../shared/control/registry.ts';
 import type { TokenKeys } from '../../../shared/keys/token-keys.ts';
-import type { Commands } from '../deployment.ts';
+import { counted, digits, orMore } from '../../../shared/runtime/counted.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { roomLeft } from '../../projector/dead-letters/room.ts';
+import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import { deadLettersMax } from '../own-rejects.ts';
-import { everyStep, switches, type Judged, type Rule } from './rule.ts';
+import { everyStep, type Judged, type Rule, switches } from './rule.ts';
 
 /** The tokens of several keys that a status names. */
 const refusedTokensShown = 5;

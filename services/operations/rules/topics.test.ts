@@ -1,6 +1,6 @@
 import type { TopicSettings } from '../../../shared/kafka/topic-settings.ts';
+import { type Changes, facts, gap, own, safeTopic } from '../../../tests/support/facts.ts';
 import type { Facts } from '../facts.ts';
-import { facts, gap, own, safeTopic, type Changes } from '../../../tests/support/facts.ts';
 import { findings } from '../findings.ts';
 
 const found = (kafka: Partial<Facts['kafka']>, changes: Changes = {}) =>

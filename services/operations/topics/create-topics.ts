@@ -1,10 +1,10 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { dayMs } from '../../../shared/documents/instant.ts';
-import { counted } from '../../../shared/runtime/counted.ts';
 import { topicsOf } from '../../../shared/kafka/topics.ts';
+import { isKafkaAuthorizationError, isTransient } from '../../../shared/kafka/transient-errors.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import { within } from '../../../shared/runtime/within.ts';
 import { pollUntil } from '../poll-until.ts';
-import { isKafkaAuthorizationError, isTransient } from '../../../shared/kafka/transient-errors.ts';
 
 /**
  * The time for which compaction keeps tombstones. If a rebuild takes longer, or a projector is down for longer, the

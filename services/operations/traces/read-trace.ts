@@ -1,11 +1,11 @@
 import type { Db } from 'mongodb';
 import { decodeTime } from 'ulid';
-import type { Row } from '../row.ts';
 import {
-  requestTracesOf,
   type RequestTrace,
+  requestTracesOf,
   type TraceBatch,
 } from '../../../shared/control/request-traces.ts';
+import type { Row } from '../row.ts';
 
 /** A trace with the fields of its batch. */
 export type FoundTrace = RequestTrace & Pick<TraceBatch, 'replica' | 'expiresAt'>;

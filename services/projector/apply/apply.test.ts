@@ -1,4 +1,4 @@
-import { MongoNetworkError, type Db } from 'mongodb';
+import { type Db, MongoNetworkError } from 'mongodb';
 import { emptyData, memoryStore } from '../../../tests/simulation/memory-store.ts';
 import { engineDeps, recordOf } from '../../../tests/support/engine.ts';
 import { created } from '../../../tests/support/entities.ts';

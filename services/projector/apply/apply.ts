@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Applied, Apply, Chunk, Watch } from '../hand-over.ts';
 import type { Metrics } from '../metrics.ts';
-import { applyChanges, finish, parseChunkOf, type FinishDeps } from './phases.ts';
+import { applyChanges, finish, type FinishDeps, parseChunkOf } from './phases.ts';
 
 export type Applier = {
   apply: Apply;

@@ -1,6 +1,6 @@
-import type { Kind } from '../../../shared/documents/resources.ts';
 import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
 import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { isCodeError } from '../../../shared/store/code-errors.ts';
 import type { Change } from '../events/change.ts';

@@ -1,8 +1,8 @@
 import { AssertionError } from 'node:assert';
 import { BSON, MongoNetworkError } from 'mongodb';
-import { resources, states, type Kind } from '../../../shared/documents/resources.ts';
+import { type Kind, resources, states } from '../../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { emptyData, memoryStore, type Data } from '../../../tests/simulation/memory-store.ts';
+import { type Data, emptyData, memoryStore } from '../../../tests/simulation/memory-store.ts';
 import {
   applyRecords,
   deletionOf,
@@ -12,8 +12,8 @@ import {
 } from '../../../tests/support/engine.ts';
 import { created } from '../../../tests/support/entities.ts';
 import type { Event } from '../../../tests/support/events.ts';
-import type { Chunk } from '../hand-over.ts';
 import { upcasts } from '../events/upcasts.ts';
+import type { Chunk } from '../hand-over.ts';
 import type { Store } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
 

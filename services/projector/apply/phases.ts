@@ -1,6 +1,6 @@
+import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
-import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
 import type { RejectedRecord } from '../dead-letters/dead-letter.ts';
 import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
 import { storeDeadLetters, type StoreDeadLettersDeps } from '../dead-letters/store-dead-letters.ts';
@@ -8,8 +8,8 @@ import type { Change } from '../events/change.ts';
 import type { Applied, Chunk, Watch } from '../hand-over.ts';
 import {
   applyTogether,
-  completeBatch,
   type Batch,
+  completeBatch,
   type Outcome,
   type UpdateDeps,
 } from '../materialize/fan-out.ts';

@@ -1,4 +1,4 @@
-import { PartitionAssigners, type Cluster, type GroupMember, type Logger } from 'kafkajs';
+import { type Cluster, type GroupMember, type Logger, PartitionAssigners } from 'kafkajs';
 import { encodeMembership, type OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { assignPartitions } from './assigner.ts';
 

@@ -1,13 +1,13 @@
 import kafkajs, { type Assigner, type GroupMember, type PartitionAssigner } from 'kafkajs';
+import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 import { ownProtocol } from '../../../shared/kafka/group-members.ts';
 import {
   decodeMembership,
   encodeMembership,
-  whyStranger,
   type Followed,
   type OwnMembership,
+  whyStranger,
 } from '../../../shared/kafka/member-metadata.ts';
-import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 
 /**
  * Creates the assigner with which a projector joins its group. It tells the group which generation the projector

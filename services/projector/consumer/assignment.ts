@@ -1,9 +1,9 @@
 import type { Consumer } from 'kafkajs';
-import { collectGarbage } from '../../../shared/runtime/heap.ts';
-import type { Logger } from '../../../shared/runtime/logger.ts';
-import { createLogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
+import { collectGarbage } from '../../../shared/runtime/heap.ts';
+import { createLogLimit } from '../../../shared/runtime/log-limit.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Applied, Apply } from '../hand-over.ts';
 import { Partition, type PartitionDeps } from '../partition/partition.ts';
 import type { Positions } from '../partition/positions.ts';

@@ -1,7 +1,7 @@
-import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
-import type { LogOffsets, LogState } from '../../../shared/kafka/log-client.ts';
 import { describeGaps, type Gap } from '../../../shared/control/log-gaps.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
+import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
+import type { LogOffsets, LogState } from '../../../shared/kafka/log-client.ts';
 
 /** Records are gone that were never applied, or that were applied and lost. An operator has to decide how to go on. */
 export class GapFound extends Error {

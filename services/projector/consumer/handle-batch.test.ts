@@ -1,4 +1,4 @@
-import { given, idle, type Fetched } from '../../../tests/support/given-assignment.ts';
+import { type Fetched, given, idle } from '../../../tests/support/given-assignment.ts';
 
 describe('a fetched batch', () => {
   it.each<{ name: string; startOffset: number | null; batch: Fetched; expected: object }>([

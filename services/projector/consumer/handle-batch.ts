@@ -1,8 +1,8 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs';
-import type { Logger } from '../../../shared/runtime/logger.ts';
-import { leaderEpochOf, recordsIn } from '../../../shared/kafka/record-batch.ts';
-import { fetchedFrom, type Fetched } from '../../../shared/kafka/kafkajs-patch.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import { type Fetched, fetchedFrom } from '../../../shared/kafka/kafkajs-patch.ts';
+import { leaderEpochOf, recordsIn } from '../../../shared/kafka/record-batch.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Received } from '../partition/reading.ts';
 import type { Assignment } from './assignment.ts';
 import { seek } from './start-offsets.ts';

@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer } from 'kafkajs';
 import type { Db } from 'mongodb';
 import type { Gap } from '../../../shared/control/log-gaps.ts';
-import { appliedTopicIds, readProgress, type Progress } from '../../../shared/control/progress.ts';
-import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
+import { appliedTopicIds, type Progress, readProgress } from '../../../shared/control/progress.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
-import { findGap, GapFound, gapConfirmationsMin, type LogNow } from './gap-detector.ts';
+import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Partition } from '../partition/partition.ts';
 import type { ReadFrom } from '../partition/reading.ts';
-import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Assignment } from './assignment.ts';
+import { findGap, gapConfirmationsMin, GapFound, type LogNow } from './gap-detector.ts';
 
 export type StartOffsetDeps = {
   admin: Admin;

@@ -3,10 +3,10 @@ import type { Binary } from 'mongodb';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import {
   binary,
+  type Headers,
   record,
   structured,
   tagBytes,
-  type Headers,
 } from '../../../tests/support/example-records.ts';
 import { entityVersion } from '../events/envelope.ts';
 import { parse } from '../events/parse.ts';

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { Binary } from 'mongodb';
+import type { DeadLetter, DeadLetterHeader, RecordFields } from '../../../shared/control/dead-letters.ts';
+import type { OnStepFailed, Rejection, Step } from '../../../shared/control/rejections.ts';
 import { anyId, prefixedId } from '../../../shared/documents/fields.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
+import { kindOfTopic } from '../../../shared/kafka/topics.ts';
+import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { readContent } from '../events/content-mode.ts';
 import { entityVersion } from '../events/envelope.ts';
-import { encodeHeaders, decodeHeaders, measureHeaders, noHeaders } from '../events/headers.ts';
-import { kindOfTopic } from '../../../shared/kafka/topics.ts';
+import { decodeHeaders, encodeHeaders, measureHeaders, noHeaders } from '../events/headers.ts';
 import { subjectsOf } from './subjects.ts';
-import type { DeadLetter, RecordFields, DeadLetterHeader } from '../../../shared/control/dead-letters.ts';
-import type { OnStepFailed, Rejection, Step } from '../../../shared/control/rejections.ts';
-import { isCodeError } from '../../../shared/store/code-errors.ts';
 
 /** A record that is not applied. `error` is set if the code has thrown it for the record. */
 export type RejectedRecord = { record: KafkaRecord; rejection: Rejection; error?: unknown };

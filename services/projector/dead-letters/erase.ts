@@ -1,13 +1,13 @@
 import type { Abortable, Db, FindCursor } from 'mongodb';
+import { type DeadLetter, deadLettersOf, purgeDeadLetters } from '../../../shared/control/dead-letters.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { type Kind, kinds, resources } from '../../../shared/documents/resources.ts';
+import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
 import { withinLimit } from '../../../shared/store/within-limit.ts';
 import type { Change, Upsert } from '../events/change.ts';
-import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
 import { isAfter } from '../materialize/evolve.ts';
 import type { Store, StoredEnvelope } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
-import { deadLettersOf, purgeDeadLetters, type DeadLetter } from '../../../shared/control/dead-letters.ts';
 import type { RejectedRecord } from './dead-letter.ts';
 import { subjectsOf } from './subjects.ts';
 

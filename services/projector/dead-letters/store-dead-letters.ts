@@ -1,13 +1,12 @@
 import type { Db } from 'mongodb';
-import { projectorError, type OnStepFailed, type Rejection } from '../../../shared/control/rejections.ts';
-import type { RecordPlace } from '../../../shared/control/set-aside.ts';
-import { bulkWrite } from '../../../shared/store/bulk-write.ts';
 import {
   deadLettersOf,
   purgeMarksOf,
   removeDeadLetters,
   removePurged,
 } from '../../../shared/control/dead-letters.ts';
+import { type OnStepFailed, projectorError, type Rejection } from '../../../shared/control/rejections.ts';
+import type { RecordPlace } from '../../../shared/control/set-aside.ts';
 import { changeTallies, readTallies } from '../../../shared/control/tallies.ts';
 import {
   closeOffsets,
@@ -17,7 +16,8 @@ import {
   openTally,
   tallyIdOf,
 } from '../../../shared/control/tally.ts';
-import { deadLetterId, recordFields, shortHeads, type RejectedRecord } from './dead-letter.ts';
+import { bulkWrite } from '../../../shared/store/bulk-write.ts';
+import { deadLetterId, recordFields, type RejectedRecord, shortHeads } from './dead-letter.ts';
 import type { DeadLetterRoom } from './room.ts';
 
 export type StoreDeadLettersDeps = {

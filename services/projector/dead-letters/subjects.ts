@@ -1,9 +1,9 @@
-import { type Kind, resources } from '../../../shared/documents/resources.ts';
-import { idLengthMax } from '../../../shared/documents/fields.ts';
 import type { OnStepFailed } from '../../../shared/control/rejections.ts';
+import { idLengthMax } from '../../../shared/documents/fields.ts';
+import { type Kind, resources } from '../../../shared/documents/resources.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { decodeText } from '../events/bytes.ts';
-import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { readContent } from '../events/content-mode.ts';
 
 /** Subjects of a dead letter, at most. */

@@ -1,7 +1,7 @@
-import { decodeBase64, decodeJson } from './bytes.ts';
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { describeNames, isStructured, readHeaders, type Headers } from './headers.ts';
+import { decodeBase64, decodeJson } from './bytes.ts';
+import { describeNames, type Headers, isStructured, readHeaders } from './headers.ts';
 
 export const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
 

@@ -1,6 +1,6 @@
 import { BSON } from 'mongodb';
-import { examples, states, type Kind } from '../../../shared/documents/resources.ts';
 import { itemsMax } from '../../../shared/documents/fields.ts';
+import { examples, type Kind, states } from '../../../shared/documents/resources.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import {
   boundedFields,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { idSchema, kinds, type Kind } from '../../../shared/documents/resources.ts';
 import { broken, fieldOf, instant, optional, prefixedId } from '../../../shared/documents/fields.ts';
+import { idSchema, type Kind, kinds } from '../../../shared/documents/resources.ts';
 
 /** The effect of an event on its entity. */
 export type Verb = 'created' | 'updated' | 'deleted';

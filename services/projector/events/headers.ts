@@ -1,11 +1,11 @@
-import { decodeText } from './bytes.ts';
 import {
+  type KafkaRecord,
   readBytes,
   readVarint,
   skipBytes,
   varint,
-  type KafkaRecord,
 } from '../../../shared/kafka/record-format.ts';
+import { decodeText } from './bytes.ts';
 
 /** The headers by name. A value is null if it is not UTF-8, or if the header occurs with different values. */
 export type Headers = Map<string, string | null>;

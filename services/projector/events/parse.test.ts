@@ -4,13 +4,13 @@ import {
   binary,
   bytes,
   ce,
+  type Given,
   position,
   record,
   structured,
   tag,
   tagBytes,
   upperCase,
-  type Given,
 } from '../../../tests/support/example-records.ts';
 import { parse } from './parse.ts';
 

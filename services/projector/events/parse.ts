@@ -1,15 +1,15 @@
-import { idSchema, states, type Kind } from '../../../shared/documents/resources.ts';
+import { BSON } from 'mongodb';
+import type { z } from 'zod';
+import type { Rejection } from '../../../shared/control/rejections.ts';
+import { idSchema, type Kind, states } from '../../../shared/documents/resources.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { decodeText } from './bytes.ts';
 import type { Change } from './change.ts';
-import type { Rejection } from '../../../shared/control/rejections.ts';
-import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { readContent, rejected, type Data, type RawEvent } from './content-mode.ts';
-import { attributes, typeOf, type Attributes, type Verb } from './envelope.ts';
+import { type Data, type RawEvent, readContent, rejected } from './content-mode.ts';
+import { type Attributes, attributes, typeOf, type Verb } from './envelope.ts';
 import { describeLargeHeaders } from './headers.ts';
-import { newestVersion, upcast, upcasts, type Upcasts } from './upcasts.ts';
-import type { z } from 'zod';
-import { BSON } from 'mongodb';
+import { newestVersion, upcast, type Upcasts, upcasts } from './upcasts.ts';
 
 /** The change that a record makes, or the reason why the record is dead-lettered. */
 export type Parsed = { change: Change } | { rejected: Rejection };

@@ -1,28 +1,28 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
 import {
+  type Generation,
   generationOf,
   NoSuchGeneration,
   readRegistry,
-  type Generation,
 } from '../../../shared/control/generations.ts';
 import { isFollowed, lagSeconds, watermark } from '../../../shared/control/progress.ts';
-import { readTopicSettings } from '../../../shared/kafka/topic-settings.ts';
-import { logChanges } from '../../../shared/runtime/log-changes.ts';
-import type { Logger } from '../../../shared/runtime/logger.ts';
-import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
-import type { Positions } from '../partition/positions.ts';
-import { recordedPositions } from '../progress/progress.ts';
 import {
-  loadEnds,
-  changeRegistry,
   advance,
+  changeRegistry,
+  loadEnds,
   recordMaxLag,
   recordStart,
   requireRegistry,
 } from '../../../shared/control/registry.ts';
-import type { Metrics } from '../metrics.ts';
+import { readTopicSettings } from '../../../shared/kafka/topic-settings.ts';
+import { logChanges } from '../../../shared/runtime/log-changes.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
 import type { Applier } from '../apply/apply.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Positions } from '../partition/positions.ts';
+import { recordedPositions } from '../progress/progress.ts';
 import { lagStart, lagToRecord, tombstoneBound, tombstoneWarning } from './tombstones.ts';
 
 type FollowDeps = {

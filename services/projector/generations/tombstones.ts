@@ -1,6 +1,6 @@
-import { counted } from '../../../shared/runtime/counted.ts';
 import type { Generation } from '../../../shared/control/generations.ts';
 import type { TopicSettings } from '../../../shared/kafka/topic-settings.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 
 /** The topic that keeps tombstones for the shortest time, and that time (`delete.retention.ms`). */
 type TombstoneBound = { topic: string; keptMs: number };

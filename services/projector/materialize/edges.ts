@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { kinds, type Kind } from '../../../shared/documents/resources.ts';
+import { type Kind, kinds } from '../../../shared/documents/resources.ts';
 import type { Edge } from '../projections/define-projection.ts';
 import { projections } from '../projections/projections.ts';
 import type { StoredState } from './store.ts';

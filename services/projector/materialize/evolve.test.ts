@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { dayMs } from '../../../shared/documents/instant.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
-import type { Change, Tombstone } from '../events/change.ts';
+import { dayMs } from '../../../shared/documents/instant.ts';
 import { createRandom, type Random } from '../../../tests/support/random.ts';
-import { evolve, type Entity } from './evolve.ts';
+import type { Change, Tombstone } from '../events/change.ts';
+import { type Entity, evolve } from './evolve.ts';
 
 const tombstoneDays = 30;
 /** Each step is taken on a day of its own. */
@@ -26,7 +26,9 @@ function randomChange(random: Random, position: Position): Change {
   ]);
 }
 
-/** Changes of one entity in two partitions, with repeated records and versions, and several records in one millisecond. */
+/**
+ * Changes of one entity in two partitions, with repeated records and versions, and several records in one millisecond.
+ */
 function randomChanges(random: Random, count: number): Change[] {
   const nextOffset = [1, 1];
   let timestampMs = 0;

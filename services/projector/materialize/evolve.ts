@@ -1,7 +1,7 @@
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import type { Change, Tombstone } from '../events/change.ts';
-import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { StoredEnvelope, StoredState } from './store.ts';
 
 /** An entity as stored, or as it is about to be: its envelope, and its state while it lives. */

@@ -4,10 +4,10 @@ import {
   changedEdges,
   dependentKinds,
   idIn,
+  type Incoming,
   incomingEdges,
   kindsInOrder,
   refOf,
-  type Incoming,
 } from './edges.ts';
 import type { RejectedChange } from './plan.ts';
 import { reconcile, type Reconciled, type ReconcileDeps } from './reconcile.ts';

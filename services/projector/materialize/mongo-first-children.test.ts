@@ -1,4 +1,4 @@
-import { readFirstChildren, type ReadChildren } from './mongo-first-children.ts';
+import { type ReadChildren, readFirstChildren } from './mongo-first-children.ts';
 import type { Child } from './store.ts';
 
 const child = (id: string, ticketId: unknown): Child => ({

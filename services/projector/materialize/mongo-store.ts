@@ -4,7 +4,7 @@ import { collectionOf } from '../../../shared/store/connection.ts';
 import { withinLimit } from '../../../shared/store/within-limit.ts';
 import { embeddedFields, referencedFields } from './edges.ts';
 import { isRevision, readEnvelopes, readReferenced } from './envelope.ts';
-import { readFirstChildren, type ReadChildren } from './mongo-first-children.ts';
+import { type ReadChildren, readFirstChildren } from './mongo-first-children.ts';
 import { writeGuarded } from './mongo-write.ts';
 import type { Child, Current, ReferencedEntity, Store, StoredDocument } from './store.ts';
 

@@ -1,6 +1,6 @@
-import { MongoBulkWriteError, MongoNetworkError, MongoServerError, type Collection } from 'mongodb';
-import { storedDocument } from '../../../tests/support/engine.ts';
+import { type Collection, MongoBulkWriteError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { isTransient } from '../../../shared/kafka/transient-errors.ts';
+import { storedDocument } from '../../../tests/support/engine.ts';
 import { writeGuarded } from './mongo-write.ts';
 import type { StoredDocument } from './store.ts';
 
@@ -20,7 +20,9 @@ const taken = (index: string) =>
 const collated = (index: string) =>
   `E11000 duplicate key error collection: hu_g1.tags index: ${index} collation: { locale: "en", strength: 2 } dup key: { : "0x2d" }`;
 
-/** Writes tags through a collection whose bulks end with an error if they hold the tag `big`. Returns their ids, too. */
+/**
+ * Writes tags through a collection whose bulks end with an error if they hold the tag `big`. Returns their ids, too.
+ */
 function write(ids: string[], error: Error) {
   const bulks: string[] = [];
   const bulkWrite = async (operations: { insertOne: { document: { _id: string } } }[]) => {

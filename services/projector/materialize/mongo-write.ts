@@ -1,4 +1,4 @@
-import { MongoBulkWriteError, type AnyBulkWriteOperation, type Collection, type Filter } from 'mongodb';
+import { type AnyBulkWriteOperation, type Collection, type Filter, MongoBulkWriteError } from 'mongodb';
 import { bulkWrite } from '../../../shared/store/bulk-write.ts';
 import { causeOfBulk } from '../../../shared/store/transient-errors.ts';
 import type { StoredDocument, Write, Written } from './store.ts';

@@ -1,8 +1,8 @@
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import type { Change, Upsert } from '../events/change.ts';
-import type { Rejection } from '../../../shared/control/rejections.ts';
 import { projections } from '../projections/projections.ts';
-import { evolve, type Entity, type EvolveRules } from './evolve.ts';
+import { type Entity, evolve, type EvolveRules } from './evolve.ts';
 import { idsInRefs, idsInState } from './join.ts';
 import type { Current, ReadDocuments } from './store.ts';
 import type { PlannedWrite, WriteDeps } from './writes.ts';

@@ -1,13 +1,13 @@
 import assert from 'node:assert';
-import type { Kind } from '../../../shared/documents/resources.ts';
-import type { Change } from '../events/change.ts';
 import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
-import { readReferences, recheckReferences, type Joining } from './join.ts';
-import { isPropagated, planRound, type PlanDeps, type RejectedChange, type Work } from './plan.ts';
-import { countLosses, watchRounds, type RepeatCause, type RoundDeps } from './rounds.ts';
+import type { Change } from '../events/change.ts';
+import { type Joining, readReferences, recheckReferences } from './join.ts';
+import { isPropagated, type PlanDeps, planRound, type RejectedChange, type Work } from './plan.ts';
+import { countLosses, type RepeatCause, type RoundDeps, watchRounds } from './rounds.ts';
 import type { Current, Guard, Store, StoredState, Write } from './store.ts';
-import { prepareWrites, type PlannedWrite } from './writes.ts';
+import { type PlannedWrite, prepareWrites } from './writes.ts';
 
 export type ReconcileDeps = PlanDeps &
   RoundDeps & {

@@ -1,5 +1,5 @@
-import type { Kind } from '../../../shared/documents/resources.ts';
 import type { Document, Envelope } from '../../../shared/documents/entity.ts';
+import type { Kind } from '../../../shared/documents/resources.ts';
 
 /** Progress of a large fan-out: the edge, the kind of its documents, and the last id refreshed. */
 type FanOutCursor = { from: Kind; edge: string; after: string };

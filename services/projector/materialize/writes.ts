@@ -3,7 +3,7 @@ import { isCodeError } from '../../../shared/store/code-errors.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { incomingEdges } from './edges.ts';
 import { nextRevision } from './envelope.ts';
-import { toTombstone, type Entity } from './evolve.ts';
+import { type Entity, toTombstone } from './evolve.ts';
 import { join, type Joined, type Joining, type References } from './join.ts';
 import type { Current, Guard, JoinedFields, StoredDocument, Write } from './store.ts';
 

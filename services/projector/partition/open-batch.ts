@@ -1,11 +1,11 @@
+import { batchHeader, decompress } from '../../../shared/kafka/record-batch.ts';
 import {
-  endOfRecord,
-  readRecord,
   type BatchContext,
   type Cursor,
+  endOfRecord,
   type KafkaRecord,
+  readRecord,
 } from '../../../shared/kafka/record-format.ts';
-import { batchHeader, decompress } from '../../../shared/kafka/record-batch.ts';
 
 /** How far the records of a batch have been read: the place of the next one, and the number of records before it. */
 export type Place = { at: number; count: number };

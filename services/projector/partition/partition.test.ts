@@ -1,6 +1,8 @@
 import { AssertionError } from 'node:assert';
 import { promises as timers } from 'node:timers';
 import { MongoNetworkError } from 'mongodb';
+import { createLogOutput } from '../../../shared/runtime/log-output.ts';
+import { createLogger } from '../../../shared/runtime/logger.ts';
 import { batch, given, nothingApplied, until } from '../../../tests/support/given-attempts.ts';
 import {
   createPartition,
@@ -8,8 +10,6 @@ import {
   startAt,
   startPartition,
 } from '../../../tests/support/start-partition.ts';
-import { createLogOutput } from '../../../shared/runtime/log-output.ts';
-import { createLogger } from '../../../shared/runtime/logger.ts';
 import type { PartitionDeps } from './partition.ts';
 import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert';
-import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { RawBatch } from '../../../shared/kafka/record-batch.ts';
 import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
+import type { RawBatch } from '../../../shared/kafka/record-batch.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
 
 /** Where a partition starts to read, as it was checked. */
 export type ReadFrom = {

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { rawHeaders } from '../../../tests/support/example-records.ts';
+import { type ExampleBatch, rawBatch } from '../../../tests/support/example-responses.ts';
 import { decodeHeaders } from '../events/headers.ts';
-import { rawBatch, type ExampleBatch } from '../../../tests/support/example-responses.ts';
-import { createBudget, chunkRecordsMax, createRecordQueue, type RecordQueue } from './record-queue.ts';
+import { chunkRecordsMax, createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
 const gzip = { codec: 1, by: (records: Buffer) => gzipSync(records) };
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);

@@ -1,9 +1,5 @@
 import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { isOutOfMemory } from '../../../shared/runtime/out-of-memory.ts';
-import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { noHeaders } from '../events/headers.ts';
 import {
   batchHeader,
   batchHeaderBytes,
@@ -11,7 +7,11 @@ import {
   leaderEpochOf,
   type RawBatch,
 } from '../../../shared/kafka/record-batch.ts';
-import { openBatch, type OpenBatch, type Place } from './open-batch.ts';
+import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { isOutOfMemory } from '../../../shared/runtime/out-of-memory.ts';
+import { noHeaders } from '../events/headers.ts';
+import { type OpenBatch, openBatch, type Place } from './open-batch.ts';
 
 /**
  * The most records that are applied together. It bounds the duration of their work, and, where few partitions have

@@ -2,8 +2,8 @@ import { createPositions } from './positions.ts';
 import { createWaitForTurn } from './wait-for-turn.ts';
 
 /**
- * Positions, by default of `contacts`, to which the documents of `tickets` refer. The clock only moves when the test calls
- * `pass`.
+ * Positions, by default of `contacts`, to which the documents of `tickets` refer. The clock only moves when the test
+ * calls `pass`.
  */
 function given(
   partitions: Record<string, { position?: number; end?: number }> = { 'contacts/0': { end: 1_000 } },

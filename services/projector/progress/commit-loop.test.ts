@@ -1,12 +1,12 @@
 import { MongoNetworkError } from 'mongodb';
 import { pino } from 'pino';
-import { createRefusalLimit } from '../refusal-limit.ts';
 import { createMetrics } from '../metrics.ts';
 import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
-import { observedPartitions, startCommitLoop, type CommitLoopDeps } from './commit-loop.ts';
-import { createLiveness } from './liveness.ts';
 import { createPositions } from '../partition/positions.ts';
 import type { Snapshot } from '../partition/snapshot.ts';
+import { createRefusalLimit } from '../refusal-limit.ts';
+import { type CommitLoopDeps, observedPartitions, startCommitLoop } from './commit-loop.ts';
+import { createLiveness } from './liveness.ts';
 
 const t0: Snapshot = {
   topic: 't',

@@ -1,22 +1,22 @@
 import type { Db } from 'mongodb';
-import type { Logger } from '../../../shared/runtime/logger.ts';
-import { repeat } from '../../../shared/runtime/repeat.ts';
-import type { StoreClock } from '../../../shared/store/clock.ts';
-import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import { raiseWatermark } from '../../../shared/control/progress.ts';
 import { createSampler } from '../../../shared/control/samples.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogClient, LogOffsets, LogState } from '../../../shared/kafka/log-client.ts';
 import { explained } from '../../../shared/kafka/remedies.ts';
+import { isTransient } from '../../../shared/kafka/transient-errors.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import { repeat } from '../../../shared/runtime/repeat.ts';
+import type { StoreClock } from '../../../shared/store/clock.ts';
+import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import type { KafkaWatch } from '../kafka-watch.ts';
 import type { Metrics } from '../metrics.ts';
-import type { RefusalLimit } from '../refusal-limit.ts';
-import { isTransient } from '../../../shared/kafka/transient-errors.ts';
-import { createFreshnessGauges } from './freshness.ts';
-import type { Liveness, ObservedPartition } from './liveness.ts';
 import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
 import type { Positions } from '../partition/positions.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
+import type { RefusalLimit } from '../refusal-limit.ts';
+import { createFreshnessGauges } from './freshness.ts';
+import type { Liveness, ObservedPartition } from './liveness.ts';
 import { createProgressRecorder, recordedPositions, registerPartitions } from './progress.ts';
 
 export type CommitLoopDeps = {

@@ -1,7 +1,7 @@
 import kafkajs from 'kafkajs';
+import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import { createMetrics } from '../metrics.ts';
 import { createFreshnessGauges } from './freshness.ts';
-import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 
 /** MongoDB's clock, and an allowance of 5 seconds. */
 const nowMs = 1_000_000;

@@ -1,9 +1,9 @@
-import { isSilent, type HeldBy } from '../../../shared/control/progress.ts';
-import type { LogState } from '../../../shared/kafka/log-client.ts';
+import { type HoldCause, holdCauses } from '../../../shared/control/hold-causes.ts';
+import { type HeldBy, isSilent } from '../../../shared/control/progress.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { isKafkaError } from '../../../shared/kafka/transient-errors.ts';
 import type { Metrics } from '../metrics.ts';
-import { holdCauses, type HoldCause } from '../../../shared/control/hold-causes.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
 type Run = {

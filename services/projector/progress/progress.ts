@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { progressOf, watermark, type Progress } from '../../../shared/control/progress.ts';
+import { type Progress, progressOf, watermark } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { release } from '../../../shared/runtime/release.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';

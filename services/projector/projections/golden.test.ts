@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { examples, type Kind, kinds, resources, states } from '../../../shared/documents/resources.ts';
 import { projectionVersion, servedVersions } from '../../../shared/control/generations.ts';
+import { examples, type Kind, kinds, resources, states } from '../../../shared/documents/resources.ts';
 import { documentChanges } from '../../../tests/support/document-changes.ts';
 import { given, living } from '../../../tests/support/example-join.ts';
 
 /**
- * `UPDATE_GOLDEN=1` records an additive change, a new entity and a new version. A version's own file has the documents of its
- * first release, which later releases still read: they never change. `present.json` has those of this code.
+ * `UPDATE_GOLDEN=1` records an additive change, a new entity and a new version. A version's own file has the documents
+ * of its first release, which later releases still read: they never change. `present.json` has those of this code.
  */
 const mayWrite = process.env.UPDATE_GOLDEN === '1';
 const folder = join(__dirname, 'golden');
@@ -67,7 +67,10 @@ const actual = JSON.parse(JSON.stringify(documents())) as Documents;
 const former = { first: read(versionPath), before: read(presentPath) };
 const isNewVersion = !existsSync(versionPath);
 
-/** The fields that a kind's documents have lost or changed since a release of this version. A new version may change anything. */
+/**
+ * The fields that a kind's documents have lost or changed since a release of this version. A new version may change
+ * anything.
+ */
 const broken = (kind: Kind): string[] =>
   Object.values(former).flatMap((some) =>
     isNewVersion || !(kind in some) ? [] : documentChanges(some[kind], actual[kind]).changed,

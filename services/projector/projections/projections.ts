@@ -1,4 +1,4 @@
-import { kinds, type Kind } from '../../../shared/documents/resources.ts';
+import { type Kind, kinds } from '../../../shared/documents/resources.ts';
 import { channel } from './channel.ts';
 import { conversation } from './conversation.ts';
 import { defineProjection, type Projection } from './define-projection.ts';

@@ -1,9 +1,9 @@
 import type { Db } from 'mongodb';
-import { keyAbove } from '../../../shared/documents/instant.ts';
-import { collectionOf } from '../../../shared/store/connection.ts';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { talliesOf } from '../../../shared/control/tallies.ts';
+import { keyAbove } from '../../../shared/documents/instant.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
+import { collectionOf } from '../../../shared/store/connection.ts';
 import { eraseDeadLetters, type EraseDeps, type Erasure } from '../dead-letters/erase.ts';
 import { idIn, refOf } from '../materialize/edges.ts';
 import { guardOf, unreadableField } from '../materialize/envelope.ts';

@@ -1,8 +1,8 @@
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { expiredUpTo } from '../../../shared/documents/visibility.ts';
 import { refOf } from '../materialize/edges.ts';
-import { refreshAll, updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
 import { nextRevision } from '../materialize/envelope.ts';
+import { refreshAll, updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
 import type { Write } from '../materialize/store.ts';
 import type { ExpiringChannel, ExpiringConversation, Sweepable, SweepStore } from './mongo-sweep-store.ts';
 

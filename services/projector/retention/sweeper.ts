@@ -1,13 +1,13 @@
 import type { Db } from 'mongodb';
+import { clearSweepFailure, storeSweepFailure, watermark } from '../../../shared/control/progress.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
+import { explained } from '../../../shared/kafka/remedies.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating, type Run } from '../../../shared/runtime/repeat.ts';
-import { clearSweepFailure, storeSweepFailure, watermark } from '../../../shared/control/progress.ts';
-import { explained } from '../../../shared/kafka/remedies.ts';
+import { eraseSince } from '../dead-letters/erase.ts';
 import type { Metrics } from '../metrics.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
-import { eraseSince } from '../dead-letters/erase.ts';
-import { topicOf } from '../../../shared/kafka/topics.ts';
 import { sweep, type SweepDeps } from './sweep.ts';
 
 type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgress'> & {

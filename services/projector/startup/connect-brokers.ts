@@ -2,7 +2,7 @@ import type { Admin, Kafka } from 'kafkajs';
 import { inGroup } from '../../../shared/kafka/group-members.ts';
 import { createLogClient } from '../../../shared/kafka/log-client.ts';
 import { topicsRefused } from '../../../shared/kafka/protocol-errors.ts';
-import { NotReady, waitUntil, type OnWait } from './wait-until.ts';
+import { NotReady, type OnWait, waitUntil } from './wait-until.ts';
 
 /** Waits for the brokers, the topics and the group, in this order. Tries to fetch from each topic. */
 export async function connectBrokers(kafka: Kafka, topics: string[], groupId: string, onWait: OnWait) {

@@ -1,12 +1,12 @@
 import type { Db, MongoClient } from 'mongodb';
-import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
-import { ensureRegistry, generationOf, requireVersion } from '../../../shared/control/generations.ts';
-import { builtByMajority, ensureIndexes } from '../../../shared/store/indexes.ts';
-import { storeTime } from '../../../shared/store/clock.ts';
-import { waitUntil, type OnWait } from './wait-until.ts';
-import { ensureBlocksMarker } from '../../../shared/control/registry.ts';
-import { progressOf } from '../../../shared/control/progress.ts';
 import { ensureDeadLetterIndexes } from '../../../shared/control/dead-letters.ts';
+import { ensureRegistry, generationOf, requireVersion } from '../../../shared/control/generations.ts';
+import { progressOf } from '../../../shared/control/progress.ts';
+import { ensureBlocksMarker } from '../../../shared/control/registry.ts';
+import { storeTime } from '../../../shared/store/clock.ts';
+import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
+import { builtByMajority, ensureIndexes } from '../../../shared/store/indexes.ts';
+import { type OnWait, waitUntil } from './wait-until.ts';
 
 /** After this time the start says that it waits for the indexes, in milliseconds. */
 const slowBuildMs = 5_000;

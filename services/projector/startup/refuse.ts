@@ -4,10 +4,10 @@ import { ensureControlId } from '../../../shared/control/control-id.ts';
 import { appliedTopicIds, progressOf, readProgress } from '../../../shared/control/progress.ts';
 import { describeStrangers, inGroup, readMembers } from '../../../shared/kafka/group-members.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
-import type { JoiningMember } from '../../../shared/kafka/try-rights.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { describeOtherTopics } from '../../../shared/kafka/other-topics.ts';
-import { StartRefused, waitUntil, type OnWait } from './wait-until.ts';
+import type { JoiningMember } from '../../../shared/kafka/try-rights.ts';
+import { type OnWait, StartRefused, waitUntil } from './wait-until.ts';
 
 type Following = {
   control: Db;

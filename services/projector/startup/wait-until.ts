@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { explained, remedyFor } from '../../../shared/kafka/remedies.ts';
 import { isKafkaError, isTransient } from '../../../shared/kafka/transient-errors.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import { createRefusalLimit } from '../refusal-limit.ts';
 

@@ -1,8 +1,8 @@
 import { Kafka, logLevel } from 'kafkajs';
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import { type Kind, kinds, resources } from '../../../shared/documents/resources.ts';
-import { collectionOf, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
+import { collectionOf, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
 
 /**
  * `node bulk-write-process.ts RECORDS`: a minimal consumer as a process. It logs `consuming` at the first record and

@@ -7,11 +7,11 @@ import { freePorts } from '../../../infra/dev-servers/native/ports.ts';
 import { java } from '../../../infra/dev-servers/native/prerequisites.ts';
 import { startCommand } from '../../../infra/service.ts';
 import { kinds, resources } from '../../../shared/documents/resources.ts';
+import { topicOf } from '../../../shared/kafka/topics.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { ensureIndexes } from '../../../shared/store/indexes.ts';
-import { topicOf } from '../../../shared/kafka/topics.ts';
 import { eventually } from '../../support/eventually.ts';
-import { countAllDocuments, progress, withScratch, type BenchEnvironment } from '../environment.ts';
+import { type BenchEnvironment, countAllDocuments, progress, withScratch } from '../environment.ts';
 import type { Published } from '../publish.ts';
 import { measure } from '../usage.ts';
 import type { BacklogRun } from './contenders.ts';
@@ -36,8 +36,8 @@ export class ConnectorFailed extends Error {
 }
 
 /**
- * Runs the sink connector in a standalone worker on an empty database with the projector's indexes. The measurement starts
- * when the first document is seen. It excludes the start of the JVM, and the documents present at that moment.
+ * Runs the sink connector in a standalone worker on an empty database with the projector's indexes. The measurement
+ * starts when the first document is seen. It excludes the start of the JVM, and the documents present at that moment.
  */
 export async function runConnector(environment: BenchEnvironment, published: Published): Promise<BacklogRun> {
   const libs = await install();
@@ -112,8 +112,8 @@ const workerSettings = ({ kafkaBrokers }: BenchEnvironment, restPort: number, di
 });
 
 /**
- * One replacement for each record, by its key, in unordered bulk writes: the connector's way to upsert states. It renames
- * fields, so that documents resemble the projector's; sort keys would need code.
+ * One replacement for each record, by its key, in unordered bulk writes: the connector's way to upsert states. It
+ * renames fields, so that documents resemble the projector's; sort keys would need code.
  */
 function sinkSettings(
   { mongodbUrl, prefix, topics }: BenchEnvironment,

@@ -1,9 +1,9 @@
 import type { Db } from 'mongodb';
-import { startScript, startService, type Service } from '../../../infra/service.ts';
+import { type Service, startScript, startService } from '../../../infra/service.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import { eventually } from '../../support/eventually.ts';
-import { reached, type Offsets } from '../../support/progress.ts';
-import { countAllDocuments, withScratch, type BenchEnvironment } from '../environment.ts';
+import { type Offsets, reached } from '../../support/progress.ts';
+import { type BenchEnvironment, countAllDocuments, withScratch } from '../environment.ts';
 import type { Published } from '../publish.ts';
 import { measure, type Usage } from '../usage.ts';
 

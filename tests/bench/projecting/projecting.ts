@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { progress, type BenchEnvironment } from '../environment.ts';
+import { type BenchEnvironment, progress } from '../environment.ts';
 import { formatted, grouped, ratios, rotated } from '../figures.ts';
 import { publishDataset, type Published } from '../publish.ts';
-import { runBenchmark, table, type ReportOptions } from '../report.ts';
+import { type ReportOptions, runBenchmark, table } from '../report.ts';
 import { ConnectorFailed, runConnector } from './connector.ts';
-import { runBacklog, type BacklogRun } from './contenders.ts';
+import { type BacklogRun, runBacklog } from './contenders.ts';
 
 const titles = {
   'bulk-write': 'kafkajs `eachBatch` + unguarded `bulkWrite`, no joins',

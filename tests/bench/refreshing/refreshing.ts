@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startScript, startService, type Service } from '../../../infra/service.ts';
-import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
+import { type Service, startScript, startService } from '../../../infra/service.ts';
 import type { StoredDocument } from '../../../services/projector/materialize/store.ts';
+import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
 import * as build from '../../api/builders.ts';
 import { apiSettings } from '../../support/api-process.ts';
 import { peakMegabytes } from '../../support/memory.ts';
 import { reached } from '../../support/progress.ts';
-import { progress, withScratch, type BenchEnvironment } from '../environment.ts';
+import { type BenchEnvironment, progress, withScratch } from '../environment.ts';
 import { formatted, grouped, percentile, ratios } from '../figures.ts';
 import { publishDataset, type Published } from '../publish.ts';
-import { runBenchmark, table, type ReportOptions } from '../report.ts';
+import { type ReportOptions, runBenchmark, table } from '../report.ts';
 
 /** Tickets; each has some ten messages. */
 const [fullSize, quickSize] = [14_000, 200];

@@ -1,19 +1,19 @@
 import { createServer } from 'node:http';
-import { createMongo, collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
-import { listen } from '../../../shared/runtime/listen.ts';
-import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
-import type { MessageDocument } from '../../../shared/documents/message.ts';
-import type { TicketDocument } from '../../../shared/documents/ticket.ts';
 import {
   presentConversationHead,
   presentEmbeddedMessage,
 } from '../../../services/api/resources/conversations/presenter.ts';
 import { presentMessageItem } from '../../../services/api/resources/messages.ts';
 import { presentTicket, presentTicketItem } from '../../../services/api/resources/tickets/presenter.ts';
+import type { ConversationDocument } from '../../../shared/documents/conversation.ts';
+import type { MessageDocument } from '../../../shared/documents/message.ts';
+import type { TicketDocument } from '../../../shared/documents/ticket.ts';
+import { listen } from '../../../shared/runtime/listen.ts';
+import { collectionOf, createMongo, generationDatabase } from '../../../shared/store/connection.ts';
 
 /*
- * The minimal server: Node's HTTP server and the driver. It sends the API's answers, from the same index ranges and by the
- * same presenters, but checks no keys or parameters, and writes no log.
+ * The minimal server: Node's HTTP server and the driver. It sends the API's answers, from the same index ranges and by
+ * the same presenters, but checks no keys or parameters, and writes no log.
  */
 
 const { MONGODB_URL = '', DATABASE_NAME = '' } = process.env;

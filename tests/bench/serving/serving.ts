@@ -6,7 +6,7 @@ import { peakMegabytes } from '../../support/memory.ts';
 import { progress } from '../environment.ts';
 import { formatted, percentile, ratios, rotated } from '../figures.ts';
 import { load } from '../load.ts';
-import { runBenchmark, table, type ReportOptions } from '../report.ts';
+import { type ReportOptions, runBenchmark, table } from '../report.ts';
 import { endpointPaths, seedStore } from './dataset.ts';
 
 type Environment = Record<string, string>;

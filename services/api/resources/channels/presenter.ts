@@ -1,6 +1,6 @@
 import type { ChannelDocument } from '../../../../shared/documents/channel.ts';
-import type { StateAndJoined } from '../find-by-id.ts';
 import { toMilliseconds, toMillisecondsOrNull } from '../fields.ts';
+import type { StateAndJoined } from '../find-by-id.ts';
 import {
   presentChatbotConfig,
   presentEmailConfig,

@@ -4,8 +4,8 @@ import { anyIdParameter, noParameters } from '../../http/parameters.ts';
 import { defineRoute } from '../../http/route.ts';
 import { oldestFirst } from '../../paging/key-range.ts';
 import { answerPage, readListPage } from '../../paging/list-page.ts';
+import { type PageQuery, type PageRequest, readPage } from '../../paging/page-query.ts';
 import { readStored } from '../../store/readable.ts';
-import { readPage, type PageQuery, type PageRequest } from '../../paging/page-query.ts';
 import { findById } from '../find-by-id.ts';
 import { presentChannel, presentChannelItem } from './presenter.ts';
 import {

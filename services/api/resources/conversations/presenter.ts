@@ -1,10 +1,10 @@
 import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
 import type { Message } from '../../../../shared/documents/message.ts';
-import { presentAttachments } from '../messages.ts';
 import type { Retention } from '../../../../shared/documents/visibility.ts';
-import type { StateAndJoined } from '../find-by-id.ts';
 import { pick } from '../../../../shared/runtime/pick.ts';
 import { toSeconds, toSecondsOrNull } from '../fields.ts';
+import type { StateAndJoined } from '../find-by-id.ts';
+import { presentAttachments } from '../messages.ts';
 import { preview } from './preview.ts';
 import type { ConversationHead, EmbeddedMessage } from './schema.ts';
 

@@ -1,13 +1,13 @@
 import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noParameters } from '../../http/parameters.ts';
-import { defineRoute, type Clock } from '../../http/route.ts';
+import { type Clock, defineRoute } from '../../http/route.ts';
 import { objectChunks } from '../../paging/json-chunks.ts';
 import { readStored } from '../../store/readable.ts';
 import { findConversation } from '../find-by-id.ts';
 import { threadOf } from '../messages.ts';
 import { presentConversationHead, presentEmbeddedMessage } from './presenter.ts';
-import { type EmbeddedMessage, conversationExample, conversationSchema } from './schema.ts';
+import { conversationExample, conversationSchema, type EmbeddedMessage } from './schema.ts';
 import { readThread } from './thread.ts';
 
 export const retrieveConversation = ({ now }: Clock) =>

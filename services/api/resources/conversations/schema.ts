@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { activeConversationStatuses } from '../../../../shared/documents/conversation.ts';
-import { messageFields } from '../messages.ts';
 import {
   choice,
   component,
@@ -12,6 +11,7 @@ import {
   objectOrNull,
   secondsSchema,
 } from '../fields.ts';
+import { messageFields } from '../messages.ts';
 
 /** Channel types as conversations name them: a conversation with a chatbot comes in through its widget. */
 const conversationChannelTypes = ['email', 'widget', 'form'] as const;

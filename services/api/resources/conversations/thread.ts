@@ -1,7 +1,7 @@
 import { readRange } from '../../paging/read-range.ts';
-import { threadBatchSize, threadProjection, type ThreadMessage } from '../../store/find-threads.ts';
+import { threadBatchSize, type ThreadMessage, threadProjection } from '../../store/find-threads.ts';
 import type { StoreReader } from '../../store/reader.ts';
-import { threadQuery, type Thread } from '../messages.ts';
+import { type Thread, threadQuery } from '../messages.ts';
 
 /** Reads every message of a thread, oldest first. */
 export async function* readThread(store: StoreReader, thread: Thread): AsyncGenerator<ThreadMessage[], void> {

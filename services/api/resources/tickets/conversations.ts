@@ -1,19 +1,19 @@
 import type { ConversationDocument } from '../../../../shared/documents/conversation.ts';
+import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import {
   embeddedFields,
   isShown,
   shownConversations,
   type StoredConversation,
 } from '../../../../shared/documents/visibility.ts';
-import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { objectChunks } from '../../paging/json-chunks.ts';
-import type { ItemWriter } from '../../paging/list-page.ts';
 import { oldestFirst, type RangeQuery, type SortField } from '../../paging/key-range.ts';
-import { readListed } from '../../store/readable.ts';
+import type { ItemWriter } from '../../paging/list-page.ts';
 import { readRange } from '../../paging/read-range.ts';
+import { readListed } from '../../store/readable.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import type { StateAndJoined } from '../find-by-id.ts';
-import { presentReference, type ConversationSummary } from './presenter.ts';
+import { type ConversationSummary, presentReference } from './presenter.ts';
 import type { TicketItem, TicketResponse } from './schema.ts';
 
 /** Conversations in one reply of the store: 60 KB of their summaries. */

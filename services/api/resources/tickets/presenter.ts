@@ -1,7 +1,7 @@
-import { ticketUpdatedAt, type TicketDocument } from '../../../../shared/documents/ticket.ts';
+import { type TicketDocument, ticketUpdatedAt } from '../../../../shared/documents/ticket.ts';
 import { shownConversations } from '../../../../shared/documents/visibility.ts';
-import type { StateAndJoined } from '../find-by-id.ts';
 import { toSeconds } from '../fields.ts';
+import type { StateAndJoined } from '../find-by-id.ts';
 import type { ConversationReference, TicketConversation, TicketItem, TicketResponse } from './schema.ts';
 
 type Ticket = StateAndJoined<TicketDocument>;

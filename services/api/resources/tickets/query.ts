@@ -1,6 +1,6 @@
 import { ticketStatuses } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
-import { dateRangeOf, type DateRange } from '../../paging/date-range.ts';
+import { type DateRange, dateRangeOf } from '../../paging/date-range.ts';
 import { keyRange, type SortField } from '../../paging/key-range.ts';
 import type { PageQuery, PageRequest } from '../../paging/page-query.ts';
 import type { TicketListQuery } from './schema.ts';

@@ -1,7 +1,7 @@
 import type { TicketDocument } from '../../../../shared/documents/ticket.ts';
 import { ApiError } from '../../http/api-error.ts';
 import { idParameter, noParameters } from '../../http/parameters.ts';
-import { defineRoute, type Clock } from '../../http/route.ts';
+import { type Clock, defineRoute } from '../../http/route.ts';
 import { answerPage, readListPage, streamPage } from '../../paging/list-page.ts';
 import { readPage } from '../../paging/page-query.ts';
 import { readStored } from '../../store/readable.ts';

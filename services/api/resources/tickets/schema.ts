@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { conversationRoles, conversationStatuses } from '../../../../shared/documents/conversation.ts';
 import { ticketStatuses } from '../../../../shared/documents/ticket.ts';
-import { severalOf, oneOf } from '../../http/parameters.ts';
+import { oneOf, severalOf } from '../../http/parameters.ts';
 import { dateBound } from '../../paging/date-range.ts';
 import { listEnvelope, listSchema } from '../../paging/list-envelope.ts';
 import { exampleCursor, pageParameters } from '../../paging/page-parameters.ts';
