@@ -19,9 +19,11 @@ export const visibilityFields = { 'state.updatedAt': 1, 'joined.channel.dataRete
 
 /** `from` plus the retention; null if the data never expires. */
 function retainUntil(from: Date, retention: Retention | null | undefined): Date | null {
+  // Read without a retention, too: an instant that an edit has broken throws, and the document is left out.
+  const fromMs = from.getTime();
   const days = retention?.dataRetentionDays;
   if (!days) return null;
-  const ms = from.getTime() + days * dayMs;
+  const ms = fromMs + days * dayMs;
   return ms <= lastMs ? new Date(ms) : null;
 }
 
