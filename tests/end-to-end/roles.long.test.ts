@@ -87,6 +87,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
         ['keys', 'list'],
         ['dead-letters', 'list'],
         ['verify'],
+        ['refresh', 'ticket', '--all', '--dry-run'],
         ['rebuild', 'history'],
       ])
         await expectDone('supportReader', ...args);
@@ -111,6 +112,16 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
     test('keys are blocked and unblocked', async () => {
       await expectDone('supportKeys', 'keys', 'block', 'key_1', '--why', 'test');
       await expectDone('supportKeys', 'keys', 'unblock', 'key_1');
+    });
+
+    test('an operator refreshes documents, and a reader may not', async () => {
+      await expectDone('supportOperator', 'refresh', 'ticket', '--all');
+      await expectDone('supportOperator', 'verify', '--repair');
+      for (const args of [
+        ['refresh', 'ticket', '--all'],
+        ['verify', '--repair'],
+      ])
+        expect((await cli('supportReader', ...args)).errors).toMatch(/not authorized/);
     });
 
     test('an operator purges dead letters, and builds, promotes and drops a generation', async () => {

@@ -76,6 +76,8 @@ export async function verifyGeneration(
   const { database: name, faults } = await readStructures(deps.control, target);
   const [first] = faults.filter(({ is }) => is === 'missing');
   if (first) throw new RebuildRefused(`the database ${name} lacks ${describeIndexFault(first)}`, 'status');
+  // A comparison takes long: a user who may not store the repair is refused before it.
+  if (isRepair) await requireWritable(generationsOf(deps.control));
   const { number: generation, database } = toSide(deps, target.number);
   const source = withFreshJoins(deps, { number: generation, database });
   const options = { ...deps, expectations: [] };

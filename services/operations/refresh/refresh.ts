@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import { generationOf, RebuildRefused, requireVersion } from '../../../shared/control/generations.ts';
+import {
+  generationOf,
+  generationsOf,
+  RebuildRefused,
+  requireVersion,
+} from '../../../shared/control/generations.ts';
 import { readRefresh, type Refresh, removeRefresh, saveRefresh } from '../../../shared/control/refreshes.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { release } from '../../../shared/runtime/release.ts';
-import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
+import { collectionOf, generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
 import { mongoStore, readWhole } from '../../projector/materialize/mongo-store.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { compared, comparedFields } from '../rebuild/differences.ts';
@@ -67,6 +72,8 @@ export async function refresh(deps: Deps, kind: Kind, options: RefreshOptions): 
   const registry = await requireRegistry(deps.control);
   const generation = registry.generation;
   requireVersion(generationOf(registry, generation));
+  // A user who may not store the history is refused before the first write.
+  if (!dryRun) await requireWritable(generationsOf(deps.control));
   const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
   const result: RefreshResult = { ...nothingYet(), generation, kind, dryRun };
   if (ids) await refreshIds(deps, database, result, [...new Set(ids)], options);
