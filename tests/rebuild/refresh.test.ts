@@ -100,6 +100,10 @@ describe('documents of the served generation', () => {
     await edit('conversation', 'conv_1', { $set: { 'joined.contact': null, pending: true } });
     await edit('message', 'msg_1', { $set: { 'state.createdAt': 'yesterday' } });
     const named = { kind: 'message', id: 'msg_1', class: 'unreadable', field: 'state.createdAt' };
+    const reported: string[] = [];
+    const report = (line: string) => void reported.push(line);
+    await builds.rebuild.run(verbs.verify, { generation: 1 }, { report });
+    expect(reported.at(-1)).toBe('to join the wrong documents again: npx support-cli verify 1 --repair');
     expect(await verify()).toMatchObject({ exitCode: 1, differing: 3 });
     const repaired = await verify({ repair: true });
     expect(repaired).toMatchObject({ exitCode: 1, repaired: 2, remaining: [named] });

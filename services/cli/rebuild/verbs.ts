@@ -74,7 +74,12 @@ type Verify = Json & { generation?: number | undefined; repair?: Flag };
 
 export const verify: OperatorVerb<Verify> = async (deps, options) => {
   const { number, result, repair } = await verifyGeneration(deps, options.generation, options.repair);
-  if (!repair) return compared(options, number, result);
+  if (!repair) {
+    const { cli } = commandsIn[deps.config.DEPLOYMENT];
+    if (result.differences > 0)
+      deps.report(`to join the wrong documents again: ${cli} verify ${number} --repair`);
+    return compared(options, number, result);
+  }
   const isRight = repair.remaining.length === 0 && !result.isCutShort;
   const text = renderComparison(number, result) + renderRepair(result, repair);
   return output(options, { generation: number, ...result, ...repair }, text, isRight ? 0 : 1);
