@@ -15,7 +15,9 @@ const opened = useOpened(
   async () => {
     const proxy = createRefusingProxy(process.env.MONGODB_URL ?? '');
     const url = proxiedUrl(await proxy.listen());
-    const pool = createMongo(url, 'test', { poolSize: 5 });
+    // On a busy machine the first connection may take longer than a service allows.
+    const timeouts = { serverSelectionTimeoutMS: 60_000, connectTimeoutMS: 60_000 };
+    const pool = createMongo(url, 'test', { poolSize: 5, timeouts });
     const control = controlDatabase(pool, 'pool_watch');
     const read = () => readRegistry(control);
     await Promise.all(Array.from({ length: 5 }, read));
