@@ -49,6 +49,7 @@ async function refresh(context: Context, options: Options) {
   const { kind, ids, all, fromStart, dryRun = false, pace, why } = options;
   if (all ? ids.length > 0 : ids.length === 0)
     throw new UsageError('refresh takes the ids of documents, or --all');
+  if (fromStart && !all) throw new UsageError('--from-start belongs to --all');
   const connected = onMongo<Options>(async (deps) => {
     const chosen = { ids: all ? undefined : ids, fromStart, dryRun, pace, why };
     const result = await refreshDocuments(deps, kind, chosen);

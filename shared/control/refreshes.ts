@@ -12,9 +12,10 @@ export type Refresh = {
   savedAt: Date;
   /** The last id that was read. */
   after: string;
-  /** Documents that were read, and those of them that were written. */
+  /** Documents that were read, those of them that were written, and those that stay wrong. */
   read: number;
   changed: number;
+  left: number;
 };
 
 export const refreshesOf = (control: Db): Collection<Refresh> => control.collection('refreshes');
@@ -30,6 +31,14 @@ export const readRefresh = (key: Key): Promise<Refresh | null> =>
 export async function saveRefresh(key: Key, progress: Omit<Refresh, '_id' | 'generation'>): Promise<void> {
   const update = { $set: { generation: key.generation, ...progress } };
   await refreshesOf(key.control).updateOne({ _id: idOf(key) }, update, { upsert: true });
+}
+
+/**
+ * Forgets the refreshes that another release has begun: it may have written documents since, and so the parts that were
+ * refreshed are not known to be right any more.
+ */
+export async function forgetOtherRefreshes(control: Db, generation: number, release: string): Promise<void> {
+  await refreshesOf(control).deleteMany({ generation, release: { $ne: release } });
 }
 
 export async function removeRefresh(key: Key): Promise<void> {

@@ -75,6 +75,7 @@ describe('documents of the served generation', () => {
       after: 'con_0',
       read: 7,
       changed: 3,
+      left: 0,
       startedAt: secondsBefore(60),
       savedAt: secondsBefore(50),
     };

@@ -54,6 +54,7 @@ function valueOf(schema: z.ZodType, path: string, variant: number): unknown {
     `${path} ${variant}`,
     new Date(Date.UTC(2026, 0, 1, 0, number, variant, 123)).toISOString(),
     `#${(number * 100 + variant).toString(16).padStart(6, '0')}`,
+    (number * 100 + variant).toString(16).padStart(64, '0'),
     number * 100 + variant,
     1 + digit(3),
     ...prefixes.map((prefix) => `${prefix}${number}_${variant}`),

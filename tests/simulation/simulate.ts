@@ -50,7 +50,8 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
     expireTombstones(simulation);
     append(simulation.partitions, late, { grows: true, isRejected });
     const sweepers = [sweeper(simulation), sweeper(simulation)];
-    await run(simulation, [...workers(simulation), redriver(simulation, 2), ...sweepers]);
+    const refreshAll = refresher(simulation, refreshEverything);
+    await run(simulation, [...workers(simulation), redriver(simulation, 2), ...sweepers, refreshAll]);
     simulation.startMs = sweepDay;
     await run(simulation, [redriver(simulation, Infinity), sweeper(simulation)]);
     await run(simulation, [sweeper(simulation)]);

@@ -31,7 +31,7 @@ function objectChanges(former: Record<string, unknown>, present: Record<string, 
 }
 
 function listChanges(former: unknown[], present: unknown[], path: string): DocumentChanges {
-  if (path.endsWith('refs')) {
+  if (path.split('.').at(-1) === 'refs') {
     const hasAll = former.every((ref) => present.includes(ref));
     return hasAll ? { gained: [path], changed: [] } : { gained: [], changed: [path] };
   }

@@ -58,13 +58,15 @@ const remainingShownMax = 20;
 /**
  * The outcome of a repair, and the differences that are left for the operator; empty if there was nothing to repair.
  */
-export function renderRepair(result: ComparisonResult, { repaired, remaining }: Repair): string {
+export function renderRepair(result: ComparisonResult, { repaired, remaining, left }: Repair): string {
   if (result.differences === 0) return '';
-  const cutShort = 'more documents differ than one run repairs: run it again';
+  const cutShort = 'more documents differ than one run repairs: run it again, or refresh all of a kind';
+  const isForEvents = remaining.some((one) => one.class === 'extra' || one.class === 'unreadable');
   return [
     `${counted(repaired, 'document')} repaired; ${counted(remaining.length, 'difference')} left`,
     ...remaining.slice(0, remainingShownMax).map(renderDifference),
-    ...(remaining.length > 0 ? ['A document that is extra or unreadable is mended by its own events.'] : []),
+    ...left.slice(0, remainingShownMax).map(({ id, reason }) => `  ${id}  ${reason}`),
+    ...(isForEvents ? ['A document that is extra or unreadable is mended by its own events.'] : []),
     ...(result.isCutShort ? [cutShort] : []),
     '',
   ].join('\n');

@@ -118,9 +118,9 @@ const ownRefs = (kind: Kind, { refs = [] }: ComparedDocument): string[] => {
 };
 
 /** The paths of the fields that differ. */
-export function fieldsOf(path: string, before: object = {}, after: object = {}): string[] {
-  const one = before as Record<string, unknown>;
-  const other = after as Record<string, unknown>;
+export function fieldsOf(path: string, before?: object | null, after?: object | null): string[] {
+  const one = (before ?? {}) as Record<string, unknown>;
+  const other = (after ?? {}) as Record<string, unknown>;
   return [...new Set([...Object.keys(one), ...Object.keys(other)])]
     .filter((name) => !isSame(one[name], other[name]))
     .map((name) => `${path}.${name}`);

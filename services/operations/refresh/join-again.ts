@@ -1,4 +1,5 @@
 import { type EntityState, type Kind, resources } from '../../../shared/documents/resources.ts';
+import { isCodeError } from '../../../shared/store/code-errors.ts';
 import {
   idsInState,
   join,
@@ -48,8 +49,16 @@ export async function joinAgain<K extends Kind>(
   const joinings = joinable.map(({ joining }) => joining);
   const { references, remaining } = await readReferences(store, kind, joinings);
   const isReady = ({ stored }: { stored: ReadDocument }) => !remaining.has(stored._id);
+  const joins: FreshJoin[] = [];
+  for (const one of joinable.filter(isReady))
+    try {
+      joins.push({ ...one, fresh: join(kind, one.joining, references) });
+    } catch (error) {
+      if (!isCodeError(error)) throw error;
+      broken.push({ stored: one.stored, field: 'references' });
+    }
   return {
-    joins: joinable.filter(isReady).map((one) => ({ ...one, fresh: join(kind, one.joining, references) })),
+    joins,
     broken,
     remaining: joinable.flatMap((one) => (isReady(one) ? [] : [one.stored])),
     references,

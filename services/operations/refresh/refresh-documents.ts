@@ -13,7 +13,7 @@ import { joinedFields } from '../../projector/materialize/writes.ts';
 import { fieldsOf, type ReadDocument } from '../rebuild/differences.ts';
 import { type FreshJoin, joinAgain } from './join-again.ts';
 
-export type RefreshDeps = RoundDeps & {
+export type RefreshDeps = Pick<RoundDeps, 'signal' | 'wait'> & {
   store: Store;
   /** The store's clock, which sets revisions and marks orphans. */
   now: () => Date;
@@ -54,7 +54,11 @@ export async function refreshDocuments(
 ): Promise<Refreshed> {
   const outcome: Refreshed = { changed: new Map(), left: new Map(), absent: [] };
   const round: Round = { deps, kind, isNoRace: countLosses(), outcome };
-  const endRound = watchRounds(deps, kind);
+  let isStalled = false;
+  const onStalled = () => {
+    isStalled = true;
+  };
+  const endRound = watchRounds({ ...deps, onStalled }, kind);
   let todo = ids;
   while (todo.length > 0) {
     const read = await deps.readDocuments(kind, todo);
@@ -68,7 +72,9 @@ export async function refreshDocuments(
       : await write(round, differing, references);
     const unfinished = [...read.remaining, ...remaining.map(({ _id }) => _id), ...written.unfinished];
     await endRound(unfinished, unfinished.length < todo.length, written.cause);
-    todo = unfinished;
+    todo = isStalled ? [] : unfinished;
+    if (isStalled)
+      for (const id of unfinished) outcome.left.set(id, 'other writes come first again and again');
   }
   return outcome;
 }

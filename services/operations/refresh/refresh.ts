@@ -59,13 +59,13 @@ type Deps = Pick<OperatorDeps, 'mongo' | 'control' | 'now' | 'by' | 'report'> & 
 const batchSize = 200;
 const samplesMax = 20;
 const reportEveryMs = 2_000;
-/** An interrupted refresh that is older begins again: since then an earlier release may have written documents. */
-const continuedWithinMs = 24 * 3_600_000;
+/** An interrupted refresh that is older begins again: the documents that it has read may have become wrong since. */
+const continuedWithinMs = 3_600_000;
 
 /**
  * Joins documents of the served generation again, beside its projectors, and writes those that are wrong. Neither
  * stops readers nor projectors. A refresh of all that is interrupted continues after its last batch, if the same
- * release runs it again within a day.
+ * release runs it again within an hour.
  */
 export async function refresh(deps: Deps, kind: Kind, options: RefreshOptions): Promise<RefreshResult> {
   const { ids, dryRun } = options;
@@ -78,7 +78,8 @@ export async function refresh(deps: Deps, kind: Kind, options: RefreshOptions): 
   const result: RefreshResult = { ...nothingYet(), generation, kind, dryRun };
   if (ids) await refreshIds(deps, database, result, [...new Set(ids)], options);
   else await refreshAll(deps, database, result, options);
-  if (!dryRun) await recordRefresh(deps, result, options.why);
+  const isWorthNoting = !ids || result.changed > 0 || result.left > 0;
+  if (!dryRun && isWorthNoting) await recordRefresh(deps, result, options.why);
   return result;
 }
 
@@ -118,17 +119,19 @@ async function refreshAll(deps: Deps, database: Db, result: RefreshResult, optio
   const continued = before && isContinued(before, startedAt) ? before : null;
   if (continued) continueFrom(deps, result, continued);
   const total = await collectionOf(database, result.kind).estimatedDocumentCount();
+  // Documents that come later are joined by the projectors of this release.
+  const last = await lastId(database, result.kind);
   const keepPace = createPace(pace);
   const reportProgress = createProgress(deps.report, result, total);
   for (let after = result.continuedAfter ?? ''; ;) {
-    const ids = await pageOfIds(database, result.kind, after, batchSizeAt(pace));
-    const last = ids.at(-1);
-    if (last === undefined) break;
+    const ids = await pageOfIds(database, result.kind, { after, last }, batchSizeAt(pace));
+    const next = ids.at(-1);
+    if (next === undefined) break;
     await refreshBatch(deps, database, result, ids, dryRun);
-    after = last;
+    after = next;
     if (!dryRun) {
-      const { read, changed } = result;
-      const progress = { release, after, read, changed, savedAt: await deps.now() };
+      const { read, changed, left } = result;
+      const progress = { release, after, read, changed, left, savedAt: await deps.now() };
       await saveRefresh(key, { startedAt: continued?.startedAt ?? startedAt, ...progress });
     }
     reportProgress();
@@ -143,10 +146,10 @@ const isContinued = (before: Refresh, now: Date): boolean =>
 function continueFrom(
   { report }: Deps,
   result: RefreshResult,
-  { after, read, changed, startedAt }: Refresh,
+  { after, read, changed, left, startedAt }: Refresh,
 ): void {
-  Object.assign(result, { continuedAfter: after, read, changed });
-  const done = `${digits(read)} read, ${digits(changed)} changed since ${startedAt.toISOString()}`;
+  Object.assign(result, { continuedAfter: after, read, changed, left });
+  const done = `${digits(read)} read, ${digits(changed)} changed, ${digits(left)} left since ${startedAt.toISOString()}`;
   report(`continues the interrupted refresh after ${after}: ${done}; --from-start begins again`);
 }
 
@@ -166,9 +169,6 @@ export const engineOf = (database: Db, at: Date): RefreshDeps => ({
   readDocuments: async (kind, ids) => {
     const { found, remaining } = await readWhole(database, kind, ids, comparedFields);
     return { documents: found.map(compared), remaining };
-  },
-  onStalled: ({ rounds, ids }) => {
-    throw new Error(`other writes of ${ids.join(', ')} come first, ${rounds} times: run the command again`);
   },
 });
 
@@ -194,24 +194,43 @@ function addBatch(result: RefreshResult, { changed, left }: Refreshed, read: num
     if (result.leftSamples.length < samplesMax) result.leftSamples.push({ id, reason });
 }
 
-async function pageOfIds(database: Db, kind: Kind, after: string, limit: number): Promise<string[]> {
+async function pageOfIds(
+  database: Db,
+  kind: Kind,
+  { after, last }: { after: string; last: string },
+  limit: number,
+): Promise<string[]> {
   const found = await collectionOf<{ _id: string }>(database, kind)
-    .find({ _id: { $gt: after } }, { sort: { _id: 1 }, limit, batchSize: limit + 1 })
+    .find({ _id: { $gt: after, $lte: last } }, { sort: { _id: 1 }, limit, batchSize: limit + 1 })
     .project<{ _id: string }>({ _id: 1 })
     .toArray();
   return found.map(({ _id }) => _id);
 }
 
+/** The last id of a kind; '' without documents. */
+async function lastId(database: Db, kind: Kind): Promise<string> {
+  const found = await collectionOf<{ _id: string }>(database, kind).findOne(
+    {},
+    { sort: { _id: -1 }, projection: { _id: 1 } },
+  );
+  return found?._id ?? '';
+}
+
 /** A slow pace has smaller batches, so that no second has much more than its share. */
 const batchSizeAt = (pace = batchSize): number => Math.min(batchSize, Math.max(1, Math.ceil(pace)));
 
-/** Returns a function to call after each batch. It waits until the documents so far keep the pace. */
-function createPace(pace: number | undefined, nowMs = () => performance.now()) {
-  const startMs = nowMs();
-  let documents = 0;
+/**
+ * Returns a function to call after each batch. It waits until the next one keeps the pace. Time that a slow MongoDB has
+ * taken is not made up for: a burst would meet it just when it has recovered.
+ */
+export function createPace(pace: number | undefined, nowMs = () => performance.now(), wait = sleep) {
+  let dueMs = nowMs();
   return async (count: number): Promise<void> => {
-    documents += count;
-    if (pace !== undefined) await sleep(Math.max(0, startMs + (documents / pace) * 1_000 - nowMs()));
+    if (pace === undefined) return;
+    dueMs += (count / pace) * 1_000;
+    const waitMs = dueMs - nowMs();
+    if (waitMs > 0) await wait(waitMs);
+    else dueMs = nowMs();
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Db } from 'mongodb';
-import { changeRegistry } from '../../../shared/control/registry.ts';
+import { generationOf } from '../../../shared/control/generations.ts';
+import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
-import { counted } from '../../../shared/runtime/counted.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { type CompareOptions, type PairSource, recheckAll } from '../rebuild/compare.ts';
 import type { Difference, DifferenceClass } from '../rebuild/differences.ts';
@@ -14,6 +15,8 @@ export type Repair = {
   repaired: number;
   /** The differences that are left. */
   remaining: Difference[];
+  /** Why documents could not be refreshed: MongoDB refuses them, for one. */
+  left: { id: string; reason: string }[];
 };
 
 type Repaired = Pick<OperatorDeps, 'control' | 'now' | 'by'> & {
@@ -33,12 +36,12 @@ const batchSize = 200;
 /** Refreshes the documents of a generation that differ from their fresh join, and compares them again. */
 export async function repair(deps: Repaired, differing: Difference[]): Promise<Repair> {
   const joinable = differing.filter((one) => joinedClasses.includes(one.class));
-  for (const [kind, ids] of idsByKind(joinable)) await refreshAll(deps, kind, ids);
+  const reasons: Repair['left'] = [];
+  for (const [kind, ids] of idsByKind(joinable)) reasons.push(...(await refreshAll(deps, kind, ids)));
   const remaining = await recheckAll(deps.source, differing, deps.options);
   const left = idsByKind(remaining);
   let repaired = 0;
-  for (const [kind, ids] of idsByKind(differing))
-    repaired += ids.filter((id) => !left.get(kind)?.includes(id)).length;
+  for (const [kind, ids] of idsByKind(differing)) repaired += ids.length - (left.get(kind)?.length ?? 0);
   if (joinable.length > 0) {
     const why = `verify --repair: ${counted(repaired, 'document')} repaired, ${countOf(left)} still wrong`;
     await changeRegistry(
@@ -46,14 +49,21 @@ export async function repair(deps: Repaired, differing: Difference[]): Promise<R
       recordNote(deps.generation, { by: deps.by, at: await deps.now(), why }),
     );
   }
-  return { repaired, remaining };
+  return { repaired, remaining, left: reasons };
 }
 
-async function refreshAll({ database, now }: Repaired, kind: Kind, ids: string[]): Promise<void> {
+async function refreshAll(deps: Repaired, kind: Kind, ids: string[]): Promise<Repair['left']> {
+  const { control, database, generation, now, options } = deps;
+  const left: Repair['left'] = [];
   for (let start = 0; start < ids.length; start += batchSize) {
-    const engine = engineOf(database, await now());
-    await refreshDocuments(engine, kind, ids.slice(start, start + batchSize), { dryRun: false });
+    // Throws once the generation is being dropped.
+    generationOf(await requireRegistry(control), generation);
+    const some = ids.slice(start, start + batchSize);
+    const refreshed = await refreshDocuments(engineOf(database, await now()), kind, some, { dryRun: false });
+    for (const [id, reason] of refreshed.left) left.push({ id, reason });
+    options.report(`${kind}: ${digits(start + some.length)} of ${digits(ids.length)} joined again`);
   }
+  return left;
 }
 
 /** The ids of differing documents, each once. */

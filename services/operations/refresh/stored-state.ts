@@ -15,10 +15,27 @@ export function readState<K extends Kind>(kind: K, state: object): ReadState<K> 
   const { data, error } = states[kind].safeParse(asPublished(kind, stored));
   if (error) return { broken: ['state', ...(error.issues[0]?.path ?? [])].slice(0, 2).map(String).join('.') };
   const parsed = data as Fields;
-  const names = new Set([...Object.keys(stored), ...Object.keys(parsed)]);
-  const changed = [...names].find((name) => !isDeepStrictEqual(stored[name] ?? null, parsed[name] ?? null));
+  const changed = Object.keys(parsed).find((name) => !holds(stored[name], parsed[name]));
   return changed === undefined ? { state: data as EntityState[K] } : { broken: `state.${changed}` };
 }
+
+/**
+ * Whether a stored value has every field of the parsed one. An absent field is null, at any depth: an earlier release
+ * did not know it. A field that the schema does not know is one of a later release.
+ */
+function holds(stored: unknown, parsed: unknown): boolean {
+  if (Array.isArray(parsed))
+    return (
+      Array.isArray(stored) &&
+      stored.length === parsed.length &&
+      parsed.every((one, index) => holds(stored[index], one))
+    );
+  if (!isFields(parsed)) return isDeepStrictEqual(stored ?? null, parsed ?? null);
+  return isFields(stored) && Object.keys(parsed).every((name) => holds(stored[name], parsed[name]));
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 
 /**
  * A stored state in the form of an event: with texts for dates, and with the configuration of a channel under its type.

@@ -4,8 +4,10 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projectionVersion, servedVersions } from '../../../shared/control/generations.ts';
 import { examples, type Kind, kinds, resources, states } from '../../../shared/documents/resources.ts';
+import { distinctState } from '../../../tests/served-fields/distinct-state.ts';
 import { documentChanges } from '../../../tests/support/document-changes.ts';
 import { given, living } from '../../../tests/support/example-join.ts';
+import { readState } from '../../operations/refresh/stored-state.ts';
 
 /**
  * `UPDATE_GOLDEN=1` records an additive change, a new entity and a new version. A version's own file has the documents
@@ -34,6 +36,14 @@ const references: { [K in Kind]?: Record<string, unknown> } = {
   message: { conversationId: 'conv_1', author: { type: 'contact', id: 'con_1' } },
 };
 
+/** The type of each field, also of those that an example leaves null. */
+function typesOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(typesOf);
+  if (value instanceof Date) return 'date';
+  if (typeof value !== 'object' || value === null) return typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, typesOf(inner)]));
+}
+
 /** The documents of this code: each kind alone, and with everything that it refers to. */
 function documents() {
   const others = [
@@ -52,7 +62,10 @@ function documents() {
       const state = states[kind].parse({ ...examples[kind], ...changes });
       const sortKeys = (resources[kind].sortKeys as (of: typeof state) => object)(state);
       const [alone, joined] = [given(), given(...others)].map((one) => one.whenJoined(kind, changes));
-      return [kind, { state, sortKeys, alone, joined }];
+      const types = [0, 1, 2].map((variant) =>
+        typesOf(states[kind].parse(distinctState(states[kind], kind, variant))),
+      );
+      return [kind, { state, sortKeys, alone, joined, types }];
     }),
   );
 }
@@ -67,14 +80,33 @@ const actual = JSON.parse(JSON.stringify(documents())) as Documents;
 const former = { first: read(versionPath), before: read(presentPath) };
 const isNewVersion = !existsSync(versionPath);
 
+/** A recorded document's state, with dates for texts, as a release before has stored it. */
+const storedState = (some: Documents, kind: Kind): object => {
+  const { state } = some[kind] as { state: object };
+  const instants = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+  const revive = (_: string, value: unknown) =>
+    typeof value === 'string' && instants.test(value) ? new Date(value) : value;
+  return JSON.parse(JSON.stringify(state), revive) as object;
+};
+
+/** The fields of former states that this code cannot read: a new one is required. */
+const unreadable = (kind: Kind): string[] =>
+  Object.values(former).flatMap((some) => {
+    if (isNewVersion || !(kind in some)) return [];
+    const read = readState(kind, storedState(some, kind));
+    return 'broken' in read ? [read.broken] : [];
+  });
+
 /**
  * The fields that a kind's documents have lost or changed since a release of this version. A new version may change
  * anything.
  */
-const broken = (kind: Kind): string[] =>
-  Object.values(former).flatMap((some) =>
+const broken = (kind: Kind): string[] => [
+  ...Object.values(former).flatMap((some) =>
     isNewVersion || !(kind in some) ? [] : documentChanges(some[kind], actual[kind]).changed,
-  );
+  ),
+  ...unreadable(kind),
+];
 
 beforeAll(() => {
   if (!mayWrite || kinds.some((kind) => broken(kind).length > 0)) return;
@@ -88,7 +120,7 @@ test.each(kinds)('documents of %s only gain fields within a projection version',
   const changed = broken(kind);
   if (changed.length > 0)
     throw new Error(
-      `${kind} documents have lost or changed ${changed.join(', ')}: releases of projection version ${projectionVersion} ` +
+      `${kind} documents have lost, changed or come to require ${[...new Set(changed)].join(', ')}: releases of projection version ${projectionVersion} ` +
         'would read them wrongly. If that is meant, raise `projectionVersion` in shared/control/generations.ts, run this with ' +
         'UPDATE_GOLDEN=1, and rebuild: docs/contributing.md says how such a change is deployed.',
     );

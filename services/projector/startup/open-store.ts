@@ -2,7 +2,9 @@ import type { Db, MongoClient } from 'mongodb';
 import { ensureDeadLetterIndexes } from '../../../shared/control/dead-letters.ts';
 import { ensureRegistry, generationOf, requireVersion } from '../../../shared/control/generations.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
+import { forgetOtherRefreshes } from '../../../shared/control/refreshes.ts';
 import { ensureBlocksMarker } from '../../../shared/control/registry.ts';
+import { release } from '../../../shared/runtime/release.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import { builtByMajority, ensureIndexes } from '../../../shared/store/indexes.ts';
@@ -36,6 +38,7 @@ export async function openStore(mongo: MongoClient, config: StoreConfig, onWait:
     try {
       await ensureIndexes(database);
       await ensureControlIndexes(control);
+      await forgetOtherRefreshes(control, registered.number, release);
     } finally {
       clearTimeout(slow);
     }

@@ -11,15 +11,24 @@ import type {
 
 /** `brand` stands for the service's own domain if mail is sent from there. */
 export const presentEmailConfig = (config: EmailConfig, brand: string): EmailConfigResponse => ({
-  ...pick(config, ['inbox', 'displayName', 'replyTo', 'description', 'provider']),
+  inbox: config.inbox,
+  displayName: config.displayName,
+  replyTo: config.replyTo ?? null,
+  description: config.description ?? null,
+  provider: config.provider,
   connection: presentConnection(config),
   sendingDomain: presentSendingDomain(config, brand),
   aiMode:
     config.aiMode.mode === 'autopilot'
       ? pick(config.aiMode, ['mode', 'replyDelayMinutes', 'aiDisplayName'])
       : pick(config.aiMode, ['mode']),
-  signatures: pick(config.signatures, ['human', 'ai', 'useForNewMessages', 'useForReplies']),
-  autoReply: config.autoReply,
+  signatures: {
+    human: config.signatures.human ?? null,
+    ai: config.signatures.ai ?? null,
+    useForNewMessages: config.signatures.useForNewMessages,
+    useForReplies: config.signatures.useForReplies,
+  },
+  autoReply: config.autoReply ?? null,
   liveAt: toMillisecondsOrNull(config.liveAt),
 });
 
@@ -42,7 +51,10 @@ export const presentChatbotConfig = ({ routing, ...config }: ChatbotConfig): Cha
   routing: {
     entry: routing.entry,
     ...(routing.entry === 'ai' && routing.eagerness ? { eagerness: routing.eagerness } : {}),
-    escalation: pick(routing.escalation, ['primary', 'fallback']),
+    escalation: {
+      primary: routing.escalation.primary ?? null,
+      fallback: routing.escalation.fallback ?? null,
+    },
     contactCapture: pick(routing.contactCapture, ['name', 'phone', 'verifyEmail']),
   },
   allowedDomains: config.allowedDomains,
@@ -51,10 +63,12 @@ export const presentChatbotConfig = ({ routing, ...config }: ChatbotConfig): Cha
 });
 
 export const presentFormConfig = (config: FormConfig, { routesTo }: ChannelJoined): FormConfigResponse => ({
-  ...pick(config, ['title', 'description']),
+  title: config.title,
+  description: config.description ?? null,
   fields: config.fields.map((field) => pick(field, ['label', 'type', 'required'])),
-  routesTo: routesTo && pick(routesTo, ['id', 'name']),
-  ...pick(config, ['allowedDomains', 'redirectUrl']),
+  routesTo: routesTo ? pick(routesTo, ['id', 'name']) : null,
+  allowedDomains: config.allowedDomains,
+  redirectUrl: config.redirectUrl ?? null,
 });
 
 export const presentSettings = (settings: Channel['settings']): SettingsResponse => ({
@@ -63,9 +77,18 @@ export const presentSettings = (settings: Channel['settings']): SettingsResponse
   insights: { enabled: settings.insights.enabled },
   topics: { enabled: settings.topics.enabled },
   aiDisclosure: { enabled: settings.aiDisclosure.enabled },
-  utmTagging: pick(settings.utmTagging, ['enabled', 'source', 'medium', 'campaign']),
-  autoResolve: {
-    ...(settings.autoResolve.enabled === null ? {} : { enabled: settings.autoResolve.enabled }),
-    ...(settings.autoResolve.afterHours === null ? {} : { afterHours: settings.autoResolve.afterHours }),
+  utmTagging: {
+    enabled: settings.utmTagging.enabled,
+    source: settings.utmTagging.source ?? null,
+    medium: settings.utmTagging.medium ?? null,
+    campaign: settings.utmTagging.campaign ?? null,
   },
+  autoResolve: presentAutoResolve(settings.autoResolve),
 });
+
+function presentAutoResolve({ enabled, afterHours }: Channel['settings']['autoResolve']) {
+  const shown: SettingsResponse['autoResolve'] = {};
+  if (typeof enabled === 'boolean') shown.enabled = enabled;
+  if (typeof afterHours === 'number') shown.afterHours = afterHours;
+  return shown;
+}

@@ -25,7 +25,7 @@ export function presentChannelItem({ state, joined: { agent } }: Channel, now: D
       since: toMillisecondsOrNull(status.since),
       issues: status.issues.map((code) => ({ code, message: issueMessages[code] })),
     },
-    agent: agent && { id: agent.id, name: agent.name, disabled: agent.disabled },
+    agent: agent ? { id: agent.id, name: agent.name, disabled: agent.disabled } : null,
     createdAt: toMilliseconds(state.createdAt),
     updatedAt: toMilliseconds(state.updatedAt),
   };

@@ -36,8 +36,8 @@ export const presentConversationHead = (
     name: joined.contact?.name ?? null,
     email: joined.contact?.email ?? null,
   },
-  assignedToUser: joined.assignedUser && pick(joined.assignedUser, ['id', 'name', 'email']),
-  topics: joined.topics.map(({ id, name, color }) => ({ id, name, color })),
+  assignedToUser: joined.assignedUser ? presentUser(joined.assignedUser) : null,
+  topics: joined.topics.map(({ id, name, color }) => ({ id, name, color: color ?? null })),
   tags: joined.tags.map(({ id, name }) => ({ id, name })),
   urgencyScore: state.urgencyScore ?? null,
   lastMessagePreview: typeof opening?.content === 'string' ? preview(opening.content) : null,
@@ -46,6 +46,12 @@ export const presentConversationHead = (
   waitingSince: toSecondsOrNull(state.waitingSince),
   firstHumanReplyAt: toSecondsOrNull(state.firstHumanReplyAt),
   resolvedAt: toSecondsOrNull(state.resolvedAt),
+});
+
+const presentUser = ({ id, name, email }: NonNullable<VisibleConversation['joined']['assignedUser']>) => ({
+  id,
+  name: name ?? null,
+  email,
 });
 
 export const presentEmbeddedMessage = (

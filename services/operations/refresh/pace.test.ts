@@ -1,0 +1,31 @@
+import { createPace } from './refresh.ts';
+
+/** A clock that moves only while the pace waits, and when a batch takes time. */
+function given(pace: number) {
+  let nowMs = 0;
+  const waits: number[] = [];
+  const wait = async (ms: number) => {
+    waits.push(ms);
+    nowMs += ms;
+  };
+  const keepPace = createPace(pace, () => nowMs, wait as never);
+  const batch = async (documents: number, tookMs: number) => {
+    nowMs += tookMs;
+    await keepPace(documents);
+  };
+  return { batch, waits };
+}
+
+it('waits for the rest of the time that the documents of a batch may take', async () => {
+  const { batch, waits } = given(100);
+  await batch(100, 300);
+  await batch(100, 0);
+  expect(waits).toEqual([700, 1_000]);
+});
+
+it('makes up for no time in which MongoDB was slow', async () => {
+  const { batch, waits } = given(100);
+  await batch(100, 30_000);
+  await batch(100, 100);
+  expect(waits).toEqual([900]);
+});
