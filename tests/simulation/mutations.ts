@@ -228,12 +228,6 @@ export const mutations: Mutation[] = [
     },
   },
   {
-    name: 'a refresh does not recheck the references after the write',
-    schedules: 8_000,
-    file: refresh,
-    edits: { 'unfinished: [...unfinished, ...outdated]': 'unfinished' },
-  },
-  {
     name: 'a refresh whose write lost to a worker is not tried again',
     file: refresh,
     edits: { 'else unfinished.push(id);': '' },
