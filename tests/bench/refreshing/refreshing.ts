@@ -56,10 +56,12 @@ export const benchRefreshing = (options: ReportOptions): Promise<void> =>
           runs.map(({ seconds }) => seconds),
           1,
         ),
-        formatted(
-          ratios(runs, turns.rebuild, ({ seconds }) => seconds),
-          3,
-        ),
+        name === 'rest'
+          ? '–'
+          : formatted(
+              ratios(runs, turns.rebuild, ({ seconds }) => seconds),
+              3,
+            ),
         formatted(runs.map((run) => run.peakMegabytes)),
         formatted(runs.map(({ latenciesMs }) => percentile(latenciesMs, 0.5))),
         formatted(runs.map(({ latenciesMs }) => percentile(latenciesMs, 0.99))),
