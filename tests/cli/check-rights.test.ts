@@ -15,7 +15,8 @@ let url = '';
 beforeAll(async () => {
   await ensureRegistry(testEnvironment.control);
   proxy = createRefusingProxy(testEnvironment.config.MONGODB_URL);
-  url = proxiedUrl(await proxy.listen());
+  // MongoDB answers here, however busy the machine is.
+  url = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
 });
 afterAll(() => proxy.close());
 
