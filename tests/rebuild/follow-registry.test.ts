@@ -20,7 +20,12 @@ const rebuild = useRebuild();
 describe('a projector that follows the registry', () => {
   /** Runs `use` while the registry is followed as generation 2. Returns the last settings, and errors. */
   const following = async (
-    use: (isOneAtATime: () => boolean | undefined, fatal: Error[], metrics: Metrics) => Promise<void>,
+    use: (
+      isOneAtATime: () => boolean | undefined,
+      fatal: Error[],
+      metrics: Metrics,
+      logged: { msg: string; after?: object }[],
+    ) => Promise<void>,
     control = rebuild.control,
   ) => {
     let last: boolean | undefined;
@@ -44,7 +49,7 @@ describe('a projector that follows the registry', () => {
       },
       { intervalMs: 10, stalledAfterMs: 200 },
     );
-    await use(() => last, fatal, metrics).finally(stop);
+    await use(() => last, fatal, metrics, logged).finally(stop);
     return logged;
   };
 
@@ -84,7 +89,7 @@ describe('a projector that follows the registry', () => {
     const activeSavedAt = (updatedAt: Date) =>
       progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: { updatedAt } });
     await set({ position: 4 });
-    const logged = await following(async (isOneAtATime, _, { generationState }) => {
+    const logged = await following(async (isOneAtATime, _, { generationState }, lines) => {
       await eventually(() => isOneAtATime() === true);
       // Without projectors the active generation gains nothing from a slower build.
       await activeSavedAt(secondsBefore(31));
@@ -95,6 +100,7 @@ describe('a projector that follows the registry', () => {
       expect(await isState('building')).toBe(true);
       await set({ position: 5 });
       await eventually(() => isState('catching-up'));
+      await eventually(() => lines.some(({ after }) => after && 'lagSeconds' in after));
       await rebuild.setWatermark(2, secondsBefore(15));
       await eventually(() => isState('ready'));
       expect(isOneAtATime()).toBe(false);
