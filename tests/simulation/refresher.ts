@@ -28,10 +28,13 @@ export const withoutEdge = (store: Store, { kind: of, name }: LaterEdge): Store 
 });
 
 function strip<T extends Pick<StoredDocument, 'joined' | 'refs'>>(document: T, edge: string): T {
-  const { joined, refs, ...others } = document;
-  const { [edge]: _stripped, ...kept } = (joined ?? {}) as Record<string, unknown>;
-  const remaining = refs?.filter((ref) => !ref.startsWith(`${edge}:`));
-  return { ...others, ...(joined && { joined: kept }), ...(remaining && { refs: remaining }) } as T;
+  const stripped = { ...document };
+  if (document.joined) {
+    const { [edge]: _stripped, ...kept } = document.joined as Record<string, unknown>;
+    stripped.joined = kept;
+  }
+  if (document.refs) stripped.refs = document.refs.filter((ref) => !ref.startsWith(`${edge}:`));
+  return stripped;
 }
 
 /** Refreshes all documents, some at a time, as `support-cli refresh --all` does. */

@@ -146,7 +146,8 @@ export async function differences(source: PairSource, kind: Kind, pairs: Pair[],
   return presented.map(compare).filter((found) => found.length > 0);
 }
 
-const documentsIn = (some: Difference[]): number =>
+/** How many documents differ: one may have several differences. */
+export const documentsIn = (some: Difference[]): number =>
   [...Map.groupBy(some, ({ kind }) => kind).values()].reduce(
     (sum, ofKind) => sum + new Set(ofKind.map(({ id }) => id)).size,
     0,

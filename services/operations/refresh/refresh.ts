@@ -56,7 +56,7 @@ type Deps = Pick<OperatorDeps, 'mongo' | 'control' | 'now' | 'by' | 'report'> & 
 };
 
 /** Documents at a time. Limits memory, and the work that an interruption repeats. */
-const batchSize = 200;
+export const batchSize = 200;
 const samplesMax = 20;
 const reportEveryMs = 2_000;
 /** An interrupted refresh that is older begins again: the documents that it has read may have become wrong since. */

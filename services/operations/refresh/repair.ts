@@ -4,10 +4,10 @@ import { changeRegistry, requireRegistry } from '../../../shared/control/registr
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { type CompareOptions, type PairSource, recheckAll } from '../rebuild/compare.ts';
+import { type CompareOptions, documentsIn, type PairSource, recheckAll } from '../rebuild/compare.ts';
 import type { Difference, DifferenceClass } from '../rebuild/differences.ts';
 import { recordNote } from '../rebuild/transitions.ts';
-import { engineOf } from './refresh.ts';
+import { batchSize, engineOf } from './refresh.ts';
 import { refreshDocuments } from './refresh-documents.ts';
 
 export type Repair = {
@@ -31,19 +31,17 @@ type Repaired = Pick<OperatorDeps, 'control' | 'now' | 'by'> & {
  * its events.
  */
 const joinedClasses: readonly DifferenceClass[] = ['joined', 'refs', 'sort-key', 'pending'];
-const batchSize = 200;
 
 /** Refreshes the documents of a generation that differ from their fresh join, and compares them again. */
 export async function repair(deps: Repaired, differing: Difference[]): Promise<Repair> {
   const joinable = differing.filter((one) => joinedClasses.includes(one.class));
   const reasons: Repair['left'] = [];
-  for (const [kind, ids] of idsByKind(joinable)) reasons.push(...(await refreshAll(deps, kind, ids)));
+  for (const [kind, ids] of idsByKind(joinable)) reasons.push(...(await joinAgainInBatches(deps, kind, ids)));
   const remaining = await recheckAll(deps.source, differing, deps.options);
-  const left = idsByKind(remaining);
-  let repaired = 0;
-  for (const [kind, ids] of idsByKind(differing)) repaired += ids.length - (left.get(kind)?.length ?? 0);
+  const stillWrong = documentsIn(remaining);
+  const repaired = documentsIn(differing) - stillWrong;
   if (joinable.length > 0) {
-    const why = `verify --repair: ${counted(repaired, 'document')} repaired, ${countOf(left)} still wrong`;
+    const why = `verify --repair: ${counted(repaired, 'document')} repaired, ${stillWrong} still wrong`;
     await changeRegistry(
       deps.control,
       recordNote(deps.generation, { by: deps.by, at: await deps.now(), why }),
@@ -52,7 +50,7 @@ export async function repair(deps: Repaired, differing: Difference[]): Promise<R
   return { repaired, remaining, left: reasons };
 }
 
-async function refreshAll(deps: Repaired, kind: Kind, ids: string[]): Promise<Repair['left']> {
+async function joinAgainInBatches(deps: Repaired, kind: Kind, ids: string[]): Promise<Repair['left']> {
   const { control, database, generation, now, options } = deps;
   const left: Repair['left'] = [];
   for (let start = 0; start < ids.length; start += batchSize) {
@@ -71,6 +69,3 @@ function idsByKind(differences: Difference[]): Map<Kind, string[]> {
   const byKind = Map.groupBy(differences, ({ kind }) => kind);
   return new Map([...byKind].map(([kind, some]) => [kind, [...new Set(some.map(({ id }) => id))]]));
 }
-
-const countOf = (byKind: Map<Kind, string[]>): number =>
-  [...byKind.values()].reduce((sum, ids) => sum + ids.length, 0);

@@ -12,7 +12,8 @@ import { publishDataset, type Published } from '../publish.ts';
 import { type ReportOptions, runBenchmark, table } from '../report.ts';
 
 /** Tickets; each has some ten messages. */
-const [fullSize, quickSize] = [14_000, 200];
+const fullSize = 14_000;
+const quickSize = 200;
 const token = 'svc_live_bench0123456789';
 /** A reader asks for a page of tickets so often, in milliseconds. */
 const readEveryMs = 20;
