@@ -15,7 +15,8 @@ type Contender = keyof typeof titles;
 const turns = ['bulk-write', 'connector', 'projector'] as const;
 
 /** Tickets; each has some ten messages. */
-const [fullSize, quickSize] = [14_000, 200];
+const fullSize = 14_000;
+const quickSize = 200;
 
 /** Pause between two runs, so that the store's remaining work for one does not slow the next. */
 const pauseMs = 1_000;
