@@ -12,6 +12,7 @@ import type { LogClient } from '../../shared/kafka/log-client.ts';
 import { openDatabases } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { anyOrder } from '../support/order.ts';
+import { snapshot } from '../support/snapshot.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const generation = 1;
@@ -90,10 +91,7 @@ describe('a run of the commit loop', () => {
     await new Promise<void>((resolve) => (commitLoop = start(never, resolve)));
   });
 
-  const at = (partition: number, position: number): Snapshot => {
-    const counts = { progressCount: 0, fanOutWaiting: 0 };
-    return { topic: 't', partition, position, leaderEpoch: -1, topicId: null, ...counts };
-  };
+  const at = (partition: number, position: number) => snapshot({ partition, position });
   /** The projector applies one partition, up to a position. */
   const stand = (end: number, position = end) => {
     given.ends.set('t/0', end);

@@ -10,6 +10,7 @@ import type { Kind } from '../../shared/documents/resources.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import { anyOrder } from '../support/order.ts';
+import { snapshot } from '../support/snapshot.ts';
 import { createPartition } from '../support/start-partition.ts';
 import { useProjector } from '../support/use-projector.ts';
 
@@ -39,9 +40,8 @@ describe('the offset at which a partition starts', () => {
       partitions: [{ partition: 0, offset: String(offset) }],
     });
   const record = (position: number, { leaderEpoch = -1, topicId = null as string | null } = {}) => {
-    const counts = { progressCount: 0, fanOutWaiting: 0 };
     return createProgressRecorder({ control: environment.control, generation: 1, allowanceMs: 0 })(
-      [{ topic: topic('tag'), partition: 0, position, leaderEpoch, topicId, ...counts }],
+      [snapshot({ topic: topic('tag'), position, leaderEpoch, topicId })],
       new Map(),
       new Date(),
     );

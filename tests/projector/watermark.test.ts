@@ -4,6 +4,7 @@ import { progressOf, raiseWatermark, watermark } from '../../shared/control/prog
 import { openDatabases } from '../support/databases.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
+import { snapshot } from '../support/snapshot.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 
@@ -18,15 +19,7 @@ describe('the watermark', () => {
   };
   beforeEach(createRecorder);
 
-  const at = (partition: number, position: number): Snapshot => ({
-    topic: 't',
-    partition,
-    position,
-    progressCount: 0,
-    fanOutWaiting: 0,
-    leaderEpoch: -1,
-    topicId: null,
-  });
+  const at = (partition: number, position: number) => snapshot({ partition, position });
   /** One run of a projector's commit loop: it reads the end offsets at an instant, and saves its progress. */
   const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {
     const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));

@@ -1,15 +1,8 @@
+import { snapshot } from '../../../tests/support/snapshot.ts';
 import { startPartition } from '../../../tests/support/start-partition.ts';
 import { commitOffsets } from './consumer.ts';
 
-const at = (partition: number, position: number) => ({
-  topic: 't',
-  partition,
-  position,
-  progressCount: 0,
-  fanOutWaiting: 0,
-  leaderEpoch: -1,
-  topicId: null,
-});
+const at = (partition: number, position: number) => snapshot({ partition, position });
 
 describe('a commit', () => {
   it('holds the positions that have moved, of the partitions that are still assigned', async () => {

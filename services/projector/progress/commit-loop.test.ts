@@ -1,22 +1,14 @@
 import { MongoNetworkError } from 'mongodb';
 import { pino } from 'pino';
+import { snapshot } from '../../../tests/support/snapshot.ts';
 import { createMetrics } from '../metrics.ts';
 import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
 import { createPositions } from '../partition/positions.ts';
-import type { Snapshot } from '../partition/snapshot.ts';
 import { createRefusalLimit } from '../refusal-limit.ts';
 import { type CommitLoopDeps, observedPartitions, startCommitLoop } from './commit-loop.ts';
 import { createLiveness } from './liveness.ts';
 
-const t0: Snapshot = {
-  topic: 't',
-  partition: 0,
-  position: 3,
-  progressCount: 0,
-  fanOutWaiting: 0,
-  leaderEpoch: -1,
-  topicId: null,
-};
+const t0 = snapshot({ position: 3 });
 
 type Standing = {
   position?: number;

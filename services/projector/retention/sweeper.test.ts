@@ -1,3 +1,4 @@
+import { snapshot } from '../../../tests/support/snapshot.ts';
 import { sweep, type SweepDeps } from './sweep.ts';
 import { ownsSweep } from './sweeper.ts';
 
@@ -9,15 +10,7 @@ it.each([
 ])(
   'the member of a group that has started $name sweeps: $topic/$partition at $position',
   ({ topic, partition, position, owns }) => {
-    const assigned = {
-      topic: `support.${topic}`,
-      partition,
-      position,
-      progressCount: 0,
-      fanOutWaiting: 0,
-      leaderEpoch: -1,
-      topicId: null,
-    };
+    const assigned = snapshot({ topic: `support.${topic}`, partition, position });
     expect(ownsSweep([assigned], 'support.')).toBe(owns);
   },
 );
