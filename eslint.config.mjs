@@ -44,6 +44,12 @@ const density = [
   },
 ];
 
+/** The CLI prints values of the bus: a line end in one would look like the end of a row. */
+const lineByHand = {
+  selector: 'TemplateElement[tail=true][value.raw=/\\\\n$/]',
+  message: 'Use lines() of output.ts, which keeps every text on its line.',
+};
+
 /** Expected values of several kinds in one array: a number beside a text, null, a boolean, a list or an object. */
 const unlikeInOneArray = {
   selector:
@@ -92,6 +98,11 @@ export default tseslint.config(
       '@typescript-eslint/default-param-last': 'error',
       'no-restricted-syntax': ['error', encodedPath, ...density],
     },
+  },
+  {
+    files: ['services/cli/**/*.ts'],
+    ignores: ['**/*.test.ts', 'services/cli/output.ts', 'services/cli/main.ts'],
+    rules: { 'no-restricted-syntax': ['error', encodedPath, ...density, lineByHand] },
   },
   { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },
   { files: ['**/*.test.ts', 'tests/**'], rules: { 'max-lines-per-function': 'off' } },

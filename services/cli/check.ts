@@ -19,7 +19,7 @@ import { checkKafka, type Line } from './check-kafka.ts';
 import { configs } from './config.ts';
 import { type Accept, type Context, type Output, withMongo } from './context.ts';
 import { example, jsonOption } from './options.ts';
-import { type Json, output } from './output.ts';
+import { type Json, lines, output } from './output.ts';
 
 const roles = ['projector', 'api', 'cli'] as const;
 type Role = (typeof roles)[number];
@@ -52,9 +52,9 @@ async function check(context: Context, options: Json & { role: Role }): Promise<
   await checkers[options.role](line, context);
   const isWell = checks.every(({ isMet }) => isMet);
   const text = checks.map(
-    ({ name, isMet, detail }) => `${(isMet ? 'ok' : 'FAILED').padEnd(8)}  ${name.padEnd(10)}  ${detail}\n`,
+    ({ name, isMet, detail }) => `${(isMet ? 'ok' : 'FAILED').padEnd(8)}  ${name.padEnd(10)}  ${detail}`,
   );
-  return output(options, checks, text.join(''), isWell ? 0 : 1);
+  return output(options, checks, lines(text), isWell ? 0 : 1);
 }
 
 /** Prints every invalid variable of the role, and exits, before anything is connected. */

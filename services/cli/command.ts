@@ -6,6 +6,7 @@ import type { Accept, Context, Output } from './context.ts';
 import { addDeadLetters } from './dead-letters/command.ts';
 import { addExplain, addTrace } from './explain.ts';
 import { addKeys } from './keys.ts';
+import { lines } from './output.ts';
 import { addRebuild } from './rebuild/command.ts';
 import { addRefresh } from './refresh.ts';
 import { addStatus } from './status.ts';
@@ -35,7 +36,7 @@ export function parseArguments(args: string[], programName = commandsIn.source.c
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { help: output.help };
     const problem = error.code === 'commander.help' ? missingVerb(program, args) : inOneLine(output.error);
-    return { usageError: `${problem}\nHelp: ${pathTo(program, args)} --help\n` };
+    return { usageError: lines([problem, `Help: ${pathTo(program, args)} --help`]) };
   }
   if (!command) throw new Error('no verb has run: every verb needs an action');
   return { command };

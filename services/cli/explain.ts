@@ -15,7 +15,7 @@ import { readTrace, traceRows } from '../operations/traces/read-trace.ts';
 import type { Accept } from './context.ts';
 import { type ControlVerb, type MongoVerb, onControl, onMongo } from './operate.ts';
 import { example, jsonOption } from './options.ts';
-import { type Json, output, rows } from './output.ts';
+import { type Json, lines, output, rows } from './output.ts';
 
 export function addExplain(program: Command, accept: Accept): void {
   program
@@ -64,7 +64,7 @@ function renderExplanation(explanation: Explanation, cli: string): string {
   const { documents, now } = explanation;
   const explained = documents.map((document) => {
     const facts = [...documentRows(document, now), ...ingredients(document).map(ingredientRow)];
-    return `${document.kind} ${document.id}\n${rows(facts, '  ')}`;
+    return lines([`${document.kind} ${document.id}`]) + rows(facts, '  ');
   });
   const refused = explanation.refused.map(({ id, version, reason, detail }): Row => {
     const versionText = version === null ? '' : `version ${version}, `;
@@ -78,7 +78,7 @@ function renderExplanation(explanation: Explanation, cli: string): string {
     `${time}, ${status}${code ? ` ${code}` : ''}, ${key ?? 'no key accepted'}`,
   ]);
   return [
-    ...(documents.length === 0 ? [`${notFoundText(explanation)}\n`] : explained),
+    ...(documents.length === 0 ? [lines([notFoundText(explanation)])] : explained),
     ...(refused.length > 0 ? [`refused records\n${rows(refused, '  ')}`] : []),
     ...(requests.length > 0 ? [`latest requests\n${rows(requests, '  ')}`] : []),
   ].join('\n');

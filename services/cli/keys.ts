@@ -17,7 +17,7 @@ import {
 } from './context.ts';
 import { type MongoVerb, onMongo } from './operate.ts';
 import { example, jsonOption, nameOf, orgIdOf, wholeNumber } from './options.ts';
-import { type Json, onOneLine, output } from './output.ts';
+import { type Json, lines, output } from './output.ts';
 
 export function addKeys(program: Command, accept: Accept): void {
   const group = program
@@ -120,7 +120,11 @@ function create(context: Context, { json, ...key }: NewKey & Json): Promise<Outp
   const config = configs.kafka(context.environment);
   return withProducer(context, config, async (deps) => {
     await createKey({ ...deps, keyPrefix: config.KEY_PREFIX }, key, async (created) => {
-      const { text } = output({ json }, created, `${created.id} of ${created.orgId}: ${created.token}\n`);
+      const { text } = output(
+        { json },
+        created,
+        lines([`${created.id} of ${created.orgId}: ${created.token}`]),
+      );
       await context.terminal.print(text);
     });
     return { text: '', exitCode: 0 };
@@ -147,7 +151,7 @@ const archive: MongoVerb<ArchiveOptions> = async (deps, options, context) => {
   const config = configs.kafka(context.environment);
   const key = await readArchivable(deps, id);
   const archived = (archivedAt: string | null, text: string, exitCode: 0 | 1 = 0) =>
-    output(options, { id, orgId: key.orgId, archivedAt }, `${id} of ${key.orgId} ${text}\n`, exitCode);
+    output(options, { id, orgId: key.orgId, archivedAt }, lines([`${id} of ${key.orgId} ${text}`]), exitCode);
   if (key.state.archivedAt) {
     const since = key.state.archivedAt.toISOString();
     return archived(since, `is archived since ${since}`);
@@ -170,18 +174,18 @@ const list: MongoVerb<Json & { org?: string | undefined }> = async (deps, option
     deps.report(
       'the collection blocked_keys is lost: the API refuses every key, and the list lacks the blocks',
     );
-  return output(options, keys, keys.map(render).join('') || 'no keys\n');
+  return output(options, keys, lines(keys.map(render)) || 'no keys\n');
 };
 
 const block: MongoVerb<{ id: string; why: string }> = async (deps, { id, why }) => {
   const found = await blockKey(deps, id, { by: deps.by, why });
-  const text = `${found._id} of ${found.orgId} is ${blocked(found)}; every replica refuses it within 6 seconds\n`;
-  return { text, exitCode: 0 };
+  const text = `${found._id} of ${found.orgId} is ${blocked(found)}; every replica refuses it within 6 seconds`;
+  return { text: lines([text]), exitCode: 0 };
 };
 
 const unblock: MongoVerb<{ id: string }> = async (deps, { id }) => {
   await unblockKey(deps, id);
-  return { text: `${id} is not blocked any more\n`, exitCode: 0 };
+  return { text: lines([`${id} is not blocked any more`]), exitCode: 0 };
 };
 
 const acceptLoss: MongoVerb<{ why: string }> = async ({ control, now, by }, { why }) => {
@@ -211,5 +215,5 @@ function render(key: ListedKey): string {
     `last use ${key.lastUse}`,
     key.name ?? '',
   ];
-  return `${columns.map(onOneLine).join('  ')}\n`;
+  return columns.join('  ');
 }

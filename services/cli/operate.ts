@@ -8,7 +8,7 @@ import { type ReadFacts, readFacts } from '../operations/facts.ts';
 import type { UseKafka } from '../operations/kafka-facts.ts';
 import { configs, type ControlConfig } from './config.ts';
 import { connectKafka, type Context, type MongoDeps, type Output, withKafka, withMongo } from './context.ts';
-import { type Json, output } from './output.ts';
+import { type Json, lines, output } from './output.ts';
 
 type ControlDeps = MongoDeps<ControlConfig>;
 
@@ -55,7 +55,8 @@ export const outputOfRefusal = (context: Context, options: Json) => (error: unkn
   if (!(error instanceof RebuildRefused)) throw error;
   const { message, verb } = error;
   const refused = verb === null ? message : `${message}: ${context.cli} ${verb}`;
-  return output(options, { refused }, `${context.verb} refused: ${refused}\n`, 1);
+  // A refusal may list on further lines what is in its way.
+  return output(options, { refused }, lines(`${context.verb} refused: ${refused}`.split('\n')), 1);
 };
 
 type FactsDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'config' | 'now' | 'by' | 'report'> & {

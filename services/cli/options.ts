@@ -5,17 +5,18 @@ import {
   Option,
 } from '@commander-js/extra-typings';
 import { nameLengthMax } from '../../shared/documents/fields.ts';
+import { lines } from './output.ts';
 
 export const jsonOption = () => new Option('--json', 'print JSON');
 
 /** Example command lines for the help of a verb, each after the name of the program. */
 export const example =
-  (...lines: string[]) =>
+  (...commands: string[]) =>
   ({ command }: AddHelpTextContext): string => {
     let program: CommandUnknownOpts = command;
     while (program.parent) program = program.parent;
-    const commands = lines.map((line) => `  ${program.name()} ${line}\n`);
-    return `\nExample${lines.length > 1 ? 's' : ''}:\n${commands.join('')}`;
+    const examples = commands.map((one) => `  ${program.name()} ${one}`);
+    return `\nExample${commands.length > 1 ? 's' : ''}:\n${lines(examples)}`;
   };
 
 export const wholeNumber =

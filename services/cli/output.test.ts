@@ -1,4 +1,4 @@
-import { onOneLine, printable, rows, table } from './output.ts';
+import { lines, onOneLine, printable, rows, table } from './output.ts';
 
 /** A name as a customer may give it: it would end its row, hide the next one and set the title of the window. */
 const hostile = 'a\nkey_2  org_2  archived\x1b[8m\x1b]0;title\x07\u202e';
@@ -6,6 +6,7 @@ const shown = 'a\\u000akey_2  org_2  archived\\u001b[8m\\u001b]0;title\\u0007\\u
 
 it('a value of the bus stays on its line, and changes nothing on the terminal', () => {
   expect(printable(onOneLine(hostile))).toBe(shown);
+  expect(printable(lines([hostile, 'b']))).toBe(`${shown}\nb\n`);
   expect(printable(rows([['name', hostile]]))).toBe(`name         ${shown}\n`);
   expect(printable(table(['name'], [[hostile]]))).toBe(`name\n${shown}\n`);
 });

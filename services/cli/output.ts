@@ -17,6 +17,9 @@ export const printable = (text: string): string => text.replace(controls, escape
 /** A value from the bus for one line of text: a line end in it would look like the end of a row. */
 export const onOneLine = (value: string): string => value.replaceAll('\n', escapedUnit);
 
+/** Each text on one line, whatever the ids, names and reasons in it hold. */
+export const lines = (texts: string[]): string => texts.map((text) => `${onOneLine(text)}\n`).join('');
+
 /** JSON for people and programs: one value, on several lines. */
 export const asJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 

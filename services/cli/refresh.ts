@@ -5,7 +5,7 @@ import { refresh as refreshDocuments, type RefreshResult } from '../operations/r
 import { type Accept, type Context, UsageError } from './context.ts';
 import { onMongo, outputOfRefusal } from './operate.ts';
 import { example, jsonOption, wholeNumber } from './options.ts';
-import { type Json, onOneLine, output } from './output.ts';
+import { type Json, lines, output } from './output.ts';
 
 export function addRefresh(program: Command, accept: Accept): void {
   program
@@ -62,14 +62,13 @@ async function refresh(context: Context, options: Options) {
 function render(result: RefreshResult): string {
   const { generation, kind, dryRun, read, changed, fields, samples, left, leftSamples, absent } = result;
   const change = dryRun ? 'would change' : 'changed';
-  const lines = [
+  return lines([
     `generation ${generation}: ${counted(read, `${kind} document`)} read, ${digits(changed)} ${change}`,
     ...Object.entries(fields).map(([field, count]) => `  ${digits(count)} in ${field}`),
-    ...samples.map(({ id, fields: wrong }) => `  ${onOneLine(id)}  ${wrong.join(', ')}`),
+    ...samples.map(({ id, fields: wrong }) => `  ${id}  ${wrong.join(', ')}`),
     ...(left > 0 ? [`${digits(left)} left as they are:`] : []),
-    ...leftSamples.map(({ id, reason }) => `  ${onOneLine(id)}  ${onOneLine(reason)}`),
-    ...absent.map((id) => `  ${onOneLine(id)}  there is no such document, or it was deleted`),
+    ...leftSamples.map(({ id, reason }) => `  ${id}  ${reason}`),
+    ...absent.map((id) => `  ${id}  there is no such document, or it was deleted`),
     ...(dryRun ? ['dry run: nothing was changed'] : []),
-  ];
-  return `${lines.join('\n')}\n`;
+  ]);
 }

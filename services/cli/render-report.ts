@@ -3,7 +3,7 @@ import type { Finding } from '../operations/findings.ts';
 import { byLag, type PartitionFacts, type TopicFacts } from '../operations/partitions.ts';
 import { followsWithinSeconds, progressText, recordsLeft } from '../operations/progress-text.ts';
 import type { GenerationReport, Report } from '../operations/report.ts';
-import { table } from './output.ts';
+import { lines, table } from './output.ts';
 
 /** The partitions that lag most are listed, up to this number. */
 const laggingMax = 5;
@@ -21,7 +21,7 @@ export function renderReport({ sentence, findings, generations }: Report, partit
   );
   const first = [...findings.filter(isBad), ...bad, ...findings.filter((one) => !isBad(one))];
   return [
-    `${sentence}\n`,
+    lines([sentence]),
     ...first.map((one) => renderFinding(one)),
     '\n',
     generations.map((one) => renderGeneration(one, partitions)).join('\n'),
@@ -30,8 +30,11 @@ export function renderReport({ sentence, findings, generations }: Report, partit
 
 /** `attention  dead letters: 3`, and below it the command that helps. */
 export const renderFinding = ({ severity, text, remedy }: Finding, label: string = severity): string => {
-  const line = `  ${(severity === 'progress' && label === severity ? 'next' : label).padEnd(9)}  ${text}\n`;
-  return remedy === null ? line : `${line}  ${''.padEnd(9)}  ${remedy}\n`;
+  const shown = severity === 'progress' && label === severity ? 'next' : label;
+  return lines([
+    `  ${shown.padEnd(9)}  ${text}`,
+    ...(remedy === null ? [] : [`  ${''.padEnd(9)}  ${remedy}`]),
+  ]);
 };
 
 function renderGeneration(one: GenerationReport, partitions: boolean): string {
@@ -43,12 +46,16 @@ function renderGeneration(one: GenerationReport, partitions: boolean): string {
   const listed = partitions ? one.partitions : lagging.slice(0, laggingMax);
   const others = lagging.length - laggingMax;
   return [
-    `generation ${number}  ${shown}, lag ${seconds(one.lagSeconds)}, ${recordsLeft(state, one.lag, one.afterLoad)}\n`,
+    lines([
+      `generation ${number}  ${shown}, lag ${seconds(one.lagSeconds)}, ${recordsLeft(state, one.lag, one.afterLoad)}`,
+    ]),
     ...one.findings.filter((finding) => !isBad(finding)).map((finding) => renderFinding(finding)),
     topics.length > 0 ? progressTable('topic', topics, topics) : '',
     listed.length > 0 ? `\n${progressTable('partition', listed, topics)}` : '',
     !partitions && others > 0
-      ? `… and ${counted(others, 'further partition')} that ${others === 1 ? 'lags' : 'lag'}: --partitions\n`
+      ? lines([
+          `… and ${counted(others, 'further partition')} that ${others === 1 ? 'lags' : 'lag'}: --partitions`,
+        ])
       : '',
   ].join('');
 }

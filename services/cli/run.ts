@@ -4,7 +4,7 @@ import { commandsIn } from '../operations/deployment.ts';
 import { deploymentSetting } from '../operations/settings.ts';
 import { parseArguments } from './command.ts';
 import { isClosedPipe, type Terminal, UsageError } from './context.ts';
-import { printable } from './output.ts';
+import { onOneLine, printable } from './output.ts';
 
 /** Runs the verb that the arguments select; returns the exit code of the process. */
 export async function runCommandLine(args: string[], environment: Environment, raw: Terminal) {
@@ -12,6 +12,7 @@ export async function runCommandLine(args: string[], environment: Environment, r
     ...raw,
     print: (text) => raw.print(typeof text === 'string' ? printable(text) : text),
     report: (line) => raw.report(printable(line)),
+    confirm: raw.confirm && confirmOnOneLine(raw.confirm),
   };
   const { DEPLOYMENT } = configOrExit(readConfig(deploymentSetting, environment));
   const { cli } = commandsIn[DEPLOYMENT];
@@ -32,6 +33,10 @@ export async function runCommandLine(args: string[], environment: Environment, r
     return error instanceof UsageError ? 2 : 1;
   }
 }
+
+/** A name in the question could otherwise hide what the operator confirms. */
+const confirmOnOneLine = (confirm: NonNullable<Terminal['confirm']>) => (question: string) =>
+  confirm(printable(onOneLine(question)));
 
 /** Prints the output of a verb. Its exit code stays if the reader has ended, as `head` does, not if output is lost. */
 async function printLast(terminal: Terminal, text: string | Buffer, exitCode: number): Promise<number> {

@@ -5,7 +5,7 @@ import { type Report, watchReports } from '../operations/report.ts';
 import type { Accept, Context, Output } from './context.ts';
 import { withFacts } from './operate.ts';
 import { example, jsonOption } from './options.ts';
-import { type Json, output, table } from './output.ts';
+import { type Json, lines, output, table } from './output.ts';
 import { renderReport } from './render-report.ts';
 
 type StatusOptions = Json & { partitions?: true | undefined; check?: true | undefined };
@@ -42,9 +42,9 @@ export const checkExitCode = ({ verdict }: Pick<Report, 'verdict'>) => (verdict 
 export const renderStatus = (report: Report, counts: Counts, partitions = false): string =>
   [
     renderReport(report, partitions),
-    `pending  ${pendingText(counts.pending)}\n`,
-    ...[...report.notCounted, ...counts.notCounted].map(
-      ({ part, reason }) => `not counted: ${part}: ${reason}\n`,
+    lines([`pending  ${pendingText(counts.pending)}`]),
+    ...[...report.notCounted, ...counts.notCounted].map(({ part, reason }) =>
+      lines([`not counted: ${part}: ${reason}`]),
     ),
     table(
       ['documents', 'estimate'],

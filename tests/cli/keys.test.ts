@@ -224,6 +224,26 @@ describe('keys create', () => {
     expect(await deadLetters()).toEqual([]);
   });
 
+  test('archive asks on one line, whatever the name of the key holds, and No changes nothing', async () => {
+    await publish(created('apiKey', 'key_hostile', { name: 'Export\n of another org\x1b[8m' }));
+    await applied();
+    const questions: string[] = [];
+    const args = ['keys', 'archive', 'key_hostile'];
+    const { code, text } = await runCli(environment.environment, args, async (question) => {
+      questions.push(question);
+      return false;
+    });
+    expect(questions).toEqual([
+      expect.stringMatching(
+        /^Archive the key key_hostile \(Export\\u000a of another org\\u001b\[8m\) of \S+ /,
+      ),
+    ]);
+    expect({ code, text }).toEqual({
+      code: 1,
+      text: expect.stringMatching(/^key_hostile of \S+ was not archived$/) as string,
+    });
+  });
+
   test('begins the token as KEY_PREFIX and --mode say', async () => {
     const args = ['keys', 'create', '--org', 'org_new', '--mode', 'test'];
     const { code, text } = await runCli({ ...environment.environment, KEY_PREFIX: 'acme' }, args);

@@ -26,7 +26,7 @@ import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { configs } from '../config.ts';
 import { confirmed, type Output, type Terminal, UsageError, withKafka } from '../context.ts';
 import type { MongoVerb, ServedDeps } from '../operate.ts';
-import { asJson, type Json, output, rows } from '../output.ts';
+import { asJson, type Json, lines, output, rows } from '../output.ts';
 
 /** Only the settings tell which topics exist. */
 export function requireKnownTopic(topic: string, { TOPIC_PREFIX }: ServedDeps['config'], option = ''): void {
@@ -59,22 +59,18 @@ function renderList(
   cli: string,
 ) {
   if (total === 0) return isFiltered(filter) ? 'no dead letter matches\n' : 'no dead letters\n';
-  const letters = deadLetters.map(({ lastAt, id, key, orgId, count, reason, detail, next }) =>
-    [
-      id,
-      `  ${lastAt}  ${digits(count)}×  ${reason}${next ? `  → ${next}` : ''}`,
-      `  key ${key}  ${orgId ?? 'no org'}`,
-      `  ${shortened(detail)}`,
-    ].join('\n'),
-  );
-  const entries = some.map(({ id, count, reason, detail, firstOffset, lastOffset, lastAt, next }) =>
-    [
-      id,
-      `  ${lastAt}  ${counted(count, 'record')}  ${reason}  → ${next}`,
-      `  offsets ${firstOffset} to ${lastOffset}, without their bytes`,
-      `  ${shortened(detail)}`,
-    ].join('\n'),
-  );
+  const letters = deadLetters.flatMap(({ lastAt, id, key, orgId, count, reason, detail, next }) => [
+    id,
+    `  ${lastAt}  ${digits(count)}×  ${reason}${next ? `  → ${next}` : ''}`,
+    `  key ${key}  ${orgId ?? 'no org'}`,
+    `  ${shortened(detail)}`,
+  ]);
+  const entries = some.flatMap(({ id, count, reason, detail, firstOffset, lastOffset, lastAt, next }) => [
+    id,
+    `  ${lastAt}  ${counted(count, 'record')}  ${reason}  → ${next}`,
+    `  offsets ${firstOffset} to ${lastOffset}, without their bytes`,
+    `  ${shortened(detail)}`,
+  ]);
   const refused = deadLetters.some(({ next }) => next === null);
   const advice = [
     ...([...deadLetters, ...some].some(({ next }) => next === 'purge')
@@ -84,7 +80,7 @@ function renderList(
   ];
   const sums = counts.map(({ topic, reason, count }) => `${digits(count).padStart(8)}  ${topic}  ${reason}`);
   const shown = deadLetters.length + some.reduce((sum, { count }) => sum + count, 0);
-  return [
+  return lines([
     ...letters,
     ...entries,
     '',
@@ -93,8 +89,7 @@ function renderList(
     ...sums,
     'once their cause is mended:',
     `  ${cli} dead-letters redrive --topic <topic> --reason <reason>`,
-    '',
-  ].join('\n');
+  ]);
 }
 
 export const show: MongoVerb<Json & { id: string; raw?: true | undefined }> = async (
@@ -171,15 +166,14 @@ function renderSummary(summary: RedriveSummary, cli: string): string {
   const { dryRun, deadLetters, applied, superseded, refused, refusals, notFound } = summary;
   const would = dryRun ? 'would be ' : '';
   const more = refused - refusals.length;
-  return [
+  return lines([
     `${counted(deadLetters, 'dead letter')}: ${applied} ${would}applied, ${superseded} ${would}superseded (MongoDB ` +
       `already has that version or a later one), ${refused} ${would}refused`,
     ...(dryRun ? ['Dry run: nothing was changed.'] : []),
     ...refusals.map(({ id, reason, detail }) => `  ${id}  ${reason}: ${detail}`),
     ...(more > 0 ? [`  and ${more} more: ${cli} dead-letters list`] : []),
     ...notFound.map((id) => `  ${id}  there is no such dead letter`),
-    '',
-  ].join('\n');
+  ]);
 }
 
 export const purge: MongoVerb<
@@ -196,6 +190,6 @@ export const purge: MongoVerb<
   const missing = 'ids' in selection ? selection.ids.length - found : 0;
   const notFound = missing > 0 ? `; not found: ${counted(missing, 'id')}` : '';
   const outcome = dryRun ? 'would be deleted. Dry run: nothing was changed' : 'deleted';
-  const text = `${counted(purged, 'dead letter')} ${outcome}${notFound}\n`;
+  const text = lines([`${counted(purged, 'dead letter')} ${outcome}${notFound}`]);
   return output(options, { dryRun: dryRun ?? false, purged }, text, missing > 0 ? 1 : 0);
 };

@@ -2,7 +2,7 @@ import { readRegistry } from '../../../shared/control/generations.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { configs } from '../config.ts';
 import { type Context, type Output, withMongo } from '../context.ts';
-import { type Json, output } from '../output.ts';
+import { type Json, lines, output } from '../output.ts';
 
 /**
  * Says whether the active generation is among those that keep their projectors. Fails only if it is not: while MongoDB
@@ -10,7 +10,7 @@ import { type Json, output } from '../output.ts';
  */
 export async function keeps(context: Context, options: Json & { kept: number[] }): Promise<Output> {
   const unknownBecause = (reason: string) =>
-    output(options, { unknown: reason }, `the active generation is unknown: ${reason}\n`);
+    output(options, { unknown: reason }, lines([`the active generation is unknown: ${reason}`]));
   if (!context.environment.MONGODB_URL?.trim()) return unknownBecause('MONGODB_URL is not set');
   const config = configs.mongo(context.environment);
   let active: number | undefined;
@@ -24,9 +24,13 @@ export async function keeps(context: Context, options: Json & { kept: number[] }
     return unknownBecause(errorMessage(error));
   }
   if (active === undefined)
-    return output(options, { active: null }, `no generation of ${config.DATABASE_NAME} is active yet\n`);
+    return output(
+      options,
+      { active: null },
+      lines([`no generation of ${config.DATABASE_NAME} is active yet`]),
+    );
   if (options.kept.includes(active))
-    return output(options, { active }, `generation ${active} is active, and keeps its projectors\n`);
+    return output(options, { active }, lines([`generation ${active} is active, and keeps its projectors`]));
   const why = `generation ${active} is active, and would lose its projectors: Data-As-Of would stand still`;
-  return output(options, { active, refused: why }, `${why}\n`, 1);
+  return output(options, { active, refused: why }, lines([why]), 1);
 }

@@ -1,7 +1,7 @@
 import { facts } from '../../../tests/support/facts.ts';
 import { commandsIn } from '../../operations/deployment.ts';
 import type { Finding } from '../../operations/findings.ts';
-import { renderStarted, renderSwitched } from './render.ts';
+import { renderComparison, renderHistory, renderRepair, renderStarted, renderSwitched } from './render.ts';
 
 const switched = { generation: 2, outcome: 'promoted' as const, findings: [], waiting: [] };
 
@@ -12,6 +12,31 @@ it('names the next commands of the deployment after the start of a rebuild', () 
     'Then wait until it is ready, compare it, and promote it:',
     '  docker compose run --rm cli rebuild await 2',
   ]);
+});
+
+describe('a value with a line end stays on its line:', () => {
+  const id = 'ti_1\n  ticket ti_2  missing';
+  const shown = 'ti_1\\u000a  ticket ti_2  missing';
+  const samples = [{ kind: 'ticket', id, class: 'joined', field: 'joined.requester' } as const];
+  const found = { compared: 1, differing: 1, differences: 1, expected: 0 };
+  const result = { ...found, counts: {}, samples, isCutShort: false };
+
+  it('the id of a document that differs', () => {
+    const text = renderComparison(1, result);
+    expect(text.split('\n').slice(1)).toEqual([`  ticket ${shown}  joined joined.requester`, '']);
+  });
+
+  it('the id of a document that a repair leaves', () => {
+    const repair = { repaired: 0, remaining: [], left: [{ id, reason: 'joined cannot be read' }] };
+    const text = renderRepair(result, repair);
+    expect(text.split('\n').slice(1)).toEqual([`  ${shown}  joined cannot be read`, '']);
+  });
+
+  it('the reason of a change', () => {
+    const at = new Date('2026-11-01');
+    const change = { at, generation: 1, from: null, to: 'active', by: 'ann', why: 'a\nb' } as const;
+    expect(renderHistory([change])).toMatch(/^2026-11-01T.*  by ann: a\\u000ab\n$/);
+  });
 });
 
 describe('the outcome of a promotion', () => {

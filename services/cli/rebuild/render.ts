@@ -7,16 +7,16 @@ import type { Difference } from '../../operations/rebuild/differences.ts';
 import type { Switched } from '../../operations/rebuild/switch.ts';
 import { changeText } from '../../operations/rebuild/transitions.ts';
 import type { Repair } from '../../operations/refresh/repair.ts';
+import { lines } from '../output.ts';
 import { renderFinding } from '../render-report.ts';
 
 export const renderStarted = ({ cli, projector }: Commands, number: number): string =>
-  [
+  lines([
     `Generation ${number} is registered. Run its projectors next to the ones of the active generation:`,
     `  ${projector(number)}`,
     'Then wait until it is ready, compare it, and promote it:',
     ...['await', 'compare', 'promote'].map((verb) => `  ${cli} rebuild ${verb} ${number}`),
-    '',
-  ].join('\n');
+  ]);
 
 export function renderAccepted(
   { projector }: Commands,
@@ -24,30 +24,29 @@ export function renderAccepted(
   gaps: LogGap[],
   dryRun: boolean,
 ): string {
-  const lines = gaps.map((gap) => {
+  const accepted = gaps.map((gap) => {
     const next = `${gap.topic}/${gap.partition} continues at offset ${continuesAt(gap)}`;
     return `  ${next} (found at ${gap.at.toISOString()}: ${describeGaps([gap])})`;
   });
   const end = dryRun ? 'dry run: nothing was changed' : `Start its projectors: ${projector(number)}`;
-  return [`The gaps in the logs of generation ${number} are accepted:`, ...lines, end, ''].join('\n');
+  return lines([`The gaps in the logs of generation ${number} are accepted:`, ...accepted, end]);
 }
 
 export const renderHistory = (history: Transition[]): string =>
-  history
-    .map(
+  lines(
+    history.map(
       (one) =>
-        `${one.at.toISOString()}  generation ${one.generation}  ${changeText(one)}  by ${one.by}: ${one.why}\n`,
-    )
-    .join('');
+        `${one.at.toISOString()}  generation ${one.generation}  ${changeText(one)}  by ${one.by}: ${one.why}`,
+    ),
+  );
 
 export function renderComparison(number: number, result: ComparisonResult): string {
   const classes = Object.entries(result.counts).map(([name, count]) => `  ${digits(count)} ${name}`);
-  return [
+  return lines([
     `generation ${number}: ${resultText(result)}`,
     ...classes,
     ...result.samples.map(renderDifference),
-    '',
-  ].join('\n');
+  ]);
 }
 
 const renderDifference = ({ kind, id, class: name, field }: Difference): string =>
@@ -62,14 +61,13 @@ export function renderRepair(result: ComparisonResult, { repaired, remaining, le
   if (result.differences === 0) return '';
   const cutShort = 'more documents differ than one run repairs: run it again, or refresh all of a kind';
   const isForEvents = remaining.some((one) => one.class === 'extra' || one.class === 'unreadable');
-  return [
+  return lines([
     `${counted(repaired, 'document')} repaired; ${counted(remaining.length, 'difference')} left`,
     ...remaining.slice(0, remainingShownMax).map(renderDifference),
     ...left.slice(0, remainingShownMax).map(({ id, reason }) => `  ${id}  ${reason}`),
     ...(isForEvents ? ['A document that is extra or unreadable is mended by its own events.'] : []),
     ...(result.isCutShort ? [cutShort] : []),
-    '',
-  ].join('\n');
+  ]);
 }
 
 export function renderSwitched({ generation: number, outcome, findings, waiting }: Switched): string {
@@ -78,7 +76,7 @@ export function renderSwitched({ generation: number, outcome, findings, waiting 
       ? renderFinding(one, 'accepted')
       : [
           renderFinding(one, 'FAILED'),
-          one.waiver ? `${' '.repeat(13)}or accept it with ${one.waiver}\n` : '',
+          lines(one.waiver ? [`${' '.repeat(13)}or accept it with ${one.waiver}`] : []),
         ],
   );
   const served =
@@ -95,5 +93,5 @@ export function renderSwitched({ generation: number, outcome, findings, waiting 
       `  the API replica on ${host}, process ${pid}, release ${release}, still serves ${generation === null ? 'nothing' : `generation ${generation}`}: ` +
       'it follows once the new generation has caught up; see its log, and run this again to keep waiting',
   );
-  return `${found.join('')}${[unchanged[outcome] ?? served, ...replicas].join('\n')}\n`;
+  return found.join('') + lines([unchanged[outcome] ?? served, ...replicas]);
 }

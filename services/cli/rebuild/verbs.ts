@@ -13,7 +13,7 @@ import { type SwitchOptions, switchTo } from '../../operations/rebuild/switch.ts
 import { watchReports } from '../../operations/report.ts';
 import { type Context, isClosedPipe, type Output } from '../context.ts';
 import { type OperatorVerb, outputOfRefusal, withFacts } from '../operate.ts';
-import { type Json, output } from '../output.ts';
+import { type Json, lines, output } from '../output.ts';
 import { renderReport } from '../render-report.ts';
 import {
   renderAccepted,
@@ -38,7 +38,8 @@ export const status = (context: Context, options: Json & { watch?: Flag }): Prom
       const text = renderReport(found);
       if (!options.watch) return output(options, found, text);
       // One JSON value on each line.
-      const shown = options.json ? `${JSON.stringify(found)}\n` : `${(await now()).toISOString()}\n${text}\n`;
+      const time = (await now()).toISOString();
+      const shown = options.json ? lines([JSON.stringify(found)]) : lines([time]) + text + lines(['']);
       try {
         await context.terminal.print(shown);
       } catch (error) {
@@ -59,7 +60,7 @@ export const awaitVerb: OperatorVerb<Numbered & { timeout: number }> = async (de
   const { text, ...readiness } = await awaitReady(deps, generation, timeout);
   const exitCode = ({ ready: 0, 'time is up': 1, stopped: 3, failing: 3 } as const)[readiness.outcome];
   const reason = exitCode === 3 ? { text } : {};
-  return output(options, { generation, ...readiness, ...reason }, `${text}\n`, exitCode);
+  return output(options, { generation, ...readiness, ...reason }, lines([text]), exitCode);
 };
 
 export const compare: OperatorVerb<Numbered & { expect?: Expectation[] | undefined }> = async (
@@ -119,7 +120,7 @@ export const drop: OperatorVerb<Change & { force?: Flag }> = async (deps, option
     'was-dropped': `generation ${generation} was dropped before`,
     'dry-run': 'dry run: every check holds; nothing was changed',
   }[outcome];
-  return output(options, { generation, outcome }, `${text}\n`);
+  return output(options, { generation, outcome }, lines([text]));
 };
 
 type RestoreOptions = Json & {
@@ -136,9 +137,9 @@ export const restoreRegistry = (context: Context, options: RestoreOptions): Prom
   const flags = { acceptLostBlocks: options.acceptLostBlocks ?? false, dryRun: options.dryRun ?? false };
   return withFacts(context, async (deps) => {
     const { remaining, registry } = await restore(deps, { active, versions, why, ...flags });
-    const states = registry.generations.map(({ number, state }) => `generation ${number} is ${state}\n`);
-    const end = flags.dryRun ? 'dry run: nothing was changed\n' : 'the registry is restored\n';
-    const text = `Remains:\n${describeRemaining(remaining)}${states.join('')}${end}`;
+    const states = registry.generations.map(({ number, state }) => `generation ${number} is ${state}`);
+    const end = flags.dryRun ? 'dry run: nothing was changed' : 'the registry is restored';
+    const text = `Remains:\n${describeRemaining(remaining)}${lines([...states, end])}`;
     return output(options, { registry, remaining }, text);
   }).catch(outputOfRefusal(context, options));
 };
