@@ -104,12 +104,12 @@ function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   return issue.expected === 'int' ? 'must be a whole number' : `must be a ${issue.expected}`;
 }
 
-/** Warnings that cannot be written do not stop a service. */
-const ignoreError = () => undefined;
-
-/** For a `main`: returns the configuration and prints its warnings, or prints the errors and exits with code 2. */
+/**
+ * For a `main`: returns the configuration and prints its warnings, or prints the errors and exits with code 2. Warnings
+ * that cannot be written do not stop a service.
+ */
 export function configOrExit<T>(result: ConfigResult<T>): T & { files: SettingFiles } {
-  process.stderr.off('error', ignoreError).on('error', ignoreError);
+  if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined);
   if ('config' in result) {
     for (const warning of result.warnings ?? []) process.stderr.write(`Warning: ${warning}\n`);
     return result.config;
