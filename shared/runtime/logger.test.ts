@@ -15,6 +15,18 @@ describe('a log line', () => {
   ])('%s is written as %s', (line, expected) => {
     expect(scrubbed(line)).toBe(expected);
   });
+
+  it.each(['\n', '\t', '\b', '\u001b', '\\', '"', '\\n', 'é '])(
+    'stays JSON when %j stands before a secret, and has no secret',
+    (before) => {
+      const fields = { orgId: `org_${before}ann@example.com`, keyId: `key_${before}svc_live_abcdefgh` };
+      const kept = /\w$/.test(before) ? before.slice(0, -1) : before;
+      expect(JSON.parse(scrubbed(JSON.stringify(fields)))).toEqual({
+        orgId: `org_${kept}[redacted]`,
+        keyId: `key_${kept}[redacted]`,
+      });
+    },
+  );
 });
 
 describe('an error in a log line', () => {

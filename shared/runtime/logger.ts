@@ -4,16 +4,23 @@ import { release } from './release.ts';
 
 export type { Logger };
 
-/** Tokens of API keys and email addresses, also within a text such as an error message. */
-const secrets =
-  /\b[A-Za-z][A-Za-z0-9-]{0,31}_(?:live|test)_[^\s"'\\,;)]+|[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g;
+const jsonEscape = String.raw`\\(?:u[0-9a-f]{4}|.)`;
+const token = String.raw`(?:\b|(?<=${jsonEscape}))[A-Za-z][A-Za-z0-9-]{0,31}_(?:live|test)_[^\s"'\\,;)]+`;
+const address = String.raw`[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}`;
+
+/**
+ * Tokens of API keys and email addresses, also within a text such as an error message. An escape of JSON is matched
+ * first: its letter is no part of a secret behind it.
+ */
+const escapesAndSecrets = new RegExp(`${jsonEscape}|${token}|${address}`, 'g');
+const withoutSecret = (found: string): string => (found.startsWith('\\') ? found : '[redacted]');
 
 /** Every secret contains one of these. Searching for them is a hundred times cheaper than the expression. */
 const markers = ['@', '_live_', '_test_'];
 
 /** Removes secrets from a log line, whichever field or message contains them. */
 export const scrubbed = (line: string): string =>
-  markers.some((marker) => line.includes(marker)) ? line.replace(secrets, '[redacted]') : line;
+  markers.some((marker) => line.includes(marker)) ? line.replace(escapesAndSecrets, withoutSecret) : line;
 
 /**
  * The fields of an error that are logged. Its other fields are left out, since the MongoDB driver puts whole documents
