@@ -29,6 +29,16 @@ test('instants in a text are ages, with the instant as title', () => {
   );
 });
 
+test.each([
+  'stands since 2026-11-31T25:00Z for good',
+  '2026-99-99T9Z',
+  'key_2026-11-24T11:00:00Z of org_1',
+  'ti_1-2026-11-24T11:00:00Z',
+  '2026-11-24T11:00:00Z-1',
+])('%s has no instant, and stays as it is', (given) => {
+  expect(withAges(given).html).toBe(given);
+});
+
 test('an id may break after its separators', () => {
   expect(breakable('a.b/0/1@2').html).toBe('a.b/<wbr />0/<wbr />1@<wbr />2');
 });

@@ -1,4 +1,4 @@
-import { recordTimeText } from '../../shared/documents/instant.ts';
+import { parseInstant, recordTimeText } from '../../shared/documents/instant.ts';
 import { pageDocument } from '../../shared/pages/document.ts';
 import { type Html, html } from '../../shared/pages/html.ts';
 import { digits } from '../../shared/runtime/counted.ts';
@@ -117,19 +117,26 @@ export function ago(at: Date, now = new Date()): Html {
 export const timeOf = (time: string | null): Html =>
   time === null ? html`${recordTimeText(time)}` : ago(new Date(time));
 
-const instants = /(?:\b(at|since) )?(\d{4}-\d\d-\d\dT[\d:.]+Z)(?: \(-?\d+ s ago\))?( or before)?/;
+/** An instant that is a word of its own: within an id, for one, it is part of a name. */
+const instants =
+  /(?<![^\s(])(?:(?<before>at|since) )?(?<instant>\d{4}-\d\d-\d\dT[\d:.]+Z)(?![\w-])(?: \(-?\d+ s ago\))?(?<orBefore> or before)?/g;
 
 /**
  * A text with its instants as by `ago`, without `at` before and without an age behind; `since` an instant is `for 6 s`.
  */
 export function withAges(text: string): Html {
-  const parts = text.split(instants);
-  return html`${parts.map((part, index) => {
-    if (index % 4 === 0) return html`${part}`;
-    if (index % 4 !== 2) return html``;
-    const at = new Date(part);
-    if (parts[index - 1] !== 'since') return ago(at);
+  const shown: Html[] = [];
+  let end = 0;
+  for (const { 0: whole, index, groups = {} } of text.matchAll(instants)) {
+    const { before, instant = '', orBefore } = groups;
+    const at = parseInstant(instant);
+    // Text of an operator or of a record may look like an instant, such as the 31st of November.
+    if (at === null) continue;
+    shown.push(html`${text.slice(end, index)}`);
+    end = index + whole.length;
     const past = duration(Math.max(0, secondsSince(at, new Date())));
-    return html`for ${relative(at, past)}${parts[index + 1] ? ' or longer' : ''}`;
-  })}`;
+    if (before === 'since') shown.push(html`for ${relative(at, past)}${orBefore ? ' or longer' : ''}`);
+    else shown.push(ago(at));
+  }
+  return html`${shown}${text.slice(end)}`;
 }
