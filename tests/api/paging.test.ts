@@ -2,6 +2,7 @@ import { ticketSorts } from '../../services/api/resources/tickets/schema.ts';
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { useOpened } from '../support/use-opened.ts';
 import * as build from './builders.ts';
+import { begin } from './requests.ts';
 import { errorOf, listOf, readAllPages, startApi, tokens, useApi } from './test-api.ts';
 
 /** Many ids at few instants, so that ties are common; the ids sort differently in UTF-8 and UTF-16. */
@@ -41,10 +42,16 @@ const inOrder = (documents: Keyed[], field: 'byCreated' | 'byUpdated' = 'byCreat
     .map(({ _id }) => _id);
 
 const other = { orgId: 'org_b' };
+/** An id of the characters that part one link of a header from the next. */
+const bracketed = 'conv_<>";rel="next"';
 const api = useApi({
   ticket: [...tickets, build.ticket({ id: 'ti_foreign' }, other)],
-  conversation: ['conv_1', 'conv_2'].map((id) => build.conversation({ id })),
-  message: [...messages, build.message({ id: 'msg_foreign' }, other)],
+  conversation: ['conv_1', 'conv_2', bracketed].map((id) => build.conversation({ id })),
+  message: [
+    ...messages,
+    ...['msg_x', 'msg_y'].map((id) => build.message({ id, conversationId: bracketed })),
+    build.message({ id: 'msg_foreign' }, other),
+  ],
   qa: [...qas, build.qa({ id: 'qa_foreign' }, other)],
   channel: [...channels, build.channel({ id: 'chan_f' }, other)],
 });
@@ -212,4 +219,14 @@ test('the header Link of each page leads to the next one, and keeps the filters'
   }
   const expected = tickets.filter(({ state }) => ['open', 'closed'].includes(state.status));
   expect(ids).toEqual(inOrder(expected));
+});
+
+test('the header Link is one link, whatever characters the path of the request has', async () => {
+  const path = `/v1/conversations/${bracketed}/messages?limit=1`;
+  const answer = await begin({ port: Number(new URL(api.url).port), isTls: false }, path);
+  answer.resume();
+  expect(answer.statusCode).toBe(200);
+  expect(answer.headers.link).toMatch(
+    /^<\/v1\/conversations\/conv_%3C%3E%22;rel=%22next%22\/messages\?limit=1&startingAfter=\w+>; rel="next"$/,
+  );
 });

@@ -53,7 +53,9 @@ function linkNext(context: Context, { nextCursor }: Answer<unknown>, baseUrl = '
   if (!cursor) return;
   const query = new URLSearchParams(context.querystring);
   query.set('startingAfter', cursor);
-  context.set('Link', `<${baseUrl}${context.path}?${query.toString()}>; rel="next"`);
+  // Node's parser of requests takes the characters that part one link from the next.
+  const path = context.path.replaceAll(/[<>"]/g, encodeURIComponent);
+  context.set('Link', `<${baseUrl}${path}?${query.toString()}>; rel="next"`);
 }
 
 /** Sends a stream. If it fails, the connection is reset, because the status has been sent. */
