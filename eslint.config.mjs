@@ -46,7 +46,8 @@ const density = [
 
 /** The CLI prints values of the bus: a line end in one would look like the end of a row. */
 const lineByHand = {
-  selector: 'TemplateElement[tail=true][value.raw=/\\\\n$/]',
+  selector:
+    'TemplateElement[tail=true][value.raw=/\\\\n$/], TemplateLiteral CallExpression[callee.property.name="join"] > Literal[value="\\n"]',
   message: 'Use lines() of output.ts, which keeps every text on its line.',
 };
 
@@ -100,7 +101,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['services/cli/**/*.ts'],
+    files: ['services/{cli,operations}/**/*.ts'],
     ignores: ['**/*.test.ts', 'services/cli/output.ts', 'services/cli/main.ts'],
     rules: { 'no-restricted-syntax': ['error', encodedPath, ...density, lineByHand] },
   },

@@ -34,7 +34,7 @@ export type KafkaConnection = {
   /** The entity topics. */
   topics: string[];
   /** Creates the topics that do not exist. */
-  create: () => Promise<string>;
+  create: () => Promise<string[]>;
   close: () => Promise<unknown>;
 };
 

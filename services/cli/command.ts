@@ -6,7 +6,6 @@ import type { Accept, Context, Output } from './context.ts';
 import { addDeadLetters } from './dead-letters/command.ts';
 import { addExplain, addTrace } from './explain.ts';
 import { addKeys } from './keys.ts';
-import { lines } from './output.ts';
 import { addRebuild } from './rebuild/command.ts';
 import { addRefresh } from './refresh.ts';
 import { addStatus } from './status.ts';
@@ -16,7 +15,7 @@ import { addTopics } from './topics.ts';
 type ParsedCommand = { verb: string; options: unknown; run: (context: Context) => Promise<Output> };
 
 /** The result of parsing: a verb to run, help to print, or a usage error. */
-type ParsedArguments = { command: ParsedCommand } | { help: string } | { usageError: string };
+type ParsedArguments = { command: ParsedCommand } | { help: string } | { usageError: string[] };
 
 /** Parses the arguments of the CLI. `programName` is how an operator starts it; the help has it in its examples. */
 export function parseArguments(args: string[], programName = commandsIn.source.cli): ParsedArguments {
@@ -36,7 +35,7 @@ export function parseArguments(args: string[], programName = commandsIn.source.c
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { help: output.help };
     const problem = error.code === 'commander.help' ? missingVerb(program, args) : inOneLine(output.error);
-    return { usageError: lines([problem, `Help: ${pathTo(program, args)} --help`]) };
+    return { usageError: [problem, `Help: ${pathTo(program, args)} --help`] };
   }
   if (!command) throw new Error('no verb has run: every verb needs an action');
   return { command };

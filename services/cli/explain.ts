@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { requestIdShape } from '../../shared/control/request-traces.ts';
 import { recordTimeText } from '../../shared/documents/instant.ts';
+import { shellWord } from '../operations/deployment.ts';
 import { explain, idInTrace } from '../operations/explain/explain.ts';
 import type { Explanation } from '../operations/explain/explanation.ts';
 import {
@@ -70,7 +71,7 @@ function renderExplanation(explanation: Explanation, cli: string): string {
     const versionText = version === null ? '' : `version ${version}, `;
     return [
       'refused',
-      `${id.split('@')[0]}, ${versionText}${reason}: ${detail} → ${cli} dead-letters show ${id}`,
+      `${id.split('@')[0]}, ${versionText}${reason}: ${detail} → ${cli} dead-letters show ${shellWord(id)}`,
     ];
   });
   const requests = explanation.requests.map(({ id, time, status, code, key }): Row => [

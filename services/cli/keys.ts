@@ -17,7 +17,7 @@ import {
 } from './context.ts';
 import { type MongoVerb, onMongo } from './operate.ts';
 import { example, jsonOption, nameOf, orgIdOf, wholeNumber } from './options.ts';
-import { type Json, lines, output } from './output.ts';
+import { column, type Json, lines, output } from './output.ts';
 
 export function addKeys(program: Command, accept: Accept): void {
   const group = program
@@ -144,6 +144,8 @@ const withProducer = (context: Context, config: KafkaConfig, use: (deps: Publish
     }
   });
 
+const nameShownMax = 60;
+
 type ArchiveOptions = Json & { id: string; yes?: true | undefined; dryRun?: true | undefined };
 
 const archive: MongoVerb<ArchiveOptions> = async (deps, options, context) => {
@@ -157,7 +159,9 @@ const archive: MongoVerb<ArchiveOptions> = async (deps, options, context) => {
     return archived(since, `is archived since ${since}`);
   }
   if (dryRun) return archived(null, 'would be archived. Dry run: nothing was changed');
-  const question = `Archive the key ${id} (${key.state.name}) of ${key.orgId} for good?`;
+  // A name of a thousand characters could otherwise push the organization off the screen, or name another one.
+  const name = JSON.stringify(key.state.name.slice(0, nameShownMax));
+  const question = `Archive the key ${id} of ${JSON.stringify(key.orgId)}, named ${name}, for good?`;
   if (!yes && !(await confirmed(context.terminal, 'archive', question)))
     return archived(null, 'was not archived', 1);
   return withProducer(context, config, async (publish) =>
@@ -207,13 +211,13 @@ function render(key: ListedKey): string {
   if (key.isTokenShared) states.push('its token is refused, because another key has or had it: see status');
   const working = key.isUnused ? 'active, UNUSED' : 'active';
   const columns = [
-    key.id,
-    key.orgId,
+    column(key.id),
+    column(key.orgId),
     key.mode ?? '-',
     states.join(', ') || working,
     key.rateLimit === null ? 'default limit' : `limit ${digits(key.rateLimit)}`,
     `last use ${key.lastUse}`,
-    key.name ?? '',
+    key.name === null ? '' : column(key.name),
   ];
   return columns.join('  ');
 }

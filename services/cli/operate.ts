@@ -53,10 +53,10 @@ export const withServers =
 /** The output of a refused verb. Throws every other error again. */
 export const outputOfRefusal = (context: Context, options: Json) => (error: unknown) => {
   if (!(error instanceof RebuildRefused)) throw error;
-  const { message, verb } = error;
-  const refused = verb === null ? message : `${message}: ${context.cli} ${verb}`;
-  // A refusal may list on further lines what is in its way.
-  return output(options, { refused }, lines(`${context.verb} refused: ${refused}`.split('\n')), 1);
+  const { summary, verb, details } = error;
+  const refused = verb === null ? summary : `${summary}: ${context.cli} ${verb}`;
+  const text = lines([`${context.verb} refused: ${refused}`, ...details]);
+  return output(options, { refused: [refused, ...details].join('\n') }, text, 1);
 };
 
 type FactsDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'config' | 'now' | 'by' | 'report'> & {

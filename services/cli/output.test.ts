@@ -1,4 +1,4 @@
-import { lines, onOneLine, printable, rows, table } from './output.ts';
+import { column, lines, onOneLine, printable, rows, table } from './output.ts';
 
 /** A name as a customer may give it: it would end its row, hide the next one and set the title of the window. */
 const hostile = 'a\nkey_2  org_2  archived\x1b[8m\x1b]0;title\x07\u202e';
@@ -9,6 +9,21 @@ it('a value of the bus stays on its line, and changes nothing on the terminal', 
   expect(printable(lines([hostile, 'b']))).toBe(`${shown}\nb\n`);
   expect(printable(rows([['name', hostile]]))).toBe(`name         ${shown}\n`);
   expect(printable(table(['name'], [[hostile]]))).toBe(`name\n${shown}\n`);
+});
+
+it.each(['key_2  org_1  live', ' key_1', 'key_1 ', '', '"key_1"', 'a\n\nb', '\u00a0\u00a0'])(
+  '%j, which could look like several columns, is one in quotes',
+  (value) => {
+    expect(column(value)).toBe(JSON.stringify(value));
+  },
+);
+
+it('other values of a column stay as they are', () => {
+  expect(['key_1', 'Export of tickets', 'Müller'].map(column)).toEqual([
+    'key_1',
+    'Export of tickets',
+    'Müller',
+  ]);
 });
 
 it.each(['\r', '\t', '\x1b', '\x7f', '\x9b', '\u061c', '\u200f', '\u2028', '\u2066'])(

@@ -17,6 +17,10 @@ export const printable = (text: string): string => text.replace(controls, escape
 /** A value from the bus for one line of text: a line end in it would look like the end of a row. */
 export const onOneLine = (value: string): string => value.replaceAll('\n', escapedUnit);
 
+/** A value for columns that two blanks part: in quotes if it could look like several, or like none. */
+export const column = (value: string): string =>
+  /^$|^\s|\s{2}|\s$|"/.test(value) ? JSON.stringify(value) : value;
+
 /** Each text on one line, whatever the ids, names and reasons in it hold. */
 export const lines = (texts: string[]): string => texts.map((text) => `${onOneLine(text)}\n`).join('');
 

@@ -11,7 +11,7 @@ export async function runCommandLine(args: string[], environment: Environment, r
   const terminal: Terminal = {
     ...raw,
     print: (text) => raw.print(typeof text === 'string' ? printable(text) : text),
-    report: (line) => raw.report(printable(line)),
+    report: (line) => raw.report(printable(onOneLine(line))),
     confirm: raw.confirm && confirmOnOneLine(raw.confirm),
   };
   const { DEPLOYMENT } = configOrExit(readConfig(deploymentSetting, environment));
@@ -21,7 +21,7 @@ export async function runCommandLine(args: string[], environment: Environment, r
     return printLast(terminal, parsed.help, 0);
   }
   if ('usageError' in parsed) {
-    terminal.report(parsed.usageError.trimEnd());
+    for (const line of parsed.usageError) terminal.report(line);
     return 2;
   }
   const { verb, run } = parsed.command;
@@ -34,7 +34,7 @@ export async function runCommandLine(args: string[], environment: Environment, r
   }
 }
 
-/** A name in the question could otherwise hide what the operator confirms. */
+/** A name in the question could otherwise hide the act that the operator confirms. */
 const confirmOnOneLine = (confirm: NonNullable<Terminal['confirm']>) => (question: string) =>
   confirm(printable(onOneLine(question)));
 

@@ -5,6 +5,7 @@ import { createTopics, partitionsDefault, type TopicOptions } from '../operation
 import { configs } from './config.ts';
 import { type Accept, type Context, type Output, withKafka } from './context.ts';
 import { example, wholeNumber } from './options.ts';
+import { lines } from './output.ts';
 
 export function addTopics(program: Command, accept: Accept): void {
   program
@@ -40,6 +41,6 @@ function create(context: Context, options: TopicOptions): Promise<Output> {
     // They may exist: the list of all topics leaves them out.
     const { hidden } = await log.find(topicsOf(config.TOPIC_PREFIX));
     if (hidden.length > 0) throw new Error(describeHidden(hidden));
-    return { text: await createTopics(admin, config.TOPIC_PREFIX, options), exitCode: 0 };
+    return { text: lines(await createTopics(admin, config.TOPIC_PREFIX, options)), exitCode: 0 };
   });
 }

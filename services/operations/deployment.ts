@@ -1,3 +1,7 @@
+/** A value as one word of a command for a shell, whatever characters an id from the bus has. */
+export const shellWord = (value: string): string =>
+  /^[\w./:=@%+][\w./:=@%+-]*$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
+
 export const deployments = ['source', 'compose', 'helm'] as const;
 
 export type Deployment = (typeof deployments)[number];

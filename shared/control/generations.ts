@@ -134,9 +134,15 @@ export class OtherProjectionVersion extends Error {
 export class RebuildRefused extends Error {
   override name = 'RebuildRefused';
   readonly verb: string | null;
-  constructor(message: string, verb: string | null = null) {
-    super(message);
+  /** The first line of the message. */
+  readonly summary: string;
+  /** Its further lines, one for each obstacle or choice. */
+  readonly details: string[];
+  constructor(summary: string, verb: string | null = null, details: string[] = []) {
+    super([summary, ...details].join('\n'));
     this.verb = verb;
+    this.summary = summary;
+    this.details = details;
   }
 }
 

@@ -221,6 +221,9 @@ describe('keys create', () => {
       code: 1,
       errors: 'keys archive failed: there is no key key_x; see: npx support-cli keys list\n',
     });
+    expect(await archive('key_\nx')).toMatchObject({
+      errors: 'keys archive failed: there is no key key_\\u000ax; see: npx support-cli keys list\n',
+    });
     expect(await deadLetters()).toEqual([]);
   });
 
@@ -234,9 +237,7 @@ describe('keys create', () => {
       return false;
     });
     expect(questions).toEqual([
-      expect.stringMatching(
-        /^Archive the key key_hostile \(Export\\u000a of another org\\u001b\[8m\) of \S+ /,
-      ),
+      String.raw`Archive the key key_hostile of "org_1", named "Export\n of another org\u001b[8m", for good? [y/N] `,
     ]);
     expect({ code, text }).toEqual({
       code: 1,

@@ -32,11 +32,11 @@ describe('topics create', () => {
       },
     };
     const output = await createTopics(slow, prefix, { partitions: 2 });
-    expect(output).toContain(`${topicOf('ticket', prefix)}: created, 2 partitions\n`);
+    expect(output).toContain(`${topicOf('ticket', prefix)}: created, 2 partitions`);
     expect(refusals).toBeLessThan(0);
     // and a second time it changes nothing
     expect(await createTopics(testEnvironment.admin, prefix, { partitions: 5 })).toContain(
-      'already exists, left unchanged',
+      `${topicOf('ticket', prefix)}: already exists, left unchanged`,
     );
     expect(await testEnvironment.admin.fetchTopicOffsets(topicOf('ticket', prefix))).toHaveLength(2);
   });

@@ -91,6 +91,10 @@ describe('dead letters of several generations', () => {
     const truncated = { keyBytes: 1, headersBytes: 0, valueBytes: 1, sha256: '' };
     await deadLettersOf(rebuild.control).updateOne({ _id: both }, { $set: { truncated } });
     expect(await nextSteps(deps(), letters)).toEqual(new Map([[both, 'redrive']]));
+    // A list reads the bytes of the first 4 MB alone.
+    const large = letters.map((letter) => ({ ...letter, bytes: 5_000_000 }));
+    const listed = await nextSteps(deps(), [...large, { _id: 'other', bytes: 1 }]);
+    expect(listed.get('other')).toBe('show');
     expect((await redrive(both)).refusals[0]?.detail).toContain('publish it again');
     expect(await openFor(both)).toEqual([1]);
   });

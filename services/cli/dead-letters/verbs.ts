@@ -22,6 +22,7 @@ import {
   isFiltered,
   type Selection,
 } from '../../operations/dead-letters/selection.ts';
+import { shellWord } from '../../operations/deployment.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { configs } from '../config.ts';
 import { confirmed, type Output, type Terminal, UsageError, withKafka } from '../context.ts';
@@ -76,6 +77,9 @@ function renderList(
     ...([...deadLetters, ...some].some(({ next }) => next === 'purge')
       ? ['→ purge: no release can apply it']
       : []),
+    ...(deadLetters.some(({ next }) => next === 'show')
+      ? ['→ show: it tells the next step of this one']
+      : []),
     ...(refused ? ['no →: this release refuses it. Re-drive it with one that accepts it'] : []),
   ];
   const sums = counts.map(({ topic, reason, count }) => `${digits(count).padStart(8)}  ${topic}  ${reason}`);
@@ -106,9 +110,10 @@ export const show: MongoVerb<Json & { id: string; raw?: true | undefined }> = as
   const notes = {
     redrive: '',
     purge: ' (no release can apply it)',
+    show: '',
     later: ' (by a release that accepts it)',
   };
-  const command = `${deps.cli} dead-letters ${next ?? 'redrive'} ${id}${notes[next ?? 'later']}`;
+  const command = `${deps.cli} dead-letters ${next ?? 'redrive'} ${shellWord(id)}${notes[next ?? 'later']}`;
   const all = rows([...deadLetterRows(details), ['next', command], ['bytes', '--raw prints them']]);
   return output(options, { ...details, next }, all);
 };
@@ -120,7 +125,7 @@ async function showCounted(
   const { id, raw } = options;
   if (raw) throw new UsageError(`of counted dead letters only the offsets are stored, no bytes: ${id}`);
   const found = await readCounted(control, id);
-  const next = `${cli} dead-letters ${found.next} ${id}`;
+  const next = `${cli} dead-letters ${found.next} ${shellWord(id)}`;
   return output(options, found, rows([['id', id], ...countedRows(found), ['next', next]]));
 }
 

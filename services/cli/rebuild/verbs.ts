@@ -139,7 +139,7 @@ export const restoreRegistry = (context: Context, options: RestoreOptions): Prom
     const { remaining, registry } = await restore(deps, { active, versions, why, ...flags });
     const states = registry.generations.map(({ number, state }) => `generation ${number} is ${state}`);
     const end = flags.dryRun ? 'dry run: nothing was changed' : 'the registry is restored';
-    const text = `Remains:\n${describeRemaining(remaining)}${lines([...states, end])}`;
+    const text = lines(['Remains:', ...describeRemaining(remaining), ...states, end]);
     return output(options, { registry, remaining }, text);
   }).catch(outputOfRefusal(context, options));
 };

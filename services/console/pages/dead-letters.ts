@@ -9,6 +9,7 @@ import {
   readDeadLetter,
 } from '../../operations/dead-letters/list.ts';
 import { nextSteps } from '../../operations/dead-letters/redrive-selected.ts';
+import { shellWord } from '../../operations/deployment.ts';
 import {
   breakable,
   command,
@@ -73,7 +74,9 @@ function groups(cli: string, { topic, reason }: LetterQuery, { counts, total }: 
         link({ topic: one.topic }, one.topic),
         link({ reason: one.reason }, one.reason),
         link({ topic: one.topic, reason: one.reason }, number(one.count)),
-        command(`${cli} dead-letters redrive --topic ${one.topic} --reason ${one.reason}`),
+        command(
+          `${cli} dead-letters redrive --topic ${shellWord(one.topic)} --reason ${shellWord(one.reason)}`,
+        ),
       ]),
     )}`;
 }
@@ -126,7 +129,7 @@ async function countedInFull({ deps, commands }: Sources, id: string): Promise<H
     <h2>${breakable(id)}</h2>
     ${definitions([
       ...countedRows(found).map(([name, value]): [string, Html] => [name, withAges(value)]),
-      ['next', command(`${commands.cli} dead-letters ${found.next} ${id}`)],
+      ['next', command(`${commands.cli} dead-letters ${found.next} ${shellWord(id)}`)],
     ])}`;
 }
 
@@ -136,7 +139,7 @@ async function letterInFull(sources: Sources, id: string): Promise<Html> {
   const letter = await readDeadLetter(deps.control, id);
   const shown = deadLetterDetails(letter, deps.config.TOPIC_PREFIX);
   const next = (await nextSteps(deps, [letter])).get(id);
-  const run = `${commands.cli} dead-letters`;
+  const run = (verb: string) => `${commands.cli} dead-letters ${verb} ${shellWord(shown.id)}`;
   return html`<p>${link({}, 'All dead letters')}</p>
     <h2>${breakable(shown.id)}</h2>
     ${definitions([
@@ -147,10 +150,9 @@ async function letterInFull(sources: Sources, id: string): Promise<Html> {
       [
         'next',
         next === 'purge'
-          ? html`a redrive is refused. Once the source has corrected the entity:
-            ${command(`${run} purge ${shown.id}`)}`
-          : html`${next ? '' : 'by a release that accepts it:'} ${command(`${run} redrive ${shown.id}`)}`,
+          ? html`a redrive is refused. Once the source has corrected the entity: ${command(run('purge'))}`
+          : html`${next ? '' : 'by a release that accepts it:'} ${command(run('redrive'))}`,
       ],
-      ['bytes', command(`${run} show ${shown.id} --raw`)],
+      ['bytes', command(`${run('show')} --raw`)],
     ])}`;
 }

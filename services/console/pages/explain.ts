@@ -51,7 +51,7 @@ async function explained({ deps, commands }: Sources, id: string): Promise<Html>
   )}
   ${refused.length > 0 ? refusedTable(refused) : html``}
   ${requests.length > 0 ? requestsTable(requests) : html``}
-  ${/^[\w-]+$/.test(id) ? html`<p>On a terminal: ${command(`${commands.cli} explain ${id}`)}</p>` : html``}`;
+  ${/^\w[\w-]*$/.test(id) ? html`<p>On a terminal: ${command(`${commands.cli} explain ${id}`)}</p>` : html``}`;
 }
 
 const rowsOf = (rows: Row[]): Html =>

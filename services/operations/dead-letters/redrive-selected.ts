@@ -111,11 +111,11 @@ export async function redriveSelected(
   return { ...summary, notFound: [...missing] };
 }
 
-export type NextStep = 'redrive' | 'purge';
+export type NextStep = 'redrive' | 'purge' | 'show';
 
 /**
  * The next step of each dead letter: `redrive` if this release applies it, `purge` if none can: its bytes are lost by
- * that. Leaves out those that only another release may apply, and all beyond the first 4 MB.
+ * that. Leaves out those that only another release may apply. Only the first 4 MB are read: `show` tells of the others.
  */
 export async function nextSteps(
   deps: RedriveSelectedDeps,
@@ -134,6 +134,7 @@ export async function nextSteps(
   }
   for (const { _id, truncated, reason } of stored)
     if (truncated) next.set(_id, onlyFromSource.has(reason) ? 'purge' : 'redrive');
+  for (const { _id } of deadLetters.slice(chunk.length)) next.set(_id, 'show');
   return next;
 }
 

@@ -1,5 +1,6 @@
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
+import { shellWord } from '../deployment.ts';
 import { type PublishDeps, publishKey } from './create-key.ts';
 import type { KeysDeps } from './keys.ts';
 
@@ -16,7 +17,7 @@ export async function readArchivable({ database, cli }: KeysDeps, id: string): P
   if (version > 1 && !state.archivedAt)
     throw new Error(
       `key ${id} has version ${version}, so "keys create" did not make it: archive it in the source system, or block it ` +
-        `with: ${cli} keys block ${id}`,
+        `with: ${cli} keys block ${shellWord(id)}`,
     );
   return { _id, orgId, state };
 }

@@ -1,3 +1,4 @@
+import type { RebuildRefused } from '../../../shared/control/generations.ts';
 import { release } from '../../../shared/runtime/release.ts';
 import { type RemainingGeneration, restoredRegistry } from './restored-registry.ts';
 
@@ -95,6 +96,23 @@ test.each<{ name: string; remaining: RemainingGeneration[]; active: number | und
   },
 ])('refuses $name', ({ remaining, active, reason }) => {
   expect(() => restore(remaining, active)).toThrow(reason);
+});
+
+test('a refusal has one entry for the remains of each generation, whatever its release is called', () => {
+  const remaining = [left(3, { releases: ['1.0\n  generation 7: documents'] }), left(4, documentsGone)];
+  const details = () => {
+    try {
+      return restore(remaining, undefined);
+    } catch (error) {
+      return (error as RebuildRefused).details;
+    }
+  };
+  expect(details()).toEqual([
+    expect.stringMatching(
+      /^ {2}generation 3: documents and 10 [^]* by release 1\.0\n {2}generation 7: documents$/,
+    ),
+    '  generation 4: its documents are gone',
+  ]);
 });
 
 test('takes the projection version of another release from the operator', () => {

@@ -60,10 +60,8 @@ export function restoredRegistry(
 }
 
 /** One line for each generation. */
-export const describeRemaining = (remaining: RemainingGeneration[]): string =>
-  remaining
-    .map((one) => `  generation ${one.number}: ${isWhole(one) ? whole(one) : lacking(one)}\n`)
-    .join('');
+export const describeRemaining = (remaining: RemainingGeneration[]): string[] =>
+  remaining.map((one) => `  generation ${one.number}: ${isWhole(one) ? whole(one) : lacking(one)}`);
 
 function restored(
   one: RemainingGeneration,
@@ -108,4 +106,4 @@ function lacking({ hasDocuments, partitions }: RemainingGeneration): string {
 }
 
 const refusal = (problem: string, remaining: RemainingGeneration[]) =>
-  new RebuildRefused(`${problem}. Remains:\n${describeRemaining(remaining)}`.trimEnd());
+  new RebuildRefused(`${problem}. Remains:`, null, describeRemaining(remaining));

@@ -49,7 +49,11 @@ export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false
     ...(await missingSpace(deps, registry)),
   ];
   if (problems.length > 0)
-    throw new RebuildRefused(`the rebuild is not started:\n${problems.map((one) => `  ${one}`).join('\n')}`);
+    throw new RebuildRefused(
+      'the rebuild is not started:',
+      null,
+      problems.map((one) => `  ${one}`),
+    );
   // A load does not wait for an open transaction: its records are applied while the build catches up.
   const loadTo = [...offsets].map(([key, { low, stable }]) => ({
     ...parsePartitionKey(key),

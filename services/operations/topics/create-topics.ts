@@ -26,7 +26,7 @@ export const partitionsDefault = 6;
  * Creates the entity topics that do not exist yet, compacted, and waits until they can be used. Does not change
  * existing topics. Returns one line for each topic.
  */
-export async function createTopics(admin: Admin, prefix: string, options: TopicOptions): Promise<string> {
+export async function createTopics(admin: Admin, prefix: string, options: TopicOptions): Promise<string[]> {
   const { partitions, replicationFactor, minInsyncReplicas } = options;
   const present = new Set(await admin.listTopics());
   const wanted = topicsOf(prefix);
@@ -51,7 +51,7 @@ export async function createTopics(admin: Admin, prefix: string, options: TopicO
   }
   const outcomeOf = (topic: string) =>
     present.has(topic) ? 'already exists, left unchanged' : `created, ${counted(partitions, 'partition')}`;
-  return wanted.map((topic) => `${topic}: ${outcomeOf(topic)}\n`).join('');
+  return wanted.map((topic) => `${topic}: ${outcomeOf(topic)}`);
 }
 
 /** kafkajs says no more than that topics could not be created; the brokers' reasons stand in its list. */
