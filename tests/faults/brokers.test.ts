@@ -65,7 +65,8 @@ describe('three brokers', () => {
       const prefix = `${environment.config.TOPIC_PREFIX}${round}.`;
       const admin = environment.kafka.admin();
       await admin.connect();
-      expect(await createTopics(admin, prefix, { partitions: 1 })).toMatch(/created, 1 partition/);
+      const outcomes = await createTopics(admin, prefix, { partitions: 1 });
+      expect(outcomes).toEqual(topicsOf(prefix).map((topic) => `${topic}: created, 1 partition`));
       await admin.deleteTopics({ topics: topicsOf(prefix) });
       await admin.disconnect();
     }
