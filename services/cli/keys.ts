@@ -17,7 +17,7 @@ import {
 } from './context.ts';
 import { type MongoVerb, onMongo } from './operate.ts';
 import { example, jsonOption, nameOf, orgIdOf, wholeNumber } from './options.ts';
-import { column, type Json, lines, output } from './output.ts';
+import { inOneColumn, type Json, lines, output } from './output.ts';
 
 export function addKeys(program: Command, accept: Accept): void {
   const group = program
@@ -211,13 +211,13 @@ function render(key: ListedKey): string {
   if (key.isTokenShared) states.push('its token is refused, because another key has or had it: see status');
   const working = key.isUnused ? 'active, UNUSED' : 'active';
   const columns = [
-    column(key.id),
-    column(key.orgId),
+    inOneColumn(key.id),
+    inOneColumn(key.orgId),
     key.mode ?? '-',
     states.join(', ') || working,
     key.rateLimit === null ? 'default limit' : `limit ${digits(key.rateLimit)}`,
     `last use ${key.lastUse}`,
-    key.name === null ? '' : column(key.name),
+    key.name === null ? '' : inOneColumn(key.name),
   ];
   return columns.join('  ');
 }

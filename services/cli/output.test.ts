@@ -1,4 +1,4 @@
-import { column, lines, onOneLine, printable, rows, table } from './output.ts';
+import { inOneColumn, lines, onOneLine, printable, rows, table } from './output.ts';
 
 /** A name as a customer may give it: it would end its row, hide the next one and set the title of the window. */
 const hostile = 'a\nkey_2  org_2  archived\x1b[8m\x1b]0;title\x07\u202e';
@@ -14,12 +14,12 @@ it('a value of the bus stays on its line, and changes nothing on the terminal', 
 it.each(['key_2  org_1  live', ' key_1', 'key_1 ', '', '"key_1"', 'a\n\nb', '\u00a0\u00a0'])(
   '%j, which could look like several columns, is one in quotes',
   (value) => {
-    expect(column(value)).toBe(JSON.stringify(value));
+    expect(inOneColumn(value)).toBe(JSON.stringify(value));
   },
 );
 
 it('other values of a column stay as they are', () => {
-  expect(['key_1', 'Export of tickets', 'Müller'].map(column)).toEqual([
+  expect(['key_1', 'Export of tickets', 'Müller'].map(inOneColumn)).toEqual([
     'key_1',
     'Export of tickets',
     'Müller',

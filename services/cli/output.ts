@@ -18,7 +18,7 @@ export const printable = (text: string): string => text.replace(controls, escape
 export const onOneLine = (value: string): string => value.replaceAll('\n', escapedUnit);
 
 /** A value for columns that two blanks part: in quotes if it could look like several, or like none. */
-export const column = (value: string): string =>
+export const inOneColumn = (value: string): string =>
   /^$|^\s|\s{2}|\s$|"/.test(value) ? JSON.stringify(value) : value;
 
 /** Each text on one line, whatever the ids, names and reasons in it hold. */
@@ -41,11 +41,11 @@ export const progressLine = (done: number, total: number): string =>
 
 /** One line for each known value, aligned, after `indent`. */
 export const rows = (all: Row[], indent = ''): string =>
-  all
-    .flatMap(([name, value]) =>
-      value === null ? [] : [`${indent}${onOneLine(name).padEnd(12)} ${onOneLine(value)}\n`],
-    )
-    .join('');
+  lines(
+    all.flatMap(([name, value]) =>
+      value === null ? [] : [`${indent}${onOneLine(name).padEnd(12)} ${value}`],
+    ),
+  );
 
 /**
  * Pads columns to their widest cell. The first column is text, and with `isLastText` the last; the others are numbers.
@@ -64,5 +64,5 @@ export function table(head: string[], values: string[][], { isLastText = false }
       )
       .join('  ')
       .trimEnd();
-  return `${[head, ...rows].map(line).join('\n')}\n`;
+  return lines([head, ...rows].map(line));
 }

@@ -12,8 +12,7 @@ const isBad = ({ severity }: Finding) => severity === 'bad';
 
 /**
  * The verdict, the findings with their remedies, and each generation with its topics: first all that is bad, and the
- * served generation before the others. With `partitions`, a generation lists every partition, also
- * one without lag.
+ * served generation before the others. With `partitions`, a generation lists every partition, also one without lag.
  */
 export function renderReport({ sentence, findings, generations }: Report, partitions = false): string {
   const bad = generations.flatMap(({ number, findings: own }) =>

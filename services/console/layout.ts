@@ -134,9 +134,12 @@ export function withAges(text: string): Html {
     if (at === null) continue;
     shown.push(html`${text.slice(end, index)}`);
     end = index + whole.length;
+    if (before !== 'since') {
+      shown.push(ago(at));
+      continue;
+    }
     const past = duration(Math.max(0, secondsSince(at, new Date())));
-    if (before === 'since') shown.push(html`for ${relative(at, past)}${orBefore ? ' or longer' : ''}`);
-    else shown.push(ago(at));
+    shown.push(html`for ${relative(at, past)}${orBefore ? ' or longer' : ''}`);
   }
   return html`${shown}${text.slice(end)}`;
 }

@@ -1,7 +1,3 @@
-/** A value as one word of a command for a shell, whatever characters an id from the bus has. */
-export const shellWord = (value: string): string =>
-  /^[\w./:=@%+][\w./:=@%+-]*$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
-
 export const deployments = ['source', 'compose', 'helm'] as const;
 
 export type Deployment = (typeof deployments)[number];
@@ -25,3 +21,7 @@ export const commandsIn: Record<Deployment, Commands> = {
     projector: (generation) => `helm upgrade with { number: ${generation}, replicas: 1 } in generations`,
   },
 };
+
+/** A value as one word of a command for a shell, whatever characters an id from the bus has. */
+export const shellWord = (value: string): string =>
+  /^[\w./:=@%+][\w./:=@%+-]*$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;

@@ -78,7 +78,7 @@ function renderList(
       ? ['→ purge: no release can apply it']
       : []),
     ...(deadLetters.some(({ next }) => next === 'show')
-      ? ['→ show: it tells the next step of this one']
+      ? ['→ show: this list has not read it; show names its next step']
       : []),
     ...(refused ? ['no →: this release refuses it. Re-drive it with one that accepts it'] : []),
   ];

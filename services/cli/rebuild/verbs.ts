@@ -39,7 +39,7 @@ export const status = (context: Context, options: Json & { watch?: Flag }): Prom
       if (!options.watch) return output(options, found, text);
       // One JSON value on each line.
       const time = (await now()).toISOString();
-      const shown = options.json ? lines([JSON.stringify(found)]) : lines([time]) + text + lines(['']);
+      const shown = options.json ? lines([JSON.stringify(found)]) : lines([time]) + text + '\n';
       try {
         await context.terminal.print(shown);
       } catch (error) {

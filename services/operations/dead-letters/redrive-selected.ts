@@ -115,7 +115,8 @@ export type NextStep = 'redrive' | 'purge' | 'show';
 
 /**
  * The next step of each dead letter: `redrive` if this release applies it, `purge` if none can: its bytes are lost by
- * that. Leaves out those that only another release may apply. Only the first 4 MB are read: `show` tells of the others.
+ * that. Leaves out those that only another release may apply. Reads only the first 4 MB of the dead letters; the next
+ * step of each further one is `show`, which reads that one and names its step.
  */
 export async function nextSteps(
   deps: RedriveSelectedDeps,
