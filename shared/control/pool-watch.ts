@@ -41,8 +41,14 @@ const maxTimeMS = 5_000;
 /** A client that is opened again waits at most this long for its old connections to close, in milliseconds. */
 const closeWithinMs = 3_000;
 
-/** A pool whose reads fail: the last error, and since when fresh connections have worked meanwhile. */
-type Failing = { sinceMs: number; error: unknown };
+/** A pool whose reads fail while fresh connections work. */
+type Failing = {
+  /** The first check that found it so. */
+  sinceMs: number;
+  /** The last one. What has been done since, an opening too, is not known to have failed. */
+  lastMs: number;
+  error: unknown;
+};
 
 /**
  * Reads the registry through each pool again and again. If a pool fails and a fresh connection works, the fault is the
@@ -68,7 +74,8 @@ export function watchPools(
       return;
     }
     for (const [name, { client, error }] of failed) {
-      failing.set(name, { sinceMs: failing.get(name)?.sinceMs ?? nowMs(), error });
+      const lastMs = nowMs();
+      failing.set(name, { sinceMs: failing.get(name)?.sinceMs ?? lastMs, lastMs, error });
       if (!isUserRefusal(error) || isStopped) continue;
       logger.warn(
         { pool: name, reason: errorMessage(error) },
@@ -82,8 +89,8 @@ export function watchPools(
   const checking = repeat(check, { intervalMs: everyMs, onError: () => undefined });
   return {
     failure: () => {
-      for (const [name, { sinceMs, error }] of failing) {
-        const lastedMs = nowMs() - sinceMs;
+      for (const [name, { sinceMs, lastMs, error }] of failing) {
+        const lastedMs = lastMs - sinceMs;
         if (lastedMs > failingMaxMs)
           return `the connections to MongoDB (${name}) have failed for ${Math.round(lastedMs / 1_000)} s, although a new one works: ${errorMessage(error)}`;
       }

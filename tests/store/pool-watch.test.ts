@@ -21,13 +21,25 @@ const opened = useOpened(
     const read = () => readRegistry(control);
     await Promise.all(Array.from({ length: 5 }, read));
     const warnings: string[] = [];
-    const logger = pino({ base: null }, { write: (line) => void warnings.push(line) });
+    let passedMs = 0;
+    /** What the watch said once an opening of the connections had taken twice the time that a pool may fail. */
+    const failuresWhileOpening: (string | null)[] = [];
+    const onWarning = (line: string) => {
+      warnings.push(line);
+      passedMs += 2 * times.failingMaxMs;
+      failuresWhileOpening.push(watch.failure());
+    };
+    const logger = pino({ base: null }, { write: onWarning });
+    const nowMs = () => performance.now() + passedMs;
     let fresh = 0;
     const createFresh = () => {
       fresh += 1;
       return createMongo(url, 'test-check', { poolSizeMax: 1 });
     };
-    const watch = watchPools({ pools: { data: pool }, createFresh, database: 'pool_watch', logger }, times);
+    const watch = watchPools(
+      { pools: { data: pool }, createFresh, database: 'pool_watch', logger, nowMs },
+      times,
+    );
     /** Refuses commands on all connections, or on those that are open now. */
     const refuse = (refusal: Refusal | null, { isOnNew = false } = {}) => {
       const { connections } = proxy.state;
@@ -44,7 +56,16 @@ const opened = useOpened(
       await pool.close();
       await proxy.close();
     };
-    return { watch, read, refuse, triedFresh, warnings, freshCount: () => fresh, close };
+    return {
+      watch,
+      read,
+      refuse,
+      triedFresh,
+      warnings,
+      failuresWhileOpening,
+      freshCount: () => fresh,
+      close,
+    };
   },
   { each: true },
 );
@@ -54,6 +75,7 @@ test('connections whose user was dropped and created again are opened again', as
   await expect(opened.read()).rejects.toMatchObject({ code: 13 });
   await eventually(() => opened.read().then(() => true, String));
   expect(opened.warnings.join()).toContain('opened again');
+  expect(opened.failuresWhileOpening).toEqual([null]);
   expect(opened.watch.failure()).toBeNull();
 });
 
