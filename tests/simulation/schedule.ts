@@ -1,3 +1,4 @@
+import { idle } from '../support/idle.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
 /** Thrown at the next step of a crashed worker, so that it does nothing more. */
@@ -124,5 +125,3 @@ export function createSchedule(seed: number): Schedule {
   return { random, trace, pause, crash, drive };
 }
 
-/** Resolves when every promise that can settle has settled. */
-const idle = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -10,7 +10,6 @@ import { received, startAt } from './start-partition.ts';
 
 export const megabyte = 1024 * 1024;
 export const nothing = { events: 0, rejected: [], times: [] };
-export const idle = () => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * A fetch of these offsets: the first offset asked for, and the last of the batch. `isStale`: a seek has happened

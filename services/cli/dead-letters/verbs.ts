@@ -11,8 +11,8 @@ import {
 } from '../../operations/dead-letters/list.ts';
 import { type ReadRecords, recordReader } from '../../operations/dead-letters/read-records.ts';
 import {
+  lastStep,
   needsLog,
-  nextSteps,
   redriveSelected,
   type RedriveSummary,
 } from '../../operations/dead-letters/redrive-selected.ts';
@@ -106,11 +106,10 @@ export const show: MongoVerb<Json & { id: string; raw?: true | undefined }> = as
   const deadLetter = await readDeadLetter(deps.control, id);
   if (raw) return showRaw(terminal, deadLetter, json ?? false);
   const details = deadLetterDetails(deadLetter, deps.config.TOPIC_PREFIX);
-  const next = (await nextSteps(deps, [deadLetter])).get(id) ?? null;
+  const next = await lastStep(deps, deadLetter);
   const notes = {
     redrive: '',
     purge: ' (no release can apply it)',
-    show: '',
     later: ' (by a release that accepts it)',
   };
   const command = `${deps.cli} dead-letters ${next ?? 'redrive'} ${shellWord(id)}${notes[next ?? 'later']}`;

@@ -8,7 +8,7 @@ import {
   deadLetterRows,
   readDeadLetter,
 } from '../../operations/dead-letters/list.ts';
-import { nextSteps } from '../../operations/dead-letters/redrive-selected.ts';
+import { lastStep } from '../../operations/dead-letters/redrive-selected.ts';
 import { shellWord } from '../../operations/deployment.ts';
 import {
   breakable,
@@ -138,7 +138,7 @@ async function letterInFull(sources: Sources, id: string): Promise<Html> {
   const { deps, commands } = sources;
   const letter = await readDeadLetter(deps.control, id);
   const shown = deadLetterDetails(letter, deps.config.TOPIC_PREFIX);
-  const next = (await nextSteps(deps, [letter])).get(id);
+  const next = await lastStep(deps, letter);
   const run = (verb: string) => `${commands.cli} dead-letters ${verb} ${shellWord(shown.id)}`;
   return html`<p>${link({}, 'All dead letters')}</p>
     <h2>${breakable(shown.id)}</h2>

@@ -111,32 +111,52 @@ export async function redriveSelected(
   return { ...summary, notFound: [...missing] };
 }
 
-export type NextStep = 'redrive' | 'purge' | 'show';
+/** `redrive` if this release applies the dead letter, `purge` if none can: its bytes are lost by that. */
+export type LastStep = 'redrive' | 'purge';
+
+/** `show` reads a dead letter that has not been read yet, and names its last step. */
+export type NextStep = LastStep | 'show';
 
 /**
- * The next step of each dead letter: `redrive` if this release applies it, `purge` if none can: its bytes are lost by
- * that. Leaves out those that only another release may apply. Reads only the first 4 MB of the dead letters; the next
- * step of each further one is `show`, which reads that one and names its step.
+ * The next step of each dead letter, by its id. Leaves out those that only another release may apply. Reads only the
+ * first 4 MB of the dead letters; the next step of each further one is `show`.
  */
 export async function nextSteps(
   deps: RedriveSelectedDeps,
   deadLetters: Pick<DeadLetter, '_id' | 'bytes'>[],
 ): Promise<Map<string, NextStep>> {
   const [chunk = []] = splitBySize(deadLetters, ({ bytes }) => bytes, bytesPerChunk);
-  if (chunk.length === 0) return new Map();
-  const stored = await deadLettersOf(deps.control)
-    .find({ _id: { $in: chunk.map(({ _id }) => _id) } })
-    .toArray();
-  const outcomes = await redriveStored({ ...deps, readRecords: null }, stored, true);
-  const next = new Map<string, NextStep>();
-  for (const one of outcomes) {
-    if (one.outcome !== 'refused') next.set(one.id, 'redrive');
-    else if (hopelessReasons.has(one.reason)) next.set(one.id, 'purge');
-  }
-  for (const { _id, truncated, reason } of stored)
-    if (truncated) next.set(_id, onlyFromSource.has(reason) ? 'purge' : 'redrive');
+  const next = new Map<string, NextStep>(await lastSteps(deps, chunk));
   for (const { _id } of deadLetters.slice(chunk.length)) next.set(_id, 'show');
   return next;
+}
+
+/** The last step of one dead letter; null if only another release may apply it. */
+export async function lastStep(
+  deps: RedriveSelectedDeps,
+  deadLetter: Pick<DeadLetter, '_id'>,
+): Promise<LastStep | null> {
+  const steps = await lastSteps(deps, [deadLetter]);
+  return steps.get(deadLetter._id) ?? null;
+}
+
+async function lastSteps(
+  deps: RedriveSelectedDeps,
+  deadLetters: Pick<DeadLetter, '_id'>[],
+): Promise<Map<string, LastStep>> {
+  const last = new Map<string, LastStep>();
+  if (deadLetters.length === 0) return last;
+  const stored = await deadLettersOf(deps.control)
+    .find({ _id: { $in: deadLetters.map(({ _id }) => _id) } })
+    .toArray();
+  const outcomes = await redriveStored({ ...deps, readRecords: null }, stored, true);
+  for (const one of outcomes) {
+    if (one.outcome !== 'refused') last.set(one.id, 'redrive');
+    else if (hopelessReasons.has(one.reason)) last.set(one.id, 'purge');
+  }
+  for (const { _id, truncated, reason } of stored)
+    if (truncated) last.set(_id, onlyFromSource.has(reason) ? 'purge' : 'redrive');
+  return last;
 }
 
 /** A record that is rejected for its size or its batch is so whatever reads it again. */

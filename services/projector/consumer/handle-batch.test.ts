@@ -1,4 +1,5 @@
-import { type Fetched, given, idle } from '../../../tests/support/given-assignment.ts';
+import { idle } from '../../../tests/support/idle.ts';
+import { type Fetched, given } from '../../../tests/support/given-assignment.ts';
 
 describe('a fetched batch', () => {
   it.each<{ name: string; startOffset: number | null; batch: Fetched; expected: object }>([

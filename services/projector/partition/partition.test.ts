@@ -1,3 +1,4 @@
+import { idle } from '../../../tests/support/idle.ts';
 import { AssertionError } from 'node:assert';
 import { promises as timers } from 'node:timers';
 import { MongoNetworkError } from 'mongodb';
@@ -13,7 +14,6 @@ import {
 import type { PartitionDeps } from './partition.ts';
 import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
-const idle = () => new Promise((resolve) => setImmediate(resolve));
 /** A queue, and how often it was told to give the memory of its batch back. */
 function watchedQueue() {
   const queue = createRecordQueue({

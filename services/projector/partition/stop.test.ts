@@ -1,8 +1,8 @@
+import { idle } from '../../../tests/support/idle.ts';
 import { MongoNetworkError } from 'mongodb';
 import { batch, given } from '../../../tests/support/given-attempts.ts';
 import { received, startPartition } from '../../../tests/support/start-partition.ts';
 
-const idle = () => new Promise((resolve) => setImmediate(resolve));
 
 it('a partition that is stopped finishes its batch, and starts no other', async () => {
   const { partition, attempts, attempt } = given();
