@@ -124,4 +124,3 @@ export function createSchedule(seed: number): Schedule {
   };
   return { random, trace, pause, crash, drive };
 }
-

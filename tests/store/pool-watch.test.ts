@@ -22,7 +22,7 @@ const opened = useOpened(
     await Promise.all(Array.from({ length: 5 }, read));
     const warnings: string[] = [];
     let passedMs = 0;
-    /** What the watch said once an opening of the connections had taken twice the time that a pool may fail. */
+    /** The answers of `failure` once an opening has taken twice the time that a pool may fail. */
     const failuresWhileOpening: (string | null)[] = [];
     const onWarning = (line: string) => {
       warnings.push(line);

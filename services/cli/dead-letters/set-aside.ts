@@ -17,12 +17,22 @@ export const setAsideVerb: MongoVerb<Options> = async (deps, options, { terminal
   const told = (text: string, ...more: string[]) => lines([`${record} ${text}`, ...more]);
   const missing = generations.filter((one) => !earlier?.generations.includes(one));
   if (earlier && missing.length === 0)
-    return output(options, done, told(`was set aside at ${earlier.at.toISOString()} by ${earlier.by} (${earlier.why})`));
+    return output(
+      options,
+      done,
+      told(`was set aside at ${earlier.at.toISOString()} by ${earlier.by} (${earlier.why})`),
+    );
   const named = `generation ${missing.join(', ')}`;
-  if (dryRun) return output(options, done, told(`would be set aside for ${named}. Dry run: nothing was changed`));
+  if (dryRun)
+    return output(options, done, told(`would be set aside for ${named}. Dry run: nothing was changed`));
   const question = `Set ${record} aside for ${named}? Readers lack its effect until it is re-driven.`;
-  if (!yes && !(await confirmed(terminal, 'set it aside', question))) return output(options, done, told('was not set aside'), 1);
+  if (!yes && !(await confirmed(terminal, 'set it aside', question)))
+    return output(options, done, told('was not set aside'), 1);
   await setAside(control, place, missing, { by, why, at: await now() });
   const next = `see: ${cli} dead-letters list --reason set_aside`;
-  return output(options, done, told(`is set aside for ${named}: a dead letter once its batch has failed again`, next));
+  return output(
+    options,
+    done,
+    told(`is set aside for ${named}: a dead letter once its batch has failed again`, next),
+  );
 };

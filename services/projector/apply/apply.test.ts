@@ -1,13 +1,12 @@
-import { idle } from '../../../tests/support/idle.ts';
 import { type Db, MongoNetworkError } from 'mongodb';
 import { emptyData, memoryStore } from '../../../tests/simulation/memory-store.ts';
 import { engineDeps, recordOf } from '../../../tests/support/engine.ts';
 import { created } from '../../../tests/support/entities.ts';
+import { idle } from '../../../tests/support/idle.ts';
 import type { Watch } from '../hand-over.ts';
 import type { Store } from '../materialize/store.ts';
 import { createMetrics } from '../metrics.ts';
 import { createApplier } from './apply.ts';
-
 
 /** An applier of chunks that each change one tag, the groups that it applies, and a gate that each group waits for. */
 function given({ isOneAtATime = false, fails = (_: string[]): boolean => false } = {}) {

@@ -1,6 +1,6 @@
-import { idle } from '../../../tests/support/idle.ts';
 import { KafkaJSNonRetriableError } from 'kafkajs';
 import { given, megabyte, nothing } from '../../../tests/support/given-assignment.ts';
+import { idle } from '../../../tests/support/idle.ts';
 
 it('once it stops, no partition is fetched, while a batch ends and after that', async () => {
   const batch = Promise.withResolvers<typeof nothing>();

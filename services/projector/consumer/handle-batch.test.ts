@@ -1,5 +1,5 @@
-import { idle } from '../../../tests/support/idle.ts';
 import { type Fetched, given } from '../../../tests/support/given-assignment.ts';
+import { idle } from '../../../tests/support/idle.ts';
 
 describe('a fetched batch', () => {
   it.each<{ name: string; startOffset: number | null; batch: Fetched; expected: object }>([

@@ -1,10 +1,10 @@
-import { idle } from '../../../tests/support/idle.ts';
 import { AssertionError } from 'node:assert';
 import { promises as timers } from 'node:timers';
 import { MongoNetworkError } from 'mongodb';
 import { createLogOutput } from '../../../shared/runtime/log-output.ts';
 import { createLogger } from '../../../shared/runtime/logger.ts';
 import { batch, given, nothingApplied, until } from '../../../tests/support/given-attempts.ts';
+import { idle } from '../../../tests/support/idle.ts';
 import {
   createPartition,
   received,

@@ -1,8 +1,7 @@
-import { idle } from '../../../tests/support/idle.ts';
 import { MongoNetworkError } from 'mongodb';
 import { batch, given } from '../../../tests/support/given-attempts.ts';
+import { idle } from '../../../tests/support/idle.ts';
 import { received, startPartition } from '../../../tests/support/start-partition.ts';
-
 
 it('a partition that is stopped finishes its batch, and starts no other', async () => {
   const { partition, attempts, attempt } = given();
