@@ -1,7 +1,16 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import type { Switched } from '../../services/operations/rebuild/switch.ts';
+import { recordNote } from '../../services/operations/rebuild/transitions.ts';
 import { type Progress, progressOf } from '../../shared/control/progress.ts';
-import { activeAndReady, comparisonReport, generation, secondsBefore, useRebuild } from './fixture.ts';
+import { changeRegistry } from '../../shared/control/registry.ts';
+import {
+  activeAndReady,
+  comparisonReport,
+  generation,
+  present,
+  secondsBefore,
+  useRebuild,
+} from './fixture.ts';
 
 const rebuild = useRebuild();
 const failed = ({ findings }: Switched) => findings.filter(({ isWaived }) => !isWaived);
@@ -126,6 +135,20 @@ describe('a promotion is refused, and changes nothing, for', () => {
       { name: 'compared', text: expect.stringContaining(intended) as string },
     ]);
     expect((await rebuild.registry()).history.at(-1)?.why).toContain(intended);
+  });
+
+  test('no second round of checks because of a note in the history', async () => {
+    const steps: string[] = [];
+    const onStep = async (step: string) => {
+      steps.push(step);
+      if (step !== 'switch' || steps.length > 10) return;
+      const cause = { by: 'bob@host', at: present, why: 'refreshed' };
+      await changeRegistry(rebuild.control, recordNote(1, cause));
+    };
+    expect(await rebuild.switchOnce(2, {}, { onStep })).toMatchObject({ outcome: 'promoted' });
+    expect(steps).toEqual(['carry over', 'switch', 'wait for replicas']);
+    const [noted, ...transitions] = (await rebuild.registry()).history.slice(-3);
+    expect([noted?.why, ...transitions.map(({ to }) => to)]).toEqual(['refreshed', 'standby', 'active']);
   });
 
   test('nothing once it is active; replicas that wait for it then accept its older data with --accept-older', async () => {

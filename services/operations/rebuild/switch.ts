@@ -1,5 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
-import { generationOf, replaceRegistry } from '../../../shared/control/generations.ts';
+import {
+  generationOf,
+  type GenerationRegistry,
+  replaceRegistry,
+} from '../../../shared/control/generations.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { carryOverTallies } from '../../../shared/control/tallies.ts';
@@ -65,10 +70,11 @@ export async function switchTo(
       await carryOver(deps, registry.generation, number);
       await deps.onStep?.('switch');
       const cause = { by: deps.by, at: await deps.now(), why: withAccepted(options.why, findings) };
-      // If the registry has changed, the checks are made again.
-      if ((await requireRegistry(deps.control)).revision !== registry.revision) continue;
-      const next = activate(number, cause, options.acceptOlder ?? false)(registry);
-      if (!(await replaceRegistry(deps.control, registry, next))) continue;
+      // If the generations have changed, the checks are made again. Notes in the history change none of them.
+      const latest = await requireRegistry(deps.control);
+      if (!isDeepStrictEqual(withoutHistory(latest), withoutHistory(registry))) continue;
+      const next = activate(number, cause, options.acceptOlder ?? false)(latest);
+      if (!(await replaceRegistry(deps.control, latest, next))) continue;
       deps.report(`generation ${number} is active; waiting for the API replicas`);
     }
     await deps.onStep?.('wait for replicas');
@@ -77,6 +83,8 @@ export async function switchTo(
     return { ...switched, outcome: wasActive ? 'was-active' : done, waiting };
   }
 }
+
+const withoutHistory = ({ revision: _revision, history: _history, ...rest }: GenerationRegistry) => rest;
 
 /**
  * The findings that prevent a switch, waived ones included. Waits while only newer data of the active generation
