@@ -1,4 +1,4 @@
-import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
+import type { AnyBulkWriteOperation, BulkWriteResult, Collection, Document } from 'mongodb';
 import { withinLimit } from './within-limit.ts';
 
 /** An unordered bulk write, which fails after a limit. */
@@ -6,6 +6,6 @@ export const bulkWrite = <T extends Document>(
   collection: Collection<T>,
   operations: AnyBulkWriteOperation<T>[],
   limitMs?: number,
-): Promise<unknown> =>
+): Promise<BulkWriteResult> =>
   // The driver passes the signal on, although its types name it for reads alone.
   withinLimit((limit) => collection.bulkWrite(operations, { ordered: false, ...limit }), limitMs);

@@ -1,9 +1,36 @@
 import type { Write } from '../../services/projector/materialize/store.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { storedDocument } from '../support/engine.ts';
-import { useEngineStore } from './engine-store.ts';
+import { openEngineStore, useEngineStore } from './engine-store.ts';
 
 const ids = Array.from({ length: 2_000 }, (_, index) => `tag_${String(index).padStart(4, '0')}`);
 const writers = ['a', 'b', 'c', 'd'];
+
+test('a join of a document that is gone conflicts, and leaves nothing of it', async () => {
+  const { store, database, close } = await openEngineStore();
+  try {
+    const put = (id: string): Write => ({ op: 'put', document: storedDocument({ id }), guard: null });
+    await store.write('tag', ['gone', 'kept', 'lost'].map(put));
+    await collectionOf<{ _id: string }>(database, 'tag').deleteOne({ _id: 'gone' });
+    const join = (id: string, guard: number): Write => ({
+      op: 'join',
+      document: { _id: id, joined: {}, position: null, revision: 2 },
+      guard,
+    });
+    const written = await store.write('tag', [join('gone', 1), join('kept', 1), join('lost', 7)]);
+    expect([...written.conflicted.keys()].toSorted()).toEqual(['gone', 'lost']);
+    const { documents } = await store.readCurrent('tag', ['gone', 'kept', 'lost']);
+    expect(documents.map(({ _id, revision }) => `${_id} ${revision}`).toSorted()).toEqual([
+      'kept 2',
+      'lost 1',
+    ]);
+    // Another bulk, in which no write fails.
+    expect([...(await store.write('tag', [join('gone', 1)])).conflicted.keys()]).toEqual(['gone']);
+    expect((await store.readCurrent('tag', ['gone'])).documents).toEqual([]);
+  } finally {
+    await close();
+  }
+});
 
 describe('concurrent writers of the same documents', () => {
   const opened = useEngineStore();

@@ -6,7 +6,10 @@ import type { StoredDocument } from './store.ts';
 
 /** The driver's error at the end of a bulk: the error of its command, or the errors of its writes. */
 const bulkError = (error: unknown, writeConcernError: object | null = null) =>
-  Reflect.construct(MongoBulkWriteError, [error, { getWriteConcernError: () => writeConcernError }]) as Error;
+  Reflect.construct(MongoBulkWriteError, [
+    error,
+    { getWriteConcernError: () => writeConcernError, upsertedIds: {} },
+  ]) as Error;
 
 /** The error of one write of a bulk. */
 const failed = (code: number, errmsg: string) => ({
@@ -29,6 +32,7 @@ function write(ids: string[], error: Error) {
     const written = operations.map(({ insertOne }) => insertOne.document._id);
     bulks.push(written.join());
     if (written.includes('big')) throw error;
+    return { upsertedIds: {} };
   };
   const writes = ids.map((id) => ({ op: 'put' as const, guard: null, document: storedDocument({ id }) }));
   return {

@@ -1,4 +1,10 @@
-import { type AnyBulkWriteOperation, type Collection, type Filter, MongoBulkWriteError } from 'mongodb';
+import {
+  type AnyBulkWriteOperation,
+  type BulkWriteResult,
+  type Collection,
+  type Filter,
+  MongoBulkWriteError,
+} from 'mongodb';
 import { bulkWrite } from '../../../shared/store/bulk-write.ts';
 import { causeOfBulk } from '../../../shared/store/transient-errors.ts';
 import type { StoredDocument, Write, Written } from './store.ts';
@@ -20,8 +26,9 @@ export async function writeGuarded(collection: Collection<StoredDocument>, write
 
 async function writeBulk(collection: Collection<StoredDocument>, writes: Write[], written: Written) {
   if (writes.length === 0) return;
+  let result: Pick<BulkWriteResult, 'upsertedIds'>;
   try {
-    await bulkWrite(collection, writes.map(operation));
+    result = await bulkWrite(collection, writes.map(operation));
   } catch (thrown) {
     const error = causeOfBulk(thrown);
     const isBulk = error instanceof MongoBulkWriteError;
@@ -40,6 +47,7 @@ async function writeBulk(collection: Collection<StoredDocument>, writes: Write[]
       if (failure?.is === 'refused') written.refused.set(id, failure.detail);
       else written.conflicted.set(id, failure?.is === 'taken' ? failure.detail : null);
     }
+    if (isBulk) await removeFragments(collection, writes, error.result, written);
     if (failed.length > 0) return;
     const [first, ...others] = writes;
     const refusal = refusalIn(placeOf(first), error);
@@ -52,7 +60,29 @@ async function writeBulk(collection: Collection<StoredDocument>, writes: Write[]
     const half = Math.ceil(writes.length / 2);
     await writeBulk(collection, writes.slice(0, half), written);
     await writeBulk(collection, writes.slice(half), written);
+    return;
   }
+  await removeFragments(collection, writes, result, written);
+}
+
+/**
+ * Removes the fragments that joins have inserted, and counts their writes as conflicts. A join leaves out the state: if
+ * its document is gone, because its generation was dropped meanwhile, the upsert inserts the joined fields alone.
+ */
+async function removeFragments(
+  collection: Collection<StoredDocument>,
+  writes: Write[],
+  { upsertedIds }: Pick<BulkWriteResult, 'upsertedIds'>,
+  { conflicted }: Written,
+) {
+  const fragments = Object.keys(upsertedIds).flatMap((index) => {
+    const write = writes[Number(index)];
+    return write?.op === 'join' ? [write.document] : [];
+  });
+  if (fragments.length === 0) return;
+  const removals = fragments.map(({ _id, revision }) => ({ deleteOne: { filter: { _id, revision } } }));
+  await bulkWrite(collection, removals);
+  for (const { _id } of fragments) conflicted.set(_id, null);
 }
 
 function operation({ op, document, guard }: Write): AnyBulkWriteOperation<StoredDocument> {
