@@ -1,7 +1,8 @@
 import { Argument, type Command, Option } from '@commander-js/extra-typings';
 import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { counted, digits } from '../../shared/runtime/counted.ts';
-import { refresh as refreshDocuments, type RefreshResult } from '../operations/refresh/refresh.ts';
+import { refresh as refreshDocuments } from '../operations/refresh/refresh.ts';
+import type { RefreshResult } from '../operations/refresh/result.ts';
 import { type Accept, type Context, UsageError } from './context.ts';
 import { onMongo, outputOfRefusal } from './operate.ts';
 import { example, jsonOption, wholeNumber } from './options.ts';
@@ -17,6 +18,12 @@ export function addRefresh(program: Command, accept: Accept): void {
     .option('--from-start', 'with --all: begin again, even if a run was interrupted')
     .option('--dry-run', 'count and show the documents that would change, but change nothing')
     .option('--pace <documents>', 'the most documents a second, for busy hours', wholeNumber(1_000_000))
+    .option(
+      '--timeout <seconds>',
+      'how long projectors of another release may take to end',
+      wholeNumber(86_400),
+      60,
+    )
     .addOption(new Option('--why <text>', 'the reason, for the history').default('a refresh'))
     .addOption(jsonOption())
     .addHelpText(
@@ -42,17 +49,18 @@ type Options = Json & {
   fromStart?: Flag;
   dryRun?: Flag;
   pace?: number | undefined;
+  timeout: number;
   why: string;
 };
 
 async function refresh(context: Context, options: Options) {
-  const { kind, ids, all, fromStart, dryRun = false, pace, why } = options;
+  const { kind, ids, all, fromStart, dryRun = false, pace, timeout, why } = options;
   if (all ? ids.length > 0 : ids.length === 0)
     throw new UsageError('refresh takes the ids of documents, or --all');
   if (fromStart && !all) throw new UsageError('--from-start belongs to --all');
   const connected = onMongo<Options>(async (deps) => {
     const chosen = { ids: all ? undefined : ids, fromStart, dryRun, pace, why };
-    const result = await refreshDocuments(deps, kind, chosen);
+    const result = await refreshDocuments(deps, kind, { ...chosen, timeoutSeconds: timeout });
     const exitCode = result.left > 0 || result.absent.length > 0 ? 1 : 0;
     return output(options, result, render(result), exitCode);
   });

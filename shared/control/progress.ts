@@ -27,6 +27,8 @@ export type Progress = {
   isPinned?: boolean;
   /** The version of that projector, in its package.json. */
   release?: string;
+  /** The code by which that projector joins documents; absent from an earlier release. */
+  joinedBy?: string;
 };
 
 /**
@@ -110,6 +112,22 @@ export async function lastSavedAt(control: Db, generation: number, options: Find
 export async function isFollowed(control: Db, generation: number, now: Date): Promise<boolean> {
   const savedAt = await lastSavedAt(control, generation);
   return savedAt !== null && !isSilent(savedAt, now);
+}
+
+/** The code of the projectors that follow a generation and join documents otherwise than `joinedBy`, each once. */
+export async function otherJoiners(
+  control: Db,
+  generation: number,
+  joinedBy: string,
+  now: Date,
+): Promise<string[]> {
+  const progress = await progressOf(control).find({ generation }).toArray();
+  const others = new Set<string>();
+  for (const one of progress) {
+    const code = one.joinedBy ?? one.release ?? 'an earlier release';
+    if (code !== joinedBy && !isSilent(one.updatedAt, now)) others.add(code);
+  }
+  return [...others].toSorted();
 }
 
 /** The lag of a watermark in seconds, less the lateness allowance by which every watermark lags. */

@@ -98,6 +98,15 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
     const code = await service.exited;
     return { code, output: JSON.parse(service.stdout() || '{}') as Record<string, unknown> };
   };
+  const saved = () => environment.control.collection<{ after: string }>('refreshes').findOne({});
+  /** Kills a refresh of the next release after its first batch. */
+  const interruptRefresh = async () => {
+    const refreshing = startScript(join(next.folder, 'services/cli/main.ts'), settings(), [
+      ...['refresh', 'ticket', '--all', '--pace', '5'],
+    ]);
+    await eventually(async () => Boolean((await saved())?.after) || refreshing.stderr());
+    await refreshing.stop('SIGKILL');
+  };
   const failures = () => projectors.flatMap((service) => service.failures());
   const published = (count: number) =>
     eventually(() => traffic.published.length >= count || traffic.published.length);
@@ -132,7 +141,10 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
   });
 
   test('the release before takes over again, and loses the new fields alone', async () => {
+    await interruptRefresh();
     await deploy('.');
+    // The documents that it writes lack the new fields: the interrupted refresh begins again.
+    expect(await saved()).toBeNull();
     await published(traffic.published.length + 500);
     await traffic.pause();
     await allApplied();
@@ -145,12 +157,7 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
   test('forward again, a refresh completes the documents that the release before has written', async () => {
     await deploy(next.folder);
     // An interruption and another run are as good as one run.
-    const interrupted = startScript(join(next.folder, 'services/cli/main.ts'), settings(), [
-      ...['refresh', 'ticket', '--all', '--pace', '5'],
-    ]);
-    const saved = () => environment.control.collection('refreshes').findOne({});
-    await eventually(async () => (await saved()) !== null || interrupted.stderr());
-    await interrupted.stop('SIGKILL');
+    await interruptRefresh();
     const continued = await cli(next.folder, 'refresh', 'ticket', '--all');
     expect(continued).toMatchObject({ code: 0, output: { left: 0 } });
     expect(continued.output.continuedAfter).toMatch(/^ti_/);

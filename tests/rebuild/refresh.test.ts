@@ -1,16 +1,21 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
+import { verifyGeneration } from '../../services/operations/rebuild/compare-generations.ts';
 import { refresh, type RefreshOptions } from '../../services/operations/refresh/refresh.ts';
+import { joinedBy } from '../../services/projector/joined-by.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { refreshesOf } from '../../shared/control/refreshes.ts';
+import { forgetOtherRefreshes } from '../../shared/control/refreshes.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
-import { release } from '../../shared/runtime/release.ts';
 import { present, secondsBefore } from './fixture.ts';
 import { useTwoBuilds } from './two-builds.ts';
+
+const usual = { dryRun: false, timeoutSeconds: 0, why: 'test' };
 
 describe('documents of the served generation', () => {
   const builds = useTwoBuilds();
   const collection = (kind: Kind) => builds.collection(kind, 1);
   const run = (kind: Kind, options: Partial<RefreshOptions> = {}) =>
-    refresh(builds.rebuild.deps(), kind, { dryRun: false, why: 'test', ...options });
+    refresh(builds.rebuild.deps(), kind, { ...usual, ...options });
   const verify = async (options: object = {}) => {
     const { output, exitCode } = await builds.rebuild.runJson(verbs.verify, { generation: 1, ...options });
     return { exitCode, ...output };
@@ -70,30 +75,115 @@ describe('documents of the served generation', () => {
     await run('ticket');
   });
 
-  test('of an interrupted refresh are not read again by the same release', async () => {
-    const interrupted = {
-      after: 'con_0',
-      read: 7,
+  const interrupted = {
+    generation: 1,
+    run: 'earlier',
+    joinedBy,
+    startedAt: secondsBefore(60),
+    savedAt: secondsBefore(50),
+    after: 'con_0',
+    read: 7,
+    changed: 3,
+    left: 1,
+    fields: [{ field: 'joined.tags', count: 3 }],
+    samples: [{ id: 'con_00', fields: ['joined.tags'] }],
+    leftSamples: [{ id: 'con_01', reason: 'refused' }],
+  };
+  /** Stores the progress of an interrupted refresh of the contacts. */
+  const begin = (changes: object = {}) =>
+    refreshesOf(builds.rebuild.control).replaceOne(
+      { _id: '1/contact' },
+      { ...interrupted, ...changes },
+      { upsert: true },
+    );
+
+  test('of an interrupted refresh are not read again by the same code, which knows its findings', async () => {
+    await begin();
+    expect(await run('contact')).toMatchObject({
+      continuedAfter: 'con_0',
+      read: 8,
       changed: 3,
-      left: 0,
-      startedAt: secondsBefore(60),
-      savedAt: secondsBefore(50),
-    };
-    const begin = (changes: object) =>
-      refreshesOf(builds.rebuild.control).replaceOne(
-        { _id: '1/contact' },
-        { generation: 1, release, ...interrupted, ...changes },
-        { upsert: true },
-      );
-    await begin({});
-    expect(await run('contact')).toMatchObject({ continuedAfter: 'con_0', read: 8, changed: 3 });
+      left: 1,
+      fields: { 'joined.tags': 3 },
+      samples: interrupted.samples,
+      leftSamples: interrupted.leftSamples,
+    });
     expect(await refreshesOf(builds.rebuild.control).countDocuments()).toBe(0);
-    for (const changes of [{ release: '0.9.0' }, { savedAt: secondsBefore(2 * 86_400) }]) {
-      await begin(changes);
-      expect(await run('contact')).toMatchObject({ continuedAfter: null, read: 1 });
+  });
+
+  test.each([
+    ['that other code has begun', { joinedBy: '1.0.0+another' }, {}],
+    ['that is two days old', { savedAt: secondsBefore(2 * 86_400) }, {}],
+    ['if the operator says so', {}, { fromStart: true }],
+  ])('of an interrupted refresh %s are read again', async (_, changes, options) => {
+    await begin(changes);
+    expect(await run('contact', options)).toMatchObject({ continuedAfter: null, read: 1, left: 0 });
+  });
+
+  test('are read again if a projector of another release has started since the refresh was interrupted', async () => {
+    await begin();
+    await forgetOtherRefreshes(builds.rebuild.control, 1, '1.0.0+another');
+    expect(await run('contact')).toMatchObject({ continuedAfter: null });
+  });
+
+  /** Runs a refresh of all tickets, and does something else once it has begun. */
+  const runBeside = (work: () => Promise<unknown>) => {
+    const asked = { count: 0 };
+    const now = async () => {
+      const has = (await refreshesOf(builds.rebuild.control).countDocuments()) > 0;
+      if (has) asked.count += 1;
+      if (asked.count === 1) await work();
+      return present;
+    };
+    return refresh(builds.rebuild.deps({ now }), 'ticket', usual);
+  };
+
+  test.each<[string, () => Promise<unknown>]>([
+    [
+      'a projector of another release starts',
+      () => forgetOtherRefreshes(builds.rebuild.control, 1, '1.0.0+another'),
+    ],
+    [
+      'another refresh takes over',
+      () => refreshesOf(builds.rebuild.control).updateOne({}, { $set: { run: 'another' } }),
+    ],
+  ])('are not refreshed any more, and the history tells it, once %s', async (_, work) => {
+    await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
+    await expect(runBeside(work)).rejects.toThrow('another refresh of ticket has begun, or a projector');
+    expect(await lastWhy()).toMatch(
+      /^refresh stopped \(another refresh .+\): 1 of 1 ticket document changed; test$/,
+    );
+    await refreshesOf(builds.rebuild.control).deleteMany({});
+  });
+
+  test.each(['refresh', 'repair'])(
+    'are not touched by a %s while projectors join them in another way',
+    async (verb) => {
+      const { control, deps, registry } = builds.rebuild;
+      const saved = { _id: 'other', generation: 1, topic: 'other', partition: 0, position: 0, end: 0 };
+      const progress = { ...saved, completeTo: present, updatedAt: present, joinedBy: '0.9.0+another' };
+      await progressOf(control).insertOne(progress);
+      await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
+      const before = [await stored('ticket', 'ti_1'), await registry()];
+      const attempt = () => (verb === 'refresh' ? run('ticket') : verifyGeneration(deps(), 1, true));
+      await expect(attempt()).rejects.toThrow('projectors of 0.9.0+another follow generation 1');
+      expect([await stored('ticket', 'ti_1'), await registry()]).toEqual(before);
+      // A dry run shows the change before the projectors of this release are there.
+      expect(await run('ticket', { dryRun: true })).toMatchObject({ changed: 1 });
+      await progressOf(control).updateOne({ _id: 'other' }, { $set: { updatedAt: secondsBefore(31) } });
+      await expect(attempt()).resolves.toBeDefined();
+      await progressOf(control).deleteOne({ _id: 'other' });
+    },
+  );
+
+  test('are not refreshed while a collection that they are joined from is lost', async () => {
+    const { rebuild } = builds;
+    await rebuild.databaseOf(1).collection('contacts').rename('hidden');
+    try {
+      await expect(run('ticket')).rejects.toThrow(/lacks contacts\./);
+    } finally {
+      await rebuild.databaseOf(1).collection('hidden').rename('contacts');
     }
-    await begin({});
-    expect(await run('contact', { fromStart: true })).toMatchObject({ continuedAfter: null, read: 1 });
   });
 
   test('that verify finds wrong are repaired, and those that only their events can mend are named', async () => {
@@ -124,7 +214,7 @@ describe('documents of the served generation', () => {
         await rebuild.control.collection('generations').updateOne({}, { $set: { generation: 2 } });
       return present;
     };
-    const refreshing = refresh(rebuild.deps({ now }), 'ticket', { dryRun: false, why: 'test' });
+    const refreshing = refresh(rebuild.deps({ now }), 'ticket', usual);
     await expect(refreshing).rejects.toThrow('generation 2 is served now, no longer 1');
   });
 });

@@ -10,6 +10,7 @@ import { restoreRegistry as restore } from '../../operations/rebuild/restore-reg
 import { describeRemaining } from '../../operations/rebuild/restored-registry.ts';
 import { startRebuild } from '../../operations/rebuild/start.ts';
 import { type SwitchOptions, switchTo } from '../../operations/rebuild/switch.ts';
+import { joinedClasses } from '../../operations/refresh/repair.ts';
 import { watchReports } from '../../operations/report.ts';
 import { type Context, isClosedPipe, type Output } from '../context.ts';
 import { type OperatorVerb, outputOfRefusal, withFacts } from '../operate.ts';
@@ -77,8 +78,9 @@ export const verify: OperatorVerb<Verify> = async (deps, options) => {
   const { number, result, repair } = await verifyGeneration(deps, options.generation, options.repair);
   if (!repair) {
     const { cli } = commandsIn[deps.config.DEPLOYMENT];
-    if (result.differences > 0)
-      deps.report(`to join the wrong documents again: ${cli} verify ${number} --repair`);
+    const isMendable =
+      result.isCutShort || Object.keys(result.counts).some((name) => joinedClasses.has(name));
+    if (isMendable) deps.report(`to join the wrong documents again: ${cli} verify ${number} --repair`);
     return compared(options, number, result);
   }
   const isRight = repair.remaining.length === 0 && !result.isCutShort;

@@ -6,11 +6,11 @@ import {
 } from '../../../shared/control/generations.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
-import { describeIndexFault } from '../../../shared/store/structures.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { type Repair, repair } from '../refresh/repair.ts';
+import { requireSameJoins } from '../refresh/same-joins.ts';
 import { expectationText } from '../rules/comparison.ts';
-import { readStructures } from '../structures.ts';
+import { requireStructures } from '../structures.ts';
 import { compareDocuments, type ComparisonResult, findDifferences, resultText } from './compare.ts';
 import type { Expectation } from './differences.ts';
 import { betweenGenerations, type Side, withFreshJoins } from './pair-sources.ts';
@@ -73,16 +73,18 @@ export async function verifyGeneration(
   const registry = await requireRegistry(deps.control);
   const target = generationOf(registry, number ?? registry.generation);
   requireVersion(target);
-  const { database: name, faults } = await readStructures(deps.control, target);
-  const [first] = faults.filter(({ is }) => is === 'missing');
-  if (first) throw new RebuildRefused(`the database ${name} lacks ${describeIndexFault(first)}`, 'status');
-  // A comparison takes long: a user who may not store the repair is refused before it.
-  if (isRepair) await requireWritable(generationsOf(deps.control));
-  const { number: generation, database } = toSide(deps, target.number);
-  const source = withFreshJoins(deps, { number: generation, database });
+  await requireStructures(deps.control, target);
+  const side = toSide(deps, target.number);
+  if (isRepair) {
+    // A comparison takes long: a repair that cannot be made or stored is refused before it.
+    await requireSameJoins(deps, side.number, 0);
+    await requireWritable(generationsOf(deps.control));
+  }
+  const source = withFreshJoins(deps, side);
   const options = { ...deps, expectations: [] };
   const { result, unexpected } = await findDifferences(source, options);
-  if (!isRepair) return { number: generation, result };
+  if (!isRepair) return { number: side.number, result };
+  const { database, number: generation } = side;
   const repaired = await repair({ ...deps, generation, database, source, options }, unexpected);
-  return { number: generation, result, repair: repaired };
+  return { number: side.number, result, repair: repaired };
 }

@@ -1,4 +1,4 @@
-import { createPace } from './refresh.ts';
+import { createPace } from './pace.ts';
 
 /** A clock that moves only while the pace waits, and when a batch takes time. */
 function given(pace: number) {

@@ -1,22 +1,28 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import {
+  type Generation,
   generationOf,
   generationsOf,
   RebuildRefused,
   requireVersion,
 } from '../../../shared/control/generations.ts';
-import { readRefresh, type Refresh, removeRefresh, saveRefresh } from '../../../shared/control/refreshes.ts';
+import { forgetOtherRefreshes } from '../../../shared/control/refreshes.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
-import { release } from '../../../shared/runtime/release.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { collectionOf, generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
+import { joinedBy } from '../../projector/joined-by.ts';
 import { mongoStore, readWhole } from '../../projector/materialize/mongo-store.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { compared, comparedFields } from '../rebuild/differences.ts';
 import { recordNote } from '../rebuild/transitions.ts';
+import { requireStructures } from '../structures.ts';
+import { batchSizeAt, createPace } from './pace.ts';
 import { type RefreshDeps, refreshDocuments, type Refreshed } from './refresh-documents.ts';
+import { addBatch, nothingYet, type RefreshResult } from './result.ts';
+import { requireSameJoins } from './same-joins.ts';
+import { openProgress } from './saved-progress.ts';
 
 export type RefreshOptions = {
   /** The documents to refresh; all of the kind if absent. */
@@ -26,139 +32,122 @@ export type RefreshOptions = {
   pace?: number | undefined;
   /** Begins with the first document, even if an earlier refresh of all was interrupted. */
   fromStart?: boolean | undefined;
+  /** How long projectors that join documents in another way may take to end. */
+  timeoutSeconds: number;
   why: string;
-};
-
-export type RefreshResult = {
-  generation: number;
-  kind: Kind;
-  dryRun: boolean;
-  /** Where an interrupted refresh was continued; null if this one began with the first document. */
-  continuedAfter: string | null;
-  /** Documents that were read, also before an interruption. */
-  read: number;
-  /** Documents that were wrong. A dry run has not written them. */
-  changed: number;
-  /** How many documents were wrong in a field, such as `joined.requester`. */
-  fields: Record<string, number>;
-  /** The first of the wrong documents. */
-  samples: { id: string; fields: string[] }[];
-  /** Documents that stay wrong. */
-  left: number;
-  /** The first of those, and why. */
-  leftSamples: { id: string; reason: string }[];
-  /** Ids that name no living document; of a refresh of all, none. */
-  absent: string[];
 };
 
 type Deps = Pick<OperatorDeps, 'mongo' | 'control' | 'now' | 'by' | 'report'> & {
   config: Pick<OperatorDeps['config'], 'DATABASE_NAME'>;
 };
 
-/** Documents at a time. Limits memory, and the work that an interruption repeats. */
-export const batchSize = 200;
-const samplesMax = 20;
+/** One run of the verb. */
+type Run = {
+  deps: Deps;
+  kind: Kind;
+  options: RefreshOptions;
+  /** The database of the served generation. */
+  database: Db;
+  /** Its findings and its work so far. */
+  result: RefreshResult;
+};
+
 const reportEveryMs = 2_000;
-/** An interrupted refresh that is older begins again: the documents that it has read may have become wrong since. */
-const continuedWithinMs = 3_600_000;
 
 /**
  * Joins documents of the served generation again, beside its projectors, and writes those that are wrong. Neither
  * stops readers nor projectors. A refresh of all that is interrupted continues after its last batch, if the same
- * release runs it again within an hour.
+ * code runs it again within an hour.
  */
 export async function refresh(deps: Deps, kind: Kind, options: RefreshOptions): Promise<RefreshResult> {
-  const { ids, dryRun } = options;
   const registry = await requireRegistry(deps.control);
-  const generation = registry.generation;
-  requireVersion(generationOf(registry, generation));
-  // A user who may not store the history is refused before the first write.
-  if (!dryRun) await requireWritable(generationsOf(deps.control));
-  const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
-  const result: RefreshResult = { ...nothingYet(), generation, kind, dryRun };
-  if (ids) await refreshIds(deps, database, result, [...new Set(ids)], options);
-  else await refreshAll(deps, database, result, options);
-  const isWorthNoting = !ids || result.changed > 0 || result.left > 0;
-  if (!dryRun && isWorthNoting) await recordRefresh(deps, result, options.why);
+  const served = generationOf(registry, registry.generation);
+  requireVersion(served);
+  await requireStructures(deps.control, served);
+  const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, served.number);
+  const result = { ...nothingYet(), generation: served.number, kind, dryRun: options.dryRun };
+  const run: Run = { deps, kind, options, database, result };
+  if (options.dryRun) await refreshChosen(run);
+  else await refreshAndRecord(run, served);
   return result;
 }
 
-const nothingYet = () => ({
-  continuedAfter: null,
-  read: 0,
-  changed: 0,
-  fields: {},
-  samples: [],
-  left: 0,
-  leftSamples: [],
-  absent: [],
-});
+/** Writes the refresh to the history, also one that fails. */
+async function refreshAndRecord(run: Run, served: Generation): Promise<void> {
+  const { deps, kind, options, result } = run;
+  const note = async (text: string) => {
+    const cause = { by: deps.by, at: await deps.now(), why: `${text}; ${options.why}` };
+    await changeRegistry(deps.control, recordNote(served.number, cause));
+  };
+  await requireSameJoins(deps, served.number, options.timeoutSeconds);
+  await forgetOtherRefreshes(deps.control, served.number, joinedBy);
+  // A user who may not store the history is refused before the first write.
+  if (options.ids) await requireWritable(generationsOf(deps.control));
+  else await note(`refreshing every ${kind} document`);
+  try {
+    await refreshChosen(run);
+    // A projector of other code may have started after the first look, and have saved its progress since.
+    await requireSameJoins(deps, served.number, 0);
+  } catch (error) {
+    if (result.changed > 0)
+      await note(`refresh stopped (${errorMessage(error)}): ${outcomeOf(result)}`).catch(() => undefined);
+    throw error;
+  }
+  const isWorthNoting = !options.ids || result.changed > 0 || result.left > 0;
+  if (isWorthNoting) await note(`refreshed: ${outcomeOf(result)}`);
+}
 
-async function refreshIds(
-  deps: Deps,
-  database: Db,
-  result: RefreshResult,
-  ids: string[],
-  { dryRun, pace }: RefreshOptions,
-): Promise<void> {
-  const keepPace = createPace(pace);
-  for (let start = 0; start < ids.length; start += batchSizeAt(pace)) {
-    const batch = ids.slice(start, start + batchSizeAt(pace));
-    const refreshed = await refreshBatch(deps, database, result, batch, dryRun);
-    result.absent.push(...refreshed.absent);
+const refreshChosen = (run: Run): Promise<void> =>
+  run.options.ids ? refreshIds(run, [...new Set(run.options.ids)]) : refreshAll(run);
+
+const outcomeOf = ({ kind, read, changed, left }: RefreshResult): string =>
+  `${digits(changed)} of ${counted(read, `${kind} document`)} changed` +
+  (left > 0 ? `, ${digits(left)} left as they are` : '');
+
+async function refreshIds(run: Run, ids: string[]): Promise<void> {
+  const { options, result } = run;
+  const keepPace = createPace(options.pace);
+  const size = batchSizeAt(options.pace);
+  for (let start = 0; start < ids.length; start += size) {
+    const batch = ids.slice(start, start + size);
+    const { absent } = await refreshBatch(run, batch);
+    result.absent.push(...absent);
+    result.read += batch.length - absent.length;
     await keepPace(batch.length);
   }
 }
 
-/** Saves how far it has come after each batch, and removes that at its end. */
-async function refreshAll(deps: Deps, database: Db, result: RefreshResult, options: RefreshOptions) {
-  const { dryRun, pace } = options;
-  const key = { control: deps.control, generation: result.generation, kind: result.kind };
-  const startedAt = await deps.now();
-  const before = dryRun || options.fromStart ? null : await readRefresh(key);
-  const continued = before && isContinued(before, startedAt) ? before : null;
-  if (continued) continueFrom(deps, result, continued);
-  const total = await collectionOf(database, result.kind).estimatedDocumentCount();
+async function refreshAll(run: Run): Promise<void> {
+  const { deps, kind, options, database, result } = run;
+  const progress = options.dryRun ? null : await openProgress(deps, result, options.fromStart);
+  const total = await collectionOf(database, kind).estimatedDocumentCount();
   // Documents that come later are joined by the projectors of this release.
-  const last = await lastId(database, result.kind);
-  const keepPace = createPace(pace);
+  const last = await lastId(database, kind);
+  const keepPace = createPace(options.pace);
   const reportProgress = createProgress(deps.report, result, total);
   for (let after = result.continuedAfter ?? ''; ;) {
-    const ids = await pageOfIds(database, result.kind, { after, last }, batchSizeAt(pace));
+    const ids = await pageOfIds(database, kind, { after, last }, batchSizeAt(options.pace));
     const next = ids.at(-1);
     if (next === undefined) break;
-    await refreshBatch(deps, database, result, ids, dryRun);
+    await refreshBatch(run, ids);
+    result.read += ids.length;
     after = next;
-    if (!dryRun) {
-      const { read, changed, left } = result;
-      const progress = { release, after, read, changed, left, savedAt: await deps.now() };
-      await saveRefresh(key, { startedAt: continued?.startedAt ?? startedAt, ...progress });
-    }
+    await progress?.save(after);
     reportProgress();
     await keepPace(ids.length);
   }
-  if (!dryRun) await removeRefresh(key);
+  await progress?.remove();
 }
 
-const isContinued = (before: Refresh, now: Date): boolean =>
-  before.release === release && now.getTime() - before.savedAt.getTime() < continuedWithinMs;
-
-function continueFrom(
-  { report }: Deps,
-  result: RefreshResult,
-  { after, read, changed, left, startedAt }: Refresh,
-): void {
-  Object.assign(result, { continuedAfter: after, read, changed, left });
-  const done = `${digits(read)} read, ${digits(changed)} changed, ${digits(left)} left since ${startedAt.toISOString()}`;
-  report(`continues the interrupted refresh after ${after}: ${done}; --from-start begins again`);
-}
-
-/** Refreshes some documents, and adds the outcome to the result. */
-async function refreshBatch(deps: Deps, database: Db, result: RefreshResult, ids: string[], dryRun: boolean) {
+/** Refreshes some documents, and adds the outcome to the result, but for the documents that were read. */
+async function refreshBatch(
+  { deps, kind, options, database, result }: Run,
+  ids: string[],
+): Promise<Refreshed> {
   await requireServed(deps, result.generation);
   const at = await deps.now();
-  const refreshed = await refreshDocuments(engineOf(database, at), result.kind, ids, { dryRun });
-  addBatch(result, refreshed, ids.length);
+  const refreshed = await refreshDocuments(engineOf(database, at), kind, ids, options);
+  addBatch(result, refreshed);
   return refreshed;
 }
 
@@ -180,18 +169,6 @@ async function requireServed({ control }: Deps, generation: number): Promise<voi
     `generation ${registry.generation} is served now, no longer ${generation}: refresh it, if need be`,
     'rebuild status',
   );
-}
-
-function addBatch(result: RefreshResult, { changed, left }: Refreshed, read: number): void {
-  result.read += read;
-  result.changed += changed.size;
-  result.left += left.size;
-  for (const [id, fields] of changed) {
-    for (const field of fields) result.fields[field] = (result.fields[field] ?? 0) + 1;
-    if (result.samples.length < samplesMax) result.samples.push({ id, fields });
-  }
-  for (const [id, reason] of left)
-    if (result.leftSamples.length < samplesMax) result.leftSamples.push({ id, reason });
 }
 
 async function pageOfIds(
@@ -216,24 +193,6 @@ async function lastId(database: Db, kind: Kind): Promise<string> {
   return found?._id ?? '';
 }
 
-/** A slow pace has smaller batches, so that no second has much more than its share. */
-const batchSizeAt = (pace = batchSize): number => Math.min(batchSize, Math.max(1, Math.ceil(pace)));
-
-/**
- * Returns a function to call after each batch. It waits until the next one keeps the pace. Time that a slow MongoDB has
- * taken is not made up for: a burst would meet it just when it has recovered.
- */
-export function createPace(pace: number | undefined, nowMs = () => performance.now(), wait = sleep) {
-  let dueMs = nowMs();
-  return async (count: number): Promise<void> => {
-    if (pace === undefined) return;
-    dueMs += (count / pace) * 1_000;
-    const waitMs = dueMs - nowMs();
-    if (waitMs > 0) await wait(waitMs);
-    else dueMs = nowMs();
-  };
-}
-
 /** Returns a function to call after each batch. It reports the progress every two seconds. */
 function createProgress(report: Deps['report'], result: RefreshResult, total: number) {
   const startMs = performance.now();
@@ -251,16 +210,4 @@ function createProgress(report: Deps['report'], result: RefreshResult, total: nu
         `${digits(perSecond)} a second, ${digits(secondsLeft)} s left`,
     );
   };
-}
-
-/** Writes the refresh to the history of its generation. */
-async function recordRefresh(
-  deps: Deps,
-  { generation, kind, read, changed, left }: RefreshResult,
-  why: string,
-) {
-  const outcome = `${digits(changed)} of ${counted(read, `${kind} document`)} changed`;
-  const text = `refreshed: ${outcome}${left > 0 ? `, ${digits(left)} left as they are` : ''}; ${why}`;
-  const cause = { by: deps.by, at: await deps.now(), why: text };
-  await changeRegistry(deps.control, recordNote(generation, cause));
 }

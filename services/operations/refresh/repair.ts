@@ -1,13 +1,17 @@
 import type { Db } from 'mongodb';
 import { generationOf } from '../../../shared/control/generations.ts';
+import { forgetOtherRefreshes } from '../../../shared/control/refreshes.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { joinedBy } from '../../projector/joined-by.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { type CompareOptions, documentsIn, type PairSource, recheckAll } from '../rebuild/compare.ts';
 import type { Difference, DifferenceClass } from '../rebuild/differences.ts';
 import { recordNote } from '../rebuild/transitions.ts';
-import { batchSize, engineOf } from './refresh.ts';
+import { batchSize } from './pace.ts';
+import { engineOf } from './refresh.ts';
 import { refreshDocuments } from './refresh-documents.ts';
 
 export type Repair = {
@@ -30,38 +34,53 @@ type Repaired = Pick<OperatorDeps, 'control' | 'now' | 'by'> & {
  * The classes of fields that a join sets. A document that should not exist, or that an edit has broken, is left to
  * its events.
  */
-const joinedClasses: readonly DifferenceClass[] = ['joined', 'refs', 'sort-key', 'pending'];
+export const joinedClasses: ReadonlySet<string> = new Set<DifferenceClass>([
+  'joined',
+  'refs',
+  'sort-key',
+  'pending',
+]);
 
 /** Refreshes the documents of a generation that differ from their fresh join, and compares them again. */
 export async function repair(deps: Repaired, differing: Difference[]): Promise<Repair> {
-  const joinable = differing.filter((one) => joinedClasses.includes(one.class));
-  const reasons: Repair['left'] = [];
-  for (const [kind, ids] of idsByKind(joinable)) reasons.push(...(await joinAgainInBatches(deps, kind, ids)));
+  const joinable = differing.filter((one) => joinedClasses.has(one.class));
+  const note = async (text: string) => {
+    const cause = { by: deps.by, at: await deps.now(), why: `verify --repair${text}` };
+    await changeRegistry(deps.control, recordNote(deps.generation, cause));
+  };
+  if (joinable.length > 0) await forgetOtherRefreshes(deps.control, deps.generation, joinedBy);
+  const done: Done = { changed: 0, left: [] };
+  try {
+    for (const [kind, ids] of idsByKind(joinable)) await joinAgainInBatches(deps, kind, ids, done);
+  } catch (error) {
+    if (done.changed > 0)
+      await note(` stopped (${errorMessage(error)}): ${counted(done.changed, 'document')} changed`).catch(
+        () => undefined,
+      );
+    throw error;
+  }
   const remaining = await recheckAll(deps.source, differing, deps.options);
   const stillWrong = documentsIn(remaining);
   const repaired = documentsIn(differing) - stillWrong;
-  if (joinable.length > 0) {
-    const why = `verify --repair: ${counted(repaired, 'document')} repaired, ${stillWrong} still wrong`;
-    await changeRegistry(
-      deps.control,
-      recordNote(deps.generation, { by: deps.by, at: await deps.now(), why }),
-    );
-  }
-  return { repaired, remaining, left: reasons };
+  if (joinable.length > 0)
+    await note(`: ${counted(repaired, 'document')} repaired, ${stillWrong} still wrong`);
+  return { repaired, remaining, left: done.left };
 }
 
-async function joinAgainInBatches(deps: Repaired, kind: Kind, ids: string[]): Promise<Repair['left']> {
+/** The work of a repair so far: documents that were written, and why others could not be. */
+type Done = { changed: number; left: Repair['left'] };
+
+async function joinAgainInBatches(deps: Repaired, kind: Kind, ids: string[], done: Done): Promise<void> {
   const { control, database, generation, now, options } = deps;
-  const left: Repair['left'] = [];
   for (let start = 0; start < ids.length; start += batchSize) {
     // Throws once the generation is being dropped.
     generationOf(await requireRegistry(control), generation);
     const some = ids.slice(start, start + batchSize);
     const refreshed = await refreshDocuments(engineOf(database, await now()), kind, some, { dryRun: false });
-    for (const [id, reason] of refreshed.left) left.push({ id, reason });
+    done.changed += refreshed.changed.size;
+    for (const [id, reason] of refreshed.left) done.left.push({ id, reason });
     options.report(`${kind}: ${digits(start + some.length)} of ${digits(ids.length)} joined again`);
   }
-  return left;
 }
 
 /** The ids of differing documents, each once. */

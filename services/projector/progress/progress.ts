@@ -2,6 +2,7 @@ import type { Db } from 'mongodb';
 import { type Progress, progressOf, watermark } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { release } from '../../../shared/runtime/release.ts';
+import { joinedBy } from '../joined-by.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
@@ -17,7 +18,8 @@ export async function registerPartitions(control: Db, generation: number, keys: 
     // Sorted, since several projectors may register the same partitions at the same time.
     keys.toSorted().map((key) => {
       const { topic, partition } = parsePartitionKey(key);
-      const progress = { generation, topic, partition, position: 0, end: 0, completeTo, updatedAt: now };
+      const nothingRead = { position: 0, end: 0, completeTo };
+      const progress = { generation, topic, partition, ...nothingRead, updatedAt: now, release, joinedBy };
       const filter = { _id: idOf(generation, topic, partition) };
       return { updateOne: { filter, update: { $setOnInsert: progress }, upsert: true } };
     }),
@@ -53,8 +55,8 @@ export function createProgressRecorder({ control, generation, allowanceMs, isPin
       instants.set(key, completeToMs);
       const completeTo = new Date(Math.max(0, completeToMs - allowanceMs));
       const waitingSince = waitingSinceMs === null ? null : new Date(waitingSinceMs);
-      const known: Partial<Progress> = { generation, topic, partition, updatedAt: asOf, isPinned, release };
-      known.waitingSince = waitingSince;
+      const known: Partial<Progress> = { generation, topic, partition, updatedAt: asOf, waitingSince };
+      Object.assign(known, { isPinned, release, joinedBy });
       if (cause) known.cause = cause;
       if (topicId !== null) known.topicId = topicId;
       const highest: Partial<Progress> = { position, end: Math.max(end ?? 0, position), completeTo };

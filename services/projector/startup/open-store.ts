@@ -4,10 +4,10 @@ import { ensureRegistry, generationOf, requireVersion } from '../../../shared/co
 import { progressOf } from '../../../shared/control/progress.ts';
 import { forgetOtherRefreshes } from '../../../shared/control/refreshes.ts';
 import { ensureBlocksMarker } from '../../../shared/control/registry.ts';
-import { release } from '../../../shared/runtime/release.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
 import { builtByMajority, ensureIndexes } from '../../../shared/store/indexes.ts';
+import { joinedBy } from '../joined-by.ts';
 import { type OnWait, waitUntil } from './wait-until.ts';
 
 /** After this time the start says that it waits for the indexes, in milliseconds. */
@@ -38,7 +38,7 @@ export async function openStore(mongo: MongoClient, config: StoreConfig, onWait:
     try {
       await ensureIndexes(database);
       await ensureControlIndexes(control);
-      await forgetOtherRefreshes(control, registered.number, release);
+      await forgetOtherRefreshes(control, registered.number, joinedBy);
     } finally {
       clearTimeout(slow);
     }
