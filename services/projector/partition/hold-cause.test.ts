@@ -5,6 +5,17 @@ import type { Partition } from './partition.ts';
 describe('the cause for which the records of a partition wait', () => {
   const causeOf = (partition: Partition) => partition.snapshot().cause;
 
+  const startedAt = (offset: number): Partition => {
+    const partition = createPartition({ apply: () => new Promise(() => undefined) });
+    partition.start(startAt(offset), offset);
+    return partition;
+  };
+  const unreadableAt = (offset: number): Partition => {
+    const partition = startedAt(offset);
+    partition.reading.failed('UNKNOWN');
+    return partition;
+  };
+
   it('is its start before that is found, the backlog then, and none once it is stopped', async () => {
     const partition = createPartition({ apply: () => new Promise(() => undefined) });
     expect(causeOf(partition)).toBe('starting');
@@ -38,6 +49,29 @@ describe('the cause for which the records of a partition wait', () => {
     expect(partition.snapshot().isQueued).toBeUndefined();
     second.end();
     await until(() => causeOf(partition) === 'backlog');
+  });
+
+  it('stays the failure while the documents of the next attempt are written again and again', async () => {
+    const { partition, attempt } = given();
+    (await attempt(0)).fail();
+    const second = await attempt(1);
+    second.onConflicting?.();
+    expect(causeOf(partition)).toBe('failing');
+    second.onProgress();
+    expect(causeOf(partition)).toBe('failing');
+    second.end();
+    await until(() => causeOf(partition) === 'backlog');
+  });
+
+  it.each([
+    ['its start', () => createPartition({ apply: () => new Promise(() => undefined) }), undefined],
+    ['an open transaction', () => startedAt(5), { end: 12, stable: 5 }],
+    ['its broker', () => unreadableAt(5), undefined],
+  ])('is none once it is stopped, even if it waited for %s', async (_, create, log) => {
+    const partition = create();
+    expect(partition.snapshot(log).cause).not.toBe('backlog');
+    await partition.stop(0);
+    expect(partition.snapshot(log).cause).toBeUndefined();
   });
 
   it.each([

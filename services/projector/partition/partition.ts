@@ -171,11 +171,12 @@ export class Partition {
   }
 
   #holdCause(log?: Pick<LogOffsets, 'end' | 'stable'>): HoldCause | null {
-    if (this.#position === null) return 'starting';
+    const cause = causeOf(this.#state, this.#fanOutWaiting);
+    if (cause === null || this.#position === null) return cause;
     if (log && log.stable < log.end && this.#position >= log.stable) return 'open_transaction';
     // Records that were fetched before the error wait for another reason.
     if (this.reading.hasFailed && this.#position === this.reading.nextOffset) return 'unreadable';
-    return causeOf(this.#state, this.#fanOutWaiting);
+    return cause;
   }
 
   #wake(): void {
@@ -265,7 +266,9 @@ export class Partition {
       onFanOut: (documents) => {
         this.#fanOutWaiting = documents;
       },
-      onConflicting: () => this.#setState({ name: 'applying', isConflicting: true }),
+      onConflicting: () => {
+        if (this.#state.name === 'applying') this.#setState({ name: 'applying', isConflicting: true });
+      },
     };
   }
 
