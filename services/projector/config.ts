@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { type Environment, readConfig } from '../../shared/runtime/config.ts';
 import {
   commonSettings,
@@ -46,6 +47,9 @@ export const projectorSettings = {
       'Seconds after its `time` within which the source system publishes an event and commits its transaction; `Data-As-Of` lags by as much',
     ),
 };
+
+/** The settings of a projector, as they were read. */
+export type ProjectorConfig = z.output<z.ZodObject<typeof projectorSettings>>;
 
 export const projectorConfig = (environment: Environment) =>
   readConfig(projectorSettings, environment, kafkaRule);

@@ -1,39 +1,36 @@
 import { hostname } from 'node:os';
 import type { Kafka } from 'kafkajs';
 import type { Db, MongoClient } from 'mongodb';
-import type { z } from 'zod';
-import { measureDeadLetters } from '../../shared/control/dead-letters.ts';
-import { groupIdOf } from '../../shared/control/generations.ts';
+import { type Generation, groupIdOf } from '../../shared/control/generations.ts';
 import { beginningOf } from '../../shared/control/registry.ts';
-import { partitionKey, type TopicPartition } from '../../shared/control/topic-partition.ts';
+import type { TopicPartition } from '../../shared/control/topic-partition.ts';
+import type { OwnMembership } from '../../shared/kafka/member-metadata.ts';
 import { withRemedy } from '../../shared/kafka/remedies.ts';
 import { kindOfTopic, topicOf } from '../../shared/kafka/topics.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { repeat } from '../../shared/runtime/repeat.ts';
 import { createStoreClock, storeTime } from '../../shared/store/clock.ts';
-import { thrownPlaces } from '../../shared/store/code-errors.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
 import { createApplier } from './apply/apply.ts';
-import type { FinishDeps } from './apply/phases.ts';
-import type { projectorSettings } from './config.ts';
-import { startConsumer } from './consumer/consumer.ts';
+import type { ProjectorConfig } from './config.ts';
+import { type ConsumerDeps, type RunningConsumer, startConsumer } from './consumer/consumer.ts';
 import { expireMarks } from './dead-letters/expire-marks.ts';
-import { createDeadLetterRoom, type DeadLetterRoom, roomLimits } from './dead-letters/room.ts';
+import type { DeadLetterRoom } from './dead-letters/room.ts';
+import { createEngine } from './engine.ts';
 import { type EndingDeps, refuseGaps, storeEnd } from './generations/ending.ts';
 import { applyGenerationSettings, followRegistry, recordAbsence } from './generations/follow.ts';
 import type { Applied } from './hand-over.ts';
 import { createKafkaWatch } from './kafka-watch.ts';
 import { prerequisites } from './materialize/edges.ts';
-import { mongoStore } from './materialize/mongo-store.ts';
 import { initializeMetrics, type Metrics } from './metrics.ts';
-import { createPositions, type Positions } from './partition/positions.ts';
+import { createPositions } from './partition/positions.ts';
 import { type CommitLoop, startCommitLoop } from './progress/commit-loop.ts';
 import { createLiveness } from './progress/liveness.ts';
 import { createRefusalLimit } from './refusal-limit.ts';
 import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
 import { ownsSweep, startSweeper } from './retention/sweeper.ts';
 import { checkProgress } from './startup/check-progress.ts';
-import { connectBrokers } from './startup/connect-brokers.ts';
+import { type Brokers, connectBrokers } from './startup/connect-brokers.ts';
 import { openStore } from './startup/open-store.ts';
 import {
   refuseOtherCluster,
@@ -45,10 +42,8 @@ import { type OnWait, StartRefused, waitUntil } from './startup/wait-until.ts';
 import { watchTopics } from './topic-watch.ts';
 import { createWaitingReport, type WaitingReport } from './waiting-report.ts';
 
-type Config = z.output<z.ZodObject<typeof projectorSettings>>;
-
 type ProjectorDeps = {
-  config: Config;
+  config: ProjectorConfig;
   kafka: Kafka;
   mongo: MongoClient;
   metrics: Metrics;
@@ -65,8 +60,28 @@ type ProjectorDeps = {
   refusalLimitMs?: number;
 };
 
-type EngineDeps = Pick<FinishDeps, 'control' | 'generation' | 'now'> &
-  Pick<ProjectorDeps, 'metrics' | 'logger'> & { database: Db; positions: Positions };
+/** The servers of a projector that is admitted, and the generation that it follows. */
+type Connected = {
+  control: Db;
+  /** The documents of the generation. */
+  database: Db;
+  generation: number;
+  /** The generation as it was registered at the start. */
+  registered: Generation;
+  own: OwnMembership;
+  brokers: Brokers;
+  /** Receives each further condition that the start waits for, and stores it for operators. */
+  onWait: OnWait;
+};
+
+export type RunningProjector = {
+  /** The number of its generation. */
+  generation: number;
+  /** Null while the process is alive; otherwise the reason for a restart. */
+  live: () => string | null;
+  /** Finishes the chunks in progress, commits, and leaves the group. */
+  stop: () => Promise<void>;
+};
 
 /** How often the size of the dead letters is measured for the metrics, in milliseconds. */
 const measureRoomEveryMs = 15_000;
@@ -76,7 +91,7 @@ const measureRoomEveryMs = 15_000;
  * the topics. Rejects with `StartRefused` if one of them refuses the projector, if its generation has followed other
  * topics, or if another client is in the group.
  */
-export async function startProjector(deps: ProjectorDeps) {
+export async function startProjector(deps: ProjectorDeps): Promise<RunningProjector> {
   const { DATABASE_NAME: name, GENERATION: generation = null } = deps.config;
   const report = createWaitingReport(controlDatabase(deps.mongo, name), generation);
   try {
@@ -88,57 +103,54 @@ export async function startProjector(deps: ProjectorDeps) {
   }
 }
 
-async function start(deps: ProjectorDeps, report: WaitingReport) {
+async function start(deps: ProjectorDeps, report: WaitingReport): Promise<RunningProjector> {
   const { config, metrics, logger, topics } = deps;
   const { nowMs = () => performance.now(), commitIntervalMs, refusalLimitMs } = deps;
-  const { registered, own, brokers, onWait, ...stores } = await connect(deps, report);
-  const { control, generation } = stores;
+  const connected = await connect(deps, report);
+  const { control, database, generation, registered, onWait } = connected;
+  const { admin, log } = connected.brokers;
   const clock = createStoreClock(() => storeTime(control), nowMs);
   const { now } = clock;
   await waitUntil(onWait, clock.read);
   const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
   // Host and process, for the history and for failures.
   const by = `projector ${hostname()} ${process.pid}`;
-  const followed = { control, generation, allowanceMs, by, metrics, logger };
+  const followed = { control, generation, allowanceMs, now, by, metrics, logger };
   const positions = createPositions(nowMs);
-  const engine = createEngine({ ...stores, now, positions, metrics, logger }, config);
+  const engine = createEngine({ control, database, generation, now, positions, metrics, logger }, config);
   const applier = createApplier(engine, metrics);
   // Set before the first record is read: a build must not begin with records after its load.
   applyGenerationSettings({ positions, applier }, registered);
   // Run before the first commit: the old watermark shows how long no projector ran.
-  const startedAt = await waitUntil(onWait, () => recordAbsence({ ...followed, ...brokers, now }));
-  const onFatal = storingEnd({ ...followed, now }, deps.onFatal);
-  const consumer = await startConsumer({
-    ...brokers,
-    own,
-    control,
-    generation,
-    positions,
-    apply: applier.apply,
-    prerequisitesOf: (topic) => prerequisiteTopics(topic, config.TOPIC_PREFIX),
-    logger,
-    queuedBytesMax: config.QUEUED_MEGABYTES_MAX * 1024 * 1024,
-    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
-    beginningOf: (key) => beginningOf(registered, key),
-    onFetched: (topic, records) => metrics.fetched.inc({ topic }, records),
-    onForeignCommit: (topic) => metrics.foreignCommits.inc({ topic }),
-    onFatal,
-  });
+  const startedAt = await waitUntil(onWait, () => recordAbsence({ ...followed, admin, topics }));
+  const onFatal = storingEnd(followed, deps.onFatal);
+  const consumer = await consume(deps, connected, { positions, apply: applier.apply, onFatal });
   // A dropped generation is a normal end: it is not stored as a failure.
-  const following = followRegistry({ ...followed, positions, applier, now, onFatal: deps.onFatal });
-  const sweepStore = mongoSweepStore({ ...stores, prefix: config.TOPIC_PREFIX, now });
+  const following = followRegistry({ ...followed, positions, applier, onFatal: deps.onFatal });
+  const sweepStore = mongoSweepStore({ control, database, prefix: config.TOPIC_PREFIX, now });
   const isOwner = () => ownsSweep(consumer.snapshot(), config.TOPIC_PREFIX);
-  const expire = () => expireMarks(control, brokers.log, topics);
+  const expire = () => expireMarks(control, log, topics);
   const sweeper = startSweeper({ ...engine, sweepStore, expireMarks: expire, isOwner, metrics, logger });
   const measuring = measureRoom(engine.room, metrics, logger);
-  const watching = watchTopics({ ...brokers, generation: registered, metrics, logger });
+  const watching = watchTopics({ admin, log, topics, generation: registered, metrics, logger });
   const liveness = createLiveness(nowMs());
   // Without `GENERATION` a restart may follow another generation.
   const isPinned = config.GENERATION !== undefined;
-  const refusalLimit = createRefusalLimit(nowMs, refusalLimitMs);
-  const observers = { liveness, kafkaWatch: createKafkaWatch(report, now), refusalLimit, onFatal };
   const commitLoop = startCommitLoop(
-    { ...followed, ...observers, log: brokers.log, topics, isPinned, startedAt, positions, clock, nowMs },
+    {
+      ...followed,
+      isPinned,
+      topics,
+      log,
+      startedAt,
+      positions,
+      liveness,
+      kafkaWatch: createKafkaWatch(report, now),
+      refusalLimit: createRefusalLimit(nowMs, refusalLimitMs),
+      onFatal,
+      clock,
+      nowMs,
+    },
     consumer,
     commitIntervalMs,
   );
@@ -149,16 +161,15 @@ async function start(deps: ProjectorDeps, report: WaitingReport) {
     stop: async () => {
       await Promise.all([commitLoop, sweeper, following, measuring, watching].map((one) => one.stop()));
       await consumer.stop(() => commitLoop.flush());
-      await Promise.all([brokers.admin.disconnect(), brokers.log.disconnect(), report.clear(now())]);
+      await Promise.all([admin.disconnect(), log.disconnect(), report.clear(now())]);
     },
   };
 }
 
 /** Connects to the servers, and makes every check that may refuse the start. */
-async function connect(deps: ProjectorDeps, report: WaitingReport) {
+async function connect(deps: ProjectorDeps, report: WaitingReport): Promise<Connected> {
   const { config, kafka, mongo, metrics, logger, topics } = deps;
-  const { registered, ...stores } = await openStore(mongo, config, deps.onWait);
-  const { control } = stores;
+  const { control, registered, database } = await openStore(mongo, config, deps.onWait);
   // Only now: before the driver has connected, a command would close its topology for good.
   const onWait = reportingWaits(deps.onWait, report);
   const generation = registered.number;
@@ -172,7 +183,35 @@ async function connect(deps: ProjectorDeps, report: WaitingReport) {
   const { admin, log, groupId } = brokers;
   await refuseStrangers(admin, groupId, own, onWait);
   await refuseUnadmitted(log, { groupId, own, sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS }, onWait);
-  return { ...stores, generation, registered, own, brokers, onWait };
+  return { control, database, generation, registered, own, brokers, onWait };
+}
+
+/** Joins the group, and begins to read. */
+function consume(
+  { config, kafka, metrics, logger }: ProjectorDeps,
+  { control, generation, registered, own, brokers }: Connected,
+  { positions, apply, onFatal }: Pick<ConsumerDeps, 'positions' | 'apply' | 'onFatal'>,
+): Promise<RunningConsumer> {
+  const { admin, log, groupId } = brokers;
+  return startConsumer({
+    kafka,
+    admin,
+    log,
+    groupId,
+    own,
+    control,
+    generation,
+    positions,
+    apply,
+    prerequisitesOf: (topic) => prerequisiteTopics(topic, config.TOPIC_PREFIX),
+    logger,
+    queuedBytesMax: config.QUEUED_MEGABYTES_MAX * 1024 * 1024,
+    sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
+    beginningOf: (key) => beginningOf(registered, key),
+    onFetched: (topic, records) => metrics.fetched.inc({ topic }, records),
+    onForeignCommit: (topic) => metrics.foreignCommits.inc({ topic }),
+    onFatal,
+  });
 }
 
 const measureRoom = (room: DeadLetterRoom, metrics: Metrics, logger: Logger) =>
@@ -197,43 +236,6 @@ const reportingWaits =
     onWait(condition, reason);
     void report.store('starting', `${condition}: ${reason}`);
   };
-
-/** The dependencies for applying records: the engine's store, and the dead letters. */
-function createEngine(
-  { control, database, generation, now, positions, metrics, logger }: EngineDeps,
-  config: Config,
-): FinishDeps & { room: DeadLetterRoom } {
-  const { TOPIC_PREFIX: prefix, TOMBSTONE_DAYS: tombstoneDays } = config;
-  return {
-    room: createDeadLetterRoom(() => measureDeadLetters(control), roomLimits(config)),
-    control,
-    generation,
-    now,
-    store: mongoStore(database),
-    prefix,
-    tombstoneDays,
-    isApplied: (kind, { partition, offset }) =>
-      positions.isApplied(partitionKey({ topic: topicOf(kind, prefix), partition }), offset),
-    onNotRefreshed: (kind, id, reason, error) => {
-      metrics.notRefreshed.inc({ kind });
-      if (error === undefined) logger.error({ kind, id, reason }, 'a document is not refreshed');
-      else
-        logger.error(
-          { kind, id, reason, thrown: thrownPlaces(error) },
-          'the code throws at the refresh of a document',
-        );
-    },
-    onUnreadable: (kind, id, field) =>
-      logger.warn({ kind, id, field }, 'the envelope of a document cannot be read; it is replaced'),
-    onStalled: (stall) => logger.warn(stall, 'documents are written again and again without progress'),
-    onProjectorError: ({ topic, partition, offset }, reason, error) =>
-      logger.error(
-        { topic, partition, offset, reason, thrown: thrownPlaces(error) },
-        'the code throws for a record, which becomes a dead letter',
-      ),
-    onRepeated: (kind, cause, documents) => metrics.repeated.inc({ kind, cause }, documents),
-  };
-}
 
 /** The topics whose entities the documents of a topic refer to. */
 function prerequisiteTopics(topic: string, prefix: string): string[] {

@@ -107,11 +107,16 @@ export async function finishFanOuts(
 
 /** The engine's dependencies for the work of one chunk, which its partition watches. */
 function watched(deps: ReconcileDeps, { watch }: ParsedChunk): UpdateDeps {
-  const onStalled = (stall: Stall) => {
-    deps.onStalled?.(stall);
-    watch.onConflicting?.();
+  return {
+    ...deps,
+    signal: watch.signal,
+    onProgress: watch.onProgress,
+    onFanOut: (documents) => watch.onFanOut?.(documents),
+    onStalled: (stall) => {
+      deps.onStalled?.(stall);
+      watch.onConflicting?.();
+    },
   };
-  return { ...deps, ...watch, onStalled };
 }
 
 /** Finds the changes for which the engine's code throws. In a group, the applier repeats each chunk alone. */

@@ -132,7 +132,6 @@ function createPartition(
   const { budget, chunkBytesMax, limitRefusals, onApplied } = shared;
   const queue = createRecordQueue({ partition, budget, chunkBytesMax });
   const waitForTurn = createWaitForTurn(deps.positions, deps.prerequisitesOf);
-  const reports = { onApplied, onFatal, logger, limitRefusals };
   return new Partition({
     topic,
     partition,
@@ -140,7 +139,10 @@ function createPartition(
     apply,
     waitForTurn,
     readSetAside,
+    onApplied,
+    onFatal,
+    logger,
+    limitRefusals,
     retryDelayMs,
-    ...reports,
   });
 }

@@ -36,11 +36,18 @@ export function idsInRefs(kind: Kind, refs: string[] = []): IdsByEdge {
   );
 }
 
+/** The references that one read has found, of some documents. */
+type ReadReferences = {
+  references: References;
+  /** The ids of the documents whose children did not fit into the read. */
+  remaining: Set<string>;
+};
+
 /**
  * Reads the entities that documents of one kind refer to: first children by their parents' ids, then all kinds at
- * once. `remaining` are the documents whose children did not fit into one read.
+ * once.
  */
-export async function readReferences(store: Store, kind: Kind, joinings: Joining[]) {
+export async function readReferences(store: Store, kind: Kind, joinings: Joining[]): Promise<ReadReferences> {
   const byParent: References['byParent'] = new Map();
   const remaining = new Set<string>();
   for (const edge of edgesOf(kind)) {

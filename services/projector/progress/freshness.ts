@@ -25,8 +25,15 @@ type Deps = {
   startedAt: Date;
 };
 
+export type FreshnessGauges = {
+  /** Sets the gauges after a run. `nowMs` is of a monotonic clock. */
+  observe: (nowMs: number, run: Run) => void;
+  /** A run has failed: nothing is known of the log or of the progress since the last one. */
+  observeFailure: (nowMs: number, error: unknown) => void;
+};
+
 /** Sets the gauges of lag and freshness, once per run of the commit loop. */
-export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps) {
+export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps): FreshnessGauges {
   let ageSeconds = 0;
   let heldSeconds = 0;
   let observedMs: number | null = null;
@@ -36,7 +43,7 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps)
       metrics.held.set({ cause: each }, each === cause ? seconds : 0);
   };
   return {
-    observe: (nowMs: number, run: Run) => {
+    observe: (nowMs, run) => {
       const { asOf, log, snapshot, completeToMs, watermark } = run;
       observedMs = nowMs;
       ageSeconds = secondsSince(asOf, watermark.getTime());
@@ -56,8 +63,7 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps)
       lags = new Map([...byTopic].map(([topic, items]) => [topic, Math.max(...items.map(lagSeconds))]));
       for (const [topic, seconds] of lags) metrics.lagSeconds.set({ topic }, seconds);
     },
-    /** A run has failed: nothing is known of the log or of the progress since the last one. */
-    observeFailure: (nowMs: number, error: unknown) => {
+    observeFailure: (nowMs, error) => {
       observedMs ??= nowMs;
       const elapsed = (nowMs - observedMs) / 1_000;
       // Records may have come since.

@@ -1,11 +1,26 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { inGroup } from '../../../shared/kafka/group-members.ts';
-import { createLogClient } from '../../../shared/kafka/log-client.ts';
+import { createLogClient, type LogClient } from '../../../shared/kafka/log-client.ts';
 import { topicsRefused } from '../../../shared/kafka/protocol-errors.ts';
 import { NotReady, type OnWait, waitUntil } from './wait-until.ts';
 
+/** Kafka, connected. */
+export type Brokers = {
+  /** kafkajs: it reads groups and the settings of topics. */
+  admin: Admin;
+  /** Reads the logs of the topics. */
+  log: LogClient;
+  /** The group that can be joined. */
+  groupId: string;
+};
+
 /** Waits for the brokers, the topics and the group, in this order. Tries to fetch from each topic. */
-export async function connectBrokers(kafka: Kafka, topics: string[], groupId: string, onWait: OnWait) {
+export async function connectBrokers(
+  kafka: Kafka,
+  topics: string[],
+  groupId: string,
+  onWait: OnWait,
+): Promise<Brokers> {
   const admin = kafka.admin();
   const log = createLogClient(kafka);
   await waitUntil(onWait, async () => {
@@ -20,7 +35,7 @@ export async function connectBrokers(kafka: Kafka, topics: string[], groupId: st
   // A topic without a leader is read once it has one.
   await waitUntil(onWait, () => log.tryFetch(topics));
   await waitForGroup(admin, groupId, topics, onWait);
-  return { kafka, admin, log, topics, groupId };
+  return { admin, log, groupId };
 }
 
 const topicsMissing = 'topics are missing; create them with: support-cli topics create';
