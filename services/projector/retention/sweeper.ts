@@ -129,13 +129,12 @@ export function startSweeper(
     const { onProgress } = run;
     const signal = AbortSignal.any([stopping.signal, run.signal]);
     const startMs = nowMs();
-    const isOwner = deps.isOwner();
-    if (!isOwner) {
+    if (!deps.isOwner()) {
       // Another owner may leave a sweep unfinished.
       nextCompleteMs = 0;
       outcome.leave();
+      return;
     }
-    if (!isOwner) return;
     if (startMs < nextMs) return outcome.clear();
     nextMs = startMs + intervalMs;
     const startedAt = deps.now();
