@@ -18,12 +18,12 @@ import { createSpec } from './openapi/spec.ts';
 import { createRateLimiter } from './rate-limit/fallback-rate-limiter.ts';
 import { authFailureLimitOf, rateLimitOf, rateLimitStoreOf } from './rate-limit/rate-limit-settings.ts';
 import { createRoutes } from './resources/routes.ts';
-import { type ServerOptions, startServer } from './server/server.ts';
+import { type RunningServer, type ServerOptions, startServer } from './server/server.ts';
 import type { Credentials } from './server/tls.ts';
 import { createCollectionCheck } from './store/collection-check.ts';
 import { readOptions } from './store/deadline.ts';
 import { createReadBudget } from './store/read-budget.ts';
-import { createReadSnapshots } from './store/read-snapshot.ts';
+import { createReadSnapshots, type ReadSnapshots } from './store/read-snapshot.ts';
 import { createReaders } from './store/reader.ts';
 import { createSnapshotSources } from './store/snapshot-sources.ts';
 import { createUnreadableReport } from './store/unreadable-report.ts';
@@ -44,11 +44,17 @@ type ApiDeps = {
   nowMs: () => number;
 };
 
+export type RunningApi = Pick<RunningServer, 'address' | 'drain' | 'useCertificate'> & {
+  /** The watermarks that requests read. They tell whether the API is ready. */
+  snapshots: ReadSnapshots;
+  /** Stop the API, in this order. The clients of the store stay open. */
+  closers: Closer[];
+};
+
 /**
  * Serves the API on its port. It does not wait for the store: until that is reachable, requests for data are 503.
- * `closers` stop the API, in this order; the clients of the store stay open.
  */
-export async function startApi(deps: ApiDeps) {
+export async function startApi(deps: ApiDeps): Promise<RunningApi> {
   const { config, mongo, authMongo, credentials, metrics, logger, nowMs } = deps;
   const settings = specSettings(config);
   const { docs, keyPrefix, clientPackage } = settings;

@@ -77,8 +77,9 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
     // Such a socket has no address.
     if (socket.destroyed) return;
     const connection = connectionOf(socket);
-    if (!isBusy(connection)) return void begin(connection, request, response);
-    if (connection.waiting.length < waitingRequestsMax) {
+    if (!isBusy(connection)) {
+      begin(connection, request, response);
+    } else if (connection.waiting.length < waitingRequestsMax) {
       wait(connection, socket, () => begin(connection, request, response));
     } else {
       connectionsRefused.inc();

@@ -50,11 +50,22 @@ export type ServerOptions = {
   trustedProxies: AddressRange[];
 };
 
+export type RunningServer = {
+  /** If port 0 was requested, `port` is the one that the system chose. */
+  address: { host: string; port: number };
+  /** Every response from now on says `Connection: close`. */
+  drain: () => void;
+  /** Accepts no more connections, and resolves when all are closed. */
+  stop: () => Promise<void>;
+  /** Uses another certificate for new connections. */
+  useCertificate: (pair: Credentials) => void;
+};
+
 /** Serves `listener` over plain HTTP; with credentials, over TLS alone. */
 export async function startServer(
   { listener, connectionsRefused, nowMs, ...unparsed }: ServerDeps,
   { host, port, credentials, connectionsMax, addressConnectionsMax: max, trustedProxies }: ServerOptions,
-) {
+): Promise<RunningServer> {
   const serve: Listener = (request, response) => {
     request.url = originForm(request.url ?? '/');
     if (!hasBody(request)) return listener(request, response);
@@ -77,12 +88,10 @@ export async function startServer(
   limitConnections(server, { trustedProxies, max, connectionsRefused });
   const address = await listen(server, host, port);
   return {
-    /** If port 0 was requested, `port` is the one that the system chose. */
     address: { host: address.address, port: address.port },
     drain,
     stop,
-    /** Uses another certificate for new connections. */
-    useCertificate: (pair: Credentials) => tls?.setSecureContext(pair),
+    useCertificate: (pair) => tls?.setSecureContext(pair),
   };
 }
 
