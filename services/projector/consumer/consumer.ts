@@ -72,9 +72,16 @@ export const shutdownGraceMs = 15_000;
 export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
   const consumer = createConsumer(deps);
   const { apply, positions, prerequisitesOf, queuedBytesMax, logger, onFatal } = deps;
-  const readSetAside = (place: TopicPartition) => setAsideOf(deps, place);
   const assignment = createAssignment(
-    { apply, readSetAside, queuedBytesMax, positions, prerequisitesOf, logger, onFatal },
+    {
+      apply,
+      readSetAside: (place) => tryReadSetAside(deps, place),
+      queuedBytesMax,
+      positions,
+      prerequisitesOf,
+      logger,
+      onFatal,
+    },
     consumer,
   );
   const stopping = new AbortController();
@@ -119,7 +126,10 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
 }
 
 /** A failure of this read must hold no partition: the attempt goes on without it, and the next one reads again. */
-const setAsideOf = ({ control, generation, logger }: ConsumerDeps, { topic, partition }: TopicPartition) =>
+const tryReadSetAside = (
+  { control, generation, logger }: ConsumerDeps,
+  { topic, partition }: TopicPartition,
+) =>
   readSetAside(control, generation, { topic, partition }).catch((error: unknown): SetAsideOffsets => {
     logger.warn({ error, topic, partition }, 'could not read which records are set aside');
     return new Map();

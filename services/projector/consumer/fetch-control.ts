@@ -49,10 +49,10 @@ export function createFetchControl(
     const key = partitionKey(place);
     if (paused.has(key)) return;
     paused.add(key);
-    ignoreRestart(() => consumer.pause(topicsOf(place)));
+    ignoreRestart(() => consumer.pause(onlyThis(place)));
   };
   const resume = (place: TopicPartition): void => {
-    if (paused.delete(partitionKey(place))) ignoreRestart(() => consumer.resume(topicsOf(place)));
+    if (paused.delete(partitionKey(place))) ignoreRestart(() => consumer.resume(onlyThis(place)));
   };
   const endRest = (partition: Partition): void => {
     resting.delete(partition);
@@ -78,7 +78,7 @@ export function createFetchControl(
   };
 }
 
-const topicsOf = ({ topic, partition }: TopicPartition): TopicPartitions[] => [
+const onlyThis = ({ topic, partition }: TopicPartition): TopicPartitions[] => [
   { topic, partitions: [partition] },
 ];
 

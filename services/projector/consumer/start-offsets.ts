@@ -59,7 +59,7 @@ export async function findStartOffsets(
   const progress = await readProgress(deps.control, deps.generation);
   const log = await deps.log.read(topics);
   const recorded = new Map(progress.map((one) => [partitionKey(one), one]));
-  const epochEnds = await readEpochEnds(deps, partitions, recorded);
+  const epochEnds = await appliedEpochEnds(deps, partitions, recorded);
   const topicIds = appliedTopicIds(progress);
   const gaps: Gap[] = [];
   const starts: StartOffset[] = [];
@@ -69,12 +69,12 @@ export async function findStartOffsets(
     const applied = recorded.get(key);
     const now = logNow(log, assigned, epochEnds);
     // Without a leader that answers, nothing is known of the log.
-    if (!now || (leaderEpochOf(applied) >= 0 && !now.epochEnd)) continue;
+    if (!now || (appliedEpoch(applied) >= 0 && !now.epochEnd)) continue;
     const read = {
       topic,
       partition,
       offset: applied?.position || (deps.beginningOf(key) ?? now.low),
-      leaderEpoch: leaderEpochOf(applied),
+      leaderEpoch: appliedEpoch(applied),
       topicId: topicIds.get(topic) ?? null,
     };
     const gap = findGap(read, now);
@@ -107,18 +107,19 @@ function logNow(
   return log ? { ...log, topicId: topicIds.get(place.topic) ?? null, epochEnd: epochEnds.get(key) } : null;
 }
 
-const leaderEpochOf = (applied: Progress | undefined): number =>
+/** The leader epoch of the record batch that was applied last; -1 if it is unknown. */
+const appliedEpoch = (applied: Progress | undefined): number =>
   applied && applied.position > 0 ? (applied.leaderEpoch ?? -1) : -1;
 
 /** Where the epochs end that were applied last, of the partitions for which an epoch is recorded. */
-function readEpochEnds(
+function appliedEpochEnds(
   { log }: Pick<StartOffsetDeps, 'log'>,
   partitions: TopicPartition[],
   recorded: Map<string, Progress>,
 ): Promise<Map<string, EpochEnd>> {
   const epochs = partitions.map((place) => {
     const key = partitionKey(place);
-    return [key, leaderEpochOf(recorded.get(key))] as const;
+    return [key, appliedEpoch(recorded.get(key))] as const;
   });
   return log.epochEnds(new Map(epochs.filter(([, epoch]) => epoch >= 0)));
 }
