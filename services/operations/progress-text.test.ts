@@ -31,7 +31,7 @@ describe('a partition', () => {
     ],
     ['behind a short transaction', { cause: 'open_transaction', lagSeconds: 3 }, 'follows'],
     ['with a backlog', { recordsPerSecond: 1.2, secondsLeft: 400 }, 'applies 1 record a second (400 s left)'],
-    ['in a batch', {}, 'applies a batch'],
+    ['in a chunk', {}, 'applies a chunk'],
     ['without a start offset', { cause: 'starting' }, 'the start offset of a partition is not found yet'],
     [
       'that a silent member has',

@@ -30,7 +30,7 @@ export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFact
       `applies ${counted(Math.max(1, Math.round(recordsPerSecond)), 'record')} a second` +
       (secondsLeft === null ? '' : ` (${secondsLeft} s left)`)
     );
-  return cause === 'backlog' ? 'applies a batch' : 'stands still';
+  return cause === 'backlog' ? 'applies a chunk' : 'stands still';
 }
 
 /** The topic that a backlog waits for: of those that its documents refer to, the one with the longest way to go. */

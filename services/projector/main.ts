@@ -62,7 +62,7 @@ const projector = await startedOrExit(logger, starting);
 live = projector.live;
 notReady = null;
 closers.push(
-  // Ten seconds to save progress and to leave the group, after the batches in progress.
+  // Ten seconds to save progress and to leave the group, after the chunks in progress.
   { name: 'projector', close: projector.stop, deadlineMs: shutdownGraceMs + 10_000 },
   { name: 'store', close: () => mongo.close(), deadlineMs: 5_000 },
 );

@@ -3,11 +3,11 @@ export const holdCauses = {
   backlog: 'records wait to be applied',
   prerequisites: 'a backlog waits for the topics that its documents refer to',
   fan_out: 'the dependents of a changed entity are refreshed',
-  one_at_a_time: 'a build loads one batch at a time, and another partition has its turn',
+  one_at_a_time: 'a build loads one chunk at a time, and another partition has its turn',
   open_transaction: 'a transaction of a producer is open, and hides the records behind it',
   conflicting:
     'documents are written again and again, since other writes or changes of their references come first',
-  failing: 'a batch fails and is retried',
+  failing: 'a chunk fails and is retried',
   starting: 'the start offset of a partition is not found yet',
   unreadable: 'a log cannot be read: no leader, or a broker that does not answer or reports an error',
   unassigned: 'no projector applies a partition',

@@ -77,7 +77,7 @@ describe('a projector that follows the registry', () => {
     }, hanging);
   });
 
-  test('advances a build once it is loaded and once it has caught up, and loads one batch at a time', async () => {
+  test('advances a build once it is loaded and once it has caught up, and loads one chunk at a time', async () => {
     const [topic = ''] = rebuild.topics;
     const loadTo = [{ topic, partition: 0, end: 5 }];
     const registeredAt = secondsBefore(3 * 3_600);

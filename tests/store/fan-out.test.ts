@@ -1,4 +1,4 @@
-import { chunkSize } from '../../services/projector/materialize/fan-out.ts';
+import { documentsAtOnce } from '../../services/projector/materialize/fan-out.ts';
 import { pageSize } from '../../services/projector/materialize/mongo-store.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
@@ -36,7 +36,7 @@ describe('a fan-out', () => {
       ...opened.store,
       readCurrent: (kind, messageIds) => {
         if (kind === 'message') refreshed.push(...messageIds);
-        if (refreshed.length >= chunks * chunkSize) ending.abort(new Error('aborted'));
+        if (refreshed.length >= chunks * documentsAtOnce) ending.abort(new Error('aborted'));
         return opened.store.readCurrent(kind, messageIds);
       },
     };
@@ -55,8 +55,8 @@ describe('a fan-out', () => {
 
   it('resumes after its cursor, and leaves new documents before the cursor to their own event', async () => {
     // given a rename that was aborted after its first page
-    const first = await apply(renamed('Ada', 1), { chunks: pageSize / chunkSize + 1 });
-    expect(first).toEqual(ids.slice(0, pageSize + chunkSize));
+    const first = await apply(renamed('Ada', 1), { chunks: pageSize / documentsAtOnce + 1 });
+    expect(first).toEqual(ids.slice(0, pageSize + documentsAtOnce));
     expect(await cursor()).toEqual({ from: 'message', edge: 'contact', after: ids[pageSize - 1] });
     await given(['msg_000000a']);
     // when it is applied again, then it refreshes the remaining documents alone
@@ -73,7 +73,7 @@ describe('a fan-out', () => {
   });
 
   it('that has a cursor resumes, whatever positions count as applied', async () => {
-    await apply(renamed('Grace', 2), { chunks: pageSize / chunkSize + 1, applied: 2 });
+    await apply(renamed('Grace', 2), { chunks: pageSize / documentsAtOnce + 1, applied: 2 });
     expect(await apply(renamed('Grace', 2), { applied: 3 })).toEqual(
       ['msg_000000a', ...ids].sort().slice(pageSize),
     );
@@ -116,6 +116,6 @@ describe('the fan-outs of many entities', () => {
     await applyChanges(engineDeps(counted), 'contact', changes);
     const named = { orgId: 'org_1', 'joined.author.name': 'Ada' };
     expect(await collectionOf(opened.database, 'message').countDocuments(named)).toBe(documents.length);
-    expect(writes).toBeLessThanOrEqual(2 * Math.ceil(documents.length / chunkSize));
+    expect(writes).toBeLessThanOrEqual(2 * Math.ceil(documents.length / documentsAtOnce));
   });
 });

@@ -10,7 +10,7 @@ export const until = async (isDone: () => boolean) => {
   while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 1));
 };
 
-/** A partition at offset 5. The test decides when each attempt to apply a batch fails or ends. */
+/** A partition at offset 5. The test decides when each attempt to apply a chunk fails or ends. */
 export function given() {
   type Attempt = { offsets: number[]; end: () => void; fail: (error?: Error) => void };
   const attempts: (Attempt & Watch)[] = [];

@@ -73,7 +73,7 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
 it('a partition that is assigned again is not fetched before its start offset is known', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const { assignment, assign, applied, paused, start, fetched } = given(() => stuck.promise);
-  // given a partition that applies a batch while it is assigned again
+  // given a partition that applies a chunk while it is assigned again
   const first = assign();
   start(first);
   fetched(first);

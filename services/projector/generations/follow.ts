@@ -44,7 +44,7 @@ type FollowDeps = {
 /** A build with this lag or less is ready, in seconds. */
 const readyWithinSeconds = 10;
 
-/** Applies a generation's load ends to this process. A loading build applies one batch at a time. */
+/** Applies a generation's load ends to this process. A loading build applies one group of chunks at a time. */
 export function applyGenerationSettings(
   { applier, positions }: Pick<FollowDeps, 'applier' | 'positions'>,
   own: Generation,

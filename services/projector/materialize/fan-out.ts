@@ -16,14 +16,14 @@ import type { StoredState } from './store.ts';
 export type UpdateDeps = ReconcileDeps & {
   /** Aborted when the worker loses its partition, or the process stops. */
   signal: AbortSignal;
-  /** Called after each chunk of documents whose write is durable; with `isSaved` once a fan-out resumes after it. */
+  /** Called after each part of the documents whose write is durable; with `isSaved` once a fan-out resumes after it. */
   onProgress: (isSaved?: boolean) => void;
   /** Called with the number of documents that a fan-out has still to refresh, as far as known. */
   onFanOut?: (documents: number) => void;
 };
 
 /** Documents of a fan-out that are refreshed at a time. Limits its memory. */
-export const chunkSize = 1_000;
+export const documentsAtOnce = 1_000;
 
 /** Changes of one kind, in log order. */
 export type Batch = { kind: Kind; changes: Change[] };
@@ -204,11 +204,11 @@ async function reconcileAll(
   const ids = [...new Set([...changes.keys(), ...stale])];
   const entities: Reconciled[] = [];
   const rejections: RejectedChange[] = [];
-  for (let start = 0; start < ids.length; start += chunkSize) {
+  for (let start = 0; start < ids.length; start += documentsAtOnce) {
     deps.signal.throwIfAborted();
     deps.onFanOut?.(Math.min(stale.size, ids.length - start));
-    const chunk = ids.slice(start, start + chunkSize);
-    const outcome = await reconcile(deps, kind, chunk, changes, new Set(chunk.filter((id) => stale.has(id))));
+    const some = ids.slice(start, start + documentsAtOnce);
+    const outcome = await reconcile(deps, kind, some, changes, new Set(some.filter((id) => stale.has(id))));
     entities.push(...outcome.entities.values());
     rejections.push(...outcome.rejections);
     deps.onProgress();

@@ -303,7 +303,7 @@ export class Partition {
     const write = (more: object) =>
       this.#deps.logger.error(
         { error, topic, partition, position, attempt, ...more },
-        'could not apply the batch; retrying (no record is skipped)',
+        'could not apply the chunk; retrying (no record is skipped)',
       );
     if (isTransient(error)) {
       this.#progressCount += 1;

@@ -11,7 +11,7 @@ const waitMaxMs = 10 * 60_000;
 type Turn = { topic: string; position: number; end: () => number };
 
 /**
- * Waits until the next batch of a partition may be applied, or `signal` aborts; calls `onWait` at each poll. A backlog
+ * Waits until the next chunk of a partition may be applied, or `signal` aborts; calls `onWait` at each poll. A backlog
  * waits while its prerequisite topics have one too, so that nearly every document is written once: for the records that
  * were in those topics when the wait began, for ten minutes at most, and never for a stalled partition. While a build
  * loads, it waits for all of them.

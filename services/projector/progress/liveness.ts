@@ -4,7 +4,7 @@ export type ObservedPartition = {
   position: number;
   /** The offset up to which its records can be applied now. */
   end: number;
-  /** Counts the progress within a batch: chunks of a fan-out, and waits for servers that are unavailable. */
+  /** Counts the progress within a chunk: parts of a fan-out, and waits for servers that are unavailable. */
   progressCount: number;
 };
 
