@@ -22,7 +22,7 @@ export const mutations: Mutation[] = [
   {
     name: 'references are not rechecked after the write',
     file: reconcile,
-    edits: { 'round.unfinished.push(...round.outdated);': '' },
+    edits: { 'written.unfinished.push(...written.outdated);': '' },
   },
   {
     name: 'references are rechecked before the write',
@@ -30,8 +30,8 @@ export const mutations: Mutation[] = [
     edits: {
       'const { conflicted, refused } = await store.write(kind, writes);': `const early = await recheckReferences(store, kind, joinings, references);
   const { conflicted, refused } = await store.write(kind, writes);`,
-      'round.outdated = await recheckReferences(store, kind, toRecheck, references);':
-        'round.outdated = early.filter((id) => toRecheck.some((joining) => joining.id === id));',
+      'written.outdated = await recheckReferences(store, kind, toRecheck, references);':
+        'written.outdated = early.filter((id) => toRecheck.some((joining) => joining.id === id));',
     },
   },
   {
@@ -51,7 +51,7 @@ export const mutations: Mutation[] = [
     name: 'a conflicted write is not tried again',
     file: reconcile,
     edits: {
-      'if (lost !== undefined && detail === undefined) round.unfinished.push(item.id);':
+      'if (lost !== undefined && detail === undefined) written.unfinished.push(item.id);':
         'if (lost !== undefined) continue;',
     },
   },

@@ -30,8 +30,8 @@ export type Reconciled = {
 /** The entities after their changes, and the changes that were not applied. */
 type Reconciliation<K extends Kind> = { entities: Map<string, Reconciled>; rejections: RejectedChange<K>[] };
 
-/** The outcome of one bulk write. */
-type Round<K extends Kind> = {
+/** The documents of one bulk write, by its outcome. */
+type BulkOutcome<K extends Kind> = {
   /** The entities whose documents were written. */
   entities: Reconciled[];
   /** Changes whose documents the store refuses, or for which the code throws. Later rounds leave them out. */
@@ -69,12 +69,12 @@ export async function reconcile<K extends Kind>(
     const refusedBefore = work.refused.size;
     let cause: RepeatCause = 'conflict';
     for (const writes of splitBySize(planned, referencesOf, referencesPerRoundMax)) {
-      const round = await writeTogether(deps, kind, writes, isNoRace);
-      for (const entity of round.entities) entities.set(entity.id, entity);
-      for (const refusal of round.refused) work.refused.set(refusal.change, refusal);
-      for (const id of round.outdated) work.outdated.add(id);
-      if (round.outdated.length > 0) cause = 'reference';
-      unfinished.push(...round.unfinished);
+      const written = await writeTogether(deps, kind, writes, isNoRace);
+      for (const entity of written.entities) entities.set(entity.id, entity);
+      for (const refusal of written.refused) work.refused.set(refusal.change, refusal);
+      for (const id of written.outdated) work.outdated.add(id);
+      if (written.outdated.length > 0) cause = 'reference';
+      unfinished.push(...written.unfinished);
     }
     assert(unfinished.length <= todo.length, 'a round leaves no document that it was not given');
     const hasProgress = unfinished.length < todo.length || work.refused.size > refusedBefore;
@@ -95,7 +95,7 @@ async function writeTogether<K extends Kind>(
   kind: K,
   planned: PlannedWrite<K>[],
   isNoRace: (id: string, guard: Guard) => boolean,
-): Promise<Round<K>> {
+): Promise<BulkOutcome<K>> {
   const { store } = deps;
   const joinings = planned.flatMap(({ joining }) => joining ?? []);
   const { references, remaining } = await readReferences(store, kind, joinings);
@@ -103,37 +103,37 @@ async function writeTogether<K extends Kind>(
   const { prepared, failed } = prepareWrites(deps, kind, ready, references);
   const writes = prepared.map(({ write }) => write);
   const { conflicted, refused } = await store.write(kind, writes);
-  const round: Round<K> = { entities: [], refused: [], unfinished: [...remaining], outdated: [] };
+  const written: BulkOutcome<K> = { entities: [], refused: [], unfinished: [...remaining], outdated: [] };
   for (const { item, error } of failed) {
     const rejection = projectorError('join', error);
     if (item.upsert) {
-      round.refused.push({ change: item.upsert, rejection, error });
-      round.unfinished.push(item.id);
+      written.refused.push({ change: item.upsert, rejection, error });
+      written.unfinished.push(item.id);
     } else deps.onNotRefreshed(kind, item.id, rejection.detail, error);
   }
   const toRecheck: Joining[] = [];
   for (const { item, write } of prepared) {
     const lost = conflicted.get(item.id);
     const detail = lost && isNoRace(item.id, item.guard) ? lost : refused.get(item.id);
-    if (lost !== undefined && detail === undefined) round.unfinished.push(item.id);
+    if (lost !== undefined && detail === undefined) written.unfinished.push(item.id);
     else if (detail !== undefined && item.cause) {
       // The record is dead-lettered, and the other records of the entity are tried without it.
       const rejection: Rejection = { reason: 'refused_by_store', detail };
-      round.refused.push({ change: item.cause, rejection });
-      round.unfinished.push(item.id);
+      written.refused.push({ change: item.cause, rejection });
+      written.unfinished.push(item.id);
     } else if (detail !== undefined) deps.onNotRefreshed(kind, item.id, detail);
     else {
-      round.entities.push(reconciledOf(deps, kind, item, write));
+      written.entities.push(reconciledOf(deps, kind, item, write));
       const { refs } = write.document;
       if (item.joining && refs && !isSame(item.current?.state && item.current.refs, refs))
         toRecheck.push(item.joining);
     }
   }
-  if (toRecheck.length > 0) round.outdated = await recheckReferences(store, kind, toRecheck, references);
-  round.unfinished.push(...round.outdated);
+  if (toRecheck.length > 0) written.outdated = await recheckReferences(store, kind, toRecheck, references);
+  written.unfinished.push(...written.outdated);
   if (conflicted.size > 0) deps.onRepeated?.(kind, 'conflict', conflicted.size);
-  if (round.outdated.length > 0) deps.onRepeated?.(kind, 'reference', round.outdated.length);
-  return round;
+  if (written.outdated.length > 0) deps.onRepeated?.(kind, 'reference', written.outdated.length);
+  return written;
 }
 
 const isSame = (before: string[] | undefined, after: string[]): boolean =>
