@@ -91,22 +91,22 @@ export type GapLogState = Pick<LogState, 'ends' | 'topicIds' | 'leaderEpochs'>;
 export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
   let suspects = new Map<Fetching, { offset: number; sightings: number }>();
   return async (partitions, state) => {
-    const epochsOf = await askForEpochs(epochEnds, partitions, state);
+    const compared = await compareEpochs(epochEnds, partitions, state);
     const found: typeof suspects = new Map();
     const gaps: Gap[] = [];
     for (const fetching of partitions) {
       const { topic, partition, reading } = fetching;
       const log = state.ends.get(partitionKey(fetching));
       const { nextOffset: offset, leaderEpoch } = reading;
-      if (offset === null || !log) continue;
-      const { epochEnd, isCompared, present } = epochsOf(fetching);
+      const epoch = compared.get(fetching);
+      if (offset === null || !log || !epoch) continue;
       const topicId = state.topicIds.get(topic) ?? null;
       // Nothing was read of a topic before.
       if (offset === 0 && topicId !== null) reading.ofTopic(topicId);
       const read = { topic, partition, offset, leaderEpoch, topicId: reading.topicId };
-      const gap = findGap(read, { ...log, topicId, epochEnd });
+      const gap = findGap(read, { ...log, topicId, epochEnd: epoch.epochEnd });
       if (gap === null) {
-        if (isCompared) reading.comparedWith(present);
+        if (epoch.isCompared) reading.comparedWith(epoch.presentEpoch);
         continue;
       }
       const before = suspects.get(fetching);
@@ -120,12 +120,22 @@ export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
   };
 }
 
+/** The comparison of the epoch that a partition has read last with its log. */
+type Compared = {
+  /** The epoch of its leader now. */
+  presentEpoch: number;
+  /** Where the epoch ends that was read last; absent if it was not asked for, or not answered. */
+  epochEnd: EpochEnd | undefined;
+  /** Whether no comparison with the log of this leader is due any more: none was, or its answer is here. */
+  isCompared: boolean;
+};
+
 /** Asks for the end of the epoch that each partition has read last, if it has another leader than was compared. */
-async function askForEpochs(
+async function compareEpochs(
   epochEnds: DetectorDeps['epochEnds'],
   partitions: Fetching[],
   { leaderEpochs }: Pick<GapLogState, 'leaderEpochs'>,
-) {
+): Promise<Map<Fetching, Compared>> {
   const presentOf = (fetching: Fetching) =>
     leaderEpochs.get(partitionKey(fetching)) ?? fetching.reading.comparedEpoch;
   const due = partitions.filter(
@@ -134,12 +144,14 @@ async function askForEpochs(
   const askedAt = new Map(due.map((fetching) => [fetching, fetching.reading.nextOffset]));
   const epochs = new Map(due.map((fetching) => [partitionKey(fetching), fetching.reading.leaderEpoch]));
   const answers = epochs.size === 0 ? new Map<string, EpochEnd>() : await epochEnds(epochs);
-  return (fetching: Fetching) => {
-    const present = presentOf(fetching);
+  const compared = new Map<Fetching, Compared>();
+  for (const fetching of partitions) {
     const isAsked = askedAt.has(fetching);
     // An answer says nothing of a batch that was fetched meanwhile: it is asked for again.
     const isCurrent = askedAt.get(fetching) === fetching.reading.nextOffset;
     const epochEnd = isCurrent ? answers.get(partitionKey(fetching)) : undefined;
-    return { present, epochEnd, isCompared: !isAsked || epochEnd !== undefined };
-  };
+    const isCompared = !isAsked || epochEnd !== undefined;
+    compared.set(fetching, { presentEpoch: presentOf(fetching), epochEnd, isCompared });
+  }
+  return compared;
 }

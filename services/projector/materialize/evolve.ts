@@ -53,7 +53,7 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
  */
 export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
   const { orgId, version, position, tombstonePosition, deletedAt = rules.now } = entity;
-  const dataRetentionDays = Number((entity.state ?? entity).dataRetentionDays ?? 0);
+  const dataRetentionDays = retentionDaysOf(entity);
   const isKept = rules.deletionIsFinal || dataRetentionDays > 0;
   const expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * dayMs);
   const tombstone: Entity = { orgId, version, position, deletedAt };
@@ -62,6 +62,10 @@ export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
   if (dataRetentionDays > 0) tombstone.dataRetentionDays = dataRetentionDays;
   return tombstone;
 }
+
+/** The retention of a channel: in its state while it has one, then in its envelope. */
+const retentionDaysOf = (entity: Entity): number =>
+  Number((entity.state ? entity.state.dataRetentionDays : entity.dataRetentionDays) ?? 0);
 
 function evolveTombstone(current: Entity | null, position: Position, rules: EvolveRules): Evolved {
   const known: Entity = current ?? { orgId: null, version: 0, position: null };

@@ -150,35 +150,49 @@ export function join(kind: Kind, joining: Joining, references: References): Join
  * joined from entities that have changed since: Invariant 3.
  */
 export async function recheckReferences(store: Store, kind: Kind, joinings: Joining[], read: References) {
-  const edges = edgesOf(kind);
-  const childrenEdges = edges.filter((edge) => edge.type === 'children');
-  const wanted = idsToRead(kind, joinings, read);
-  const [revisions, families] = await Promise.all([
-    store.readRevisions(wanted),
-    Promise.all(
-      childrenEdges.map(async (edge) => ({ edge, ...(await readChildren(store, edge, joinings)) })),
-    ),
+  const [changed, families] = await Promise.all([
+    readChanged(store, idsToRead(kind, joinings, read), read),
+    readFamilies(store, kind, joinings),
   ]);
-  const changed = new Map<Kind, Set<string>>();
-  for (const [to, ids] of wanted) {
-    const before = read.byKind.get(to);
-    const now = revisions.get(to);
-    changed.set(to, new Set([...ids].filter((id) => now?.get(id) !== before?.get(id)?.revision)));
-  }
-  const outdated = joinings.filter(
-    (joining) =>
-      edges.some((edge) => {
-        const ids = changed.get(edge.to);
-        return ids?.size && idsOver(edge, joining, read).some((id) => ids.has(id));
-      }) ||
-      families.some(
-        ({ edge, children: now, remaining }) =>
-          remaining.includes(joining.id) ||
-          !areSame(now.get(joining.id) ?? [], childrenOf(read, edge, joining)),
-      ),
-  );
+  const namesChanged = (joining: Joining): boolean =>
+    edgesOf(kind).some((edge) => {
+      const ids = changed.get(edge.to);
+      return ids !== undefined && idsOver(edge, joining, read).some((id) => ids.has(id));
+    });
+  const hasOtherChildren = (joining: Joining): boolean =>
+    families.some(
+      ({ edge, children, remaining }) =>
+        remaining.includes(joining.id) ||
+        !areSame(children.get(joining.id) ?? [], childrenOf(read, edge, joining)),
+    );
+  const outdated = joinings.filter((joining) => namesChanged(joining) || hasOtherChildren(joining));
   return outdated.map(({ id }) => id);
 }
+
+/** The ids of the entities whose revision is not the one that was read before, of each kind that has any. */
+async function readChanged(
+  store: Store,
+  wanted: Map<Kind, Set<string>>,
+  { byKind }: References,
+): Promise<Map<Kind, Set<string>>> {
+  const revisions = await store.readRevisions(wanted);
+  const changed = new Map<Kind, Set<string>>();
+  for (const [kind, ids] of wanted) {
+    const before = byKind.get(kind);
+    const now = revisions.get(kind);
+    const differing = [...ids].filter((id) => now?.get(id) !== before?.get(id)?.revision);
+    if (differing.length > 0) changed.set(kind, new Set(differing));
+  }
+  return changed;
+}
+
+/** The present children of documents, over each edge to children. */
+const readFamilies = (store: Store, kind: Kind, joinings: Joining[]) =>
+  Promise.all(
+    edgesOf(kind)
+      .filter((edge) => edge.type === 'children')
+      .map(async (edge) => ({ edge, ...(await readChildren(store, edge, joinings)) })),
+  );
 
 /** Whether two reads found the same children, in the same order and revisions. */
 const areSame = (some: Child[], others: Child[]): boolean =>

@@ -22,7 +22,7 @@ export async function readFirstChildren(
   const field = `state.${parentField}`;
   const inOrder = { [field]: 1, orgId: 1, byCreated: 1 } as const;
   const families = new Map<string, Map<string, Child>>();
-  const pending = [...parents.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  const remaining = [...parents.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   let heldCount = 0;
   const add = (child: Child) => {
     const id = idIn(child.state, parentField);
@@ -37,14 +37,14 @@ export async function readFirstChildren(
     const filter = { [field]: { $in: wanted }, orgId: { $in: orgIds }, byCreated: { $gte: '' } };
     return read(filter, inOrder, limit);
   };
-  while (pending.length > 0 && heldCount < childrenMax) {
-    const wanted = pending.slice(0, parentsPerRead);
+  while (remaining.length > 0 && heldCount < childrenMax) {
+    const wanted = remaining.slice(0, parentsPerRead);
     const limit = Math.min(childrenPerRead, wanted.length * max);
     const found = await readOf(wanted, limit);
     for (const child of found) add(child);
     const last = found.at(-1);
     if (found.length < limit || !last) {
-      pending.splice(0, wanted.length);
+      remaining.splice(0, wanted.length);
       continue;
     }
     // The read ended within this family. A list that an edit has put in place of the parent's id names no family: then
@@ -54,8 +54,8 @@ export async function readFirstChildren(
     if ((families.get(lastId)?.size ?? 0) < max) {
       for (const child of await readOf([lastId], max)) add(child);
     }
-    pending.splice(0, index + 1);
+    remaining.splice(0, index + 1);
   }
   const children = [...families].map(([id, family]): [string, Child[]] => [id, [...family.values()]]);
-  return { children: new Map(children), remaining: pending };
+  return { children: new Map(children), remaining };
 }
