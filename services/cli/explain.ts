@@ -78,11 +78,10 @@ function renderExplanation(explanation: Explanation, cli: string): string {
     id,
     `${time}, ${status}${code ? ` ${code}` : ''}, ${key ?? 'no key accepted'}`,
   ]);
-  return [
-    ...(documents.length === 0 ? [lines([notFoundText(explanation)])] : explained),
-    ...(refused.length > 0 ? [`refused records\n${rows(refused, '  ')}`] : []),
-    ...(requests.length > 0 ? [`latest requests\n${rows(requests, '  ')}`] : []),
-  ].join('\n');
+  const parts = documents.length === 0 ? [lines([notFoundText(explanation)])] : explained;
+  if (refused.length > 0) parts.push(`refused records\n${rows(refused, '  ')}`);
+  if (requests.length > 0) parts.push(`latest requests\n${rows(requests, '  ')}`);
+  return parts.join('\n');
 }
 
 function ingredientRow({ field, kind, id, status, version, record, fields }: Ingredient): Row {

@@ -89,16 +89,17 @@ function differencesOfReadable(kind: Kind, id: string, { expected, actual }: Pai
   if (!before) return after.pending ? [] : [difference('extra')];
   const differs = (field: 'orgId' | 'version' | 'byCreated' | 'byUpdated' | 'pending') =>
     before[field] !== after[field];
-  const refsDiffer = !isDeepStrictEqual(ownRefs(kind, before), ownRefs(kind, after));
-  return [
-    ...(differs('orgId') ? [difference('state', 'orgId')] : []),
-    ...fieldsOf('state', before.state, after.state).map((field) => difference('state', field)),
-    ...fieldsOf('joined', before.joined, after.joined).map((field) => difference('joined', field)),
-    ...(['byCreated', 'byUpdated'] as const).filter(differs).map((field) => difference('sort-key', field)),
-    ...(differs('pending') ? [difference('pending')] : []),
-    ...(refsDiffer ? [difference('refs')] : []),
-    ...(differs('version') ? [difference('version')] : []),
-  ];
+  const found: Difference[] = [];
+  if (differs('orgId')) found.push(difference('state', 'orgId'));
+  for (const field of fieldsOf('state', before.state, after.state)) found.push(difference('state', field));
+  for (const field of fieldsOf('joined', before.joined, after.joined))
+    found.push(difference('joined', field));
+  for (const field of ['byCreated', 'byUpdated'] as const)
+    if (differs(field)) found.push(difference('sort-key', field));
+  if (differs('pending')) found.push(difference('pending'));
+  if (!isDeepStrictEqual(ownRefs(kind, before), ownRefs(kind, after))) found.push(difference('refs'));
+  if (differs('version')) found.push(difference('version'));
+  return found;
 }
 
 /**

@@ -40,14 +40,13 @@ export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false
   const warnings = topicWarnings(settings, deps.config.REBUILD_DAYS_MAX).filter(({ risk }) =>
     isRebuildRisk(risk, acceptTruncated),
   );
-  const problems = [
-    ...warnings.map(({ text }) => text),
-    ...(unled === null ? [] : [`${unled}: mend the brokers first`]),
-    ...(acceptTruncated
-      ? []
-      : [...truncatedLogs(offsets), ...(await lostRecords(deps, registry, applied, offsets))]),
-    ...(await missingSpace(deps, registry)),
-  ];
+  const problems = warnings.map(({ text }) => text);
+  if (unled !== null) problems.push(`${unled}: mend the brokers first`);
+  if (!acceptTruncated) {
+    problems.push(...truncatedLogs(offsets));
+    problems.push(...(await lostRecords(deps, registry, applied, offsets)));
+  }
+  problems.push(...(await missingSpace(deps, registry)));
   if (problems.length > 0)
     throw new RebuildRefused(
       'the rebuild is not started:',
@@ -72,13 +71,13 @@ export async function startRebuild(deps: OperatorDeps, { acceptTruncated = false
 
 function truncatedLogs(offsets: LogState['ends']): string[] {
   const truncated = [...offsets].filter(([, { low }]) => low > 0);
-  return truncated
-    .slice(0, 1)
-    .map(
-      ([key, { low }]) =>
-        `the log of ${key} begins at offset ${low} (later than 0 in ${counted(truncated.length, 'partition')}): the ` +
-        'build will lack the records before it; accept that with --accept-truncated',
-    );
+  const [first] = truncated;
+  if (!first) return [];
+  const [key, { low }] = first;
+  return [
+    `the log of ${key} begins at offset ${low} (later than 0 in ${counted(truncated.length, 'partition')}): the ` +
+      'build will lack the records before it; accept that with --accept-truncated',
+  ];
 }
 
 /** Records that the active generation has applied and that its log has lost: a build cannot read them again. */
