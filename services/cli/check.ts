@@ -42,12 +42,13 @@ async function check(context: Context, options: Json & { role: Role }): Promise<
   const checks: Check[] = [];
   /** Adds a line, and returns whether it is well: those that build on it are left out otherwise. */
   const line: Line = async (name, work) => {
-    const [isMet, detail] = await work().then(
-      (good) => [true, good] as const,
-      (error: unknown) => [false, explained(error)] as const,
-    );
-    checks.push({ name, isMet, detail });
-    return isMet;
+    try {
+      checks.push({ name, isMet: true, detail: await work() });
+      return true;
+    } catch (error) {
+      checks.push({ name, isMet: false, detail: explained(error) });
+      return false;
+    }
   };
   await checkers[options.role](line, context);
   const isWell = checks.every(({ isMet }) => isMet);

@@ -8,6 +8,9 @@ import type { Logger } from './logger.ts';
 type Probe = () => string | null;
 
 type Probes = { live: Probe; ready: Probe; metrics: Registry };
+/** A response to the platform. */
+type Answer = { status: number; type: string; body: string };
+
 type Address = { ADMIN_HOST?: string | undefined; ADMIN_PORT?: number | undefined };
 
 /**
@@ -25,13 +28,17 @@ export async function serveAdmin(
     ['/livez', live],
     ['/readyz', ready],
   ]);
-  const respond = async (path: string | undefined): Promise<[number, string, string]> => {
-    const text = 'text/plain; charset=utf-8';
-    if (path === '/metrics') return [200, metrics.contentType, await metrics.metrics()];
+  const respond = async (path: string | undefined): Promise<Answer> => {
+    const type = 'text/plain; charset=utf-8';
+    if (path === '/metrics') {
+      const body = await metrics.metrics();
+      return { status: 200, type: metrics.contentType, body };
+    }
     const probe = probes.get(path);
-    if (!probe) return [404, text, 'not found: /livez, /readyz and /metrics are here\n'];
+    if (!probe) return { status: 404, type, body: 'not found: /livez, /readyz and /metrics are here\n' };
     const reason = probe();
-    return reason === null ? [200, text, 'ok\n'] : [503, text, `${reason}\n`];
+    if (reason !== null) return { status: 503, type, body: `${reason}\n` };
+    return { status: 200, type, body: 'ok\n' };
   };
   const server = createServer((request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -39,8 +46,8 @@ export async function serveAdmin(
       return;
     }
     void respond(request.url?.split('?')[0])
-      .catch((error: unknown): [number, string, string] => [503, 'text/plain', `${String(error)}\n`])
-      .then(([status, type, body]) => response.writeHead(status, { 'content-type': type }).end(body));
+      .catch((error: unknown): Answer => ({ status: 503, type: 'text/plain', body: `${String(error)}\n` }))
+      .then(({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body));
   });
   const address = await startedOrExit(logger, listen(server, host, port));
   logger.info({ port: address.port }, 'admin server listening');
