@@ -47,9 +47,9 @@ export type Facts = {
   notCounted: NotCounted[];
 };
 
-/** Kafka has this long for its part where facts are shown, in milliseconds. Then everything that lies in MongoDB is. */
+/** A page or a status waits this long for Kafka, in milliseconds. After that it shows the facts of MongoDB alone. */
 const shownWithinMs = 3_000;
-/** The same where a verb acts on the facts, so that a slow answer refuses no step. */
+/** A verb that acts on the facts waits longer: a slow answer must refuse no step. */
 const actedWithinMs = 30_000;
 
 type FactDeps = Pick<OperatorDeps, 'control' | 'config' | 'topics' | 'now'>;

@@ -5,7 +5,7 @@ import type { ReadSnapshots } from '../store/read-snapshot.ts';
 
 /**
  * Sets the headers of every response. `Data-As-Of` starts as the last watermark that this replica has read, which
- * holds for any later read; authentication replaces it with that of the request's own snapshot.
+ * holds for any later read; `pinSnapshot` replaces it with the watermark of the request's own snapshot.
  */
 export const responseHeaders =
   ({ snapshots }: { snapshots: Pick<ReadSnapshots, 'lastDataAsOf'> }): Middleware =>

@@ -9,7 +9,10 @@ type BatchOptions = {
   projection: Document;
   /** The maximum of documents in one reply of the store; this limits the memory that a range takes. */
   batchSize: number;
-  /** Documents that were read before the range, up to `key`: the first batch is as if its documents had their size. */
+  /**
+   * The documents before the range: `key` is their last sort key. `items` and `bytes` give their average size, by which
+   * the first batch is limited.
+   */
   before: { key: string | null; items: number; bytes: number };
 };
 

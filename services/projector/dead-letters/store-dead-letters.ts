@@ -163,8 +163,9 @@ async function countEach(
 }
 
 /**
- * Looks for the writes of others meanwhile: a purge of these records, and another worker that has placed a record
- * otherwise. Then its document stays, and it is counted no more. Returns the ids of the documents that were removed.
+ * Looks for the writes of others meanwhile. If these records were purged, their documents go. If another worker stored
+ * a document for a record that is counted here, the document stays and the count goes. Returns the ids of the documents
+ * that were removed.
  */
 async function lookAgain({ control }: StoreDeadLettersDeps, topic: string, placed: StoredRejects) {
   const { stored, counted } = placed;
@@ -194,7 +195,7 @@ async function lookAgain({ control }: StoreDeadLettersDeps, topic: string, place
   return removed;
 }
 
-/** The document takes the generations over that lack its record. */
+/** Moves the generations that lack the record from its tally to its document. */
 async function uncount(
   control: Db,
   id: string,

@@ -85,8 +85,8 @@ export type Write =
 /** The writes that did not apply, by the ids of their documents. */
 export type Written = {
   /**
-   * Another write came first. The detail says why the store refuses the document if none did: the guard of the next
-   * write is the same then. It is null if the store only rolled the write back.
+   * Null: the store only rolled the write back. A text: another document has this id. If the next round reads the same
+   * guard again, no other write came between, and the text is the reason of a refusal.
    */
   conflicted: Map<string, string | null>;
   /** The store refuses the document, with the reason. */

@@ -4,9 +4,9 @@ import { isOutOfMemory } from '../../../shared/runtime/out-of-memory.ts';
 import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
 
 /**
- * Why a document was not written. `refused`: the store refuses the document, and refuses it again. `taken`: a document
- * with its id is stored, as after another write; a refusal if its revision turns out to be the guard. `rolled_back`:
- * other writes were in the way. The detail is stored with a dead letter, so it names no values of fields.
+ * Why a document was not written. `refused`: MongoDB will refuse this document again. `taken`: its id is in use;
+ * usually another write came first. `rolled_back`: other writes were in the way; try again. The detail is stored with a
+ * dead letter, so it names no values of fields.
  */
 export type WriteFailure = { is: 'refused' | 'taken' | 'rolled_back'; detail: string };
 
