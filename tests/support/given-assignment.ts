@@ -68,7 +68,7 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
   };
   /** Queues one record, at the offset that the partition needs next. */
   const fetched = (partition: Partition, bytes = 1) => {
-    const offset = partition.reading.nextOffset ?? 0;
+    const offset = partition.fetchState.nextOffset ?? 0;
     const records = [{ offset, value: Buffer.alloc(bytes) }];
     const batch = rawBatch({ baseOffset: offset, lastOffset: offset, records });
     partition.receive(received([batch], offset + 1));

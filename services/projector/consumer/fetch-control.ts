@@ -37,7 +37,7 @@ export function createFetchControl(
   let isStopping = false;
   const update = (partition: Partition): void => {
     const key = partitionKey(partition);
-    const { nextOffset } = partition.reading;
+    const { nextOffset } = partition.fetchState;
     if (assigned.get(key) !== partition || nextOffset === null) return;
     const hasRoom = !resting.has(partition) && partition.queuedBytes() <= shareBytes();
     const isDue = !isStopping && hasRoom && nextOffset < positions.loadEnd(key);

@@ -4,15 +4,15 @@ import { createGapDetector, findGap, gapConfirmationsMin } from './gap-detector.
 
 /** A partition that is fetched from offset 5 next, after a batch of leader epoch 2. */
 const fetching = (partition: number) => {
-  const reading = {
+  const fetchState = {
     nextOffset: 5,
     leaderEpoch: 2,
     comparedEpoch: 2,
     topicId: null as string | null,
-    comparedWith: (epoch: number) => void (reading.comparedEpoch = epoch),
-    ofTopic: (id: string) => void (reading.topicId = id),
+    comparedWith: (epoch: number) => void (fetchState.comparedEpoch = epoch),
+    ofTopic: (id: string) => void (fetchState.topicId = id),
   };
-  return { topic: 't', partition, reading };
+  return { topic: 't', partition, fetchState };
 };
 
 type Log = { low?: number; end?: number; topicId?: string; leaderEpoch?: number };
@@ -30,7 +30,7 @@ function given(epochEnds: () => Promise<EpochEnd | null> = async () => null) {
     },
   });
   return {
-    reading: partition.reading,
+    fetchState: partition.fetchState,
     asked,
     /** The gaps that the last of several calls has found. */
     detect: async ({ low = 0, end = 9, topicId, leaderEpoch = 2 }: Log, times = 1) => {
@@ -70,33 +70,33 @@ describe('the gap detector', () => {
   });
 
   it('reports a topic with another id at once, even if its log is long enough', async () => {
-    const { reading, detect } = given();
-    reading.topicId = 'first';
+    const { fetchState, detect } = given();
+    fetchState.topicId = 'first';
     expect(await detect({ topicId: 'first' })).toBeNull();
     expect(await detect({ topicId: 'second' })).toMatch(/applied records of another topic of this name/);
   });
 
   it('reports no gap if the brokers report no topic id, or reported none at the start', async () => {
-    const { reading, detect } = given();
+    const { fetchState, detect } = given();
     expect(await detect({ topicId: 'first' })).toBeNull();
-    reading.topicId = 'first';
+    fetchState.topicId = 'first';
     expect(await detect({})).toBeNull();
   });
 
   it('takes a topic that was created again before a record was read for the topic', async () => {
-    const { reading, detect } = given();
-    Object.assign(reading, { topicId: 'first', nextOffset: 0, leaderEpoch: -1 });
+    const { fetchState, detect } = given();
+    Object.assign(fetchState, { topicId: 'first', nextOffset: 0, leaderEpoch: -1 });
     expect(await detect({ topicId: 'second' }, gapConfirmationsMin)).toBeNull();
-    reading.nextOffset = 1;
+    fetchState.nextOffset = 1;
     expect(await detect({ topicId: 'second' })).toBeNull();
   });
 
   it('forgets a gap that was seen only briefly, or before more records were fetched', async () => {
-    const { reading, detect } = given();
+    const { fetchState, detect } = given();
     expect(await detect({ end: 4 }, almost)).toBeNull();
     expect(await detect({ end: 5 })).toBeNull();
     expect(await detect({ end: 4 }, almost)).toBeNull();
-    reading.nextOffset = 6;
+    fetchState.nextOffset = 6;
     expect(await detect({ end: 4 })).toBeNull();
   });
 
@@ -105,13 +105,13 @@ describe('the gap detector', () => {
     ['lost records, even if it is longer again', { leaderEpoch: 2, endOffset: 3 }, /from 3 on/],
     ['does not know the epoch that was read', { leaderEpoch: -1, endOffset: -1 }, /from 0 on/],
   ])('compares the log of each new leader: one that %s', async (_, epochEnd, message) => {
-    const { reading, asked, detect } = given(async () => epochEnd);
+    const { fetchState, asked, detect } = given(async () => epochEnd);
     const log = { leaderEpoch: 3 };
     const last = await detect(log, gapConfirmationsMin);
     if (message === null) expect(last).toBeNull();
     else expect(last).toMatch(message);
     // Nothing of the new leader is applied before its log is known to hold everything.
-    expect(reading.comparedEpoch).toBe(message === null ? 3 : 2);
+    expect(fetchState.comparedEpoch).toBe(message === null ? 3 : 2);
     expect(asked.length).toBe(message === null ? 1 : gapConfirmationsMin);
   });
 
@@ -119,26 +119,26 @@ describe('the gap detector', () => {
     const answers: (() => EpochEnd | null)[] = [
       () => null,
       () => {
-        reading.nextOffset = 7;
+        fetchState.nextOffset = 7;
         return { leaderEpoch: 2, endOffset: 6 };
       },
       () => ({ leaderEpoch: 2, endOffset: 7 }),
     ];
-    const { reading, asked, detect } = given(async () => answers[asked.length - 1]?.() ?? null);
+    const { fetchState, asked, detect } = given(async () => answers[asked.length - 1]?.() ?? null);
     const compared = [];
     for (let call = 0; call < answers.length; call += 1) {
       await detect({ leaderEpoch: 3 });
-      compared.push(reading.comparedEpoch);
+      compared.push(fetchState.comparedEpoch);
     }
     expect(compared).toEqual([2, 2, 3]);
   });
 
   it('asks for nothing while the leader stays, or before the first record was read', async () => {
-    const { reading, asked, detect } = given();
+    const { fetchState, asked, detect } = given();
     await detect({});
-    reading.leaderEpoch = -1;
+    fetchState.leaderEpoch = -1;
     await detect({ leaderEpoch: 3 });
-    expect({ asked, compared: reading.comparedEpoch }).toEqual({ asked: [], compared: 3 });
+    expect({ asked, compared: fetchState.comparedEpoch }).toEqual({ asked: [], compared: 3 });
   });
 });
 

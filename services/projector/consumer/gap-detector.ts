@@ -2,6 +2,7 @@ import { describeGaps, type Gap } from '../../../shared/control/log-gaps.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
 import type { LogOffsets, LogState } from '../../../shared/kafka/log-client.ts';
+import type { FetchState } from '../partition/fetch-state.ts';
 
 /** Records are gone that were never applied, or that were applied and lost. An operator has to decide how to go on. */
 export class GapFound extends Error {
@@ -64,16 +65,12 @@ function heldTo({ offset }: Pick<ReadTo, 'offset'>, { low, end, epochEnd }: LogN
 }
 
 /** The part of a partition that tells whether its log has a gap. */
-export type Fetching = TopicPartition & { reading: ReadingState };
+export type Fetching = TopicPartition & { fetchState: ComparedState };
 
-type ReadingState = Readonly<Omit<ReadTo, keyof TopicPartition | 'offset'>> & {
-  /** Offset of the next record to fetch; null until the partition is started. */
-  readonly nextOffset: number | null;
-  /** The epoch of the leader whose log was last compared with the fetched records. */
-  readonly comparedEpoch: number;
-  comparedWith: (leaderEpoch: number) => void;
-  ofTopic: (topicId: string) => void;
-};
+type ComparedState = Pick<
+  FetchState,
+  'nextOffset' | 'leaderEpoch' | 'comparedEpoch' | 'topicId' | 'comparedWith' | 'ofTopic'
+>;
 
 type DetectorDeps = { epochEnds: (epochs: ReadonlyMap<string, number>) => Promise<Map<string, EpochEnd>> };
 
@@ -95,18 +92,18 @@ export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
     const found: typeof suspects = new Map();
     const gaps: Gap[] = [];
     for (const fetching of partitions) {
-      const { topic, partition, reading } = fetching;
+      const { topic, partition, fetchState } = fetching;
       const log = state.ends.get(partitionKey(fetching));
-      const { nextOffset: offset, leaderEpoch } = reading;
+      const { nextOffset: offset, leaderEpoch } = fetchState;
       const epoch = compared.get(fetching);
       if (offset === null || !log || !epoch) continue;
       const topicId = state.topicIds.get(topic) ?? null;
       // Nothing was read of a topic before.
-      if (offset === 0 && topicId !== null) reading.ofTopic(topicId);
-      const read = { topic, partition, offset, leaderEpoch, topicId: reading.topicId };
+      if (offset === 0 && topicId !== null) fetchState.ofTopic(topicId);
+      const read = { topic, partition, offset, leaderEpoch, topicId: fetchState.topicId };
       const gap = findGap(read, { ...log, topicId, epochEnd: epoch.epochEnd });
       if (gap === null) {
-        if (epoch.isCompared) reading.comparedWith(epoch.presentEpoch);
+        if (epoch.isCompared) fetchState.comparedWith(epoch.presentEpoch);
         continue;
       }
       const before = suspects.get(fetching);
@@ -137,18 +134,19 @@ async function compareEpochs(
   { leaderEpochs }: Pick<GapLogState, 'leaderEpochs'>,
 ): Promise<Map<Fetching, Compared>> {
   const presentOf = (fetching: Fetching) =>
-    leaderEpochs.get(partitionKey(fetching)) ?? fetching.reading.comparedEpoch;
+    leaderEpochs.get(partitionKey(fetching)) ?? fetching.fetchState.comparedEpoch;
   const due = partitions.filter(
-    (fetching) => fetching.reading.leaderEpoch >= 0 && presentOf(fetching) !== fetching.reading.comparedEpoch,
+    (fetching) =>
+      fetching.fetchState.leaderEpoch >= 0 && presentOf(fetching) !== fetching.fetchState.comparedEpoch,
   );
-  const askedAt = new Map(due.map((fetching) => [fetching, fetching.reading.nextOffset]));
-  const epochs = new Map(due.map((fetching) => [partitionKey(fetching), fetching.reading.leaderEpoch]));
+  const askedAt = new Map(due.map((fetching) => [fetching, fetching.fetchState.nextOffset]));
+  const epochs = new Map(due.map((fetching) => [partitionKey(fetching), fetching.fetchState.leaderEpoch]));
   const answers = epochs.size === 0 ? new Map<string, EpochEnd>() : await epochEnds(epochs);
   const compared = new Map<Fetching, Compared>();
   for (const fetching of partitions) {
     const isAsked = askedAt.has(fetching);
     // An answer says nothing of a batch that was fetched meanwhile: it is asked for again.
-    const isCurrent = askedAt.get(fetching) === fetching.reading.nextOffset;
+    const isCurrent = askedAt.get(fetching) === fetching.fetchState.nextOffset;
     const epochEnd = isCurrent ? answers.get(partitionKey(fetching)) : undefined;
     const isCompared = !isAsked || epochEnd !== undefined;
     compared.set(fetching, { presentEpoch: presentOf(fetching), epochEnd, isCompared });

@@ -81,7 +81,7 @@ describe('a fetched batch', () => {
     // The fetch in progress may bring a batch that begins before the next offset, which does not move back.
     positions.load(new Map([['t/0', 3]]));
     deliver({ from: 4, offsets: [3], to: 3 });
-    expect(partition.reading.nextOffset).toBe(4);
+    expect(partition.fetchState.nextOffset).toBe(4);
     positions.load(null);
     expect([...paused]).toEqual([]);
     deliver({ from: 4, offsets: [4, 5], to: 6 });
@@ -107,7 +107,7 @@ describe('a partition that its broker cannot read', () => {
       expect({ paused: [...paused], cause: cause() }).toEqual({ paused: ['t/0'], cause: 'unreadable' });
       jest.advanceTimersByTime(1_000);
     }
-    expect({ next: partition.reading.nextOffset, resolved, seeks }).toEqual({
+    expect({ next: partition.fetchState.nextOffset, resolved, seeks }).toEqual({
       next: 0,
       resolved: [],
       seeks: [],

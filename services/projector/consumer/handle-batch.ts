@@ -3,7 +3,7 @@ import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { type Fetched, fetchedFrom } from '../../../shared/kafka/kafkajs-patch.ts';
 import { leaderEpochOf, recordsIn } from '../../../shared/kafka/record-batch.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { Received } from '../partition/reading.ts';
+import type { Received } from '../partition/fetch-state.ts';
 import type { Assignment } from './assignment.ts';
 import { seek } from './start-offsets.ts';
 
@@ -24,14 +24,14 @@ export function handleBatch(
   const key = partitionKey({ topic, partition });
   const assigned = assignment.partition(key);
   if (!assigned || payload.isStale() || !payload.isRunning()) return;
-  const { nextOffset: expected } = assigned.reading;
+  const { nextOffset: expected } = assigned.fetchState;
   if (expected === null) return;
   const fetched = fetchedFrom(payload.batch);
   if (fetched.error !== null) {
-    assigned.reading.failed(fetched.error);
+    assigned.fetchState.failed(fetched.error);
     return assignment.rest(assigned);
   }
-  assigned.reading.succeeded();
+  assigned.fetchState.succeeded();
   if (fetched.offset !== expected) {
     // kafkajs restarts at the beginning of the log, and commits that, when it asks for an offset that the log no
     // longer has. With several brokers it may also deliver a batch that was fetched for an earlier assignment.
@@ -43,7 +43,7 @@ export function handleBatch(
     return seek(consumer, assigned, expected);
   }
   // Another leader has been elected. The gap detector compares its log within a second or two.
-  if (fetched.leaderEpoch > assigned.reading.comparedEpoch) return assignment.rest(assigned);
+  if (fetched.leaderEpoch > assigned.fetchState.comparedEpoch) return assignment.rest(assigned);
   const received = beforeLoadEnd(fetched, assignment.positions.loadEnd(key));
   assignment.positions.observe(key, { end: received.end });
   payload.resolveOffset(String(received.nextOffset - 1));

@@ -8,8 +8,8 @@ import { partitionKey, type TopicPartition } from '../../../shared/control/topic
 import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
 import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { ReadFrom } from '../partition/fetch-state.ts';
 import type { Partition } from '../partition/partition.ts';
-import type { ReadFrom } from '../partition/reading.ts';
 import type { Assignment } from './assignment.ts';
 import { findGap, gapConfirmationsMin, GapFound, type LogNow } from './gap-detector.ts';
 
@@ -148,7 +148,7 @@ export async function resumePartitions(
   signal: AbortSignal,
 ): Promise<void> {
   for (const assigned of partitions) {
-    const { nextOffset } = assigned.reading;
+    const { nextOffset } = assigned.fetchState;
     if (nextOffset === null) continue;
     seek(consumer, assigned, nextOffset);
     assignment.updateFetching(assigned);

@@ -12,7 +12,7 @@ describe('the cause for which the records of a partition wait', () => {
   };
   const unreadableAt = (offset: number): Partition => {
     const partition = startedAt(offset);
-    partition.reading.failed('UNKNOWN');
+    partition.fetchState.failed('UNKNOWN');
     return partition;
   };
 
@@ -87,13 +87,13 @@ describe('the cause for which the records of a partition wait', () => {
   it('is its broker, which cannot read it, once all that was fetched before is applied', async () => {
     const { partition, attempt } = given();
     (await attempt(0)).fail();
-    partition.reading.failed('UNKNOWN');
+    partition.fetchState.failed('UNKNOWN');
     const again = await attempt(1);
     expect(causeOf(partition)).toBe('failing');
     again.end();
     await until(() => partition.position === 9);
     expect(causeOf(partition)).toBe('unreadable');
-    partition.reading.succeeded();
+    partition.fetchState.succeeded();
     expect(causeOf(partition)).toBe('backlog');
   });
 });

@@ -10,9 +10,9 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Applied, Apply, Chunk, Watch } from '../hand-over.ts';
+import { FetchState, type ReadFrom, type Received } from './fetch-state.ts';
 import { causeOf, isQueued, type PartitionState } from './partition-state.ts';
 import { createProgressCounter } from './progress-counter.ts';
-import { type ReadFrom, Reading, type Received } from './reading.ts';
 import type { RecordQueue, Taken } from './record-queue.ts';
 import { retry } from './retry.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -56,7 +56,7 @@ export class Partition {
   readonly topic: string;
   readonly partition: number;
   /** How far it was fetched. */
-  readonly reading: Reading;
+  readonly fetchState: FetchState;
   readonly #deps: PartitionDeps;
   readonly #stopping = new AbortController();
   readonly #revoked = new AbortController();
@@ -71,7 +71,7 @@ export class Partition {
   constructor(deps: PartitionDeps) {
     this.topic = deps.topic;
     this.partition = deps.partition;
-    this.reading = new Reading(deps, deps.logger);
+    this.fetchState = new FetchState(deps, deps.logger);
     this.#deps = deps;
   }
 
@@ -87,7 +87,7 @@ export class Partition {
 
   /** Whether it is applied up to its end as last seen. */
   isCaughtUp(): boolean {
-    return this.#position !== null && this.#position >= this.reading.end;
+    return this.#position !== null && this.#position >= this.fetchState.end;
   }
 
   /** The size of the queued batches, compressed. */
@@ -103,7 +103,7 @@ export class Partition {
       partition: this.partition,
       position: this.#position ?? -1,
       leaderEpoch: this.#leaderEpoch,
-      topicId: this.reading.topicId,
+      topicId: this.fetchState.topicId,
       progressCount: this.#progressCount,
       fanOutWaiting: this.#fanOutWaiting,
     };
@@ -114,7 +114,7 @@ export class Partition {
 
   /** Sets the start. Nothing is fetched before. The group has committed the offset `committed`. */
   start(from: ReadFrom, committed: number): void {
-    this.reading.start(from);
+    this.fetchState.start(from);
     this.#position = from.offset;
     this.#leaderEpoch = from.leaderEpoch;
     this.#committed = committed;
@@ -123,8 +123,8 @@ export class Partition {
 
   /** Queues the batches that were fetched from the next offset on. */
   receive(received: Received): void {
-    this.reading.received(received);
-    this.#deps.queue.push(received.batches, received.nextOffset, this.reading.leaderEpoch);
+    this.fetchState.received(received);
+    this.#deps.queue.push(received.batches, received.nextOffset, this.fetchState.leaderEpoch);
     this.#wake();
   }
 
@@ -175,7 +175,7 @@ export class Partition {
     if (cause === null || this.#position === null) return cause;
     if (log && log.stable < log.end && this.#position >= log.stable) return 'open_transaction';
     // Records that were fetched before the error wait for another reason.
-    if (this.reading.hasFailed && this.#position === this.reading.nextOffset) return 'unreadable';
+    if (this.fetchState.hasFailed && this.#position === this.fetchState.nextOffset) return 'unreadable';
     return cause;
   }
 
@@ -225,7 +225,7 @@ export class Partition {
    */
   async #waitForTurn(position: number): Promise<void> {
     const { queue, waitForTurn } = this.#deps;
-    const turn = { topic: this.topic, position, end: () => this.reading.end };
+    const turn = { topic: this.topic, position, end: () => this.fetchState.end };
     await waitForTurn(turn, this.#stopping.signal, () => {
       this.#setState({ name: 'waiting-for-turn', behind: 'prerequisites' });
       queue.park();
@@ -274,7 +274,7 @@ export class Partition {
 
   #advance({ nextOffset, leaderEpoch }: Taken): void {
     assert(this.#position !== null && nextOffset >= this.#position, 'the position never falls');
-    assert(nextOffset <= (this.reading.nextOffset ?? -1), 'only fetched records are applied');
+    assert(nextOffset <= (this.fetchState.nextOffset ?? -1), 'only fetched records are applied');
     this.#position = nextOffset;
     this.#leaderEpoch = Math.max(this.#leaderEpoch, leaderEpoch);
     this.#fanOutWaiting = 0;

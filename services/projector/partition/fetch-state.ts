@@ -28,7 +28,7 @@ export type Received = {
 };
 
 /** How far a partition was read, and from which log. The gap detector compares that with the log as it is now. */
-export class Reading {
+export class FetchState {
   readonly #place: TopicPartition;
   readonly #logger: Logger;
   #nextOffset: number | null = null;
