@@ -44,19 +44,17 @@ function renderGeneration(one: GenerationReport, partitions: boolean): string {
     .toSorted(byLag);
   const listed = partitions ? one.partitions : lagging.slice(0, laggingMax);
   const others = lagging.length - laggingMax;
-  return [
-    lines([
-      `generation ${number}  ${shown}, lag ${seconds(one.lagSeconds)}, ${recordsLeft(state, one.lag, one.afterLoad)}`,
-    ]),
-    ...one.findings.filter((finding) => !isBad(finding)).map((finding) => renderFinding(finding)),
-    topics.length > 0 ? progressTable('topic', topics, topics) : '',
-    listed.length > 0 ? `\n${progressTable('partition', listed, topics)}` : '',
-    !partitions && others > 0
-      ? lines([
-          `… and ${counted(others, 'further partition')} that ${others === 1 ? 'lags' : 'lag'}: --partitions`,
-        ])
-      : '',
-  ].join('');
+  let text = lines([
+    `generation ${number}  ${shown}, lag ${seconds(one.lagSeconds)}, ${recordsLeft(state, one.lag, one.afterLoad)}`,
+  ]);
+  for (const finding of one.findings) if (!isBad(finding)) text += renderFinding(finding);
+  if (topics.length > 0) text += progressTable('topic', topics, topics);
+  if (listed.length > 0) text += `\n${progressTable('partition', listed, topics)}`;
+  if (!partitions && others > 0) {
+    const verb = others === 1 ? 'lags' : 'lag';
+    text += lines([`… and ${counted(others, 'further partition')} that ${verb}: --partitions`]);
+  }
+  return text;
 }
 
 const progressTable = (name: string, rows: (TopicFacts | PartitionFacts)[], topics: TopicFacts[]): string =>

@@ -24,13 +24,16 @@ export function createSearch(site: Site, pages: Page[]): (query: string) => Html
       .slice(0, resultsMax);
     return html`<h1>Search</h1>
       ${searchForm(site, query)}
-      <p role="status">
-        ${found.length === 0 ? 'Nothing found.' : `${found.length === resultsMax ? 'The first ' : ''}${found.length} found.`}
-      </p>
+      <p role="status">${countText(found.length)}</p>
       ${found.map(
         ({ href, title, text }) => html`<p><a href="${href}">${title}</a><br />${excerpt(text, words)}</p>`,
       )}`;
   };
+}
+
+function countText(found: number): string {
+  if (found === 0) return 'Nothing found.';
+  return found === resultsMax ? `The first ${found} found.` : `${found} found.`;
 }
 
 const sectionsOf = ({ href }: Site, { path, title, body }: Page): Section[] =>

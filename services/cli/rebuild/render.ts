@@ -71,14 +71,11 @@ export function renderRepair(result: ComparisonResult, { repaired, remaining, le
 }
 
 export function renderSwitched({ generation: number, outcome, findings, waiting }: Switched): string {
-  const found = findings.flatMap((one) =>
-    one.isWaived
-      ? renderFinding(one, 'accepted')
-      : [
-          renderFinding(one, 'FAILED'),
-          lines(one.waiver ? [`${' '.repeat(13)}or accept it with ${one.waiver}`] : []),
-        ],
-  );
+  const found = findings.map((one) => {
+    if (one.isWaived) return renderFinding(one, 'accepted');
+    const waiver = one.waiver ? [`${' '.repeat(13)}or accept it with ${one.waiver}`] : [];
+    return renderFinding(one, 'FAILED') + lines(waiver);
+  });
   const served =
     waiting.length === 0
       ? `generation ${number} is served`
@@ -88,10 +85,12 @@ export function renderSwitched({ generation: number, outcome, findings, waiting 
     refused: `generation ${number} is not served: nothing was changed`,
     'dry-run': `dry run: ${holds}nothing was changed`,
   };
-  const replicas = waiting.map(
-    ({ host, pid, release, generation }) =>
-      `  the API replica on ${host}, process ${pid}, release ${release}, still serves ${generation === null ? 'nothing' : `generation ${generation}`}: ` +
-      'it follows once the new generation has caught up; see its log, and run this again to keep waiting',
-  );
+  const replicas = waiting.map(({ host, pid, release, generation }) => {
+    const stillServed = generation === null ? 'nothing' : `generation ${generation}`;
+    return (
+      `  the API replica on ${host}, process ${pid}, release ${release}, still serves ${stillServed}: it follows once ` +
+      'the new generation has caught up; see its log, and run this again to keep waiting'
+    );
+  });
   return found.join('') + lines([unchanged[outcome] ?? served, ...replicas]);
 }

@@ -140,6 +140,8 @@ async function letterInFull(sources: Sources, id: string): Promise<Html> {
   const shown = deadLetterDetails(letter, deps.config.TOPIC_PREFIX);
   const next = await lastStep(deps, letter);
   const run = (verb: string) => `${commands.cli} dead-letters ${verb} ${shellWord(shown.id)}`;
+  const purge = html`a redrive is refused. Once the source has corrected the entity: ${command(run('purge'))}`;
+  const redrive = html`${next ? '' : 'by a release that accepts it:'} ${command(run('redrive'))}`;
   return html`<p>${link({}, 'All dead letters')}</p>
     <h2>${breakable(shown.id)}</h2>
     ${definitions([
@@ -147,12 +149,7 @@ async function letterInFull(sources: Sources, id: string): Promise<Html> {
       ...deadLetterRows(shown)
         .slice(1)
         .map(([name, value]): [string, Html] => [name, name === 'key' ? keyLink(shown) : withAges(value)]),
-      [
-        'next',
-        next === 'purge'
-          ? html`a redrive is refused. Once the source has corrected the entity: ${command(run('purge'))}`
-          : html`${next ? '' : 'by a release that accepts it:'} ${command(run('redrive'))}`,
-      ],
+      ['next', next === 'purge' ? purge : redrive],
       ['bytes', command(`${run('show')} --raw`)],
     ])}`;
 }
