@@ -52,6 +52,25 @@ it('--version prints the release of package.json', () => {
   expect(parseArguments(['--version'])).toEqual({ help: `${version}\n` });
 });
 
+it('has these verbs, and groups of verbs', () => {
+  const byGroup = Object.groupBy(verbs(), ([group = '']) => group);
+  const found = Object.entries(byGroup).map(([group, paths = []]) =>
+    [group, ...paths.flatMap(([, verb]) => verb ?? [])].join(' '),
+  );
+  expect(found).toEqual([
+    'topics create',
+    'status',
+    'check',
+    'trace',
+    'explain',
+    'rebuild start status history await compare promote rollback accept-gap drop keeps restore-registry',
+    'verify',
+    'refresh',
+    'dead-letters list show redrive purge set-aside',
+    'keys list create archive block unblock accept-lost-blocks',
+  ]);
+});
+
 it('every example of the help is a command, with --json if the verb has it', () => {
   const helps = [['--help'], ...verbs().map((verb) => [...verb, '--help'])].map((args) =>
     parseArguments(args),

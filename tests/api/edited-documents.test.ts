@@ -6,7 +6,7 @@ import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { loggedError } from '../../shared/runtime/logger.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import * as build from './builders.ts';
-import { now } from './every-route.ts';
+import { lists, now } from './every-route.ts';
 import { tokens, useApi } from './test-api.ts';
 
 type Line = { level: string; kind?: string; id?: string; error?: { type: string; message: string } };
@@ -135,6 +135,11 @@ beforeAll(async () => {
     { 'state.ticketId': 'ti_many' },
     { $set: { orgId: 'org_b' } },
   );
+});
+
+it('every list has edited documents', () => {
+  const paths = Object.values(listOf).map((path) => path.replace('conv_1', ':id').replace(/\?.*$/, ''));
+  expect(paths.toSorted()).toEqual(lists.map(({ path }) => path).toSorted());
 });
 
 /** The documents that verify calls unreadable. */

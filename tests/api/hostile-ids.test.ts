@@ -6,6 +6,7 @@ import { generationsOf, projectionVersion } from '../../shared/control/generatio
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import * as build from './builders.ts';
+import { routes } from './every-route.ts';
 import { type Answer, listOf, useApi } from './test-api.ts';
 
 /** Two organizations, whose ids give the same text once they are joined by a separator. */
@@ -82,19 +83,26 @@ const api = useApi(documentsOf(1), {
   settings: { RATE_LIMIT_REQUESTS: limit, RATE_LIMIT_WINDOW_SECONDS: 86_400 },
 });
 
-/** The paths that an organization asks for: every shared read, every list, and a page after a cursor. */
-const pathsOf = ({ rest }: Owner) => {
-  const id = encodeURIComponent(rest);
-  return [
-    '/v1/tickets',
-    `/v1/tickets/ti_${id}`,
-    `/v1/conversations/conv_${id}`,
-    `/v1/conversations/conv_${id}/messages?limit=2`,
-    '/v1/channels',
-    `/v1/channels/${id}`,
-    '/v1/knowledge/qa',
-  ];
-};
+/** The prefix of the ids of an organization, by the folder of their paths. */
+const prefixOf = new Map([
+  ['tickets', 'ti_'],
+  ['conversations', 'conv_'],
+  ['channels', ''],
+]);
+
+function idIn(path: string, { rest }: Owner): string {
+  const folder = path.split('/')[2] ?? '';
+  const prefix = prefixOf.get(folder);
+  if (prefix === undefined) throw new Error(`${path}: this test does not know the ids of ${folder}`);
+  return encodeURIComponent(`${prefix}${rest}`);
+}
+
+/** Every route, with the ids of an organization. Lists have pages of two. */
+const pathsOf = (owner: Owner): string[] =>
+  routes.map(({ path, route }) => {
+    const own = path.replace(':id', () => idIn(path, owner));
+    return 'startingAfter' in route.query.shape ? `${own}?limit=2` : own;
+  });
 
 /** How often each organization has asked. */
 const asked = new Map<string, number>();

@@ -137,6 +137,14 @@ it('a list that the pages on paging do not name is in the order of its creation'
   expect(unnamed).toEqual(others.map(({ name }) => name));
 });
 
+it.each(['airbyte', 'dlt', 'singer'])('the guide %s reads every list of an organization', (guide) => {
+  const code = group(/```([^]*?)```/g, textOf(`docs/guides/${guide}.md`)).join('');
+  const paths = createRoutes({ now: () => new Date(), brand: '' })
+    .filter(({ path, query }) => 'startingAfter' in query.shape && !path.includes(':id'))
+    .map(({ path }) => path.replace('/v1/', ''));
+  expect(paths.filter((path) => !new RegExp(`["/ ]${path}["\\s]`).test(code))).toEqual([]);
+});
+
 it("the typed client's README has each method of the document", async () => {
   const readme = await readFile('clients/typescript/README.md', 'utf8');
   const { paths } = JSON.parse(await readFile('openapi.json', 'utf8')) as { paths: Record<string, Endpoint> };
