@@ -49,8 +49,7 @@ const unread = own(2, 'building', { savedAt: null, watermark: null, lagSeconds: 
 const alone = (changes: Changes, more: Partial<Facts> = {}) => facts([own(1, 'active', changes)], more);
 const beside = (other: GenerationFacts, more: Partial<Facts> = {}) => facts([active, other], more);
 
-/** A fact, the findings that follow, and the verdict. */
-test.each<[string, Facts, string[], string]>([
+test.each<[fact: string, given: Facts, names: string[], sentence: string]>([
   ['nothing', alone({}), [], well],
   ['no projector ever', facts([], { registry: null }), ['registry bad'], 'Unknown: no projector has started'],
   ['dead letters', alone({}, { deadLetters: 3 }), ['dead-letters attention'], attention],
@@ -168,8 +167,8 @@ const deletedSince = beside(
   beginsAt(3),
 );
 
-/** A fact of a ready build, its rule, the steps that the rule prevents, and words of its text. */
-test.each<[string, Facts, string, string[], string]>([
+/** Facts of a ready build; `prevented` are the steps that the rule prevents, and `text` is part of its text. */
+test.each<[fact: string, given: Facts, rule: string, prevented: string[], text: string]>([
   ['an unpinned projector', unpinned, 'pinned', promote, 'runs without GENERATION=1'],
   ['an old watermark', beside(ready({ watermark: before(60) })), 'freshness', switches, 'is 54 s older'],
   [

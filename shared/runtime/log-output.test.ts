@@ -55,7 +55,7 @@ test('lines that wait are written when the process exits', async () => {
   expect(readFileSync(path, 'utf8')).toContain('last words');
 });
 
-test('a reader that stops and reads again gets the lines in order, and one that says how many were lost', async () => {
+test('a line tells a reader that stopped and reads again how many lines were lost', async () => {
   const { path } = makePipe();
   const count = 10_000;
   const child = run(logMany(count), path);

@@ -179,7 +179,7 @@ describe('a run', () => {
         build.message({ id: `msg_${1_000 + index}`, conversationId }),
       );
 
-    test('yields archived conversations, empty ones, long ones in parts, and null for those that are gone', async () => {
+    test('yields every conversation that a ticket embeds', async () => {
       await build.fill(store.database, {
         ticket: [
           build.ticket(

@@ -72,7 +72,7 @@ const index = { kind: 'ticket', index: 'updated' } as const;
 const missing: IndexFault[] = [{ ...index, is: 'missing' }];
 
 describe('the read snapshot', () => {
-  it.each<[string, ...Step[]]>([
+  it.each<[title: string, ...steps: Step[]]>([
     [
       'has the watermark 1970 during the first load, and is read again after one second',
       [{}, [1, 0]],

@@ -93,7 +93,7 @@ describe('the envelope', () => {
     });
   });
 
-  test.each<[string, Given, string | RegExp, string?]>([
+  test.each<[name: string, given: Given, detail: string | RegExp, reason?: string]>([
     ['no specversion', { specversion: undefined }, 'specversion: '],
     ['another specversion', { specversion: '0.3' }, 'specversion: '],
     ['an empty id', { id: '' }, 'id: '],
@@ -128,7 +128,7 @@ describe('the envelope', () => {
     expect(parse('tag', binary(tagBytes(), given))).toEqual(rejected(...expected));
   });
 
-  test.each<[string, KafkaRecord, string | RegExp, string?]>([
+  test.each<[name: string, given: KafkaRecord, detail: string | RegExp, reason?: string]>([
     ['an empty value', record(Buffer.alloc(0)), 'value: must not be empty', 'not_json'],
     ['a value that is not JSON', record(Buffer.from('{')), 'value: must be JSON', 'not_json'],
     ['a value not in UTF-8', record(Buffer.from([0x22, 0xff, 0x22])), 'value: must be UTF-8', 'not_json'],
