@@ -11,7 +11,7 @@ import { withoutEdge } from './refresher.ts';
 
 const crashed = new Error('the worker crashed');
 
-/** A store in memory, and workers that each apply a batch of events of one kind. */
+/** A store in memory, and workers that each apply a chunk of events of one kind. */
 function given() {
   const data = emptyData();
   const apply = async (

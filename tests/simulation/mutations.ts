@@ -115,7 +115,7 @@ export const mutations: Mutation[] = [
     edits: { 'new Set(stale)': 'new Set<string>()' },
   },
   {
-    name: 'a batch is complete before its large fan-outs',
+    name: 'a chunk is complete before its large fan-outs',
     file: fanOut,
     edits: { 'await refreshLarge(deps, kind, entities);': 'void entities;' },
   },

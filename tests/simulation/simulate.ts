@@ -1,4 +1,4 @@
-import { applyTogether, completeBatch } from '../../services/projector/materialize/fan-out.ts';
+import { applyTogether, completeFanOuts } from '../../services/projector/materialize/fan-out.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
 import type { Event } from '../support/events.ts';
 import { act, depsOf, redriver, refresher, type Simulation, sweeper } from './actors.ts';
@@ -13,7 +13,7 @@ import { createSchedule, createWorker, replied, type Schedule, type Worker } fro
 export type Failure = { differing: Differences; trace: string[] };
 
 /** Records that a worker applies at a time, at most. */
-const batchMax = 4;
+const chunkMax = 4;
 
 /**
  * Runs the engine over a history under one seeded schedule, with a worker for each partition. The schedule orders their
@@ -181,9 +181,9 @@ async function consume(simulation: Simulation, worker: Worker, partitions: Parti
       .filter((one) => one === first || random.chance(0.7))
       .map((one) => {
         const { partition, position } = one;
-        const records = partition.records.slice(position, position + 1 + random.int(batchMax));
+        const records = partition.records.slice(position, position + 1 + random.int(chunkMax));
         const changes = records.flatMap(({ change, deadLetter }) => (deadLetter ? [] : [change]));
-        return { one, records, batch: { kind: partition.kind, changes } };
+        return { one, records, chunk: { kind: partition.kind, changes } };
       });
     const outcome = await replied(async () => {
       const range = ({ one, records }: (typeof taken)[number]) =>
@@ -191,13 +191,13 @@ async function consume(simulation: Simulation, worker: Worker, partitions: Parti
       await schedule.pause(worker, `fetch ${taken.map(range).join(', ')}`);
       return applyTogether(
         deps,
-        taken.map(({ batch }) => batch),
+        taken.map(({ chunk }) => chunk),
       );
     });
     if (!outcome) continue;
-    for (const { one, records, batch } of taken) {
+    for (const { one, records, chunk } of taken) {
       const { partition, epoch } = one;
-      if (!(await replied(() => completeBatch(deps, batch, outcome).then(() => true)))) continue;
+      if (!(await replied(() => completeFanOuts(deps, chunk, outcome).then(() => true)))) continue;
       for (const { deadLetter } of records) if (deadLetter) deadLetters.add(deadLetter);
       one.position += records.length;
       partition.applied = Math.max(partition.applied, one.position);

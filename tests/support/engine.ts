@@ -8,7 +8,7 @@ import type { Change } from '../../services/projector/events/change.ts';
 import { parse } from '../../services/projector/events/parse.ts';
 import {
   applyTogether,
-  completeBatch,
+  completeFanOuts,
   type UpdateDeps,
 } from '../../services/projector/materialize/fan-out.ts';
 import type { RejectedChange } from '../../services/projector/materialize/plan.ts';
@@ -91,15 +91,15 @@ export const appliedUpTo =
   (_kind: Kind, position) =>
     position.offset < offset;
 
-/** Applies one batch, and refreshes every document that depends on it. */
+/** Applies one chunk, and refreshes every document that depends on it. */
 export async function applyChanges(
   deps: UpdateDeps,
   kind: Kind,
   changes: Change[],
 ): Promise<RejectedChange[]> {
-  const batch = { kind, changes };
-  const outcome = await applyTogether(deps, [batch]);
-  await completeBatch(deps, batch, outcome);
+  const chunk = { kind, changes };
+  const outcome = await applyTogether(deps, [chunk]);
+  await completeFanOuts(deps, chunk, outcome);
   return outcome.rejections;
 }
 

@@ -8,8 +8,8 @@ import type { Change } from '../events/change.ts';
 import type { Applied, Chunk, Watch } from '../hand-over.ts';
 import {
   applyTogether,
-  type Batch,
-  completeBatch,
+  type ChangesOfKind,
+  completeFanOuts,
   type Outcome,
   type UpdateDeps,
 } from '../materialize/fan-out.ts';
@@ -93,7 +93,7 @@ export async function finishFanOuts(
 ): Promise<Effect> {
   const { kind, records } = chunk;
   const { failed } = await isolate(chunk.changes, (changes) =>
-    completeBatch(watched(deps, chunk), { kind, changes }, outcome),
+    completeFanOuts(watched(deps, chunk), { kind, changes }, outcome),
   );
   const rejections = [...outcome.rejections, ...failed.map(rejectionOf)];
   const rejected = [...chunk.rejected];
@@ -120,7 +120,7 @@ function watched(deps: ReconcileDeps, { watch }: ParsedChunk): UpdateDeps {
 }
 
 /** Finds the changes for which the engine's code throws. In a group, the applier repeats each chunk alone. */
-async function applyIsolated(deps: UpdateDeps, { kind, changes }: Batch): Promise<Outcome> {
+async function applyIsolated(deps: UpdateDeps, { kind, changes }: ChangesOfKind): Promise<Outcome> {
   const { done, failed } = await isolate(changes, (part) => applyTogether(deps, [{ kind, changes: part }]));
   return {
     rejections: [...done.flatMap(({ rejections }) => rejections), ...failed.map(rejectionOf)],

@@ -26,7 +26,7 @@ export type UpdateDeps = ReconcileDeps & {
 export const documentsAtOnce = 1_000;
 
 /** Changes of one kind, in log order. */
-export type Batch = { kind: Kind; changes: Change[] };
+export type ChangesOfKind = { kind: Kind; changes: Change[] };
 
 /** `large` are the entities of each kind whose fan-out is still to be done: it takes more than a page, or resumes. */
 export type Outcome = { rejections: RejectedChange[]; large: Map<Kind, Reconciled[]> };
@@ -35,15 +35,15 @@ export type Outcome = { rejections: RejectedChange[]; large: Map<Kind, Reconcile
 type Stale = Map<Kind, Set<string>>;
 
 /**
- * Applies batches together, referenced kinds first: each document is written once, for its own changes and for those of
- * its references. On return all writes are durable, except the large fan-outs in `large`. On an error some may be:
- * apply the batches again. Returns the changes that the rules or the store refused, too.
+ * Applies the changes of chunks together, referenced kinds first: each document is written once, for its own changes
+ * and for those of its references. On return all writes are durable, except the large fan-outs in `large`. On an error
+ * some may be: apply the chunks again. Returns the changes that the rules or the store refused, too.
  */
-export async function applyTogether(deps: UpdateDeps, batches: Batch[]): Promise<Outcome> {
+export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): Promise<Outcome> {
   const outcome: Outcome = { rejections: [], large: new Map() };
   const stale: Stale = new Map();
   for (const kind of kindsInOrder) {
-    const changes = batches.flatMap((batch) => (batch.kind === kind ? batch.changes : []));
+    const changes = chunks.flatMap((chunk) => (chunk.kind === kind ? chunk.changes : []));
     const byId = Map.groupBy(changes, ({ id }) => id);
     const { entities, rejections } = await reconcileAll(deps, kind, byId, stale.get(kind));
     outcome.rejections.push(...rejections);
@@ -62,8 +62,12 @@ export async function applyTogether(deps: UpdateDeps, batches: Batch[]): Promise
   return outcome;
 }
 
-/** Completes the large fan-outs of one of the batches. */
-export async function completeBatch(deps: UpdateDeps, { kind, changes }: Batch, { large }: Outcome) {
+/** Completes the large fan-outs of one of the chunks. */
+export async function completeFanOuts(
+  deps: UpdateDeps,
+  { kind, changes }: ChangesOfKind,
+  { large }: Outcome,
+) {
   const ids = new Set(changes.map(({ id }) => id));
   const entities = large.get(kind)?.filter(({ id }) => ids.has(id)) ?? [];
   await refreshLarge(deps, kind, entities);

@@ -37,7 +37,7 @@ type Prepared<K extends Kind> = {
 
 /**
  * Joins documents. One for which the code throws fails alone if its own change can be rejected, or if it is only
- * refreshed and can stay as it is. Otherwise the batch fails, and is halved.
+ * refreshed and can stay as it is. Otherwise the chunk fails, and is halved.
  */
 export function prepareWrites<K extends Kind>(
   deps: WriteDeps,
