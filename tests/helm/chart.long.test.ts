@@ -141,6 +141,19 @@ test('every pod may reach MongoDB and the collector, and only the stores that it
   });
 });
 
+test('an empty list of ports opens none: without a rule a pod may connect nowhere', async () => {
+  const egress = async (networkPolicy: Values) =>
+    (await render({ ...required, networkPolicy }))
+      .filter(({ kind }) => kind === 'NetworkPolicy')
+      .map(({ spec }) => ({ types: spec?.policyTypes, rules: spec?.egress }));
+  const types = ['Ingress', 'Egress'];
+  const collector = { types, rules: [{ ports: [{ port: 4318 }] }] };
+  const none = { dns: [], mongodb: [], kafka: [], rateLimitStore: [] };
+  expect(await egress({ ports: none })).toEqual([collector, collector, collector]);
+  const nowhere = { types, rules: undefined };
+  expect(await egress({ ports: { ...none, collector: [] } })).toEqual([nowhere, nowhere, nowhere]);
+});
+
 test('a changed setting or secret restarts the pods that read it, and no others', async () => {
   const templates = async (values: Values) =>
     Object.fromEntries(
