@@ -18,7 +18,10 @@ test('rebuild keeps fails only if a known active generation is not among those t
   expect(await keeps({}, 1, 2)).toEqual([0, 'generation 2 is active, and keeps its projectors']);
   expect(await keeps({}, 1, 3)).toEqual([
     1,
-    'generation 2 is active, and would lose its projectors: Data-As-Of would stand still',
+    [
+      'generation 2 is active, and would lose its projectors: Data-As-Of would stand still',
+      'after `helm rollback`: roll back to the revision that `helm history` shows as deployed, before the next upgrade',
+    ].join('\n'),
   ]);
   const away = { MONGODB_URL: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' };
   expect(await keeps(away, 1, 3)).toEqual([0, expect.stringMatching(/^the active generation is unknown: /)]);

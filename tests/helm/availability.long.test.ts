@@ -100,6 +100,22 @@ describe('Jobs', () => {
     expect(await name({ cli: { ...required.cli, replicas: 1 } })).toBe(names[0]);
   });
 
+  test('the checks before an upgrade and a rollback are two Jobs, whose log Helm prints if they fail', async () => {
+    const checks = (await render(required)).filter(
+      ({ kind, metadata }) => kind === 'Job' && metadata.annotations,
+    );
+    expect(checks.map(({ metadata }) => [metadata.name, metadata.annotations])).toEqual(
+      ['upgrade', 'rollback'].map((event) => [
+        `support-${event}-check`,
+        {
+          'helm.sh/hook': `pre-${event}`,
+          'helm.sh/hook-delete-policy': 'before-hook-creation,hook-succeeded',
+          'helm.sh/hook-output-log-policy': 'hook-failed',
+        },
+      ]),
+    );
+  });
+
   test('a drain fails neither Job, and the weekly one ends', async () => {
     const manifests = await render({ ...everything, verify: { timeZone: 'Europe/Berlin' } });
     const verify = named(manifests, 'CronJob', 'support-verify');

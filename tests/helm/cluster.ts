@@ -129,17 +129,17 @@ async function openCluster(programs: string) {
 }
 
 /**
- * Gives pods the states that a kubelet would: those that run once succeed, or fail if `fails` is set; others become
- * ready, if `readies` is.
+ * Gives pods the states that a kubelet would: those that run once succeed, or fail if `fails` says so of their name;
+ * others become ready, if `readies` is set.
  */
 function startKubelet(
   kubectl: (...args: string[]) => Promise<string>,
   get: <T>(...args: string[]) => Promise<T>,
 ) {
-  const controls = { fails: false, readies: true };
+  const controls = { fails: (_pod: string) => false, readies: true };
   let isStopped = false;
-  const statusOf = ({ spec: { restartPolicy } }: Pod) => {
-    if (restartPolicy === 'Never') return { phase: controls.fails ? 'Failed' : 'Succeeded' };
+  const statusOf = ({ metadata: { name }, spec: { restartPolicy } }: Pod) => {
+    if (restartPolicy === 'Never') return { phase: controls.fails(name) ? 'Failed' : 'Succeeded' };
     if (!controls.readies) return { phase: 'Running' };
     const conditions = ['Ready', 'ContainersReady'].map((type) => ({ type, status: 'True' }));
     return { phase: 'Running', conditions };

@@ -91,26 +91,49 @@ describeCluster('releases on a real API server', (cluster) => {
       expect(seen).toEqual([3, 3, 5, 3, 4]);
     });
 
-    test('a refused upgrade and a refused rollback change nothing', async () => {
+    test('a refused upgrade or rollback changes no object, and a rollback to the running revision ends it', async () => {
       const namespace = `helm${version}-refused`;
       const { install, upgrade, rollback } = cluster.helmIn(namespace, version);
+      const withReplicas = (count: number) => ({ ...required, api: { ...required.api, replicas: count } });
       await cluster.createNamespace(namespace);
       await install(required);
-      await upgrade({ ...required, api: { ...required.api, replicas: 3 } });
-      cluster.kubelet.fails = true;
+      await upgrade(withReplicas(3));
+      cluster.kubelet.fails = () => true;
       try {
-        await expect(upgrade({ ...required, api: { ...required.api, replicas: 4 } })).rejects.toThrow(
-          /pre-upgrade/,
-        );
-        await expect(rollback(1)).rejects.toThrow(/support-upgrade-check/);
+        await expect(upgrade(withReplicas(4))).rejects.toThrow(/pre-upgrade/);
+        await expect(rollback(1)).rejects.toThrow(/support-rollback-check/);
       } finally {
-        cluster.kubelet.fails = false;
+        cluster.kubelet.fails = () => false;
       }
       expect(await replicas(namespace)).toBe(3);
-      const log = await cluster.get<{
-        spec: { template: { spec: { containers: { command: string[] }[] } } };
-      }>(...['job', 'support-upgrade-check', '--namespace', namespace]);
-      expect(log.spec.template.spec.containers[0]?.command).toEqual(['support-cli', 'rebuild', 'keeps', '1']);
+      // Helm takes the refused rollback for one that is still running. Only another rollback goes on.
+      await expect(upgrade(withReplicas(4))).rejects.toThrow(/another operation .* is in progress/);
+      await rollback(2);
+      expect(await replicas(namespace)).toBe(3);
+      await upgrade(withReplicas(4));
+      expect(await replicas(namespace)).toBe(4);
+    });
+
+    test('the automatic rollback of a refused upgrade leaves the Job that refused it, with its pod', async () => {
+      const namespace = `helm${version}-automatic`;
+      const { install, upgrade } = cluster.helmIn(namespace, version);
+      await cluster.createNamespace(namespace);
+      await install(required);
+      cluster.kubelet.fails = (pod) => pod.startsWith('support-upgrade-check');
+      try {
+        const automatic = version === 3 ? '--atomic' : '--rollback-on-failure';
+        const refused = upgrade({ ...required, api: { ...required.api, replicas: 4 } }, automatic);
+        await expect(refused).rejects.toThrow(/has been rolled back/);
+      } finally {
+        cluster.kubelet.fails = () => false;
+      }
+      expect(await replicas(namespace)).toBe(2);
+      type Checks = { items: { spec: { containers: { command: string[] }[] } }[] };
+      const checks = await cluster.get<Checks>(
+        ...['pods', '--namespace', namespace, '--selector', 'job-name=support-upgrade-check'],
+      );
+      const commands = checks.items.map(({ spec }) => spec.containers[0]?.command);
+      expect(commands).toEqual([['support-cli', 'rebuild', 'keeps', '1']]);
     });
 
     test('a removed secret goes, and a Job of the topics that failed starts again with the next upgrade', async () => {
@@ -119,7 +142,7 @@ describeCluster('releases on a real API server', (cluster) => {
       await cluster.createNamespace(namespace);
       const secrets = { ...required.projector.secrets, KAFKA_SASL_PASSWORD: 'old' };
       const values = { ...required, topics: { create: true } };
-      cluster.kubelet.fails = true;
+      cluster.kubelet.fails = () => true;
       await install({ ...values, projector: { secrets } });
       const jobs = async () =>
         (await cluster.kubectl('get', 'jobs', '--namespace', namespace, '--output', 'name')).match(
@@ -138,7 +161,7 @@ describeCluster('releases on a real API server', (cluster) => {
           `"type": "${conditions[1]?.type}"`,
         ),
       );
-      cluster.kubelet.fails = false;
+      cluster.kubelet.fails = () => false;
       await upgrade(values);
       const keys = await cluster.get<{ data: object }>(
         'secret',

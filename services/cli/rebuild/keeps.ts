@@ -4,6 +4,10 @@ import { configs } from '../config.ts';
 import { type Context, type Output, withMongo } from '../context.ts';
 import { type Json, lines, output } from '../output.ts';
 
+/** Helm refuses every upgrade after a rollback that its hook has ended. */
+const afterRollback =
+  'after `helm rollback`: roll back to the revision that `helm history` shows as deployed, before the next upgrade';
+
 /**
  * Says whether the active generation is among those that keep their projectors. Fails only if it is not: while MongoDB
  * is away or its address is missing nothing is known, and the change of the deployment may bring it.
@@ -32,5 +36,5 @@ export async function keeps(context: Context, options: Json & { kept: number[] }
   if (options.kept.includes(active))
     return output(options, { active }, lines([`generation ${active} is active, and keeps its projectors`]));
   const why = `generation ${active} is active, and would lose its projectors: Data-As-Of would stand still`;
-  return output(options, { active, refused: why }, lines([why]), 1);
+  return output(options, { active, refused: why, afterRollback }, lines([why, afterRollback]), 1);
 }
