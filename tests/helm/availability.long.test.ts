@@ -116,6 +116,58 @@ describe('Jobs', () => {
     );
   });
 
+  test('the checks wait for no object that the values may make', async () => {
+    const source = { name: 'new' };
+    const text = await chart.template({
+      ...everything,
+      extraVolumes: [
+        { name: 'secret', secret: { secretName: 'new' } },
+        { name: 'settings', configMap: source },
+        { name: 'both', projected: { sources: [{ secret: source }, { configMap: source }] } },
+        { name: 'scratch', emptyDir: {} },
+      ],
+      extraEnvFrom: [{ secretRef: source }, { configMapRef: source, prefix: 'A_' }],
+      env: [
+        { name: 'A', value: 'a' },
+        { name: 'B', valueFrom: { secretKeyRef: { name: 'new', key: 'b' } } },
+        { name: 'C', valueFrom: { configMapKeyRef: { name: 'new', key: 'c' } } },
+        { name: 'D', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      ],
+    });
+    const manifests = parseManifests(text);
+    const { ok, output } = await chart.conform(text);
+    expect({ ok, output }).toMatchObject({ ok: true });
+    const optional = { name: 'new', optional: true };
+    for (const event of ['upgrade', 'rollback']) {
+      const { spec } = podOf(named(manifests, 'Job', `support-${event}-check`)) ?? {};
+      expect(spec).not.toHaveProperty('initContainers');
+      expect(spec).toMatchObject({
+        volumes: [
+          { name: 'ca', secret: { secretName: 'private-ca', defaultMode: 0o440, optional: true } },
+          { name: 'secret', secret: { secretName: 'new', optional: true } },
+          { name: 'settings', configMap: optional },
+          { name: 'both', projected: { sources: [{ secret: optional }, { configMap: optional }] } },
+          { name: 'scratch', emptyDir: {} },
+        ],
+      });
+      const [container] = spec?.containers ?? [];
+      expect(container?.envFrom).toEqual([
+        { secretRef: { name: 'support-cli', optional: true } },
+        { secretRef: optional },
+        { configMapRef: optional, prefix: 'A_' },
+      ]);
+      expect(container?.env?.slice(-4)).toEqual([
+        { name: 'A', value: 'a' },
+        { name: 'B', valueFrom: { secretKeyRef: { ...optional, key: 'b' } } },
+        { name: 'C', valueFrom: { configMapKeyRef: { ...optional, key: 'c' } } },
+        { name: 'D', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      ]);
+    }
+    const { spec } = podOf(named(manifests, 'Pod', 'support-check')) ?? {};
+    expect(spec).toHaveProperty('initContainers');
+    expect(JSON.stringify(spec)).not.toContain('optional');
+  });
+
   test('a drain fails neither Job, and the weekly one ends', async () => {
     const manifests = await render({ ...everything, verify: { timeZone: 'Europe/Berlin' } });
     const verify = named(manifests, 'CronJob', 'support-verify');

@@ -107,13 +107,13 @@ would replace $(NAME), and reads $$ as $.
 {{- toYaml (concat $env $own) }}
 {{- end }}
 
-{{/* Fields of every container; `image` overrides parts of the image, and without `secretIsOptional` it waits for its Secret. */}}
+{{/* Fields of every container, which waits for its Secret; `image` overrides parts of the image. */}}
 {{- define "support.container" -}}
 name: {{ .component }}
 image: {{ include "support.image" . }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 envFrom:
-  - secretRef: { name: {{ include "support.secretName" . }}{{ if .secretIsOptional }}, optional: true{{ end }} }
+  - secretRef: { name: {{ include "support.secretName" . }} }
   {{- with include "support.field" (list . "extraEnvFrom") }}
   {{- . | nindent 2 }}
   {{- end }}
