@@ -16,13 +16,17 @@ test('rebuild keeps fails only if a known active generation is not among those t
   await ensureRegistry(testEnvironment.control);
   await generationsOf(testEnvironment.control).updateOne({ _id: 'active' }, { $set: { generation: 2 } });
   expect(await keeps({}, 1, 2)).toEqual([0, 'generation 2 is active, and keeps its projectors']);
-  expect(await keeps({}, 1, 3)).toEqual([
+  const refused = [
     1,
     [
-      'generation 2 is active, and would lose its projectors: Data-As-Of would stand still',
+      'generation 2 is active, and would have no projectors: Data-As-Of would stand still',
+      'give it an entry with replicas in `generations`, or set upgradeCheck.enabled=false if it is to pause',
       'after `helm rollback`: roll back to the revision that `helm history` shows as deployed, before the next upgrade',
     ].join('\n'),
-  ]);
+  ];
+  expect(await keeps({}, 1, 3)).toEqual(refused);
+  // As in a deployment whose projectors all pause.
+  expect(await keeps({})).toEqual(refused);
   const away = { MONGODB_URL: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' };
   expect(await keeps(away, 1, 3)).toEqual([0, expect.stringMatching(/^the active generation is unknown: /)]);
   // As in a pod whose Secret the upgrade is about to make.

@@ -116,6 +116,17 @@ describe('Jobs', () => {
     );
   });
 
+  test('the checks count a generation only if it has projectors', async () => {
+    const command = async (...counts: number[]) => {
+      const generations = counts.map((replicas, index) => ({ number: index + 1, replicas, maxReplicas: 3 }));
+      const manifests = await render({ ...required, generations });
+      return podOf(named(manifests, 'Job', 'support-upgrade-check'))?.spec.containers[0]?.command;
+    };
+    expect(await command(2, 1)).toEqual(['support-cli', 'rebuild', 'keeps', '1', '2']);
+    expect(await command(2, 0)).toEqual(['support-cli', 'rebuild', 'keeps', '1']);
+    expect(await command(0)).toEqual(['support-cli', 'rebuild', 'keeps']);
+  });
+
   test('the checks wait for no object that the values may make', async () => {
     const source = { name: 'new' };
     const text = await chart.template({

@@ -151,7 +151,7 @@ function addKeeping(group: Command, accept: Accept): void {
     .description(
       'fail if the active generation is not among these; the chart runs it before an upgrade or rollback',
     )
-    .argument('<generations...>', 'the numbers of those that keep their projectors')
+    .argument('[generations...]', 'the numbers of those that have projectors; may be none')
     .addOption(jsonOption())
     .addHelpText('after', '\nExit code 0 also if MongoDB does not answer: nothing is known then.')
     .addHelpText('after', example('rebuild keeps 1 2'))

@@ -4,9 +4,11 @@ import { configs } from '../config.ts';
 import { type Context, type Output, withMongo } from '../context.ts';
 import { type Json, lines, output } from '../output.ts';
 
-/** Helm refuses every upgrade after a rollback that its hook has ended. */
-const afterRollback =
-  'after `helm rollback`: roll back to the revision that `helm history` shows as deployed, before the next upgrade';
+const remedies = [
+  'give it an entry with replicas in `generations`, or set upgradeCheck.enabled=false if it is to pause',
+  // Helm refuses every upgrade after a rollback that a hook has ended.
+  'after `helm rollback`: roll back to the revision that `helm history` shows as deployed, before the next upgrade',
+];
 
 /**
  * Says whether the active generation is among those that keep their projectors. Fails only if it is not: while MongoDB
@@ -35,6 +37,6 @@ export async function keeps(context: Context, options: Json & { kept: number[] }
     );
   if (options.kept.includes(active))
     return output(options, { active }, lines([`generation ${active} is active, and keeps its projectors`]));
-  const why = `generation ${active} is active, and would lose its projectors: Data-As-Of would stand still`;
-  return output(options, { active, refused: why, afterRollback }, lines([why, afterRollback]), 1);
+  const why = `generation ${active} is active, and would have no projectors: Data-As-Of would stand still`;
+  return output(options, { active, refused: why, remedies }, lines([why, ...remedies]), 1);
 }
