@@ -20,6 +20,46 @@ test('an image has the registry and the digest of all, unless its generation has
   expect(images).toEqual([`${repository}:1.0.0`, `${repository}@${digest}`, `${repository}@${digest}`]);
 });
 
+test('a component may reset a value of all pods, and a Deployment keep no old ReplicaSets', async () => {
+  const reset = {
+    affinity: {},
+    tolerations: [],
+    env: [],
+    podLabels: {},
+    priorityClassName: '',
+    minReadySeconds: 0,
+  };
+  const manifests = await render({
+    ...everything,
+    minReadySeconds: 9,
+    revisionHistoryLimit: 0,
+    api: { ...everything.api, ...reset, revisionHistoryLimit: 2 },
+  });
+  const fieldsOf = (name: string) => {
+    const deployment = named(manifests, 'Deployment', name);
+    const { metadata, spec } = podOf(deployment) ?? {};
+    return {
+      labels: Object.keys(metadata?.labels ?? {}).filter((label) => label.startsWith('azure')),
+      variables: spec?.containers[0]?.env?.filter(({ name }) => name === 'TZ').length,
+      ...pick(spec, 'affinity', 'tolerations', 'priorityClassName'),
+      ...pick(deployment?.spec, 'minReadySeconds', 'revisionHistoryLimit'),
+    };
+  };
+  expect(fieldsOf('support-api')).toEqual({ labels: [], variables: 0, revisionHistoryLimit: 2 });
+  expect(fieldsOf('support-projector-g1')).toEqual({
+    labels: ['azure.workload.identity/use'],
+    variables: 1,
+    affinity: everything.affinity,
+    tolerations: everything.tolerations,
+    priorityClassName: everything.priorityClassName,
+    minReadySeconds: 9,
+    revisionHistoryLimit: 0,
+  });
+});
+
+const pick = (fields: object = {}, ...names: string[]) =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
+
 test('the ids of pods may be left to the cluster, as OpenShift wants it', async () => {
   const podSecurityContext = { runAsUser: null, runAsGroup: null, fsGroup: null };
   const api = named(await render({ ...required, podSecurityContext }), 'Deployment', 'support-api');

@@ -71,6 +71,52 @@ test.each<[string, Values, RegExp]>([
     { ...required, image: { pullSecrets: [{}] } },
     /'\/image\/pullSecrets\/0'/,
   ],
+  ...['GENERATION', 'ADMIN_PORT', 'API_PORT', 'CONSOLE_PORT'].flatMap((name): [string, Values, RegExp][] => [
+    [
+      `${name} as a setting`,
+      { ...required, settings: { ...required.settings, [name]: 1 } },
+      new RegExp(`invalid propertyName '${name}'`),
+    ],
+    [
+      `${name} as a secret`,
+      { ...required, cli: { secrets: { MONGODB_URL: 'mongodb://m/', [name]: '1' } } },
+      new RegExp(`invalid propertyName '${name}'`),
+    ],
+    [`${name} as a variable`, { ...required, env: [{ name, value: '1' }] }, /'\/env\/0\/name'/],
+  ]),
+  [
+    'a setting of the certificate that the chart sets',
+    {
+      ...required,
+      api: { existingSecret: 'api', tls: { secretName: 'tls' }, settings: { API_TLS_CERT: '/etc/own.crt' } },
+    },
+    /settings\.API_TLS_CERT must not be set: the chart sets it to \/etc\/tls\/tls\.crt/,
+  ],
+  [
+    'a delay of the stop that the grace period would not follow',
+    { ...required, api: { ...required.api, env: [{ name: 'SHUTDOWN_DELAY_SECONDS', value: '60' }] } },
+    /'\/api\/env\/0\/name'/,
+  ],
+  [
+    'an autoscaler whose limits are reversed',
+    { ...required, api: { ...required.api, autoscaling: { enabled: true, minReplicas: 8 } } },
+    /api\.autoscaling\.minReplicas, 8, is above maxReplicas, 6/,
+  ],
+  [
+    'a generation that begins above its limit',
+    { ...required, keda: { enabled: true }, generations: [{ number: 1, replicas: 4, maxReplicas: 3 }] },
+    /replicas of generation 1, 4, are above its maxReplicas, 3/,
+  ],
+  [
+    'an alert that does not exist',
+    { ...required, prometheusRule: { enabled: true, disabled: ['SupportLateEvent'] } },
+    /prometheusRule\.disabled: there is no alert SupportLateEvent/,
+  ],
+  ...['my.support', '2support', 'Support', 'support_'].map((name): [string, Values, RegExp] => [
+    `the name ${name}`,
+    { ...required, fullnameOverride: name },
+    new RegExp(`fullnameOverride must be set to .*"${name}" cannot name a Service`),
+  ]),
   ['a schedule that is none', { ...required, verify: { schedule: 'weekly' } }, /'\/verify\/schedule'/],
   ['a text for a list', { ...required, networkPolicy: { clients: 'all' } }, /'\/networkPolicy\/clients'/],
   [
@@ -86,6 +132,14 @@ test.each<[string, Values, RegExp]>([
 ])('Helm refuses %s, and names the value', async (_, values, error) => {
   await expect(chart.template(values)).rejects.toThrow(error);
 });
+
+test.each(['my.support', '2support'])(
+  'Helm refuses the release %s, unless fullnameOverride is set',
+  async (release) => {
+    await expect(chart.template(required, { release })).rejects.toThrow(/fullnameOverride must be set/);
+    await chart.template({ ...required, fullnameOverride: 'support' }, { release });
+  },
+);
 
 test('Helm refuses an unknown value at every place of values.yaml', async () => {
   const places = placesOf(parse(readFileSync('infra/helm/values.yaml', 'utf8')) as Values, []);

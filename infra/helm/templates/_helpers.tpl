@@ -1,7 +1,12 @@
 {{/* Most templates take (dict "root" $ "component" "api"): projector, api, cli or console. */}}
 
+{{/* The names of Services begin with it, and Prometheus reads it in regular expressions. */}}
 {{- define "support.fullname" -}}
-{{ .Values.fullnameOverride | default .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- $name := .Values.fullnameOverride | default .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- if not (regexMatch "^[a-z][a-z0-9-]*$" $name) }}
+{{- fail (printf "fullnameOverride must be set to a name of small letters, digits and hyphens that begins with a letter: %q cannot name a Service" $name) }}
+{{- end }}
+{{- $name }}
 {{- end }}
 
 {{- define "support.selector" -}}
@@ -96,10 +101,17 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | include 
 {{- merge dict $own .root.Values.settings | toJson }}
 {{- end }}
 
-{{/* A field that a component may set for itself, and otherwise has from the values for all: (list $of "affinity"). */}}
-{{- define "support.field" -}}
+{{/* The value of a field that a component may set for itself, an empty one too: (list $of "affinity"). As `{"value": …}`. */}}
+{{- define "support.chosen" -}}
 {{- $of := first . }}
-{{- with index $of.root.Values $of.component (last .) | default (index $of.root.Values (last .)) }}
+{{- $field := last . }}
+{{- $own := index $of.root.Values $of.component }}
+{{- dict "value" (ternary (index $own $field) (index $of.root.Values $field) (hasKey $own $field)) | toJson }}
+{{- end }}
+
+{{/* Such a field as YAML. */}}
+{{- define "support.field" -}}
+{{- with (include "support.chosen" . | fromJson).value }}
 {{- toYaml . }}
 {{- end }}
 {{- end }}
@@ -109,8 +121,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | include 
 {{- $of := first . }}
 {{- $found := dict }}
 {{- range $field := rest . }}
-{{- with index $of.root.Values $of.component $field | default (index $of.root.Values $field) }}
-{{- $_ := set $found $field . }}
+{{- $value := (include "support.chosen" (list $of $field) | fromJson).value }}
+{{- /* Only for this field 0 differs from the default of Kubernetes. */}}
+{{- if or $value (and (eq $field "revisionHistoryLimit") (not (kindIs "invalid" $value))) }}
+{{- $_ := set $found $field $value }}
 {{- end }}
 {{- end }}
 {{- with $found }}{{ toYaml . }}{{ end }}

@@ -23,10 +23,12 @@ recorded series the labels of its rule, and one of kube-state-metrics the names 
 {{- $root := . }}
 {{- $options := .Values.prometheusRule }}
 {{- $origin := dict "namespace" .Release.Namespace "release" .Release.Name }}
+{{- $alerts := list }}
 {{- $groups := list }}
 {{- range $group := (.Files.Get "alerts.yaml" | fromYaml).groups }}
 {{- $rules := list }}
 {{- range $rule := $group.rules }}
+{{- $alerts = append $alerts $rule.alert }}
 {{- if not (has $rule.alert $options.disabled) }}
 {{- $_ := set $rule "expr" (include "support.expression" (dict "root" $root "expr" $rule.expr)) }}
 {{- $_ := set $rule "labels" (merge dict ($rule.labels | default dict) $origin) }}
@@ -38,6 +40,11 @@ recorded series the labels of its rule, and one of kube-state-metrics the names 
 {{- end }}
 {{- end }}
 {{- $groups = append $groups (set $group "rules" $rules) }}
+{{- end }}
+{{- range $options.disabled }}
+{{- if not (has . $alerts) }}
+{{- fail (printf "prometheusRule.disabled: there is no alert %s" .) }}
+{{- end }}
 {{- end }}
 {{- toYaml (dict "groups" $groups) }}
 {{- end }}

@@ -99,7 +99,14 @@ would replace $(NAME), and reads $$ as $.
 {{- $_ := set $named .name true }}
 {{- end }}
 {{- $env := list }}
-{{- range $name, $value := merge dict (include "support.fixedVariables" . | fromJson) (include "support.settings" . | fromJson) }}
+{{- $fixed := include "support.fixedVariables" . | fromJson }}
+{{- $settings := include "support.settings" . | fromJson }}
+{{- range $name, $value := $fixed }}
+{{- if hasKey $settings $name }}
+{{- fail (printf "settings.%s must not be set: the chart sets it to %v" $name $value) }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := merge dict $fixed $settings }}
 {{- if not (hasKey $named $name) }}
 {{- $env = append $env (dict "name" $name "value" (include "support.text" $value | replace "$" "$$")) }}
 {{- end }}
