@@ -48,6 +48,15 @@ describeCluster('releases on a real API server', (cluster) => {
       });
     });
 
+    test('the values of the released chart are reused only together with the new defaults', async () => {
+      const namespace = `helm${version}-reused`;
+      const { installReleased, upgrade } = cluster.helmIn(namespace, version);
+      await cluster.createNamespace(namespace);
+      await installReleased(required);
+      await expect(upgrade({}, '--reuse-values')).rejects.toThrow(/nil pointer/);
+      await upgrade({}, '--reset-then-reuse-values');
+    });
+
     test('switching the autoscaler on and off keeps the running replicas, and so do upgrades meanwhile', async () => {
       const namespace = `helm${version}-scaling`;
       const { install, upgrade, rollback } = cluster.helmIn(namespace, version);
