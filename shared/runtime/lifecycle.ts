@@ -4,7 +4,7 @@ import { within } from './within.ts';
 export type Closer = {
   name: string;
   close: () => Promise<unknown>;
-  /** If it takes longer than this, the next closer runs. */
+  /** It may take this long, and the time that earlier closers have left over. Then the next closer runs. */
   deadlineMs: number;
 };
 
@@ -20,7 +20,8 @@ export async function startedOrExit<T>(logger: Logger, starting: Promise<T>): Pr
 
 /**
  * Stops a service once, on SIGTERM, on SIGINT or when the returned function is called. The closers run in order, even
- * if an earlier one fails or hangs. The process exits with `code`, or with 1 if a closer fails or its deadline passes.
+ * if an earlier one fails or hangs, and together within the sum of their deadlines. The process exits with `code`, or
+ * with 1 if a closer fails or runs out of time.
  */
 export function onShutdown(logger: Logger, closers: Closer[]): (code: number) => void {
   let stopping = false;
@@ -28,10 +29,14 @@ export function onShutdown(logger: Logger, closers: Closer[]): (code: number) =>
     if (stopping) return;
     stopping = true;
     let exitCode = code;
+    let untilMs = performance.now();
     for (const { name: closer, close, deadlineMs } of closers) {
+      untilMs += deadlineMs;
+      // Not less than its deadline: a stall of this process takes nothing from the next closer.
+      const leftMs = Math.max(deadlineMs, Math.round(untilMs - performance.now()));
       try {
-        await within(deadlineMs, close(), () => {
-          throw new Error(`not closed within ${deadlineMs} ms`);
+        await within(leftMs, close(), () => {
+          throw new Error(`not closed within ${leftMs} ms`);
         });
       } catch (error) {
         exitCode = 1;

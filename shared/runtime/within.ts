@@ -1,6 +1,16 @@
-/** The value of `working`, or that of `late` if `working` takes longer than `ms`; it then goes on unseen. */
+/**
+ * The value of `working`, or that of `late` if `working` takes longer than `ms`; it then goes on unseen. An answer that
+ * has arrived counts as in time, even if this process was too busy to read it.
+ */
 export async function within<T, L>(ms: number, working: Promise<T>, late: () => L): Promise<T | L> {
   let timer: NodeJS.Timeout | undefined;
-  const waited = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  return Promise.race([working, waited.then(late)]).finally(() => clearTimeout(timer));
+  let turn: NodeJS.Immediate | undefined;
+  const waited = new Promise<void>((resolve) => {
+    // After a stall, the event loop fires timers before it reads its sockets.
+    timer = setTimeout(() => (turn = setImmediate(resolve)), ms);
+  });
+  return Promise.race([working, waited.then(late)]).finally(() => {
+    clearTimeout(timer);
+    clearImmediate(turn);
+  });
 }

@@ -107,7 +107,7 @@ test('topics create needs no MongoDB', async () => {
 
 test('a verb that works for long says nothing of Kafka, to which it is connected', async () => {
   jest.useFakeTimers({
-    doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate', 'setInterval'],
+    doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setInterval'],
     advanceTimers: true,
   });
   const report = jest.fn();

@@ -5,7 +5,7 @@ import { StoreUnavailable } from './store-errors.ts';
 const lost = new MongoNetworkError('the primary is gone');
 
 describe('a read', () => {
-  beforeEach(() => jest.useFakeTimers());
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate'] }));
   afterEach(() => jest.useRealTimers());
 
   it('is repeated after a pause until MongoDB answers, and each failed attempt is told', async () => {

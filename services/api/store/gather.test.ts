@@ -63,7 +63,7 @@ describe('readers of the same group', () => {
   });
 
   it('are asked for no more once their deadline has passed', async () => {
-    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate'] });
     const { queries, read } = createReaders(1);
     // given a query that hangs, and a reader that waits for the next one until its deadline
     const refused = ['a', 'b'].map((word) => expect(read(word)).rejects.toThrow(StoreUnavailable));

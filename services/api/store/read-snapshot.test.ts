@@ -175,7 +175,7 @@ describe('the read snapshot', () => {
   it('fails after the time limit of a read if the store hangs', async () => {
     const { state, look } = createSnapshots();
     state.hanging = new Promise(() => undefined);
-    jest.useFakeTimers();
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate'] });
     const refused = expect(look()).rejects.toThrow(StoreUnavailable);
     await jest.advanceTimersByTimeAsync(readTimeoutMs);
     jest.useRealTimers();

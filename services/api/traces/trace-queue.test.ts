@@ -12,7 +12,7 @@ let queue: ReturnType<typeof startTraceQueue>;
 let lost: () => Promise<typeof none>;
 
 beforeEach(() => {
-  jest.useFakeTimers();
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate'] });
   isAway = false;
   batches.length = lines.length = 0;
   const { tracesLost } = createMetrics();
