@@ -37,6 +37,15 @@ describe('a projector is alive', () => {
     expect(results).toEqual(alive);
   });
 
+  test('while its partitions are not observed: they may have moved', () => {
+    const liveness = createLiveness(0);
+    liveness.observe(at(1), [partition()]);
+    expect(liveness.failure(at(14))).toBeNull();
+    // when the next observation finds that it has not moved
+    liveness.observe(at(14), [partition()]);
+    expect(liveness.failure(at(15))).toBe('tags/0 has records, but has not moved for 780 s');
+  });
+
   test('again when its partition moves, or is assigned to another projector', () => {
     const liveness = createLiveness(0);
     liveness.observe(0, [partition()]);

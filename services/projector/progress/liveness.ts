@@ -58,14 +58,15 @@ export function createLiveness(startMs: number): Liveness {
       moved.clear();
     },
     failure: (nowMs) => {
-      const seconds = (sinceMs: number) => Math.round((nowMs - sinceMs) / 1_000);
+      const seconds = (sinceMs: number, untilMs = nowMs) => Math.round((untilMs - sinceMs) / 1_000);
       if (nowMs - lastObservedMs > silentAfterMs)
         return `progress has been neither recorded nor refused for ${seconds(lastObservedMs)} s`;
       if (nowMs - lastCommitMs > silentAfterMs)
         return `no offset could be committed for ${seconds(lastCommitMs)} s`;
+      // A position is known up to the last observation: it may have moved since.
       for (const [key, { atMs }] of moved)
-        if (nowMs - atMs > stuckAfterMs)
-          return `${key} has records, but has not moved for ${seconds(atMs)} s`;
+        if (lastObservedMs - atMs > stuckAfterMs)
+          return `${key} has records, but has not moved for ${seconds(atMs, lastObservedMs)} s`;
       return null;
     },
   };
