@@ -91,11 +91,11 @@ export function createStoreProxy(mongodbUrl: string) {
 const isWrite = (chunk: Buffer): boolean =>
   chunk.includes('\u0002update\0') || chunk.includes('\u0002insert\0');
 
-/** The driver soon notices the store's absence and return. */
-const shortTimeouts = 'serverSelectionTimeoutMS=300&heartbeatFrequencyMS=500';
+/** The driver soon notices the store's return. How long it waits for a connection stays the limit of the service. */
+const frequentHeartbeats = 'heartbeatFrequencyMS=500';
 
 /** The address of the proxied store, with the store's credentials and these options. */
-export const proxiedUrl = (port: number, options = shortTimeouts) =>
+export const proxiedUrl = (port: number, options = frequentHeartbeats) =>
   `mongodb://${credentials()}127.0.0.1:${port}/?directConnection=true&${options}`;
 
 /** The store's credentials, if any, with the @ after them. */
