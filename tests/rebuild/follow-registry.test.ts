@@ -1,3 +1,4 @@
+import type { Db } from 'mongodb';
 import { pino } from 'pino';
 import { followRegistry, recordAbsence } from '../../services/projector/generations/follow.ts';
 import { createMetrics, type Metrics } from '../../services/projector/metrics.ts';
@@ -26,7 +27,7 @@ describe('a projector that follows the registry', () => {
       metrics: Metrics,
       logged: { msg: string; after?: object }[],
     ) => Promise<void>,
-    control = rebuild.control,
+    { control = rebuild.control, ...times }: { control?: Db; stalledAfterMs?: number } = {},
   ) => {
     let last: boolean | undefined;
     const fatal: Error[] = [];
@@ -47,7 +48,7 @@ describe('a projector that follows the registry', () => {
         now: () => present,
         onFatal: (error) => fatal.push(error),
       },
-      { intervalMs: 10, stalledAfterMs: 200 },
+      { intervalMs: 10, ...times },
     );
     await use(() => last, fatal, metrics, logged).finally(stop);
     return logged;
@@ -61,20 +62,42 @@ describe('a projector that follows the registry', () => {
     });
   });
 
+  /** A control database whose first read of the registry has this result, and the number of its reads. */
+  const firstReading = (first: Promise<unknown>) => {
+    const { control } = rebuild;
+    const reads = { count: 0 };
+    const collectionOnce = (name: string) => {
+      const collection = control.collection(name);
+      if (name !== 'generations' || (reads.count += 1) > 1) return collection;
+      return Object.create(collection, { findOne: { value: () => first } }) as never;
+    };
+    const hanging = Object.create(control, { collection: { value: collectionOnce } }) as Db;
+    return { reads, times: { control: hanging, stalledAfterMs: 200 } };
+  };
+
   test('reads it again if a read does not end', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'dropping')]);
-    const { control } = rebuild;
-    let reads = 0;
-    const hangOnce = (name: string) => {
-      const collection = control.collection(name);
-      if (name !== 'generations' || (reads += 1) > 1) return collection;
-      return Object.create(collection, { findOne: { value: () => new Promise(() => undefined) } }) as never;
-    };
-    const hanging = Object.create(control, { collection: { value: hangOnce } }) as typeof control;
+    const { reads, times } = firstReading(new Promise(() => undefined));
     await following(async (_, fatal) => {
       await eventually(() => fatal.length > 0);
-      expect(reads).toBeGreaterThan(1);
-    }, hanging);
+      expect(reads.count).toBeGreaterThan(1);
+    }, times);
+  });
+
+  test('applies nothing of a read that ends after a newer one', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
+    const old = await rebuild.registry();
+    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
+    const first = Promise.withResolvers<unknown>();
+    const { reads, times } = firstReading(first.promise);
+    const logged = await following(async (isOneAtATime) => {
+      await eventually(() => isOneAtATime() === false);
+      first.resolve(old);
+      const { count } = reads;
+      await eventually(() => reads.count > count + 2);
+    }, times);
+    const applied = logged.flatMap(({ msg, after }) => (msg === 'registry' ? [after] : []));
+    expect(applied).toEqual([{ own: 'ready', active: 1, oneAtATime: false }]);
   });
 
   test('advances a build once it is loaded and once it has caught up, and loads one chunk at a time', async () => {

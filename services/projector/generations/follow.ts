@@ -18,7 +18,7 @@ import {
 import { readTopicSettings } from '../../../shared/kafka/topic-settings.ts';
 import { logChanges } from '../../../shared/runtime/log-changes.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
-import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
+import { repeat, type Repeating, type Run } from '../../../shared/runtime/repeat.ts';
 import type { Applier } from '../apply/apply.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Positions } from '../partition/positions.ts';
@@ -65,8 +65,10 @@ export function followRegistry(
   const { control, generation: number, logger } = deps;
   const tellRegistry = logChanges(logger, 'registry', { generation: number });
   const tellBuild = logChanges(logger, 'build', { generation: number });
-  const poll = async () => {
+  const poll = async ({ signal }: Run) => {
     const registry = await readRegistry(control, { projection: { history: 0 } });
+    // A read that was given up may end after a newer one: it must apply nothing any more.
+    signal.throwIfAborted();
     if (!registry) return;
     try {
       const own = generationOf(registry, number);
@@ -75,10 +77,13 @@ export function followRegistry(
       // Without projectors the active generation gains nothing from a slower build.
       const oneAtATime =
         own.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
+      signal.throwIfAborted();
       tellRegistry({ own: own.state, active: registry.generation, oneAtATime });
       applyGenerationSettings(deps, own, oneAtATime);
       const completeTo = await watermark(control, number);
+      signal.throwIfAborted();
       await recordLag(deps, own, completeTo);
+      signal.throwIfAborted();
       await advanceBuild(deps, own, completeTo, tellBuild);
     } catch (error) {
       if (!(error instanceof NoSuchGeneration)) throw error;
