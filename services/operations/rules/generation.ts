@@ -51,8 +51,9 @@ export const generationRules = {
   sweep: {
     severity: 'attention',
     blocks: [],
-    judge: ({ now }, { sweepFailure }) =>
-      sweepFailure && now.getTime() - sweepFailure.since.getTime() > sweepFailsForMs
+    // Until its last failure: while no projector runs, no sweep fails.
+    judge: (_, { sweepFailure }) =>
+      sweepFailure && sweepFailure.at.getTime() - sweepFailure.since.getTime() > sweepFailsForMs
         ? `data past its retention stays in MongoDB, because every sweep since ${sweepFailure.since.toISOString()} has failed: ` +
           `${sweepFailure.reason} (docs/runbooks/sweep-failing.md)`
         : null,
