@@ -20,24 +20,30 @@ export function createKafkaWatch(
 ): KafkaWatch {
   // Also an entry of an earlier process with the same host and number, or of this start.
   let isReported = true;
-  let lastReason = `no answer for ${everyMs / 1_000} s`;
+  const silence = `no answer for ${everyMs / 1_000} s`;
+  let lastReason = silence;
   const tell = () => {
     isReported = true;
     void report.store('cut_off', lastReason);
   };
   return {
     watch: async (reading) => {
-      const timer = setInterval(tell, everyMs);
+      let isAnswered = false;
+      // After a stall, the event loop fires timers before it reads an answer that has arrived.
+      const tellSilence = () => setImmediate(() => isAnswered || tell());
+      const timer = setInterval(tellSilence, everyMs);
       try {
         const answer = await reading;
         if (isReported) void report.clear(now());
         isReported = false;
+        lastReason = silence;
         return answer;
       } catch (error) {
         lastReason = explained(error);
         tell();
         throw error;
       } finally {
+        isAnswered = true;
         clearInterval(timer);
       }
     },
