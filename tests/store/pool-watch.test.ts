@@ -75,8 +75,9 @@ test('connections whose user was dropped and created again are opened again', as
   await expect(opened.read()).rejects.toMatchObject({ code: 13 });
   await eventually(() => opened.read().then(() => true, String));
   expect(opened.warnings.join()).toContain('opened again');
-  expect(opened.failuresWhileOpening).toEqual([null]);
-  expect(opened.watch.failure()).toBeNull();
+  // On a busy machine it is opened again twice: the first time, its old connections may take long to close.
+  expect(opened.failuresWhileOpening[0]).toBeNull();
+  await eventually(() => opened.watch.failure() === null);
 });
 
 test('a pool that fails for long while a fresh connection works needs a restart, until it works again', async () => {
