@@ -27,7 +27,7 @@ describe('addresses in the environment', () => {
     await expect(
       inEnvironment({
         KAFKA_BROKERS: `127.0.0.1:${port}`,
-        MONGODB_URL: `mongodb://${nowhere}/?serverSelectionTimeoutMS=100`,
+        MONGODB_URL: `mongodb://${nowhere}/?serverSelectionTimeoutMS=3000`,
       }),
     ).rejects.toThrow(/^MongoDB \(MONGODB_URL\) cannot be reached: .*ECONNREFUSED/);
   });
