@@ -87,7 +87,12 @@ describe('tokens of several keys', () => {
     const cli = (...args: string[]) => runCli(rebuild.environment, args);
     for (const id of ['key_gone', 'key_alone']) await cli('keys', 'block', id, '--why', 'leaked');
     await rebuild.database.collection<{ _id: string }>('apiKeys').deleteOne({ _id: 'key_gone' });
-    const { text } = await cli('status');
+    let text = '';
+    // MongoDB may look for them for half a second.
+    await eventually(async () => {
+      ({ text } = await cli('status'));
+      return !text.includes('not counted: tokens') || text;
+    });
     const named = text.match(/a token is refused: it belongs to .*?(?=\. )/g) ?? [];
     expect(named.map((line) => line.slice('a token is refused: '.length)).toSorted()).toEqual([
       'it belongs to key_left of org_a (active), and "keys block" has blocked it',
@@ -99,7 +104,8 @@ describe('tokens of several keys', () => {
     const registry = await readRegistry(control);
     await rebuild.database.collection('apiKeys').deleteMany({});
     await blockedKeys(control).deleteMany({ _id: { $ne: blocksMarkerId } });
-    expect(await readSharedTokens(control, name, registry)).toEqual([]);
+    const isNone = (tokens: object[]) => tokens.length === 0 || tokens;
+    await eventually(() => readSharedTokens(control, name, registry).then(isNone, String));
   });
 });
 
