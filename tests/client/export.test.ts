@@ -8,7 +8,7 @@ import * as build from '../api/builders.ts';
 import { startApi, startStore, type TestApi, type TestStore } from '../api/test-api.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { createLateReplicas } from './late-replicas.ts';
-import { connect, failureOf, joinedTo } from './test-client.ts';
+import { connect, createHoldingFetch, failureOf, joinedTo } from './test-client.ts';
 
 let store: TestStore;
 let api: TestApi;
@@ -245,19 +245,20 @@ describe('a run', () => {
       ticket: [build.ticket({ id: 'ti_1' }, { joined: joinedTo(ids) })],
       conversation: ids.map((id) => build.conversation({ id })),
     });
-    const working = new Set<AbortSignal | null | undefined>();
+    const { working, holdAfter, fetch } = createHoldingFetch();
     let most = 0;
     const { client } = connect({
       baseUrl: api.url,
       fetch: (url, init) => {
-        working.add(init?.signal);
+        const answer = fetch(url, init);
         most = Math.max(most, working.size);
-        return fetch(url, init).finally(() => working.delete(init?.signal));
+        return answer;
       },
     });
     const whole = await Array.fromAsync(exportChanges({ client, threads: true, concurrency: 3 }));
     expect(whole).toHaveLength(13);
     expect(most).toBe(3);
+    holdAfter(2);
     let left: (AbortSignal | null | undefined)[] = [];
     for await (const batch of exportChanges({ client, threads: true, concurrency: 3 })) {
       left = [...working];

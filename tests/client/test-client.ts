@@ -50,3 +50,24 @@ export const joinedTo = (ids: string[]) =>
   build.ticketJoined({
     conversations: ids.map((id) => ({ ...build.ticketJoined().conversations[0], id }) as never),
   });
+
+/** A fetch that can leave requests for messages without an answer: they reject once their signal aborts. */
+export function createHoldingFetch() {
+  let answeredMax = Infinity;
+  /** The signals of the requests without an answer. */
+  const working = new Set<AbortSignal | null | undefined>();
+  const untilAborted = ({ signal }: RequestInit = {}) =>
+    new Promise<Response>((_, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  return {
+    working,
+    /** Holds all requests for messages after the next `count`. */
+    holdAfter: (count: number) => (answeredMax = count),
+    fetch: (url: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> => {
+      const isHeld = JSON.stringify(url).includes('/messages') && (answeredMax -= 1) < 0;
+      working.add(init?.signal);
+      return (isHeld ? untilAborted(init) : fetch(url, init)).finally(() => working.delete(init?.signal));
+    },
+  };
+}
