@@ -8,11 +8,10 @@ export PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 stamp=node_modules/.package-lock.json
 if [ ! -x node_modules/.bin/node ] || [ ! -f "$stamp" ] || [ package-lock.json -nt "$stamp" ]; then
   echo "Installing dependencies (npm ci) ..." >&2
+  # A shell would end alone, and leave npm to work. A signal may come before a variable has its number.
+  trap 'kill "${!:-}" 2>/dev/null || :; exit 143' INT TERM
   npm ci --include=dev --no-audit --no-fund --loglevel=error >&2 &
-  installing=$!
-  # A shell would end alone, and leave npm to work.
-  trap 'kill "$installing"; exit 143' INT TERM
-  wait "$installing"
+  wait "$!"
   trap - INT TERM
   touch "$stamp"
 fi
