@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mustRun } from '../../infra/dev-servers/native/run.ts';
+import { eventually } from '../support/eventually.ts';
 import { describeUnless } from '../support/unless-missing.ts';
 import { useFolder } from '../support/use-opened.ts';
 
@@ -81,7 +82,10 @@ describeUnless(
       await documented('docker compose up --detach --wait projector');
       await documented('docker stop <id>');
       await cli('rebuild', 'drop', '1', '--force');
-      expect(await cli('status')).toMatch(/^All is well\.\n\ngeneration 2 {2}active/);
+      let status = '';
+      // It waits for Kafka for three seconds.
+      await eventually(async () => !(status = await cli('status')).includes('no answer for') || status);
+      expect(status).toMatch(/^All is well\.\n\ngeneration 2 {2}active/);
       expect(await compose('ps', '--all', '--format', '{{.Service}} {{.Health}}', 'projector')).toBe(
         'projector healthy\n',
       );
