@@ -25,6 +25,8 @@ async function startApiProcess(settings: Settings): Promise<ApiProcess> {
   const stop: Service['stop'] = async (signal) => {
     const ended = await service.stop(signal);
     const written = service.stdout().split('\n');
+    // A process that is killed may leave an incomplete line at its end.
+    if (signal === 'SIGKILL' && !written.at(-1)?.endsWith('}')) written.pop();
     if (written.length !== service.log.length)
       throw new Error('the API wrote a line to stdout that is no log line');
     return ended;
