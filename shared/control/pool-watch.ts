@@ -45,7 +45,7 @@ const closeWithinMs = 3_000;
 type Failing = {
   /** The first check that found it so. */
   sinceMs: number;
-  /** The last one. What has been done since, an opening too, is not known to have failed. */
+  /** The last one. Whether the pool still fails since then, after an opening too, is unknown. */
   lastMs: number;
   error: unknown;
 };
