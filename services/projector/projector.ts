@@ -30,7 +30,7 @@ import { createRefusalLimit } from './refusal-limit.ts';
 import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
 import { ownsSweep, startSweeper } from './retention/sweeper.ts';
 import { checkProgress } from './startup/check-progress.ts';
-import { type Brokers, connectBrokers } from './startup/connect-brokers.ts';
+import { type Brokers, connectBrokers, createBrokers } from './startup/connect-brokers.ts';
 import { openStore } from './startup/open-store.ts';
 import {
   refuseOtherCluster,
@@ -70,6 +70,8 @@ type Connected = {
   registered: Generation;
   own: OwnMembership;
   brokers: Brokers;
+  /** The group that can be joined. */
+  groupId: string;
   /** Receives each further condition that the start waits for, and stores it for operators. */
   onWait: OnWait;
 };
@@ -94,21 +96,28 @@ const measureRoomEveryMs = 15_000;
 export async function startProjector(deps: ProjectorDeps): Promise<RunningProjector> {
   const { DATABASE_NAME: name, GENERATION: generation = null } = deps.config;
   const report = createWaitingReport(controlDatabase(deps.mongo, name), generation);
+  const brokers = createBrokers(deps.kafka);
   try {
-    return await start(deps, report);
+    return await start(deps, brokers, report);
   } catch (error) {
     const refusal = error instanceof StartRefused ? error : withRemedy(error);
     await report.store('refused', refusal.message);
+    // Not awaited: brokers that are silent would keep the process from its end.
+    void brokers.disconnect().catch(() => undefined);
     throw refusal;
   }
 }
 
-async function start(deps: ProjectorDeps, report: WaitingReport): Promise<RunningProjector> {
+async function start(
+  deps: ProjectorDeps,
+  brokers: Brokers,
+  report: WaitingReport,
+): Promise<RunningProjector> {
   const { config, metrics, logger, topics } = deps;
   const { nowMs = () => performance.now(), commitIntervalMs, refusalLimitMs } = deps;
-  const connected = await connect(deps, report);
+  const connected = await connect(deps, brokers, report);
   const { control, database, generation, registered, onWait } = connected;
-  const { admin, log } = connected.brokers;
+  const { admin, log } = brokers;
   const clock = createStoreClock(() => storeTime(control), nowMs);
   const { now } = clock;
   await waitUntil(onWait, clock.read);
@@ -134,12 +143,11 @@ async function start(deps: ProjectorDeps, report: WaitingReport): Promise<Runnin
   const measuring = measureRoom(engine.room, metrics, logger);
   const watching = watchTopics({ admin, log, topics, generation: registered, metrics, logger });
   const liveness = createLiveness(nowMs());
-  // Without `GENERATION` a restart may follow another generation.
-  const isPinned = config.GENERATION !== undefined;
   const commitLoop = startCommitLoop(
     {
       ...followed,
-      isPinned,
+      // Without `GENERATION` a restart may follow another generation.
+      isPinned: config.GENERATION !== undefined,
       topics,
       log,
       startedAt,
@@ -161,14 +169,14 @@ async function start(deps: ProjectorDeps, report: WaitingReport): Promise<Runnin
     stop: async () => {
       await Promise.all([commitLoop, sweeper, following, measuring, watching].map((one) => one.stop()));
       await consumer.stop(() => commitLoop.flush());
-      await Promise.all([admin.disconnect(), log.disconnect(), report.clear(now())]);
+      await Promise.all([brokers.disconnect(), report.clear(now())]);
     },
   };
 }
 
 /** Connects to the servers, and makes every check that may refuse the start. */
-async function connect(deps: ProjectorDeps, report: WaitingReport): Promise<Connected> {
-  const { config, kafka, mongo, metrics, logger, topics } = deps;
+async function connect(deps: ProjectorDeps, brokers: Brokers, report: WaitingReport): Promise<Connected> {
+  const { config, mongo, metrics, logger, topics } = deps;
   const { control, registered, database } = await openStore(mongo, config, deps.onWait);
   // Only now: before the driver has connected, a command would close its topology for good.
   const onWait = reportingWaits(deps.onWait, report);
@@ -178,21 +186,22 @@ async function connect(deps: ProjectorDeps, report: WaitingReport): Promise<Conn
   await waitUntil(onWait, () => refuseGaps({ control, generation }));
   const following = { control, config, generation, topics, onWait };
   const own = await requireMembership(following);
-  const brokers = await connectBrokers(kafka, topics, groupIdOf(config, generation), onWait);
-  await refuseOtherCluster(following, brokers.log);
-  const { admin, log, groupId } = brokers;
+  const groupId = groupIdOf(config, generation);
+  await connectBrokers(brokers, topics, groupId, onWait);
+  const { admin, log } = brokers;
+  await refuseOtherCluster(following, log);
   await refuseStrangers(admin, groupId, own, onWait);
   await refuseUnadmitted(log, { groupId, own, sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS }, onWait);
-  return { control, database, generation, registered, own, brokers, onWait };
+  return { control, database, generation, registered, own, brokers, groupId, onWait };
 }
 
 /** Joins the group, and begins to read. */
 function consume(
   { config, kafka, metrics, logger }: ProjectorDeps,
-  { control, generation, registered, own, brokers }: Connected,
+  { control, generation, registered, own, brokers, groupId }: Connected,
   { positions, apply, onFatal }: Pick<ConsumerDeps, 'positions' | 'apply' | 'onFatal'>,
 ): Promise<RunningConsumer> {
-  const { admin, log, groupId } = brokers;
+  const { admin, log } = brokers;
   return startConsumer({
     kafka,
     admin,

@@ -4,25 +4,28 @@ import { createLogClient, type LogClient } from '../../../shared/kafka/log-clien
 import { topicsRefused } from '../../../shared/kafka/protocol-errors.ts';
 import { NotReady, type OnWait, waitUntil } from './wait-until.ts';
 
-/** Kafka, connected. */
+/** The clients of Kafka that a projector uses beside its consumer. */
 export type Brokers = {
   /** kafkajs: it reads groups and the settings of topics. */
   admin: Admin;
   /** Reads the logs of the topics. */
   log: LogClient;
-  /** The group that can be joined. */
-  groupId: string;
+  disconnect: () => Promise<unknown>;
 };
+
+export function createBrokers(kafka: Kafka): Brokers {
+  const admin = kafka.admin();
+  const log = createLogClient(kafka);
+  return { admin, log, disconnect: () => Promise.all([admin.disconnect(), log.disconnect()]) };
+}
 
 /** Waits for the brokers, the topics and the group, in this order. Tries to fetch from each topic. */
 export async function connectBrokers(
-  kafka: Kafka,
+  { admin, log }: Brokers,
   topics: string[],
   groupId: string,
   onWait: OnWait,
-): Promise<Brokers> {
-  const admin = kafka.admin();
-  const log = createLogClient(kafka);
+): Promise<void> {
   await waitUntil(onWait, async () => {
     await admin.connect();
     await log.connect();
@@ -35,7 +38,6 @@ export async function connectBrokers(
   // A topic without a leader is read once it has one.
   await waitUntil(onWait, () => log.tryFetch(topics));
   await waitForGroup(admin, groupId, topics, onWait);
-  return { admin, log, groupId };
 }
 
 const topicsMissing = 'topics are missing; create them with: support-cli topics create';
