@@ -26,7 +26,7 @@ const proxy = createStoreProxy(mongoUrl());
 let proxied: Record<string, string>;
 
 beforeAll(async () => {
-  proxied = { MONGODB_URL: proxiedUrl(await proxy.listen(0), '') };
+  proxied = { MONGODB_URL: proxiedUrl(await proxy.listen(), '') };
 });
 
 afterEach(() => proxy.release());

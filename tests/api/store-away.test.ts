@@ -27,7 +27,7 @@ const children = useApiProcesses({
 async function beginPatient() {
   const { listen, cut, trouble, silentCount } = createStoreProxy(mongoUrl());
   trouble.silent = true;
-  const client = new MongoClient(proxiedUrl(await listen(0), 'serverSelectionTimeoutMS=600000'));
+  const client = new MongoClient(proxiedUrl(await listen(), 'serverSelectionTimeoutMS=600000'));
   let isConnected = false;
   client.connect().then(
     () => (isConnected = true),
@@ -45,7 +45,7 @@ describe('a store with outages', () => {
   const { listen, cut, trouble, silentCount } = createStoreProxy(mongoUrl());
 
   it('that is away at the start is 503 with Retry-After, and served without a restart once it is back', async () => {
-    const port = await listen(0);
+    const port = await listen();
     await cut();
     const child = await children.start({ ...children.tls, MONGODB_URL: proxiedUrl(port), ADMIN_PORT: '0' });
     const unavailable = async () => {
@@ -65,7 +65,7 @@ describe('a store with outages', () => {
   });
 
   it('is served again soon after an outage of the network, although connections were begun in it', async () => {
-    const url = proxiedUrl(await listen(0), 'heartbeatFrequencyMS=500');
+    const url = proxiedUrl(await listen(), 'heartbeatFrequencyMS=500');
     const child = await children.start({ ...children.tls, MONGODB_URL: url });
     const status = async () => (await ask(child, '/v1/tickets')).status;
     await eventually(async () => (await status()) === 200);
@@ -126,7 +126,7 @@ it.each([
   ['/v1/tickets/ti_slow', 'ti_slow'],
 ])('slow reads of %s leave connections to others, and to lookups of new keys', async (path, text) => {
   const proxy = createStoreProxy(mongoUrl());
-  const url = proxiedUrl(await proxy.listen(0), 'maxPoolSize=3');
+  const url = proxiedUrl(await proxy.listen(), 'maxPoolSize=3');
   // On a slow machine the last of the requests would otherwise wait for longer than a read may take.
   const child = await children.startServing({ MONGODB_URL: url, ...withoutTimeLimits() });
   proxy.trouble.holding = text;

@@ -77,7 +77,7 @@ test('the browser sends the token with every request, once the operator has type
 
 test('a page that was opened while MongoDB was away says so, and shows everything once it answers', async () => {
   const proxy = createStoreProxy(environment.config.MONGODB_URL);
-  const port = await proxy.listen(0);
+  const port = await proxy.listen();
   await proxy.cut();
   const away = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
   try {

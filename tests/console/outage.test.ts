@@ -13,7 +13,7 @@ describe('while MongoDB does not answer', () => {
   const opened = useOpened(
     async () => {
       const proxy = createStoreProxy(environment.config.MONGODB_URL);
-      const port = await proxy.listen(0);
+      const port = await proxy.listen();
       const console = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
       const close = () => console.close().finally(() => proxy.cut());
       const delay = (ms: number) => (proxy.trouble.delayMs = ms);

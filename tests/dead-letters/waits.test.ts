@@ -28,7 +28,7 @@ describe('while dead letters cannot be stored, consumption waits', () => {
 
   test('for an unavailable MongoDB, and continues when it is back', async () => {
     const proxy = createStoreProxy(environment.config.MONGODB_URL);
-    const port = await proxy.listen(0);
+    const port = await proxy.listen();
     const { logger, failed } = listeningLogger();
     const projector = await start({ logger, settings: { MONGODB_URL: proxiedUrl(port) } });
     await send('tag', tag('before', 1));

@@ -47,7 +47,7 @@ describe('servers in trouble', () => {
     const random = createRandom(seed);
     const history = randomHistory(seed + 1, 1_200);
     const { trouble, listen, cut } = createStoreProxy(environment.config.MONGODB_URL);
-    const port = await listen(0);
+    const port = await listen();
     const projector = start({ MONGODB_URL: `${proxiedUrl(port)}&connectTimeoutMS=1000` });
     await projector.logged('joined the group');
     const publishNext = async () => publish(history.splice(0, 200));

@@ -125,7 +125,7 @@ describe('a projector with the heap that Node takes in a container of 512 MiB', 
   test('with half of that heap takes bounded memory for 200 records of 900 KB while MongoDB is slow', async () => {
     const { trouble, listen, cut } = createStoreProxy(at.environment.config.MONGODB_URL);
     trouble.delayMs = 50;
-    const MONGODB_URL = proxiedUrl(await listen(0));
+    const MONGODB_URL = proxiedUrl(await listen());
     const content = 'x'.repeat(900_000);
     for (let index = 0; index < 200; index += 1)
       await at.publish(created('message', `msg_${index}`, { content }));

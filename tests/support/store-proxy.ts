@@ -1,4 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 
 /** The disturbances that a test can cause on the proxy's connections. */
@@ -71,11 +72,12 @@ export function createStoreProxy(mongodbUrl: string) {
       for (const socket of held) socket.uncork();
       held.clear();
     },
-    /** Listens on the port, 0 for any free one; returns the port. */
-    listen: async (port: number) => {
+    /** Listens on the port, or on one that stays free between a `cut` and the next `listen`; returns the port. */
+    listen: async (port?: number) => {
       // A test that fails before its `cut` does not keep jest running.
       server = createServer(forward).unref();
-      return (await listen(server, '127.0.0.1', port)).port;
+      const [free = 0] = await freePorts(1);
+      return (await listen(server, '127.0.0.1', port ?? free)).port;
     },
     /** Closes every connection and refuses new ones. */
     cut: async () => {

@@ -1,12 +1,30 @@
+import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 import { listen } from '../../../shared/runtime/listen.ts';
 
-/** Returns `count` different loopback ports that were free a moment ago. Holds each until all are known. */
+/** Linux gives ports from 32,768 on to clients and to servers of port 0, and other systems those from 49,152 on. */
+const lowest = 15_000;
+const highest = 32_000;
+
+/** Returns different loopback ports that were free a moment ago, and that the system gives to no other program. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const addresses = await Promise.all(servers.map((server) => listen(server, '127.0.0.1', 0)));
-  await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
-  return addresses.map(({ port }) => port);
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = randomInt(lowest, highest);
+    if (await isFree(port)) ports.add(port);
+  }
+  return [...ports];
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await listen(server, '127.0.0.1', port);
+  } catch {
+    return false;
+  }
+  await server[Symbol.asyncDispose]();
+  return true;
 }
 
 /** Whether a server accepts connections on the port within 1 s. */
