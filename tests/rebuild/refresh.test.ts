@@ -40,7 +40,12 @@ describe('documents of the served generation', () => {
     const after = await stored('ticket', 'ti_1');
     expect({ ...after, revision: 0 }).toEqual({ ...before, revision: 0 });
     expect(after?.revision).toBeGreaterThan(Number(before?.revision));
-    expect(await lastWhy()).toBe('refreshed: 1 of 1 ticket document changed; test');
+    expect(await lastWhy()).toBe('refreshed: 1 of 1 ticket document (ti_1) changed; test');
+    await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
+    await run('ticket', { ids: ['ti_1', ...'abcdefg'] });
+    expect(await lastWhy()).toBe(
+      'refreshed: 1 of 1 ticket document (ti_1, a, b, c, d and 3 more) changed; test',
+    );
   });
 
   test('are not written if they are right', async () => {
@@ -161,7 +166,12 @@ describe('documents of the served generation', () => {
     async (verb) => {
       const { control, deps, registry } = builds.rebuild;
       const saved = { _id: 'other', generation: 1, topic: 'other', partition: 0, position: 0, end: 0 };
-      const progress = { ...saved, completeTo: present, updatedAt: present, joinedBy: '0.9.0+another' };
+      const progress = {
+        ...saved,
+        completeTo: secondsBefore(-1),
+        updatedAt: present,
+        joinedBy: '0.9.0+another',
+      };
       await progressOf(control).insertOne(progress);
       await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
       const before = [await stored('ticket', 'ti_1'), await registry()];

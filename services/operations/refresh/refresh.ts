@@ -53,6 +53,8 @@ type Run = {
 };
 
 const reportEveryMs = 2_000;
+/** A note in the history names at most this many documents. */
+const idsNamedMax = 5;
 
 /**
  * Joins documents of the served generation again, beside its projectors, and writes those that are wrong. Neither
@@ -90,19 +92,27 @@ async function refreshAndRecord(run: Run, served: Generation): Promise<void> {
     await requireSameJoins(deps, served.number, 0);
   } catch (error) {
     if (result.changed > 0)
-      await note(`refresh stopped (${errorMessage(error)}): ${outcomeOf(result)}`).catch(() => undefined);
+      await note(`refresh stopped (${errorMessage(error)}): ${outcomeOf(run)}`).catch(() => undefined);
     throw error;
   }
   const isWorthNoting = !options.ids || result.changed > 0 || result.left > 0;
-  if (isWorthNoting) await note(`refreshed: ${outcomeOf(result)}`);
+  if (isWorthNoting) await note(`refreshed: ${outcomeOf(run)}`);
 }
 
 const refreshChosen = (run: Run): Promise<void> =>
   run.options.ids ? refreshIds(run, [...new Set(run.options.ids)]) : refreshAll(run);
 
-const outcomeOf = ({ kind, read, changed, left }: RefreshResult): string =>
-  `${digits(changed)} of ${counted(read, `${kind} document`)} changed` +
-  (left > 0 ? `, ${digits(left)} left as they are` : '');
+function outcomeOf({ kind, options: { ids }, result: { read, changed, left } }: Run): string {
+  const named = ids ? ` (${firstOf(ids)})` : '';
+  const leftAsTheyAre = left > 0 ? `, ${digits(left)} left as they are` : '';
+  return `${digits(changed)} of ${counted(read, `${kind} document`)}${named} changed${leftAsTheyAre}`;
+}
+
+/** The first of some ids; the history is one document of MongoDB, which bounds its length. */
+function firstOf(ids: string[]): string {
+  const more = ids.length - idsNamedMax;
+  return ids.slice(0, idsNamedMax).join(', ') + (more > 0 ? ` and ${digits(more)} more` : '');
+}
 
 async function refreshIds(run: Run, ids: string[]): Promise<void> {
   const { options, result } = run;
