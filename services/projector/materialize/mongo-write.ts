@@ -75,14 +75,15 @@ async function removeFragments(
   { upsertedIds }: Pick<BulkWriteResult, 'upsertedIds'>,
   { conflicted }: Written,
 ) {
-  const fragments = Object.keys(upsertedIds).flatMap((index) => {
-    const write = writes[Number(index)];
-    return write?.op === 'join' ? [write.document] : [];
-  });
+  // Only the ids tell: the driver counts the places of updates without the inserts of the same bulk.
+  const inserted = new Set<unknown>(Object.values(upsertedIds));
+  const fragments = writes.filter(({ op, document }) => op === 'join' && inserted.has(document._id));
   if (fragments.length === 0) return;
-  const removals = fragments.map(({ _id, revision }) => ({ deleteOne: { filter: { _id, revision } } }));
+  const removals = fragments.map(({ document: { _id, revision } }) => ({
+    deleteOne: { filter: { _id, revision } },
+  }));
   await bulkWrite(collection, removals);
-  for (const { _id } of fragments) conflicted.set(_id, null);
+  for (const { document } of fragments) conflicted.set(document._id, null);
 }
 
 function operation({ op, document, guard }: Write): AnyBulkWriteOperation<StoredDocument> {
