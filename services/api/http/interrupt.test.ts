@@ -41,7 +41,7 @@ async function serve({ isTls }: { isTls: boolean }) {
   app.use((context) => streamBody(context, body));
   const server = createServer().setTimeout(0);
   served = server;
-  /** Those of the requests. */
+  /** The sockets of the requests, at the server. */
   const sockets: Socket[] = [];
   server.on('request', ({ socket }) => sockets.push(socket));
   const unparsed = { logger, docs: {} as never, trace: null, admitKeyless: () => true };

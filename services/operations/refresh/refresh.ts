@@ -7,7 +7,7 @@ import {
   requireVersion,
 } from '../../../shared/control/generations.ts';
 import { forgetOtherRefreshes } from '../../../shared/control/refreshes.ts';
-import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { requireRegistry } from '../../../shared/control/registry.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
@@ -16,13 +16,13 @@ import { joinedBy } from '../../projector/joined-by.ts';
 import { mongoStore, readWhole } from '../../projector/materialize/mongo-store.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { compared, comparedFields } from '../rebuild/differences.ts';
-import { recordNote } from '../rebuild/transitions.ts';
 import { requireStructures } from '../structures.ts';
 import { batchSizeAt, createPace } from './pace.ts';
 import { type RefreshDeps, refreshDocuments, type Refreshed } from './refresh-documents.ts';
 import { addBatch, nothingYet, type RefreshResult } from './result.ts';
 import { requireSameJoins } from './same-joins.ts';
 import { openProgress } from './saved-progress.ts';
+import { writeNote } from './write-note.ts';
 
 export type RefreshOptions = {
   /** The documents to refresh; all of the kind if absent. */
@@ -77,10 +77,7 @@ export async function refresh(deps: Deps, kind: Kind, options: RefreshOptions): 
 /** Writes the refresh to the history, also one that fails. */
 async function refreshAndRecord(run: Run, served: Generation): Promise<void> {
   const { deps, kind, options, result } = run;
-  const note = async (text: string) => {
-    const cause = { by: deps.by, at: await deps.now(), why: `${text}; ${options.why}` };
-    await changeRegistry(deps.control, recordNote(served.number, cause));
-  };
+  const note = (text: string) => writeNote(deps, served.number, `${text}; ${options.why}`);
   await requireSameJoins(deps, served.number, options.timeoutSeconds);
   await forgetOtherRefreshes(deps.control, served.number, joinedBy);
   // A user who may not store the history is refused before the first write.

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { generationOf } from '../../../shared/control/generations.ts';
 import { forgetOtherRefreshes } from '../../../shared/control/refreshes.ts';
-import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { requireRegistry } from '../../../shared/control/registry.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
@@ -9,10 +9,10 @@ import { joinedBy } from '../../projector/joined-by.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { type CompareOptions, documentsIn, type PairSource, recheckAll } from '../rebuild/compare.ts';
 import type { Difference, DifferenceClass } from '../rebuild/differences.ts';
-import { recordNote } from '../rebuild/transitions.ts';
 import { batchSize } from './pace.ts';
 import { engineOf } from './refresh.ts';
 import { refreshDocuments } from './refresh-documents.ts';
+import { writeNote } from './write-note.ts';
 
 export type Repair = {
   /** Documents that were wrong and are right now. */
@@ -44,10 +44,7 @@ export const joinedClasses: ReadonlySet<string> = new Set<DifferenceClass>([
 /** Refreshes the documents of a generation that differ from their fresh join, and compares them again. */
 export async function repair(deps: Repaired, differing: Difference[]): Promise<Repair> {
   const joinable = differing.filter((one) => joinedClasses.has(one.class));
-  const note = async (text: string) => {
-    const cause = { by: deps.by, at: await deps.now(), why: `verify --repair${text}` };
-    await changeRegistry(deps.control, recordNote(deps.generation, cause));
-  };
+  const note = (text: string) => writeNote(deps, deps.generation, `verify --repair${text}`);
   if (joinable.length > 0) await forgetOtherRefreshes(deps.control, deps.generation, joinedBy);
   const done: Done = { changed: 0, left: [] };
   try {
