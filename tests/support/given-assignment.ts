@@ -11,11 +11,18 @@ import { received, startAt } from './start-partition.ts';
 export const megabyte = 1024 * 1024;
 export const nothing = { events: 0, rejected: [], times: [] };
 
-/**
- * A fetch of these offsets: the first offset asked for, and the last of the batch. `isStale`: a seek has happened
- * since.
- */
-export type Fetched = { from: number; offsets: number[]; to: number; isStale?: boolean };
+/** A fetch of these offsets. */
+export type Fetched = {
+  /** The first offset asked for. */
+  from: number;
+  offsets: number[];
+  /** The last offset of the batch. */
+  to: number;
+  /** Whether a seek has happened since. */
+  isStale?: boolean;
+  /** The epoch of the leader that appended the records; 0 by default. */
+  leaderEpoch?: number;
+};
 
 /** An assignment, the offsets that it applies, the partitions that kafkajs does not fetch, and the offsets sought. */
 export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
@@ -88,10 +95,10 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
     handleBatch({ logger, onFetched }, consumer, assignment, payload as unknown as EachBatchPayload);
   };
   /** Delivers one batch for each record. */
-  const deliver = ({ offsets, ...fetch }: Fetched) => {
+  const deliver = ({ offsets, leaderEpoch = 0, ...fetch }: Fetched) => {
     const messages = offsets.map((offset) => ({
       offset: `${offset}`,
-      batch: rawBatch({ baseOffset: offset, lastOffset: offset, records: [{ offset }] }),
+      batch: rawBatch({ baseOffset: offset, lastOffset: offset, records: [{ offset }], leaderEpoch }),
     }));
     deliverMessages(messages, fetch);
   };

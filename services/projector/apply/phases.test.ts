@@ -196,6 +196,19 @@ test('an error of code that does not come again makes no dead letter', async () 
   });
 });
 
+test('an outage at the second attempt of a change fails the batch: its record is good, and no dead letter', async () => {
+  const failures = [new TypeError('of a driver'), new MongoNetworkError('connection closed')];
+  const plant = ({ write }: Store): Partial<Store> => ({
+    write: (...given) => {
+      const failure = failures.shift();
+      return failure ? Promise.reject(failure) : write(...given);
+    },
+  });
+  const [first] = contacts();
+  const applying = apply('contact', first ? [first] : [], { plant });
+  await expect(applying).rejects.toThrow('connection closed');
+});
+
 test('a record that is set aside is not parsed, and its neighbours are applied', async () => {
   plantIn(states.ticket, 'safeParse');
   const setAside = new Map([[badOffset, 'set aside by ada: broken']]);

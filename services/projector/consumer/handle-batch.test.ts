@@ -1,5 +1,7 @@
 import { type Fetched, given } from '../../../tests/support/given-assignment.ts';
 import { idle } from '../../../tests/support/idle.ts';
+import { startAt } from '../../../tests/support/start-partition.ts';
+import { createGapDetector, gapConfirmationsMin } from './gap-detector.ts';
 
 describe('a fetched batch', () => {
   it.each<{ name: string; startOffset: number | null; batch: Fetched; expected: object }>([
@@ -87,6 +89,67 @@ describe('a fetched batch', () => {
     deliver({ from: 4, offsets: [4, 5], to: 6 });
     while (position() !== 7) await idle();
     expect(applied).toEqual([0, 1, 4, 5]);
+  });
+});
+
+describe('a batch of a new leader', () => {
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
+  afterEach(() => jest.useRealTimers());
+
+  /** A partition that has read offsets 0 to 4 of the leader of epoch 2. The leader of epoch 3 has the log up to 9. */
+  function givenElection(oldEpochEnd: number) {
+    const { assignment, assign, applied, resolved, paused, deliver } = given();
+    const partition = assign();
+    partition.start({ ...startAt(5), leaderEpoch: 2, comparedEpoch: 2 }, 5);
+    assignment.updateFetching(partition);
+    // The epoch 2 ends where the new leader's records begin, and its own epoch where its log ends.
+    const ends = new Map([
+      [2, oldEpochEnd],
+      [3, 9],
+    ]);
+    const detectGaps = createGapDetector({
+      epochEnds: async (epochs) =>
+        new Map(
+          [...epochs].map(([key, epoch]) => [key, { leaderEpoch: epoch, endOffset: ends.get(epoch) ?? -1 }]),
+        ),
+    });
+    return {
+      applied,
+      resolved,
+      /** The new leader's records from offset 5 on are fetched, if the partition is not paused. */
+      fetch: async () => {
+        jest.advanceTimersByTime(1_000);
+        if (!paused.has('t/0')) deliver({ from: 5, offsets: [5, 6, 7, 8], to: 8, leaderEpoch: 3 });
+        await idle();
+      },
+      compare: () =>
+        detectGaps(assignment.partitions(), {
+          ends: new Map([['t/0', { low: 0, end: 9, stable: 9 }]]),
+          topicIds: new Map(),
+          leaderEpochs: new Map([['t/0', 3]]),
+        }),
+    };
+  }
+
+  it('is held, and fetched again, until the log of that leader is known to hold all that was read', async () => {
+    const { applied, resolved, fetch, compare } = givenElection(5);
+    await fetch();
+    await fetch();
+    expect({ applied, resolved }).toEqual({ applied: [], resolved: [] });
+    expect(await compare()).toEqual([]);
+    await fetch();
+    expect({ applied, resolved }).toEqual({ applied: [5, 6, 7, 8], resolved: ['8'] });
+  });
+
+  it('is never taken if that leader has lost records that were read: the gap is found', async () => {
+    const { applied, resolved, fetch, compare } = givenElection(3);
+    let gaps: object[] = [];
+    for (let reading = 0; reading < gapConfirmationsMin; reading += 1) {
+      await fetch();
+      gaps = await compare();
+    }
+    expect(gaps).toMatchObject([{ kind: 'cut', from: 3, to: 4 }]);
+    expect({ applied, resolved }).toEqual({ applied: [], resolved: [] });
   });
 });
 
