@@ -6,6 +6,7 @@ import { startAgainCode } from '../../services/projector/wall-clock.ts';
 import { writeCertificate } from '../certificate.ts';
 import { startStack } from '../dev-servers/stack.ts';
 import { liveChange } from '../sample-data/live-changes.ts';
+import { keyLines } from '../sample-data/organization.ts';
 import { publishRecords, publishSampleData } from '../sample-data/publish.ts';
 import type { SampleData, SampleState, Size } from '../sample-data/sample-data.ts';
 import { batchesOf, generateSampleData, recordsOf } from '../sample-data/sample-data.ts';
@@ -74,7 +75,7 @@ export async function runDemo(demo: Demo): Promise<void> {
     const access = { baseUrl, certificate: tls.API_TLS_CERT, token: tokenOf('Reporting') };
     await api.logged('ready');
     say(`Ready after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s.\n`);
-    always(`API key: ${access.token}`);
+    keyLines(sampleData.apiKeys).forEach(always);
     always(`Console for operators: ${String((await console.logged('listening')).url)}`);
     await showTour(access, demo);
     say('\nPublishing live changes. Ctrl-C stops everything.');

@@ -3,6 +3,7 @@ import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { kinds } from '../../shared/documents/resources.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
 import { createProgram } from '../dev-servers/program.ts';
+import { keyLines } from './organization.ts';
 import { connectKafka, endOffsets, publishSampleData } from './publish.ts';
 import { batchesOf, generateSampleData } from './sample-data.ts';
 
@@ -33,7 +34,7 @@ async function publish(): Promise<void> {
     const sampleData = generateSampleData({ seed: 1, size: 'medium' });
     const sent = await publishSampleData(kafka, batchesOf(sampleData));
     print(`Published ${sent.toLocaleString('en')} events.`);
-    print(`API key: ${sampleData.apiKeys[0]?.token}`);
+    keyLines(sampleData.apiKeys).forEach(print);
   } finally {
     await kafka.close();
   }
@@ -42,7 +43,7 @@ async function publish(): Promise<void> {
 await createProgram('npm run sample-data')
   .description(
     "Publishes the events of npm start's sample data, about 2,000 tickets, to the topics of TOPIC_PREFIX on " +
-      'KAFKA_BROKERS, and prints an API key. Creates topics that are missing. Refused if one but that of the API keys has ' +
+      'KAFKA_BROKERS, and prints two API keys, one with a limit. Creates topics that are missing. Refused if one but that of the API keys has ' +
       'records.',
   )
   .addHelpText('after', '\nSet the addresses first:\n  eval "$(npm run --silent stack -- env)"')

@@ -3,21 +3,28 @@ import type { Faker } from '@faker-js/faker';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { cases, tagNames } from './cases.ts';
-import type { Event } from './encode.ts';
+import type { Event, SourceState } from './encode.ts';
 import { change, type Entity, publish, remove } from './entity.ts';
 import type { Random } from './random.ts';
 import { createFaker, createMaker, type Make } from './states.ts';
 
 /** A generated key with its token. The events carry only the token's hash. */
-export type SampleKey = { token: string; name: string };
+export type SampleKey = { token: string; name: string; rateLimit: number | null };
 
 const keySpecs = [
-  { name: 'Reporting', mode: 'live', access: 'read', state: 'active' },
-  { name: 'Data warehouse', mode: 'live', access: 'full', state: 'active' },
-  { name: 'Continuous integration', mode: 'test', access: 'read', state: 'active' },
-  { name: 'Former reporting', mode: 'live', access: 'read', state: 'archived' },
-  { name: 'Mistake', mode: 'test', access: 'full', state: 'deleted' },
+  { name: 'Reporting', mode: 'live', access: 'read', rateLimit: null, state: 'active' },
+  { name: 'Data warehouse', mode: 'live', access: 'full', rateLimit: null, state: 'active' },
+  { name: 'Limited to 20 requests', mode: 'test', access: 'read', rateLimit: 20, state: 'active' },
+  { name: 'Former reporting', mode: 'live', access: 'read', rateLimit: null, state: 'archived' },
+  { name: 'Mistake', mode: 'test', access: 'full', rateLimit: null, state: 'deleted' },
 ] as const;
+
+/** The lines that name the keys to try: one without a limit of its own, and one with it. */
+export function keyLines(keys: SampleKey[]): string[] {
+  const free = keys.find(({ rateLimit }) => rateLimit === null);
+  const limited = keys.find(({ rateLimit }) => rateLimit !== null);
+  return [`API key: ${free?.token}`, `API key of ${limited?.rateLimit} requests a window: ${limited?.token}`];
+}
 
 /** An organization with all entities that its tickets refer to, in memory: a few hundred bytes for each contact. */
 export type Organization = {
@@ -77,12 +84,20 @@ export function createOrganization(
 function createKeys(random: Random, { make }: Organization, from: Date, to: Date) {
   const keys: SampleKey[] = [];
   const events: Event[] = [];
-  for (const { name, mode, access, state } of keySpecs) {
+  for (const { state, ...spec } of keySpecs) {
+    const { name, mode, rateLimit } = spec;
     const token = random.id(`svc_${mode}_`) + random.id('');
     const tokenSha256 = createHash('sha256').update(token).digest('hex');
     const createdAt = from.toISOString();
-    const key = make('apiKey', { name, mode, access, tokenSha256, createdAt, archivedAt: null });
-    keys.push({ token, name });
+    // Named in full: the maker would draw a field that is left out, and so limit the key, or archive it.
+    const given: Required<Omit<SourceState<'apiKey'>, 'id'>> = {
+      ...spec,
+      tokenSha256,
+      createdAt,
+      archivedAt: null,
+    };
+    const key = make('apiKey', given);
+    keys.push({ token, name, rateLimit });
     events.push(publish(key, from));
     if (state === 'archived') events.push(change(key, { archivedAt: to.toISOString() }, to));
     if (state === 'deleted') events.push(remove(key, to));

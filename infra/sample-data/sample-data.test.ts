@@ -4,6 +4,7 @@ import { type EntityState, kinds } from '../../shared/documents/resources.ts';
 import { consumed } from '../../tests/support/engine.ts';
 import type { SampleRecord } from './encode.ts';
 import { liveChange, newTicket } from './live-changes.ts';
+import { keyLines } from './organization.ts';
 import { batchesOf, generateSampleData, recordsOf } from './sample-data.ts';
 
 const now = new Date('2026-03-04T05:06:07.089Z');
@@ -52,4 +53,29 @@ test('live changes go on with the latest 300 conversations, of which a new one r
   expect(kept()).toEqual([...tickets].slice(-300));
   const opened = newTicket(state, now).find(({ kind }) => kind === 'ticket')?.id;
   expect({ count: kept().length, last: kept().at(-1) }).toEqual({ count: 300, last: opened });
+});
+
+test('a sample key has a limit of requests only if its name says so, whatever the seed', () => {
+  const limits = new Set<string>();
+  for (let seed = 1; seed <= 20; seed++) {
+    const { events, apiKeys } = generateSampleData({
+      seed,
+      size: { tickets: 0, contacts: 30, longestConversation: 1 },
+      now,
+    });
+    for (const { kind, data } of events)
+      if (kind === 'apiKey' && data) limits.add(`${String(data['name'])}: ${String(data['rateLimit'])}`);
+    const tokenOf = (wanted: string) => apiKeys.find(({ name }) => name === wanted)?.token;
+    expect(keyLines(apiKeys)).toEqual([
+      `API key: ${tokenOf('Reporting')}`,
+      `API key of 20 requests a window: ${tokenOf('Limited to 20 requests')}`,
+    ]);
+  }
+  expect([...limits].sort()).toEqual([
+    'Data warehouse: null',
+    'Former reporting: null',
+    'Limited to 20 requests: 20',
+    'Mistake: null',
+    'Reporting: null',
+  ]);
 });

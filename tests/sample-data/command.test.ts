@@ -23,7 +23,9 @@ describe('npm run sample-data', () => {
     await testEnvironment.producer.send({ topic: topicOf('apiKey', prefix()), messages: [key] });
     const published = await run();
     expect(published).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(published.stdout).toMatch(/\nAPI key: svc_live_\w+$/);
+    expect(published.stdout).toMatch(
+      /\nAPI key: svc_live_\w+\nAPI key of 20 requests a window: svc_test_\w+$/,
+    );
     const [, sent = ''] = /Published ([\d,]+) events/.exec(published.stdout) ?? [];
     const ends = await logEnds(testEnvironment.admin, [
       topicOf('ticket', prefix()),
