@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { resources } from '../../shared/documents/resources.ts';
 
@@ -18,8 +19,11 @@ const listLength = 2;
 
 const prefixes = Object.values(resources).map(({ idPrefix }) => idPrefix);
 
-/** The number of each field, by its path. */
-const numbers = new Map<string, number>();
+/**
+ * The number of a field. Its path alone decides it, so a further field changes the values of no other one, and recorded
+ * states stay as they are.
+ */
+const numberOf = (path: string): number => createHash('sha256').update(path).digest().readUInt16BE();
 
 /**
  * A state that the schema accepts. No two of its fields hold the same sequence of values over the variants 0, 1, 2 …:
@@ -42,9 +46,10 @@ function valueOf(schema: z.ZodType, path: string, variant: number): unknown {
   }
   if (element)
     return Array.from({ length: listLength }, (_, index) => valueOf(element, `${path}.${index}`, variant));
-  const number = numbers.get(path) ?? numbers.size + 1;
-  numbers.set(path, number);
+  const number = numberOf(path);
   const digit = (base: number) => Math.floor(number / base ** variant) % base;
+  // The API shows no update before the creation.
+  const month = path.endsWith('.updatedAt') ? 2 : 0;
   if (leaf.values) return leaf.values[0];
   if (leaf.entries) {
     const values = Object.values(leaf.entries);
@@ -52,7 +57,7 @@ function valueOf(schema: z.ZodType, path: string, variant: number): unknown {
   }
   const candidates = [
     `${path} ${variant}`,
-    new Date(Date.UTC(2026, 0, 1, 0, number, variant, 123)).toISOString(),
+    new Date(Date.UTC(2026, month, 1, 0, number, variant, 123)).toISOString(),
     `#${(number * 100 + variant).toString(16).padStart(6, '0')}`,
     (number * 100 + variant).toString(16).padStart(64, '0'),
     number * 100 + variant,

@@ -38,9 +38,11 @@ export function statesOf(variant: number) {
   ): Named => ({ kind, state: { ...distinctState(schema, name, variant), ...fixed, id: id(name) } });
   const rotate = <T>(values: readonly T[]): T => values[variant % values.length] as T;
   const author = rotate(authors);
-  const message = (name: string, role: string) =>
+  /** `hour` orders the messages of the conversation, which shows them by their instants. */
+  const message = (name: string, role: string, hour: number) =>
     of('message', name, {
       role,
+      createdAt: new Date(Date.UTC(2026, 0, 1, hour, 0, variant, 456)).toISOString(),
       conversationId: id('conv_a'),
       author: { type: author.type, id: id(`${author.prefix}_a`) },
       attachments: ['x', 'y'].map((file) => ({ id: `${name}.${file}`, filename: file, inline: false })),
@@ -71,8 +73,8 @@ export function statesOf(variant: number) {
     qa: of('qa', 'qa_a', { agentId: id('agent_a') }),
     ticket: of('ticket', 'ti_a', { ...labels, requesterId: id('con_a') }),
     conversation,
-    'messages.0': message('msg_a', 'user'),
-    'messages.1': message('msg_b', rotate(['assistant', 'human'])),
+    'messages.0': message('msg_a', 'user', 1),
+    'messages.1': message('msg_b', rotate(['assistant', 'human']), 2),
   };
   const others = kinds
     .filter((kind) => !elsewhere.has(kind) && !(kind in named))

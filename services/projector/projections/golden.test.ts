@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { projectionVersion, servedVersions } from '../../../shared/control/generations.ts';
 import { examples, type Kind, kinds, resources, states } from '../../../shared/documents/resources.ts';
 import { distinctState } from '../../../tests/served-fields/distinct-state.ts';
@@ -44,8 +45,10 @@ function typesOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, typesOf(inner)]));
 }
 
+type Schemas = { [K in Kind]: z.ZodType };
+
 /** The documents of this code: each kind alone, and with everything that it refers to. */
-function documents() {
+function documents(schemas: Schemas = states, stateOf = distinctState) {
   const others = [
     living('contact'),
     living('user'),
@@ -59,11 +62,11 @@ function documents() {
   return Object.fromEntries(
     kinds.map((kind) => {
       const changes = { ...('createdAt' in examples[kind] && { createdAt }), ...references[kind] };
-      const state = states[kind].parse({ ...examples[kind], ...changes });
+      const state = schemas[kind].parse({ ...examples[kind], ...changes });
       const sortKeys = (resources[kind].sortKeys as (of: typeof state) => object)(state);
       const [alone, joined] = [given(), given(...others)].map((one) => one.whenJoined(kind, changes));
       const types = [0, 1, 2].map((variant) =>
-        typesOf(states[kind].parse(distinctState(states[kind], kind, variant))),
+        typesOf(schemas[kind].parse(stateOf(schemas[kind], kind, variant))),
       );
       return [kind, { state, sortKeys, alone, joined, types }];
     }),
@@ -74,7 +77,8 @@ type Documents = { [K in Kind]?: unknown };
 
 const read = (path: string): Documents =>
   existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Documents) : {};
-const actual = JSON.parse(JSON.stringify(documents())) as Documents;
+const inJson = (some: object): Documents => JSON.parse(JSON.stringify(some)) as Documents;
+const actual = inJson(documents());
 
 /** The documents that this code must still read and write, by the release that first wrote them, and the one before. */
 const former = { first: read(versionPath), before: read(presentPath) };
@@ -135,6 +139,32 @@ test.each(kinds)('documents of %s are the recorded ones', (kind) => {
         'rises, and no generation is rebuilt: `support-cli refresh` brings a new joined field to the stored documents.',
     );
   expect(actual[kind]).toEqual(recorded[kind]);
+});
+
+/** A schema with one more field, as a release adds it: optional, in each form that the state has. */
+function withField(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodObject) return schema.extend({ added: z.string().nullish() });
+  if (schema instanceof z.ZodUnion) return z.union((schema.options as z.ZodType[]).map(withField));
+  if (!(schema instanceof z.ZodPipe)) throw new Error(`${schema.type} is no schema of a state`);
+  return z.pipe(withField(schema.in as z.ZodType), schema.out);
+}
+
+/** The function as another process has it: with nothing kept from earlier calls. */
+function distinctStateOfAnotherProcess(): typeof distinctState {
+  let loaded = { distinctState };
+  jest.isolateModules(() => {
+    loaded = jest.requireActual('../../../tests/served-fields/distinct-state.ts');
+  });
+  return loaded.distinctState;
+}
+
+test.each(kinds)('a field that is added to %s is an additive change, and changes no other kind', (kind) => {
+  const schemas = { ...states, [kind]: withField(states[kind]) };
+  const present = inJson(documents(schemas, distinctStateOfAnotherProcess()));
+  for (const other of kinds.filter((one) => one !== kind)) expect(present[other]).toEqual(actual[other]);
+  const { gained, changed } = documentChanges(actual[kind], present[kind]);
+  expect(changed).toEqual([]);
+  expect(new Set(gained)).toEqual(new Set([0, 1, 2].map((variant) => `types[${variant}].added`)));
 });
 
 test('there is a file for each version that the API serves, and no other', async () => {
