@@ -26,16 +26,9 @@ export function addKeys(program: Command, accept: Accept): void {
     .description('create and list API keys, and block the ones that must stop working at once');
   group
     .command('list')
-    .description(
-      'print the id, organization, mode, state, limit, last use and name of each key; no tokens are stored',
-    )
+    .description('print the id, organization, mode, state, limit and name of each key; no tokens are stored')
     .addOption(orgOption('only keys of this organization'))
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      '\nA key that is UNUSED works, but no kept trace of a request is of it (REQUEST_TRACES of the API). A last use is a day\n' +
-        'by UTC.',
-    )
     .addHelpText('after', example('keys list --org org_1'))
     .action((options) => accept(onMongo(list), options));
   addCreate(group, accept);
@@ -209,14 +202,12 @@ function render(key: ListedKey): string {
   if (key.archivedAt) states.push(`archived since ${key.archivedAt}`);
   if (key.blocked) states.push(blocked(key.blocked));
   if (key.isTokenShared) states.push('its token is refused, because another key has or had it: see status');
-  const working = key.isUnused ? 'active, UNUSED' : 'active';
   const columns = [
     inOneColumn(key.id),
     inOneColumn(key.orgId),
     key.mode ?? '-',
-    states.join(', ') || working,
+    states.join(', ') || 'active',
     key.rateLimit === null ? 'default limit' : `limit ${digits(key.rateLimit)}`,
-    `last use ${key.lastUse}`,
     key.name === null ? '' : inOneColumn(key.name),
   ];
   return columns.join('  ');

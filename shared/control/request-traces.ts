@@ -44,8 +44,5 @@ export const requestTraceIndexes: IndexDescription[] = [
   { name: 'request', key: { 'traces._id': 1 } },
 ];
 
-/** Finds the latest batch with a trace of a key: one entry for each key of a batch. */
-export const tracedKeyIndex = { name: 'key', key: { 'traces.keyId': 1, _id: 1 } } as const;
-
 /** The form of a `Request-Id`: `req_` and a ULID. */
 export const requestIdShape = /^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;

@@ -5,7 +5,6 @@ import {
   requestTraceIndexes,
   requestTracesOf,
   type TraceBatch,
-  tracedKeyIndex,
 } from '../../../shared/control/request-traces.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { builtByMajority } from '../../../shared/store/indexes.ts';
@@ -34,17 +33,10 @@ export function createTraceWriter(
     control.command(command, { signal: AbortSignal.timeout(writeTimeoutMs) });
   const replica = hostname();
   let isIndexed = false;
-  let keyIndexing: Promise<unknown> | null = null;
-  const indexKeys = () =>
-    control.command({ createIndexes: collection, indexes: [tracedKeyIndex], ...builtByMajority });
   return async (traces) => {
     if (!isIndexed)
       await run({ createIndexes: collection, indexes: requestTraceIndexes, ...builtByMajority });
     isIndexed = true;
-    // No batch waits for it: over the traces that an earlier release has stored it may take minutes.
-    keyIndexing ??= indexKeys().catch(() => {
-      keyIndexing = null;
-    });
     const expiresAt = new Date((await now()).getTime() + keptDays * dayMs);
     const batch: TraceBatch = { _id: traces[0]?._id ?? '', traces, replica, expiresAt };
     const insert = { insert: collection, documents: [batch], writeConcern: { w: 1 } };

@@ -3,7 +3,6 @@ import { type BlockedKey, blockedKeys, blocksMarkerId } from '../../../shared/co
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { keyOfToken, readTokenKeys } from '../../../shared/keys/token-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
-import { type LastUse, readLastUses } from './last-use.ts';
 
 /** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
 export type KeysDeps = { control: Db; database: Db; now: () => Promise<Date>; cli: string };
@@ -22,7 +21,7 @@ export type ListedKey = {
   isTokenShared: boolean;
   /** Who blocked it, when and why; null if it is not blocked. */
   blocked: { at: string; by: string; why: string } | null;
-} & LastUse;
+};
 
 /**
  * All keys, or the keys of one organization, by organization and id, without their hashes. Includes blocked keys that
@@ -45,10 +44,6 @@ export async function listKeys(
   const refused = await refusedHashes(control, database, keys);
   const blockOf = byId(blocks.filter(({ _id, keyId }) => _id !== blocksMarkerId && keyId === undefined));
   const ids = [...new Set([...keyOf.keys(), ...blockOf.keys()])];
-  const uses = await readLastUses(
-    control,
-    ids.map((id) => ({ id, createdAt: keyOf.get(id)?.state.createdAt ?? null })),
-  );
   return ids
     .map((id) => {
       const key = keyOf.get(id);
@@ -63,7 +58,6 @@ export async function listKeys(
         archivedAt: key?.state.archivedAt?.toISOString() ?? null,
         isTokenShared: isActive && refused.has(key.state.tokenSha256),
         blocked: block ? { at: block.at.toISOString(), by: block.by, why: block.why } : null,
-        ...(uses.get(id) ?? { lastUse: 'unknown', isUnused: false }),
       };
     })
     .sort((a, b) => a.orgId.localeCompare(b.orgId) || a.id.localeCompare(b.id));
