@@ -44,6 +44,19 @@ const density = [
   },
 ];
 
+/** The driver adds no concern, no read preference and no limit to a raw command. */
+const rawCommand = {
+  selector: 'CallExpression[callee.property.name=/^(command|runCursorCommand)$/]',
+  message:
+    'Use runCommand() of shared/store/run-command.ts, which adds the concern, the read preference and a limit.',
+};
+
+/** In the CLI, commander has a method of the same name, which takes a text. */
+const rawCommandBesideCommander = {
+  ...rawCommand,
+  selector: `${rawCommand.selector}[arguments.0.type="ObjectExpression"]`,
+};
+
 /** The CLI prints values of the bus: a line end in one would look like the end of a row. */
 const lineByHand = {
   selector:
@@ -101,9 +114,21 @@ export default tseslint.config(
     },
   },
   {
-    files: ['services/{cli,operations}/**/*.ts'],
+    files: ['{services,shared}/**/*.ts'],
+    ignores: ['**/*.test.ts', 'services/cli/**', 'shared/store/run-command.ts'],
+    rules: { 'no-restricted-syntax': ['error', encodedPath, ...density, rawCommand] },
+  },
+  {
+    files: ['services/operations/**/*.ts'],
+    ignores: ['**/*.test.ts'],
+    rules: { 'no-restricted-syntax': ['error', encodedPath, ...density, rawCommand, lineByHand] },
+  },
+  {
+    files: ['services/cli/**/*.ts'],
     ignores: ['**/*.test.ts', 'services/cli/output.ts', 'services/cli/main.ts'],
-    rules: { 'no-restricted-syntax': ['error', encodedPath, ...density, lineByHand] },
+    rules: {
+      'no-restricted-syntax': ['error', encodedPath, ...density, rawCommandBesideCommander, lineByHand],
+    },
   },
   { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },
   { files: ['**/*.test.ts', 'tests/**'], rules: { 'max-lines-per-function': 'off' } },

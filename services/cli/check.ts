@@ -11,6 +11,7 @@ import { explained } from '../../shared/kafka/remedies.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { generationDatabase, requireReadable, requireWritable } from '../../shared/store/connection.ts';
+import { runCommand } from '../../shared/store/run-command.ts';
 import { type ApiConfig, readApiConfig } from '../api/config.ts';
 import { rateLimitStoreOf } from '../api/rate-limit/rate-limit-settings.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
@@ -108,7 +109,7 @@ async function checkMongo(
   let active = 1;
   const answers = await line('MongoDB', () =>
     withMongo(context, config, async ({ control }) => {
-      await control.command({ ping: 1 });
+      await runCommand(control, { ping: 1 });
       return 'MONGODB_URL: answers';
     }),
   );

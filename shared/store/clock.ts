@@ -1,11 +1,12 @@
-import type { CommandOperationOptions, Db } from 'mongodb';
+import type { Db } from 'mongodb';
+import { type CommandLimits, runCommand } from './run-command.ts';
 
 /**
  * The time of the store's own clock, that of the primary. Every service judges completeness and expiry by this
  * clock, because the clocks of hosts and of producers may be wrong.
  */
-export async function storeTime(control: Db, options: CommandOperationOptions = {}): Promise<Date> {
-  const { localTime } = await control.command({ hello: 1 }, options);
+export async function storeTime(control: Db, limits: CommandLimits = {}): Promise<Date> {
+  const { localTime } = await runCommand(control, { hello: 1 }, limits);
   return localTime as Date;
 }
 

@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb';
+import { runCommand } from './run-command.ts';
 
 /** The part of MongoDB's answer to `hello` about the spread of its last write; a single server and mongos lack it. */
 type Spread = {
@@ -26,4 +27,4 @@ export function noMajoritySince({ localTime, lastWrite }: Spread): Date | null {
 
 /** The same, of the primary that the control database is read from. */
 export const readNoMajoritySince = async (control: Db): Promise<Date | null> =>
-  noMajoritySince((await control.command({ hello: 1 })) as unknown as Spread);
+  noMajoritySince((await runCommand(control, { hello: 1 })) as unknown as Spread);

@@ -56,7 +56,15 @@ export function recordCommands() {
 }
 
 const readCommands = ['find', 'aggregate', 'count', 'distinct'];
-const writeCommands = ['insert', 'update', 'delete', 'findAndModify', 'drop', 'dropDatabase'];
+const writeCommands = [
+  'insert',
+  'update',
+  'delete',
+  'findAndModify',
+  'createIndexes',
+  'drop',
+  'dropDatabase',
+];
 
 /** Whether a command leaves its concern to the defaults of the cluster, which an operator may change. */
 function lacksConcern(name: string, command: Part): boolean {

@@ -1,7 +1,7 @@
 import { BSON, type Db, type Document, type Filter } from 'mongodb';
 import { resources } from '../../../shared/documents/resources.ts';
 import type { ReadDataOptions } from '../store/read-data.ts';
-import { itemsBytesMax, readReply } from '../store/read-reply.ts';
+import { type FindCommand, itemsBytesMax, readReply } from '../store/read-reply.ts';
 import type { StoreReader } from '../store/reader.ts';
 import { type RangeQuery, rangeUpTo } from './key-range.ts';
 
@@ -49,7 +49,7 @@ const find = (
   { kind, within, field, direction, range, hint }: RangeQuery,
   filter: Filter<Document>,
   projection: Document,
-): Document => ({
+): FindCommand => ({
   find: resources[kind].collection,
   filter: { ...within, [field]: range, ...filter },
   sort: { [field]: direction === 'ascending' ? 1 : -1 },
@@ -58,13 +58,13 @@ const find = (
 });
 
 /** The `find` command of a page. */
-export function findPage(query: PageQuery): Document {
+export function findPage(query: PageQuery): FindCommand {
   const { filter = {}, limit, projection = presentedFields } = query;
   return { ...find(query, filter, projection), limit: limit + 1, batchSize: limit + 2 };
 }
 
 /** The command that finds the last index entry that a page may examine and the entry after it, from the index alone. */
-export const findScanEnd = (query: PageQuery, scanEntriesMax: number): Document => ({
+export const findScanEnd = (query: PageQuery, scanEntriesMax: number): FindCommand => ({
   ...find(query, {}, { _id: 0 }),
   skip: scanEntries(scanEntriesMax, query) - 1,
   limit: 2,

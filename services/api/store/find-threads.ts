@@ -1,11 +1,11 @@
-import { BSON, type Document } from 'mongodb';
+import { BSON } from 'mongodb';
 import type { Message, MessageDocument } from '../../../shared/documents/message.ts';
 import { resources } from '../../../shared/documents/resources.ts';
 import type { ServedIndex } from '../../../shared/documents/served-indexes.ts';
 import type { ReplySize } from './expected-bytes.ts';
 import { createGather } from './gather.ts';
 import { readData } from './read-data.ts';
-import { itemsBytesMax, readReply } from './read-reply.ts';
+import { type FindCommand, itemsBytesMax, readReply } from './read-reply.ts';
 import type { DataSnapshot } from './read-snapshot.ts';
 
 /**
@@ -42,7 +42,7 @@ const limitOf = (wanted: Wanted[]) => Math.min(threadBatchSize * wanted.length, 
  * The `find` command for the start of several threads: each is one range of the index, and the reply has them one after
  * another. So at most its last thread is cut off; threads that it does not reach are missing.
  */
-export function findThreads(wanted: Wanted[]): Document {
+export function findThreads(wanted: Wanted[]): FindCommand {
   const ids = [...new Set(wanted.map(({ conversationId }) => conversationId))];
   const limit = limitOf(wanted);
   return {

@@ -8,9 +8,11 @@ import {
 } from '../../../shared/control/request-traces.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { builtByMajority } from '../../../shared/store/indexes.ts';
+import { runCommand } from '../../../shared/store/run-command.ts';
 
 /** How long the store may take for a batch; then the connection is dropped. */
 const writeTimeoutMs = 5_000;
+const inTime = () => ({ signal: AbortSignal.timeout(writeTimeoutMs) });
 const duplicateKey = 11_000;
 
 type TraceWriterDeps = {
@@ -29,18 +31,22 @@ export function createTraceWriter(
   keptDays: number,
 ): (traces: RequestTrace[]) => Promise<void> {
   const collection = requestTracesOf(control).collectionName;
-  const run = (command: Record<string, unknown>) =>
-    control.command(command, { signal: AbortSignal.timeout(writeTimeoutMs) });
   const replica = hostname();
   let isIndexed = false;
   return async (traces) => {
     if (!isIndexed)
-      await run({ createIndexes: collection, indexes: requestTraceIndexes, ...builtByMajority });
+      await runCommand(
+        control,
+        { createIndexes: collection, indexes: requestTraceIndexes, ...builtByMajority },
+        inTime(),
+      );
     isIndexed = true;
     const expiresAt = new Date((await now()).getTime() + keptDays * dayMs);
     const batch: TraceBatch = { _id: traces[0]?._id ?? '', traces, replica, expiresAt };
     const insert = { insert: collection, documents: [batch], writeConcern: { w: 1 } };
-    const { writeErrors = [] } = (await run(insert)) as { writeErrors?: { code: number; errmsg: string }[] };
+    const { writeErrors = [] } = (await runCommand(control, insert, inTime())) as {
+      writeErrors?: { code: number; errmsg: string }[];
+    };
     // A duplicate was stored by an earlier attempt whose answer was lost.
     for (const { code, errmsg } of writeErrors) if (code !== duplicateKey) throw new Error(errmsg);
   };

@@ -7,6 +7,7 @@ import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { isRebuildRisk, readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
+import { runCommand } from '../../../shared/store/run-command.ts';
 import { commandsIn } from '../deployment.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { isUnpinned } from '../generation-facts.ts';
@@ -105,7 +106,7 @@ type SpaceStats = { storageSize: number; indexSize?: number; fsTotalSize?: numbe
 
 async function missingSpace({ mongo, config, report }: OperatorDeps, { generation }: GenerationRegistry) {
   const active = generationDatabase(mongo, config.DATABASE_NAME, generation);
-  const stats = (await active.command({ dbStats: 1 })) as SpaceStats;
+  const stats = (await runCommand(active, { dbStats: 1 })) as SpaceStats;
   const needed = (stats.storageSize + (stats.indexSize ?? 0)) * spaceFactor;
   const mb = (bytes: number) => `${Math.ceil(bytes / 1_048_576)} MB`;
   if (!stats.fsTotalSize) {

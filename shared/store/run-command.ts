@@ -1,0 +1,42 @@
+import { type Abortable, type Db, type Document, type RunCommandOptions, WriteConcern } from 'mongodb';
+import { withinLimit } from './within-limit.ts';
+
+/** The concern that each raw command needs: the defaults of the cluster decide about one that has none. */
+const concerns = {
+  createIndexes: 'write',
+  dbStats: 'none',
+  find: 'read',
+  hello: 'none',
+  insert: 'write',
+  ping: 'none',
+} as const;
+
+export type Command = {
+  [Name in keyof typeof concerns]: Record<Name, unknown> & Document;
+}[keyof typeof concerns];
+
+/** The limits of a command; `maxTimeMS` is that of the server. */
+export type CommandLimits = Abortable & { maxTimeMS?: number };
+
+/**
+ * Runs a command for which the driver has no method that suits. Adds what the driver adds to its own commands alone:
+ * the read preference and the concern of the database, and the limit of the server. Without a signal of its own it
+ * fails after a minute.
+ */
+export async function runCommand(
+  database: Db,
+  command: Command,
+  { maxTimeMS, signal, ...options }: RunCommandOptions & CommandLimits = {},
+): Promise<Document> {
+  const { readPreference, readConcern, writeConcern } = database;
+  // The name comes first: MongoDB takes the first field for it.
+  const whole: Document = { ...command };
+  const concern = concerns[Object.keys(command)[0] as keyof typeof concerns];
+  if (maxTimeMS !== undefined) whole.maxTimeMS = maxTimeMS;
+  // A copy: the driver writes the time of a session into it.
+  if (concern === 'read' && readConcern) whole.readConcern ??= { ...readConcern };
+  if (concern === 'write' && writeConcern && !('writeConcern' in command))
+    WriteConcern.apply(whole, writeConcern);
+  const run = (limit: Abortable) => database.command(whole, { readPreference, ...options, ...limit });
+  return signal ? run({ signal }) : withinLimit(run);
+}
