@@ -147,7 +147,7 @@ export async function readGeneration(
 
 /** The partitions of a generation that have applied less than those of the active one. */
 function laggingBelow(reached: PartitionFacts[], progress: Progress[]): LaggingPartition[] {
-  const positions = new Map(progress.map((one) => [partitionKey(one), one.position]));
+  const positions = new Map(progress.map((one) => [partitionKey(one), one.applied.position]));
   return reached.flatMap((one) => {
     const key = partitionKey(one);
     const position = positions.get(key) ?? 0;
@@ -161,7 +161,7 @@ function laggingBelow(reached: PartitionFacts[], progress: Progress[]): LaggingP
  */
 function recreatedTopics(progress: Progress[], log: LogState | null): string[] {
   const recreated = progress.filter(
-    ({ topic, topicId, position }) =>
+    ({ topic, applied: { position, topicId } }) =>
       position > 0 && topicId !== undefined && (log?.topicIds.get(topic) ?? topicId) !== topicId,
   );
   return [...new Set(recreated.map(({ topic }) => topic))].toSorted();
@@ -169,4 +169,4 @@ function recreatedTopics(progress: Progress[], log: LogState | null): string[] {
 
 /** Whether a running projector of a generation follows the active one instead of its number. */
 export const isUnpinned = (progress: Progress[], now: Date): boolean =>
-  progress.some((one) => one.isPinned === false && !isSilent(one.updatedAt, now));
+  progress.some((one) => one.saved?.isPinned === false && !isSilent(one.updatedAt, now));

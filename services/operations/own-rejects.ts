@@ -52,7 +52,7 @@ async function ownCounted(
   const tallies = await readTallies(control, { 'entries.lacking.generation': number });
   if (tallies.length === 0) return none;
   const progress = await progressOf(control).find({ generation: active }).toArray();
-  const positions = new Map(progress.map((one) => [partitionKey(one), one.position]));
+  const positions = new Map(progress.map((one) => [partitionKey(one), one.applied.position]));
   let first: OwnRejects['first'] = null;
   let count = 0;
   for (const tally of tallies.map(openTally)) {

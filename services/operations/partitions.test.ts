@@ -5,7 +5,10 @@ import { measurePartitions, sumByTopic } from './partitions.ts';
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
 const generation = { number: 1, state: 'active' } as Generation;
 const progress = (partition: number, position: number, updatedAt = at(60)) =>
-  ({ topic: 't', partition, position, end: 90, completeTo: at(50), updatedAt, cause: 'backlog' }) as Progress;
+  ({
+    ...{ topic: 't', partition, applied: { position }, end: 90, completeTo: at(50), updatedAt },
+    saved: { cause: 'backlog' },
+  }) as Progress;
 const log = {
   partitions: ['t/0', 't/1'],
   ends: new Map(['t/0', 't/1'].map((key) => [key, { low: 0, end: 100, stable: 100 }])),

@@ -74,7 +74,7 @@ export function measurePartitions(given: Given): Measured {
       const { topic, partition } = parsePartitionKey(key);
       const own = saved.get(key);
       const isKnown = targets.has(key) && !recreated.includes(topic);
-      const applied = own?.position ?? 0;
+      const applied = own?.applied.position ?? 0;
       const end = targets.get(key) ?? own?.end ?? 0;
       const position = isKnown ? Math.min(end, applied) : applied;
       const lag = isKnown ? end - position : null;
@@ -90,9 +90,9 @@ export function measurePartitions(given: Given): Measured {
         recordsPerSecond: then ? Math.max(0, (position - then.position) / elapsed) : 0,
         secondsLeft: secondsLeft(lag, then?.lag ?? null, elapsed),
         cause: causeOf({ ...given, owners }, key, own, lag),
-        waitingSince: own?.waitingSince ?? null,
+        waitingSince: own?.saved?.waitingSince ?? null,
         owner: owners?.get(key) ?? null,
-        release: own?.release ?? null,
+        release: own?.saved?.release ?? null,
       };
     },
   );
@@ -129,7 +129,7 @@ function causeOf(
   if (lag === 0) return null;
   const latestMs = Math.max(0, ...progress.map(({ updatedAt }) => updatedAt.getTime()));
   const isLeft = own && isSilent(own.updatedAt, new Date(latestMs));
-  if (!isLeft) return own?.cause ?? null;
+  if (!isLeft) return own?.saved?.cause ?? null;
   return owners ? 'starting' : 'unassigned';
 }
 

@@ -8,45 +8,47 @@ export type Progress = {
   generation: number;
   topic: string;
   partition: number;
-  /** Offset of the next record to apply. */
-  position: number;
+  applied: Applied;
   /** The end offset of the log, as last seen: the high watermark. */
   end: number;
-  /** The leader epoch of the record batch before the position; absent before the first, and from an earlier release. */
-  leaderEpoch?: number;
-  /** The id of the topic whose records were applied; absent if the brokers have none. See `topicIdsOf`. */
-  topicId?: string;
   /** Every event that the source system published on this partition up to this instant has been applied. */
   completeTo: Date;
   updatedAt: Date;
-  /** Why its records wait to be applied. */
-  cause?: HoldCause;
-  /** When its projector first saw the next record to apply; null if there is none. */
-  waitingSince?: Date | null;
-  /** Whether the projector that saved it was given the number of its generation (`GENERATION`). */
-  isPinned?: boolean;
-  /** The version of that projector, in its package.json. */
-  release?: string;
-  /** The code by which that projector joins documents; absent from an earlier release. */
-  joinedBy?: string;
+  /** The projector that saved the progress last; absent before the first save. */
+  saved?: Saved;
 };
 
 /**
- * The id of the topic that a generation has applied, as earlier releases stored it, apart from its progress. Brokers
- * assign it at creation: a topic that is deleted and created again under the same name has another id.
+ * How far the log of a partition was applied. Each save writes it as a whole: a build that does not know one of its
+ * fields cannot leave that of another build beside its own position.
  */
-export type TopicIdentity = {
-  /** `<generation>/<topic>` */
-  _id: string;
-  generation: number;
-  topic: string;
-  topicId: string;
+export type Applied = {
+  /** Offset of the next record to apply. First, because `$max` compares the fields in their order. */
+  position: number;
+  /** The leader epoch of the record batch before the position; absent if it is unknown. */
+  leaderEpoch?: number;
+  /** The id of the topic whose records were applied; absent if it is unknown, or the brokers have none. */
+  topicId?: string;
+};
+
+/** The projector that saved progress last, and why records wait. One value, as `Applied`. */
+export type Saved = {
+  /** Why records wait to be applied; null if none does. */
+  cause: HoldCause | null;
+  /** When the projector first saw the next record to apply; null if there is none. */
+  waitingSince: Date | null;
+  /** Whether the projector was given the number of its generation (`GENERATION`). */
+  isPinned: boolean;
+  /** Its version, in its package.json. */
+  release: string;
+  /** The code by which it joins documents. */
+  joinedBy: string;
 };
 
 /** The ids of the topics whose records were applied, by topic. A partition without an applied record does not tell. */
 export const appliedTopicIds = (progress: Progress[]): Map<string, string> =>
   new Map(
-    progress.flatMap(({ topic, topicId, position }) =>
+    progress.flatMap(({ topic, applied: { position, topicId } }) =>
       position > 0 && topicId !== undefined ? [[topic, topicId] as const] : [],
     ),
   );
@@ -58,19 +60,10 @@ export type SweepFailure = { since: Date; at: Date; reason: string };
 type Watermark = { _id: number; completeTo: Date; sweepFailure?: SweepFailure };
 
 export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');
-export const topicIdsOf = (control: Db): Collection<TopicIdentity> => control.collection('topic_ids');
 
-/** The progress of a generation, with the topic ids that an earlier release stored apart from it. */
-export async function readProgress(control: Db, generation: number): Promise<Progress[]> {
-  const progress = await progressOf(control).find({ generation }).toArray();
-  if (progress.every(({ topicId }) => topicId !== undefined)) return progress;
-  const stored = await topicIdsOf(control).find({ generation }).sort({ _id: 1 }).toArray();
-  const topicIds = new Map(stored.map(({ topic, topicId }) => [topic, topicId]));
-  return progress.map((one) => {
-    const topicId = one.topicId ?? topicIds.get(one.topic);
-    return topicId === undefined ? one : { ...one, topicId };
-  });
-}
+/** The progress of a generation. */
+export const readProgress = (control: Db, generation: number): Promise<Progress[]> =>
+  progressOf(control).find({ generation }).toArray();
 export const watermarksOf = (control: Db): Collection<Watermark> => control.collection('watermarks');
 
 /**
@@ -121,12 +114,9 @@ export async function otherJoiners(
   joinedBy: string,
   now: Date,
 ): Promise<string[]> {
-  const progress = await progressOf(control).find({ generation }).toArray();
   const others = new Set<string>();
-  for (const one of progress) {
-    const code = one.joinedBy ?? one.release ?? 'an earlier release';
-    if (code !== joinedBy && !isSilent(one.updatedAt, now)) others.add(code);
-  }
+  for (const { saved, updatedAt } of await readProgress(control, generation))
+    if (saved && saved.joinedBy !== joinedBy && !isSilent(updatedAt, now)) others.add(saved.joinedBy);
   return [...others].toSorted();
 }
 

@@ -5,7 +5,7 @@ import { blockedKeys, blocksMarkerId } from './blocked-keys.ts';
 import { deadLettersOf, purgeMarksOf } from './dead-letters.ts';
 import { failuresOf } from './failures.ts';
 import { logGapsOf } from './log-gaps.ts';
-import { progressOf, topicIdsOf, watermarksOf } from './progress.ts';
+import { progressOf, watermarksOf } from './progress.ts';
 import { samplesOf } from './samples.ts';
 
 /** A collection of the control database, or the database of a generation, that holds something of a read model. */
@@ -25,7 +25,6 @@ export async function readRemains(control: Db): Promise<Remainder[]> {
   const inControl = await Promise.all([
     numbered(progressOf(control), ({ generation }) => generation),
     numbered(watermarksOf(control), ({ _id }) => _id),
-    numbered(topicIdsOf(control), ({ generation }) => generation),
     numbered(samplesOf(control), ({ generation }) => generation),
     numbered(failuresOf(control), ({ _id }) => _id),
     numbered(logGapsOf(control), ({ generation }) => generation),

@@ -37,7 +37,7 @@ type SamplerDeps = { control: Db; generation: number; allowanceMs: number; logge
 export function createSampler({ control, generation, allowanceMs, logger }: SamplerDeps) {
   let saved = -1;
   const save = async (interval: number, at: Date, watermark: Date) => {
-    const sum = { $group: { _id: null, applied: { $sum: '$position' } } };
+    const sum = { $group: { _id: null, applied: { $sum: '$applied.position' } } };
     const [found] = await progressOf(control)
       .aggregate<{ applied: number }>([{ $match: { generation } }, sum])
       .toArray();
@@ -48,7 +48,8 @@ export function createSampler({ control, generation, allowanceMs, logger }: Samp
       applied: found?.applied ?? 0,
     };
     const _id = `${generation}/${interval % slots}`;
-    await samplesOf(control).updateOne({ _id }, { $set: sample }, { upsert: true });
+    // Whole, so that no field of another build stays beside it.
+    await samplesOf(control).replaceOne({ _id }, sample, { upsert: true });
     saved = interval;
   };
   return async (at: Date, watermark: Date): Promise<void> => {

@@ -2,7 +2,7 @@ import { describeOtherTopics, otherPartitions } from './other-topics.ts';
 import { topicsOf } from './topics.ts';
 
 const recorded = (prefix: string, position: number) =>
-  topicsOf(prefix).map((topic) => ({ topic, partition: 0, position }));
+  topicsOf(prefix).map((topic) => ({ topic, partition: 0, applied: { position } }));
 
 test.each([
   { name: 'the same topics', progress: recorded('support.', 5), prefix: 'support.', others: [] },
@@ -36,7 +36,7 @@ test('a topic of a kind that only another release has is none of another prefix'
   const later = ['support.notes', 'support.side-tickets'].map((topic) => ({
     topic,
     partition: 0,
-    position: 5,
+    applied: { position: 5 },
   }));
   expect(describeOtherTopics([...known, ...later], topicsOf('support.'))).toBeNull();
   // and an earlier release has recorded fewer kinds

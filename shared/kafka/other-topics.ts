@@ -4,14 +4,14 @@ import { kinds, resources } from '../documents/resources.ts';
 import { topicOf, topicsOf } from './topics.ts';
 
 /** The recorded progress of one partition. */
-type Recorded = Pick<Progress, 'topic' | 'partition' | 'position'>;
+type Recorded = Pick<Progress, 'topic' | 'partition' | 'applied'>;
 
 /**
  * The prefixes under which a generation has followed topics. Projectors record progress for every topic that they
  * follow, so most kinds have a topic under such a prefix. A topic of a kind that only another release knows makes no
  * prefix.
  */
-export function followedPrefixes(recorded: Recorded[]): string[] {
+export function followedPrefixes(recorded: Pick<Recorded, 'topic'>[]): string[] {
   const topics = new Set(recorded.map(({ topic }) => topic));
   const candidates = new Set(
     [...topics].flatMap((topic) =>
@@ -31,7 +31,7 @@ export function otherPartitions(recorded: Recorded[], topics: string[]): string[
   const others = new Set(followedPrefixes(recorded).flatMap(topicsOf));
   for (const topic of topics) others.delete(topic);
   return recorded
-    .filter(({ topic, position }) => position > 0 && others.has(topic))
+    .filter(({ topic, applied }) => applied.position > 0 && others.has(topic))
     .map(partitionKey)
     .toSorted();
 }
@@ -41,7 +41,7 @@ export function describeOtherTopics(recorded: Recorded[], topics: string[]): str
   const [first] = otherPartitions(recorded, topics);
   if (first === undefined) return null;
   const followed = followedPrefixes(recorded).map((prefix) => `${prefix}*`);
-  const given = followedPrefixes(topics.map((topic) => ({ topic, partition: 0, position: 0 })));
+  const given = followedPrefixes(topics.map((topic) => ({ topic })));
   return (
     `it has applied records of ${followed.join(' and ')}, such as those of ${first}, but TOPIC_PREFIX names ` +
     `${given.join()}*. Set the TOPIC_PREFIX that it has followed, or build another generation of the other topics ` +

@@ -79,7 +79,7 @@ test('an idle system', async () => {
   const intervals = 178;
   const rate = (index: number) => 40 + 15 * Math.sin(index / 15) + 8 * Math.sin(index * 7);
   const progress = await progressOf(environment.control).find({ generation: 1 }).toArray();
-  let appliedThen = progress.reduce((sum, { position }) => sum + position, 0);
+  let appliedThen = progress.reduce((sum, { applied: { position } }) => sum + position, 0);
   await samplesOf(environment.control).deleteMany({});
   for (let back = 0; back < intervals; back += 1) {
     const at = new Date(nowMs - back * sampleEveryMs);

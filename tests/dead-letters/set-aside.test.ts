@@ -32,7 +32,7 @@ describe('a partition that stands still at a record', () => {
     await publish(tag('tag_2'), tag('tag_bad'), tag('tag_3'));
     await eventually(async () => {
       const saved = await progress();
-      return saved?.end === 4 && saved.cause === 'failing';
+      return saved?.end === 4 && saved.saved?.cause === 'failing';
     });
     expect(await find('tag', 'tag_3')).toBeNull();
     // given refused places, and a dry run, which change nothing

@@ -43,7 +43,7 @@ describe('while dead letters cannot be stored, consumption waits', () => {
     await send('tag', tag('after', 2));
     const saved = await progressOf(environment.control).findOne({ topic: topic('tag') });
     expect({
-      saved: saved?.position,
+      saved: saved?.applied.position,
       committed: await committed('tag'),
       deadLetters: await deadLetters(),
     }).toEqual({ saved: 1, committed: 1, deadLetters: [] });

@@ -1,15 +1,19 @@
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startScript } from '../../infra/service.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { randomHistory } from '../convergence/history.ts';
+import { nextRelease } from '../rebuild/next-release.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import {
   type ClusterNode,
   electPreferredLeaders,
   kafkaTool,
+  placements,
   reassign,
   uncleanElection,
   untilInSync,
@@ -17,7 +21,14 @@ import {
 } from '../support/kafka-cluster.ts';
 import { logEnds, reached } from '../support/progress.ts';
 import { useBrokerFaults } from './use-broker-faults.ts';
-import { seed } from './use-fault-servers.ts';
+import { seed, shortSession } from './use-fault-servers.ts';
+
+/** A build that does not know the leader epochs: it saves positions without them. */
+const withoutEpochs = {
+  file: 'services/projector/progress/progress.ts',
+  find: '      if (leaderEpoch >= 0) applied.leaderEpoch = leaderEpoch;\n',
+  replace: '',
+};
 
 const older = 'the group has no committed offset, or an older one; continuing from the recorded position';
 const ahead =
@@ -143,5 +154,40 @@ describe('three brokers', () => {
     await reached(environment.control, await logEnds(environment.admin, environment.topics), () => []);
     expect(await find('tag', 'tag_4')).not.toBeNull();
     expect(await find('tag', 'tag_6')).not.toBeNull();
+  });
+
+  test('change a leader between two builds, of which one knows no leader epochs: neither finds a gap', async () => {
+    const publishTags = (...ids: string[]) =>
+      send('tag', ...ids.map((id) => ({ ...encode(created('tag', id), 'binary'), partition: 0 })));
+    const saved = async () =>
+      (await progressOf(environment.control).findOne({ topic: topic('tag'), partition: 0 }))?.applied;
+    // given records of the first leader that this build has applied
+    await publishTags('tag_1', 'tag_2');
+    const first = start();
+    await applied();
+    expect(await first.stop()).toBe(0);
+    const known = await saved();
+    expect(known).toMatchObject({ position: 2, leaderEpoch: expect.any(Number) as number });
+    // and records of another leader that the other build has applied
+    const ofTag = (await placements(cluster, [topic('tag')])).find(({ partition }) => partition === 0);
+    const leader = cluster.node(ofTag?.leader ?? 0);
+    await leader.kill();
+    await untilOut(cluster, leader.id);
+    await publishTags('tag_3', 'tag_4', 'tag_5');
+    await leader.restart();
+    await untilInSync(cluster);
+    const other = await nextRelease([withoutEpochs]);
+    const environmentOf = { ...environment.environment, ...shortSession, LOG_LEVEL: 'info' };
+    const second = startScript(join(other.folder, 'services/projector/main.ts'), environmentOf);
+    await applied();
+    expect(await second.stop()).toBe(0);
+    await other.close();
+    expect(await saved()).toEqual({ position: 5, topicId: known?.topicId });
+    // then this build goes on
+    await publishTags('tag_6');
+    start();
+    await applied();
+    expect(await readLogGaps(environment.control, 1)).toEqual([]);
+    expect((await saved())?.leaderEpoch).toBeGreaterThan(known?.leaderEpoch ?? 0);
   });
 });

@@ -129,8 +129,9 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
         const generations = new Set(projectors.map(({ generation }) => generation));
         return [...generations].map((generation) => {
           const own = saved.filter((progress) => progress.generation === generation);
-          const position = own.reduce((sum, progress) => sum + progress.position, 0);
-          const isAtEnd = own.length > 0 && own.every((progress) => progress.position >= progress.end);
+          const position = own.reduce((sum, progress) => sum + progress.applied.position, 0);
+          const isAtEnd =
+            own.length > 0 && own.every((progress) => progress.applied.position >= progress.end);
           const savedMs = Math.max(0, ...own.map(({ updatedAt }) => updatedAt.getTime()));
           return { generation, position, isAtEnd, savedMs };
         });

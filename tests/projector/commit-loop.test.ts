@@ -101,7 +101,7 @@ describe('a run of the commit loop', () => {
     onApplied({ topic: 't', partition: 0 }, { events, rejected: [], times: [] });
   const recorded = async (partition = 0) => {
     const found = await progressOf(control).findOne({ topic: 't', partition });
-    return { position: found?.position, completeToMs: found?.completeTo.getTime() };
+    return { position: found?.applied.position, completeToMs: found?.completeTo.getTime() };
   };
 
   test('does not count events that were published while the end offsets were read as complete', async () => {
@@ -129,7 +129,7 @@ describe('a run of the commit loop', () => {
     let commits = 0;
     given.onCommit = async () => void (commits += 1);
     // given a database that rejects one of two updates
-    await control.collection('progress').createIndex({ position: 1 }, { unique: true });
+    await control.collection('progress').createIndex({ 'applied.position': 1 }, { unique: true });
     given.ends.set('t/0', 3).set('t/1', 3);
     given.partitions = [at(0, 3), at(1, 3)];
     await expect(commitLoop.flush()).rejects.toThrow();
@@ -212,7 +212,7 @@ describe('a run of the commit loop', () => {
     // Its start offset here is not found yet, and it stays as the other one has saved it.
     given.partitions.push(at(1, -1));
     await commitLoop.flush();
-    const saved = { position: 4, updatedAt: new Date(55_000) };
+    const saved = { applied: { position: 4 }, updatedAt: new Date(55_000) };
     await progressOf(control).updateOne({ partition: 1 }, { $set: saved });
     await commitLoop.flush();
     expect([3, 4].map((offset) => given.positions.isApplied('t/1', offset))).toEqual([true, false]);

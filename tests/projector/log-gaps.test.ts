@@ -34,7 +34,10 @@ describe('a gap in the log', () => {
   };
   /** The log has lost its last records, as the recorded position tells. */
   const loseRecords = (count: number) =>
-    progressOf(environment.control).updateOne({ topic: topic('tag') }, { $inc: { position: count } });
+    progressOf(environment.control).updateOne(
+      { topic: topic('tag') },
+      { $inc: { 'applied.position': count } },
+    );
 
   test('is remembered although the log has grown past the position since', async () => {
     // given 5 applied records that the log no longer has, and a projector that has found that
@@ -81,7 +84,7 @@ describe('a gap in the log', () => {
 
   test('is not stored by a projector of another Kafka cluster, which is refused', async () => {
     await applyAndStop(...tags(0, 2), created('contact', 'con_1'));
-    await progressOf(environment.control).updateMany({}, { $set: { topicId: '1'.repeat(32) } });
+    await progressOf(environment.control).updateMany({}, { $set: { 'applied.topicId': '1'.repeat(32) } });
     await expect(start()).rejects.toThrow(
       'has applied topics of these names on another Kafka cluster (2 topics',
     );

@@ -17,7 +17,7 @@ describe('the committed offsets of a group', () => {
     await projector.stop();
     expect(await committed('tag')).toBe(2);
     expect(await progressOf(environment.control).findOne({ topic: topic('tag') })).toMatchObject({
-      position: 2,
+      applied: { position: 2 },
     });
   });
 

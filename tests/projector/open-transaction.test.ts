@@ -60,8 +60,8 @@ describe('while a transaction is open', () => {
     expect(first.ids).toEqual(['ti_1']);
     expect(first.asOf.getTime()).toBeLessThan(changedAt.getTime());
     const saved = await progress();
-    expect(saved).toMatchObject({ position: 1, end: 3, cause: 'open_transaction' });
-    expect(saved?.waitingSince?.getTime()).toBeGreaterThan(first.asOf.getTime());
+    expect(saved).toMatchObject({ applied: { position: 1 }, end: 3, saved: { cause: 'open_transaction' } });
+    expect(saved?.saved?.waitingSince?.getTime()).toBeGreaterThan(first.asOf.getTime());
     const lags = (await projector.metrics.lag.get()).values.filter(({ value }) => value > 0);
     expect(lags).toMatchObject([{ labels: { topic: topic('ticket'), partition: 0 }, value: 2 }]);
 
@@ -70,7 +70,11 @@ describe('while a transaction is open', () => {
     expect((await list(`?updatedAt[gte]=${first.asOf.toISOString()}`)).ids).toContain('ti_behind');
     expect((await list()).ids).toEqual(['ti_1', 'ti_behind', 'ti_open']);
     await observed(environment.control);
-    expect(await progress()).toMatchObject({ position: 4, end: 4, waitingSince: null });
+    expect(await progress()).toMatchObject({
+      applied: { position: 4 },
+      end: 4,
+      saved: { waitingSince: null },
+    });
   });
 
   test('a build is loaded, but not ready before the transaction ends, and the operator reads why', async () => {

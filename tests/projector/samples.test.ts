@@ -10,7 +10,11 @@ const logger = pino({ level: 'silent' });
 test('two projectors save one sample in each interval, and one of an hour before goes', async () => {
   const { control } = opened;
   const apply = (position: number) =>
-    progressOf(control).updateOne({ _id: '1/t/0' }, { $set: { generation: 1, position } }, { upsert: true });
+    progressOf(control).updateOne(
+      { _id: '1/t/0' },
+      { $set: { generation: 1, 'applied.position': position } },
+      { upsert: true },
+    );
   const projectors = [1, 2].map(() => createSampler({ control, generation: 1, allowanceMs: 1_000, logger }));
   const runs = [
     [60_000, 3],

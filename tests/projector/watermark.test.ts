@@ -35,7 +35,9 @@ describe('the watermark', () => {
     expect(await record(52_000, [15], [at(0, 13)])).toBe(49_000);
     // and a late save of a stale owner takes no position back: the next start would find a gap in the log
     await saveProgress([at(0, 9)], new Map(), new Date(52_500));
-    expect(await progressOf(opened.control).findOne({ partition: 0 })).toMatchObject({ position: 13 });
+    expect(await progressOf(opened.control).findOne({ partition: 0 })).toMatchObject({
+      applied: { position: 13 },
+    });
     expect((await watermark(opened.control, generation))?.getTime()).toBe(49_000);
     expect(await record(53_000, [15], [at(0, 15)])).toBe(52_000);
   });
@@ -55,7 +57,7 @@ describe('the watermark', () => {
       generation,
       topic: 'other',
       partition: 0,
-      position: 5,
+      applied: { position: 5 },
       end: 9,
       completeTo,
     };
@@ -68,7 +70,7 @@ describe('the watermark', () => {
   test('does not move backwards if a projector registers a partition late', async () => {
     // given a projector that is about to register a new partition
     expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
-    const late = { _id: '1/t/1', generation, topic: 't', partition: 1, position: 0, end: 0 };
+    const late = { _id: '1/t/1', generation, topic: 't', partition: 1, applied: { position: 0 }, end: 0 };
     // when another projector, which has not seen the partition, raises the watermark just before
     expect(await record(55_000, [9], [at(0, 9)])).toBe(54_000);
     await progressOf(opened.control).insertOne({

@@ -64,7 +64,7 @@ describe('counted dead letters of two generations', () => {
       progressOf(rebuild.control).replaceOne(
         { _id: '1/support.tags/0' },
         {
-          ...{ generation: 1, topic: 'support.tags', partition: 0, position, end: 9 },
+          ...{ generation: 1, topic: 'support.tags', partition: 0, applied: { position }, end: 9 },
           ...{ completeTo: present, updatedAt: present },
         },
         { upsert: true },

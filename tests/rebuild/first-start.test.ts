@@ -5,7 +5,7 @@ import { ensureControlIndexes } from '../../services/projector/startup/open-stor
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
-import { topicIdsOf, watermarksOf } from '../../shared/control/progress.ts';
+import { watermarksOf } from '../../shared/control/progress.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { openDatabases } from '../support/databases.ts';
@@ -37,14 +37,12 @@ test('projectors that start together on an empty database all follow generation 
 });
 
 const at = new Date();
-const identity = { generation: 7, topic: 'tags', topicId: '1' };
 const ofGeneration = (control: Db) => generationDatabase(control.client, control.databaseName, 7);
 
 /** The remains without a registry, as the refusal names them. */
 test.each<[string, (control: Db) => Promise<unknown>]>([
   ['progress (generation 7)', (control) => registerPartitions(control, 7, ['tags/0'], at)],
   ['watermarks (generation 7)', (control) => watermarksOf(control).insertOne({ _id: 7, completeTo: at })],
-  ['topic_ids (generation 7)', (control) => topicIdsOf(control).insertOne({ _id: '7/tags', ...identity })],
   ['dead_letters', (control) => deadLettersOf(control).insertOne({ _id: 'tags/0/1@0' } as never)],
   [
     'blocked_keys',

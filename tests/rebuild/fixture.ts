@@ -105,7 +105,7 @@ export async function openRebuild() {
       _id: `${number}/${key}`,
       generation: number,
       ...parsePartitionKey(key),
-      position: end,
+      applied: { position: end },
       end,
       completeTo,
       updatedAt: present,
@@ -204,7 +204,7 @@ export async function openRebuild() {
     /** Stores that a generation has applied records of a topic, which was then deleted and created again. */
     recreateTopic: async (number: number, topic: string) => {
       const applied = { position: 31, topicId: '1'.repeat(32) };
-      await progressOf(control).updateOne({ _id: `${number}/${topic}/0` }, { $set: applied });
+      await progressOf(control).updateOne({ _id: `${number}/${topic}/0` }, { $set: { applied } });
     },
     /** Removes all progress, so that a projector begins at the first record. */
     forgetProgress: async () => {

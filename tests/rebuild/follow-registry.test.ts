@@ -111,7 +111,7 @@ describe('a projector that follows the registry', () => {
     await rebuild.setWatermark(2, secondsBefore(8 * 3_600));
     const activeSavedAt = (updatedAt: Date) =>
       progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: { updatedAt } });
-    await set({ position: 4 });
+    await set({ 'applied.position': 4 });
     const logged = await following(async (isOneAtATime, _, { generationState }, lines) => {
       await eventually(() => isOneAtATime() === true);
       // Without projectors the active generation gains nothing from a slower build.
@@ -121,7 +121,7 @@ describe('a projector that follows the registry', () => {
       await progressOf(rebuild.control).updateOne({ generation: 1 }, { $set: { updatedAt: present } });
       await eventually(() => isOneAtATime() === true);
       expect(await isState('building')).toBe(true);
-      await set({ position: 5 });
+      await set({ 'applied.position': 5 });
       await eventually(() => isState('catching-up'));
       await eventually(() => lines.some(({ after }) => after && 'lagSeconds' in after));
       await rebuild.setWatermark(2, secondsBefore(15));
@@ -185,7 +185,7 @@ test('a build loads the log up to its end at the start, and then applies the lat
     await publish(rebuild, [created('tag', 'tag_since')]);
     await eventually(async () => {
       const progress = await progressOf(rebuild.control).findOne({ generation: 2, topic: tags });
-      return progress?.position === endOf(tags) + 1 && progress.end === endOf(tags) + 2;
+      return progress?.applied.position === endOf(tags) + 1 && progress.end === endOf(tags) + 2;
     });
     const { 2: state } = await rebuild.states();
     expect({ hasSince: await has('tag_since'), live: projector.live(), state }).toEqual({

@@ -15,7 +15,7 @@ export type LiveTraffic = {
 /** The records that the generations have yet to apply, as the projectors last recorded. */
 async function lagOf({ control }: TestEnvironment): Promise<number> {
   const progress = await progressOf(control).find().toArray();
-  return progress.reduce((sum, { position, end }) => sum + Math.max(0, end - position), 0);
+  return progress.reduce((sum, { applied: { position }, end }) => sum + Math.max(0, end - position), 0);
 }
 
 /** Above this lag, in records, only a trickle is published: a slow machine must be able to catch up. */

@@ -3,7 +3,6 @@ import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { storeReport } from '../../services/operations/rebuild/transitions.ts';
 import { failuresOf } from '../../shared/control/failures.ts';
 import { activeGeneration, type Generation } from '../../shared/control/generations.ts';
-import { topicIdsOf } from '../../shared/control/progress.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
 import { samplesOf } from '../../shared/control/samples.ts';
 import { comparisonReport, generation, longAgo, present, type Rebuild, secondsBefore } from './fixture.ts';
@@ -51,8 +50,6 @@ export function operatorsOf(rebuild: Rebuild) {
       await rebuild.document(number);
       const failure = { reason: 'killed', by: 'host', at: longAgo };
       await failuresOf(rebuild.control).insertOne({ _id: number, ...failure });
-      const identity = { generation: number, topic: 'other', topicId: '1' };
-      await topicIdsOf(rebuild.control).insertOne({ _id: `${number}/other`, ...identity });
       const sample = { generation: number, at: longAgo, lagSeconds: 0, applied: 1 };
       await samplesOf(rebuild.control).insertOne({ _id: `${number}/1`, ...sample });
       await rebuild.deadLetter({ _id: `of ${number}`, firstAt: later, lastAt: later, generations: [number] });
@@ -79,7 +76,6 @@ export function operatorsOf(rebuild: Rebuild) {
   const everythingOf = () => ({
     documents: 1,
     progress: rebuild.topics.length,
-    topic_ids: 1,
     samples: 1,
     watermarks: 1,
     projector_failures: 1,

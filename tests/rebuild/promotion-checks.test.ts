@@ -1,7 +1,7 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
 import type { Switched } from '../../services/operations/rebuild/switch.ts';
 import { recordNote } from '../../services/operations/rebuild/transitions.ts';
-import { type Progress, progressOf } from '../../shared/control/progress.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
 import {
   activeAndReady,
@@ -16,7 +16,7 @@ const rebuild = useRebuild();
 const failed = ({ findings }: Switched) => findings.filter(({ isWaived }) => !isWaived);
 const waived = ({ findings }: Switched) => findings.filter(({ isWaived }) => isWaived);
 const names = (findings: Switched['findings']) => findings.map(({ name }) => name);
-const active = (changes: Partial<Progress>) =>
+const active = (changes: object) =>
   progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: changes });
 
 describe('a promotion is refused, and changes nothing, for', () => {
@@ -31,7 +31,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
     ],
     [
       'a projector of the active generation that a restart would move to the new one',
-      () => active({ isPinned: false }),
+      () => active({ 'saved.isPinned': false }),
       'pinned',
     ],
     ['a build that is not ready', () => rebuild.set(2, { state: 'catching-up' }), 'state'],
@@ -51,7 +51,10 @@ describe('a promotion is refused, and changes nothing, for', () => {
     [
       'a partition that lags behind the active generation',
       () =>
-        progressOf(rebuild.control).updateOne({ _id: `1/${rebuild.topics[0]}/0` }, { $set: { position: 8 } }),
+        progressOf(rebuild.control).updateOne(
+          { _id: `1/${rebuild.topics[0]}/0` },
+          { $set: { 'applied.position': 8 } },
+        ),
       'offsets',
     ],
     [
@@ -80,7 +83,10 @@ describe('a promotion is refused, and changes nothing, for', () => {
       let reads = 0;
       const read = async (topics: string[]) => {
         if ((reads += 1) === 3) {
-          await progressOf(rebuild.control).updateOne({ _id: `2/${topic}/0` }, { $set: { position: 8 } });
+          await progressOf(rebuild.control).updateOne(
+            { _id: `2/${topic}/0` },
+            { $set: { 'applied.position': 8 } },
+          );
           await rebuild.setWatermark(2, secondsBefore(0));
         }
         return log.read(topics);
@@ -121,7 +127,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
   });
 
   test('no unpinned projector of the active generation that has stopped', async () => {
-    await active({ isPinned: false, updatedAt: secondsBefore(31) });
+    await active({ 'saved.isPinned': false, updatedAt: secondsBefore(31) });
     expect(failed(await rebuild.switchOnce(2))).toEqual([]);
   });
 

@@ -165,12 +165,23 @@ describe('documents of the served generation', () => {
     'are not touched by a %s while projectors join them in another way',
     async (verb) => {
       const { control, deps, registry } = builds.rebuild;
-      const saved = { _id: 'other', generation: 1, topic: 'other', partition: 0, position: 0, end: 0 };
+      const saved = {
+        _id: 'other',
+        generation: 1,
+        topic: 'other',
+        partition: 0,
+        applied: { position: 0 },
+        end: 0,
+      };
       const progress = {
         ...saved,
         completeTo: secondsBefore(-1),
         updatedAt: present,
-        joinedBy: '0.9.0+another',
+        saved: {
+          ...{ cause: null, waitingSince: null, isPinned: true },
+          release: '0.9.0',
+          joinedBy: '0.9.0+another',
+        },
       };
       await progressOf(control).insertOne(progress);
       await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });

@@ -59,7 +59,7 @@ describe('a start is refused, and registers nothing,', () => {
     const [topic = ''] = topics;
     await progressOf(rebuild.control).updateOne(
       { generation: 1 },
-      { $set: { topic, partition: 0, position: 9 } },
+      { $set: { topic, partition: 0, 'applied.position': 9 } },
     );
     await expectRefused(
       () => start({ topics }),
@@ -71,7 +71,7 @@ describe('a start is refused, and registers nothing,', () => {
 
   test('but says at once that a projector of the active generation runs without its number', async () => {
     const report = jest.fn();
-    await progressOf(rebuild.control).updateOne({ generation: 1 }, { $set: { isPinned: false } });
+    await progressOf(rebuild.control).updateOne({ generation: 1 }, { $set: { 'saved.isPinned': false } });
     expect(await start({ report })).toBe(2);
     expect(report).toHaveBeenLastCalledWith(
       expect.stringMatching(

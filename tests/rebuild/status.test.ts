@@ -87,7 +87,7 @@ describe('an operator is told', () => {
     // Of this one no record was applied.
     await progressOf(rebuild.control).updateMany(
       { topic: unread },
-      { $set: { position: 0, topicId: '2'.repeat(32) } },
+      { $set: { 'applied.position': 0, 'applied.topicId': '2'.repeat(32) } },
     );
     const { generations } = await rebuild.status();
     expect(generations[0]).toMatchObject({ condition: 'stopped', findings: [{ isFinal: true }] });

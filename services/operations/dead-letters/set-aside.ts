@@ -25,10 +25,10 @@ export async function checkSetAside(control: Db, place: RecordPlace): Promise<Ch
   const end = Math.max(...reading.map((one) => one.end));
   if (offset >= end)
     throw new Error(`${recordId(place)} is not in the log, which ends before offset ${digits(end)}`);
-  const unapplied = reading.filter(({ position }) => position <= offset);
+  const unapplied = reading.filter(({ applied }) => applied.position <= offset);
   if (unapplied.length === 0 && !earlier) {
     const positions = reading.map(
-      (one) => `generation ${one.generation} is at offset ${digits(one.position)}`,
+      (one) => `generation ${one.generation} is at offset ${digits(one.applied.position)}`,
     );
     throw new Error(`${recordId(place)} is applied already, or is a dead letter: ${positions.join(', ')}`);
   }

@@ -128,7 +128,7 @@ async function explainDocument(
     record,
     tombstone: recordAt(topicOf(kind, prefix), tombstonePosition),
     partition: progress && {
-      position: progress.position,
+      position: progress.applied.position,
       end: progress.end,
       completeTo: progress.completeTo.toISOString(),
     },

@@ -7,7 +7,7 @@ import {
   logGapsOf,
   readLogGaps,
 } from '../../../shared/control/log-gaps.ts';
-import { isFollowed, progressOf } from '../../../shared/control/progress.ts';
+import { type Applied, isFollowed, progressOf } from '../../../shared/control/progress.ts';
 import {
   changeRegistry,
   requireRegistry,
@@ -62,17 +62,18 @@ function withBeginnings(generation: Generation, gaps: LogGap[]): Generation {
 /** Moves the position of a partition past a gap. The leader epoch before it is not one of this log. */
 async function skip(control: Db, gap: LogGap, at: Date): Promise<void> {
   const { generation, topic, partition, kind, topicId } = gap;
-  const forgetEpoch = { leaderEpoch: true } as const;
   if (kind === 'replaced') {
-    const identity = topicId === null ? {} : { $set: { topicId } };
+    const identity = topicId === null ? {} : { $set: { 'applied.topicId': topicId } };
+    const forgetEpoch = { 'applied.leaderEpoch': true } as const;
     await progressOf(control).updateMany({ generation, topic }, { ...identity, $unset: forgetEpoch });
     return;
   }
+  const applied: Applied = { position: continuesAt(gap) };
+  if (topicId !== null) applied.topicId = topicId;
   await progressOf(control).updateOne(
     { _id: `${generation}/${topic}/${partition}` },
     {
-      $set: { position: continuesAt(gap) },
-      $unset: forgetEpoch,
+      $set: { applied },
       $setOnInsert: { generation, topic, partition, end: 0, completeTo: new Date(0), updatedAt: at },
     },
     { upsert: true },

@@ -9,7 +9,7 @@ import {
   replaceRegistry,
 } from '../../../shared/control/generations.ts';
 import { logGapsOf } from '../../../shared/control/log-gaps.ts';
-import { progressOf, topicIdsOf, watermarksOf } from '../../../shared/control/progress.ts';
+import { progressOf, watermarksOf } from '../../../shared/control/progress.ts';
 import { refreshesOf } from '../../../shared/control/refreshes.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
@@ -124,7 +124,6 @@ async function removeEverything(drop: Drop): Promise<void> {
   await deleteGroup(drop);
   await onStep?.('progress');
   await progressOf(control).deleteMany({ generation: number });
-  await topicIdsOf(control).deleteMany({ generation: number });
   await watermarksOf(control).deleteMany({ _id: number });
   await samplesOf(control).deleteMany({ generation: number });
   await failuresOf(control).deleteMany({ _id: number });

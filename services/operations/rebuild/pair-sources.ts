@@ -61,8 +61,8 @@ async function appliedTo(control: Db, generation: number): Promise<Date> {
     watermark(control, generation),
     progressOf(control).find({ generation }).toArray(),
   ]);
-  const instants = partitions.map(({ cause, completeTo, updatedAt }) =>
-    Number(cause === 'open_transaction' ? updatedAt : completeTo),
+  const instants = partitions.map(({ saved, completeTo, updatedAt }) =>
+    Number(saved?.cause === 'open_transaction' ? updatedAt : completeTo),
   );
   return new Date(Math.max(Number(raised), instants.length > 0 ? Math.min(...instants) : 0));
 }

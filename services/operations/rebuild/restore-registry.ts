@@ -81,7 +81,7 @@ async function readGeneration(control: Db, number: number): Promise<RemainingGen
     partitions: progress.length,
     completeTo: (await watermark(control, number)) ?? instants[0] ?? null,
     savedAt: saved[0] ?? null,
-    releases: [...new Set(progress.flatMap(({ release }) => release ?? []))],
+    releases: [...new Set(progress.flatMap(({ saved }) => saved?.release ?? []))],
   };
 }
 

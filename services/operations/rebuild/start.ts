@@ -92,13 +92,15 @@ async function lostRecords(
     'the build will lack records that the read model still has; restore them, or accept that with --accept-truncated';
   const gaps = (await readLogGaps(control, generation)).filter(({ kind }) => kind !== 'deleted');
   if (gaps.length > 0) return [`${describeGaps(gaps)}: ${lack}`];
-  const shortened = applied.filter((one) => one.position > (offsets.get(partitionKey(one))?.end ?? Infinity));
+  const shortened = applied.filter(
+    (one) => one.applied.position > (offsets.get(partitionKey(one))?.end ?? Infinity),
+  );
   const [first] = shortened;
   if (!first) return [];
   const key = partitionKey(first);
   return [
     `the log of ${key} ends at offset ${offsets.get(key)?.end}, but generation ${generation} has applied offset ` +
-      `${first.position - 1} (such logs: ${shortened.length}): ${lack}`,
+      `${first.applied.position - 1} (such logs: ${shortened.length}): ${lack}`,
   ];
 }
 

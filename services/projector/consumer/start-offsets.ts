@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer } from 'kafkajs';
 import type { Db } from 'mongodb';
 import type { Gap } from '../../../shared/control/log-gaps.ts';
-import { appliedTopicIds, type Progress, readProgress } from '../../../shared/control/progress.ts';
+import { type Applied, appliedTopicIds, readProgress } from '../../../shared/control/progress.ts';
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
 import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
@@ -58,7 +58,7 @@ export async function findStartOffsets(
   const committed = await committedOffsets(deps, topics);
   const progress = await readProgress(deps.control, deps.generation);
   const log = await deps.log.read(topics);
-  const recorded = new Map(progress.map((one) => [partitionKey(one), one]));
+  const recorded = new Map(progress.map((one) => [partitionKey(one), one.applied]));
   const epochEnds = await appliedEpochEnds(deps, partitions, recorded);
   const topicIds = appliedTopicIds(progress);
   const gaps: Gap[] = [];
@@ -66,14 +66,14 @@ export async function findStartOffsets(
   for (const assigned of partitions) {
     const { topic, partition } = assigned;
     const key = partitionKey(assigned);
-    const applied = recorded.get(key);
+    const applied = recorded.get(key) ?? { position: 0 };
     const now = logNow(log, assigned, epochEnds);
     // Without a leader that answers, nothing is known of the log.
     if (!now || (appliedEpoch(applied) >= 0 && !now.epochEnd)) continue;
     const read = {
       topic,
       partition,
-      offset: applied?.position || (deps.beginningOf(key) ?? now.low),
+      offset: applied.position || (deps.beginningOf(key) ?? now.low),
       leaderEpoch: appliedEpoch(applied),
       topicId: topicIds.get(topic) ?? null,
     };
@@ -83,13 +83,14 @@ export async function findStartOffsets(
     // ahead if another client has committed or reset it, or if MongoDB was restored.
     starts.push({
       assigned,
-      applied: applied?.position ?? 0,
+      applied: applied.position,
       offset: Math.max(read.offset, now.low),
       leaderEpoch: read.leaderEpoch,
       comparedEpoch: log.leaderEpochs.get(key) ?? -1,
       committed: committed.get(key) ?? -1,
       end: now.end,
-      topicId: now.topicId,
+      // While the brokers disagree about the id, it stays the one that was applied.
+      topicId: now.topicId ?? read.topicId,
     });
   }
   if (gaps.length > 0) throw new GapFound(gaps);
@@ -108,18 +109,17 @@ function logNow(
 }
 
 /** The leader epoch of the record batch that was applied last; -1 if it is unknown. */
-const appliedEpoch = (applied: Progress | undefined): number =>
-  applied && applied.position > 0 ? (applied.leaderEpoch ?? -1) : -1;
+const appliedEpoch = ({ position, leaderEpoch = -1 }: Applied): number => (position > 0 ? leaderEpoch : -1);
 
 /** Where the epochs end that were applied last, of the partitions for which an epoch is recorded. */
 function appliedEpochEnds(
   { log }: Pick<StartOffsetDeps, 'log'>,
   partitions: TopicPartition[],
-  recorded: Map<string, Progress>,
+  recorded: Map<string, Applied>,
 ): Promise<Map<string, EpochEnd>> {
   const epochs = partitions.map((place) => {
     const key = partitionKey(place);
-    return [key, appliedEpoch(recorded.get(key))] as const;
+    return [key, appliedEpoch(recorded.get(key) ?? { position: 0 })] as const;
   });
   return log.epochEnds(new Map(epochs.filter(([, epoch]) => epoch >= 0)));
 }

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { type Progress, progressOf, watermark } from '../../../shared/control/progress.ts';
+import { type Applied, progressOf, type Saved, watermark } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { release } from '../../../shared/runtime/release.ts';
 import { joinedBy } from '../joined-by.ts';
@@ -18,8 +18,8 @@ export async function registerPartitions(control: Db, generation: number, keys: 
     // Sorted, since several projectors may register the same partitions at the same time.
     keys.toSorted().map((key) => {
       const { topic, partition } = parsePartitionKey(key);
-      const nothingRead = { position: 0, end: 0, completeTo };
-      const progress = { generation, topic, partition, ...nothingRead, updatedAt: now, release, joinedBy };
+      const nothingRead = { applied: { position: 0 }, end: 0, completeTo };
+      const progress = { generation, topic, partition, ...nothingRead, updatedAt: now };
       const filter = { _id: idOf(generation, topic, partition) };
       return { updateOne: { filter, update: { $setOnInsert: progress }, upsert: true } };
     }),
@@ -30,7 +30,7 @@ export async function registerPartitions(control: Db, generation: number, keys: 
 /** How far each partition has been applied, by `<topic>/<partition>`, as last saved by any projector. */
 export async function recordedPositions(control: Db, generation: number): Promise<Map<string, number>> {
   const documents = await progressOf(control).find({ generation }).toArray();
-  return new Map(documents.map((progress) => [partitionKey(progress), progress.position]));
+  return new Map(documents.map((progress) => [partitionKey(progress), progress.applied.position]));
 }
 
 /** `isPinned`: whether the projector was given the number of its generation. */
@@ -55,13 +55,12 @@ export function createProgressRecorder({ control, generation, allowanceMs, isPin
       instants.set(key, completeToMs);
       const completeTo = new Date(Math.max(0, completeToMs - allowanceMs));
       const waitingSince = waitingSinceMs === null ? null : new Date(waitingSinceMs);
-      const known: Partial<Progress> = { generation, topic, partition, updatedAt: asOf, waitingSince };
-      Object.assign(known, { isPinned, release, joinedBy });
-      if (cause) known.cause = cause;
-      if (topicId !== null) known.topicId = topicId;
-      const highest: Partial<Progress> = { position, end: Math.max(end ?? 0, position), completeTo };
-      // Epochs never fall along a log, so the highest one is that of the highest position.
-      if (leaderEpoch >= 0) highest.leaderEpoch = leaderEpoch;
+      const saved: Saved = { cause: cause ?? null, waitingSince, isPinned, release, joinedBy };
+      const applied: Applied = { position };
+      if (leaderEpoch >= 0) applied.leaderEpoch = leaderEpoch;
+      if (topicId !== null) applied.topicId = topicId;
+      const highest = { applied, end: Math.max(end ?? 0, position), completeTo };
+      const known = { generation, topic, partition, updatedAt: asOf, saved };
       const filter = { _id: idOf(generation, topic, partition) };
       return { updateOne: { filter, update: { $set: known, $max: highest }, upsert: true } };
     });
