@@ -33,7 +33,9 @@ export async function renderPage(pages: Page[], page: Page, query: URLSearchPara
       ${fresh ? html`<noscript><meta http-equiv="refresh" content="10" /></noscript>` : ''}`,
     body: html`<h1>${page.title}</h1>
       ${fresh ? html`<p id="lost" class="finding bad" role="alert" hidden></p>` : ''}
-      ${fresh ? region('fresh', fresh) : ''} ${(await page.fixed?.(query)) ?? ''}
+      ${fresh ? region('fresh', fresh) : ''}
+      ${fresh ? html`<p id="paused" class="muted" hidden>Paused where text is selected.</p>` : ''}
+      ${(await page.fixed?.(query)) ?? ''}
       ${Object.entries(regions).map(([id, content]) => region(id, content))}`,
     footer: html`The console changes nothing. To change something, run the commands that it shows.`,
   });
@@ -46,7 +48,10 @@ const region = (id: string, content: Html): Html =>
 /** When the shown data was read, and why there is no newer data. */
 export const freshness = ({ at, problem }: Omit<Known<unknown>, 'value'>): Html =>
   html`${problem === null ? '' : html`<p class="finding bad">No newer data: ${problem}</p>`}
-    <p class="muted">${at ? html`Read ${ago(at)}.` : 'Nothing was read yet.'}</p>`;
+    <p class="muted">${at ? html`Read ${ago(at)}, ${timeOfDay(at)}.` : 'Nothing was read yet.'}</p>`;
+
+/** The time of day: an age stands still if the browser does not run the script, a time does not mislead then. */
+export const timeOfDay = (at: Date): string => `at ${at.toISOString().slice(11, 19)} UTC`;
 
 /** Data that is older than this, in seconds, says nothing of the present. */
 const staleAfterSeconds = 15;

@@ -1,6 +1,7 @@
 import type { Db, MongoClient } from 'mongodb';
 import { readSamples, type Sample, sampleEveryMs } from '../../shared/control/samples.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
+import { type Html, html } from '../../shared/pages/html.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
 import { type DeadLetterList, listDeadLetters } from '../operations/dead-letters/list.ts';
@@ -10,6 +11,7 @@ import { type Finding, findings } from '../operations/findings.ts';
 import { type Report, report } from '../operations/report.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ReconnectingKafka } from './connections.ts';
+import { timeOfDay } from './layout.ts';
 import {
   createReading,
   createReadings,
@@ -75,7 +77,11 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
     { everyMs: 5_000 },
   );
   const renderWithDeadline = createRenderWithDeadline();
-  const render: Render = (key, work) => renderWithDeadline(key, () => connected(work));
+  // It is read once: the page does not read it again.
+  const readOnce = async (work: () => Promise<Html>) =>
+    html`${await work()}
+      <p class="muted">Read ${timeOfDay(new Date())}.</p>`;
+  const render: Render = (key, work) => renderWithDeadline(key, () => connected(() => readOnce(work)));
   return { overview, samples, deadLetters, deps, render, commands: commandsIn[config.DEPLOYMENT] };
 }
 

@@ -5,17 +5,18 @@ import { publishSampleData } from '../../infra/sample-data/publish.ts';
 import { batchesOf, generateSampleData } from '../../infra/sample-data/sample-data.ts';
 import { type Service, startService } from '../../infra/service.ts';
 import { progressOf } from '../../shared/control/progress.ts';
-import { sampleEveryMs, samplesOf } from '../../shared/control/samples.ts';
+import { type Sample, sampleEveryMs, samplesOf } from '../../shared/control/samples.ts';
 import { picture } from '../docs-site/visit.ts';
 import { startChromium } from '../support/chromium.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
 import { openConsole } from './test-console.ts';
 
-/** Full-page screenshots of each state, for people to look at. That of an idle one is docs/images/console.png. */
+/** Full-page pictures of each state, for people. docs/images/console.png is working-overview-1280-light.png. */
 const pictures = 'artifacts/console';
 const { environment, publish, applied, start, stop, cli } = useProjector({ partitions: 3, projectors: 0 });
 const console = useOpened(() => openConsole(environment.environment));
@@ -72,27 +73,51 @@ test('a loading system', async () => {
   batchDelayMs = 0;
 });
 
-test('an idle system', async () => {
+test('a system at work', async () => {
   await applied();
-  // As if it had run for an hour.
-  const nowMs = Date.now();
-  const intervals = 178;
-  const rate = (index: number) => 40 + 15 * Math.sin(index / 15) + 8 * Math.sin(index * 7);
-  const progress = await progressOf(environment.control).find({ generation: 1 }).toArray();
-  let appliedThen = progress.reduce((sum, { applied: { position } }) => sum + position, 0);
-  await samplesOf(environment.control).deleteMany({});
-  for (let back = 0; back < intervals; back += 1) {
-    const at = new Date(nowMs - back * sampleEveryMs);
-    const slot = Math.floor(at.getTime() / sampleEveryMs) % 180;
-    const lagSeconds = 1 + Math.abs(Math.sin(back * 5)) + (back > 60 && back < 70 ? (70 - back) / 2 : 0);
-    const sample = { _id: `1/${slot}`, generation: 1, at, lagSeconds, applied: appliedThen };
-    await samplesOf(environment.control).insertOne(sample);
-    appliedThen -= rate(back) * 20;
-  }
+  const { control } = environment;
+  // Changes come while the pictures are taken, as fast as in the hour before: an idle end would be another state.
+  const ended = new AbortController();
+  const changes = publishSteadily(ended.signal);
+  await samplesOf(control).deleteMany({});
+  let last: Sample | null = null;
+  await eventually(async () => (last = await samplesOf(control).findOne()) !== null);
+  await samplesOf(control).insertMany(hourBefore(last as unknown as Sample));
   paths.explain = `/explain?id=${await ticketId()}`;
-  await console.shows('/', 'All is well', 'Records to apply 0 Dead letters', /ago [67] s \d\d/);
-  await pictured('idle');
+  try {
+    await console.shows('/', 'All is well', 'Dead letters', /ago [56] s \d\d/);
+    await pictured('working');
+  } finally {
+    ended.abort();
+    await changes;
+  }
 });
+
+/** The mean rate of the hour, in records a second. */
+const steadyRate = 40;
+
+async function publishSteadily(signal: AbortSignal) {
+  for (let number = 0; !signal.aborted; number += 1) {
+    const contacts = Array.from({ length: steadyRate / 4 }, (_, index) => `con_${number % 100}_${index}`);
+    await publish(...contacts.map((id) => created('contact', id)));
+    await delay(250);
+  }
+}
+
+/** Samples as if the system had run for an hour before this one. */
+function hourBefore(last: Sample): Sample[] {
+  const intervals = 178;
+  const rate = (back: number) => steadyRate + 15 * Math.sin(back / 15) + 4 * Math.sin(back * 7);
+  let appliedThen = last.applied;
+  return Array.from({ length: intervals }, (_, index) => {
+    const back = index + 1;
+    const at = new Date(last.at.getTime() - back * sampleEveryMs);
+    const slot = Math.floor(at.getTime() / sampleEveryMs) % 180;
+    const lagSeconds = Math.abs(Math.sin(back * 5)) + (back > 60 && back < 70 ? (70 - back) / 2 : 0);
+    appliedThen -= rate(back) * 20;
+    return { _id: `1/${slot}`, generation: 1, at, lagSeconds, applied: appliedThen };
+  });
+}
 
 test('a stuck system', async () => {
   await stop();

@@ -29,6 +29,22 @@ test('the rate is that since the sample before, and the line ends where no proje
   ]);
 });
 
+test('a sample soon after another one, as of a projector that has just started, shows no rate of its own', () => {
+  const started = [
+    sample(1, 50, 0),
+    sample(1, 30, 800),
+    sample(1, 25, 800),
+    sample(1, 10, 1_600),
+    sample(1, 9, 1_600),
+  ];
+  expect(points(served, started)).toEqual([
+    [50, 2, null],
+    [30, 2, 40],
+    [10, 2, 40],
+    [0, 1, null],
+  ]);
+});
+
 test('while no projector saves samples, the lag rises to the present one, and nothing is applied', () => {
   const stopped = facts([own(1, 'active', { lagSeconds: 302 })]);
   expect(points(stopped, [sample(1, 320, 0), sample(1, 300, 0)])).toEqual([

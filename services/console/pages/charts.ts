@@ -7,12 +7,29 @@ import { ago, number, seconds } from '../layout.ts';
 /** Without a sample for this long, no projector ran. */
 const gapMs = 3 * sampleEveryMs;
 
+/** Projectors save samples at the first run of the commit loop in each interval, about a second apart. */
+const intervalMinMs = 0.8 * sampleEveryMs;
+
 /** A moment of the charts. A null ends the line: no projector ran, or its rate is not known yet. */
 type Point = { at: Date; lag: number | null; rate: number | null };
 
 /** The generation that was served at an instant. */
 const servedAt = ({ registry }: Facts, at: Date) =>
   (registry?.history.findLast((one) => one.to === 'active' && one.at <= at) ?? registry)?.generation;
+
+/**
+ * Leaves out a sample that comes too soon after the one before, such as that of a projector that has just started: the
+ * rate of a part of an interval is an accident of its length.
+ */
+function wholeIntervals(samples: Sample[]): Sample[] {
+  const kept: Sample[] = [];
+  for (const sample of samples) {
+    const before = kept.at(-1);
+    const isSame = before?.generation === sample.generation;
+    if (!isSame || sample.at.getTime() - before.at.getTime() >= intervalMinMs) kept.push(sample);
+  }
+  return kept;
+}
 
 /** The points of the served generations, from samples in the order of time. The facts are the last point. */
 export function chartPoints(facts: Facts, samples: Sample[]): Point[] {
@@ -25,7 +42,7 @@ export function chartPoints(facts: Facts, samples: Sample[]): Point[] {
     applied: active.partitions.reduce((sum, one) => sum + one.applied, 0),
   };
   const served = samples.filter(({ at, generation }) => at < facts.now && generation === servedAt(facts, at));
-  return [...served, present].flatMap((one, index, all): Point[] => {
+  return [...wholeIntervals(served), present].flatMap((one, index, all): Point[] => {
     const { at, lagSeconds: lag, applied } = one;
     const before = all[index - 1];
     if (before?.generation !== one.generation) return [{ at, lag, rate: null }];

@@ -17,6 +17,7 @@ import {
   freshness,
   number,
   type Page,
+  staleness,
   timeOf,
   withAges,
 } from '../layout.ts';
@@ -39,10 +40,12 @@ export const deadLettersPage = (sources: Sources): Page => ({
     const given = (name: string) => query.get(name) || undefined;
     const wanted = { topic: given('topic'), reason: given('reason'), after: query.get('after') ?? '' };
     const found = await sources.deadLetters(wanted);
+    const stale = staleness(found);
     return {
+      stale: stale ?? html``,
       groups: found.value
-        ? html`${groups(sources.commands.cli, wanted, found.value)} ${countedOnly(found.value)}
-          ${letters(wanted, found.value)}`
+        ? html`${groups(sources.commands.cli, wanted, found.value, stale === null)}
+          ${countedOnly(found.value)} ${letters(wanted, found.value)}`
         : html`<p>No dead letters are known yet.</p>`,
       fresh: freshness(found),
     };
@@ -55,11 +58,16 @@ const link = (query: Partial<LetterQuery> & { id?: string }, content: Html | str
   return html`<a href="${path}${search && `?${search}`}">${content}</a>`;
 };
 
-function groups(cli: string, { topic, reason }: LetterQuery, { counts, total }: DeadLetterList): Html {
+function groups(
+  cli: string,
+  { topic, reason }: LetterQuery,
+  { counts, total }: DeadLetterList,
+  isPresent: boolean,
+): Html {
   const all = topic || reason ? html` ${link({}, 'Show all.')}` : html``;
   const chosen = [topic && `topic ${topic}`, reason && `reason ${reason}`].filter(Boolean).join(', ');
   if (total === 0)
-    return html`<p class="verdict good">
+    return html`<p class="${isPresent ? 'verdict good' : ''}">
       ${chosen ? `No dead letter has ${chosen}.` : 'There are no dead letters.'}${all}
     </p>`;
   return html`${chosen ? html`<p>Only those of ${chosen}.${all}</p>` : html``}
