@@ -84,6 +84,16 @@ test('the inhibition rules name alerts, and none holds back the page for an abse
   ]);
 });
 
+test('each alert on the increase of a counter also sees a series that begins above 0', () => {
+  const onIncrease = alerts.filter(({ expr }) => expr.includes('increase('));
+  expect(onIncrease.length).toBeGreaterThan(4);
+  const blind = onIncrease.filter(({ expr }) => {
+    const [, counter = '', window = ''] = /increase\(([^[]+)\[(\w+)\]\)/.exec(expr) ?? [];
+    return !expr.includes(`or (${counter} > 0 unless ${counter} offset ${window})`);
+  });
+  expect(blind.map(({ alert }) => alert)).toEqual([]);
+});
+
 test('alerts.test.yaml has series on which each alert fires', () => {
   const { tests } = readYaml('infra/monitoring/alerts.test.yaml') as RuleTests;
   const tested = tests.flatMap(({ alert_rule_test = [] }) => alert_rule_test);
