@@ -10,8 +10,12 @@ import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
 import { explained } from '../../shared/kafka/remedies.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
-import { generationDatabase, requireReadable, requireWritable } from '../../shared/store/connection.ts';
-import { runCommand } from '../../shared/store/run-command.ts';
+import {
+  generationDatabase,
+  readPreferenceOf,
+  requireReadable,
+  requireWritable,
+} from '../../shared/store/connection.ts';
 import { type ApiConfig, readApiConfig } from '../api/config.ts';
 import { rateLimitStoreOf } from '../api/rate-limit/rate-limit-settings.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
@@ -86,7 +90,8 @@ const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = 
   api: async (line, context) => {
     const config = configOrExit(readApiConfig(context.environment));
     await checkMongo(line, context, config, async ({ mongo, control }, generation) => {
-      await requireReadable(generationDatabase(mongo, config.DATABASE_NAME, generation));
+      const readPreference = readPreferenceOf(config.MONGODB_URL);
+      await requireReadable(generationDatabase(mongo, config.DATABASE_NAME, generation, { readPreference }));
       await tryAnnouncement(control);
     });
     await checkRateLimitStore(line, config);
@@ -107,12 +112,7 @@ async function checkMongo(
 ): Promise<number> {
   // A projector begins with generation 1 if no other is active.
   let active = 1;
-  const answers = await line('MongoDB', () =>
-    withMongo(context, config, async ({ control }) => {
-      await runCommand(control, { ping: 1 });
-      return 'MONGODB_URL: answers';
-    }),
-  );
+  const answers = await line('MongoDB', () => withMongo(context, config, async () => 'MONGODB_URL: answers'));
   if (!answers) return active;
   await line('read model', () =>
     withMongo(context, config, async ({ mongo, control }) => {

@@ -10,6 +10,7 @@ import { createLogger, type Logger } from '../../shared/runtime/logger.ts';
 import { within } from '../../shared/runtime/within.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
+import { readHello } from '../../shared/store/hello.ts';
 import type { OperatorDeps } from '../operations/deps.ts';
 import { operatorName } from './operator.ts';
 
@@ -120,8 +121,9 @@ export async function withMongo<C extends MongoConfig, T>(
   const mongo = createMongo(config.MONGODB_URL, 'cli');
   let stopWatch = (): void => undefined;
   try {
-    await explainFailure('MongoDB (MONGODB_URL)', mongo.connect());
     const control = controlDatabase(mongo, config.DATABASE_NAME);
+    const reaching = mongo.connect().then(() => readHello(control));
+    await explainFailure('MongoDB (MONGODB_URL)', reaching);
     const now = () => storeTime(control);
     const createFresh = () => createMongo(config.MONGODB_URL, 'cli-check', { poolSizeMax: 1 });
     const logger = { warn: (_: object, message: string) => report(message) };

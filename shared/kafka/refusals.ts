@@ -1,6 +1,6 @@
 import { MongoServerSelectionError } from 'mongodb';
 import { errorChain } from '../runtime/error-message.ts';
-import { foreignReplicaSet, isUserRefusal } from '../store/transient-errors.ts';
+import { foreignReplicaSet, isNotPrimary, isUserRefusal } from '../store/transient-errors.ts';
 import { isKafkaAuthorizationError } from './transient-errors.ts';
 
 /** The codes of Node.js for a server's certificate that this process does not accept. */
@@ -48,11 +48,12 @@ export const isCertificateError = (error: unknown): boolean =>
 
 /**
  * Whether the brokers or MongoDB answer, but this process and they do not accept each other: certificates, credentials
- * or permissions, or the name of the replica set. It may pass, but a process that reads its settings and files again
- * may be needed.
+ * or permissions, the name of the replica set, or a member that is not the primary. It may pass, but a process that
+ * reads its settings and files again may be needed.
  */
 export const isRefusal = (error: unknown): boolean =>
   isCertificateError(error) ||
   isKafkaAuthorizationError(error) ||
   foreignReplicaSet(error) !== null ||
+  errorChain(error).some(isNotPrimary) ||
   errorsIn(error).some(isUserRefusal);

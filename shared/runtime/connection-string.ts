@@ -27,6 +27,13 @@ export function givenOptions(url: string): Map<string, string> {
   return new Map([...new URLSearchParams(text)].map(([name, value]) => [name.toLowerCase(), value]));
 }
 
+/** The connection string without the options that select members for reads. */
+export const withoutReadPreference = (url: string): string =>
+  url.replace(/\?([^?]*)$/, (_, text: string) => {
+    const isKept = (option: string) => !/^(readPreference(Tags)?|maxStalenessSeconds)=/i.test(option);
+    return `?${text.split('&').filter(isKept).join('&')}`;
+  });
+
 /**
  * Returns the reason why the driver cannot use a connection string as it is written, or null. The reason names the
  * option, and never contains the password.

@@ -1,13 +1,13 @@
 import type { Db } from 'mongodb';
-import { type CommandLimits, runCommand } from './run-command.ts';
+import { readHello } from './hello.ts';
+import type { CommandLimits } from './run-command.ts';
 
 /**
  * The time of the store's own clock, that of the primary. Every service judges completeness and expiry by this
  * clock, because the clocks of hosts and of producers may be wrong.
  */
 export async function storeTime(control: Db, limits: CommandLimits = {}): Promise<Date> {
-  const { localTime } = await runCommand(control, { hello: 1 }, limits);
-  return localTime as Date;
+  return (await readHello(control, limits)).localTime;
 }
 
 export type StoreClock = {

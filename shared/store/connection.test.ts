@@ -1,4 +1,4 @@
-import { controlDatabase, createMongo, generationDatabase } from './connection.ts';
+import { controlDatabase, createMongo, generationDatabase, readPreferenceOf } from './connection.ts';
 
 it('a write waits for a majority, but not for ever', () => {
   const { writeConcern } = createMongo('mongodb://a/', 'test').db('support');
@@ -84,9 +84,23 @@ it('a pool with a limit keeps no connections open, so that minPoolSize never exc
   });
 });
 
-it('both databases are read from the primary, whatever the connection string prefers', () => {
-  const client = createMongo('mongodb://a/?readPreference=nearest&maxStalenessSeconds=90', 'test');
-  expect(client.readPreference).toMatchObject({ mode: 'nearest', maxStalenessSeconds: 90 });
-  for (const { readPreference } of [controlDatabase(client, 'x'), generationDatabase(client, 'x', 1)])
-    expect(readPreference).toMatchObject({ mode: 'primary', maxStalenessSeconds: undefined });
+it.each([
+  'readPreference=nearest&maxStalenessSeconds=90',
+  'maxStalenessSeconds=90&readPreferenceTags=dc:a&w=majority&readPreferenceTags=&readpreference=secondary',
+])('a client connects to the primary, and reads both databases there, with %s', (options) => {
+  const url = `mongodb://a/?${options}`;
+  const client = createMongo(url, 'test');
+  for (const { readPreference } of [client, controlDatabase(client, 'x'), generationDatabase(client, 'x', 1)])
+    expect(readPreference).toMatchObject({
+      mode: 'primary',
+      maxStalenessSeconds: undefined,
+      tags: undefined,
+    });
+  expect(client.options.writeConcern).toMatchObject({ w: 'majority', journal: true });
+});
+
+it('the members that the connection string selects are known to the API, which reads its data there', () => {
+  const options = 'readPreference=nearest&maxStalenessSeconds=90&readPreferenceTags=dc:a&readPreferenceTags=';
+  const readPreference = readPreferenceOf(`mongodb://a/?${options}`);
+  expect(readPreference).toMatchObject({ mode: 'nearest', maxStalenessSeconds: 90, tags: [{ dc: 'a' }, {}] });
 });

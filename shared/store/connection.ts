@@ -5,10 +5,11 @@ import {
   MongoClient,
   type MongoClientOptions,
   type ReadConcernLevel,
+  type ReadPreference,
 } from 'mongodb';
 import type { Document } from '../documents/entity.ts';
 import { type Kind, kinds, resources } from '../documents/resources.ts';
-import { givenOptions, poolSizeDefault } from '../runtime/connection-string.ts';
+import { givenOptions, poolSizeDefault, withoutReadPreference } from '../runtime/connection-string.ts';
 import { patchConnections } from './driver-patch.ts';
 
 /** How long an operation waits for a reachable server before it fails, in milliseconds. */
@@ -40,8 +41,9 @@ type PoolOptions = {
 
 /**
  * Creates a client that writes with `w: majority`, journaled and within a time limit, and reads with the concern
- * `local`, unless the connection string says `majority`. Every other option of the connection string applies. The
- * driver connects at the first operation, so an unavailable MongoDB fails that operation, not the start.
+ * `local`, unless the connection string says `majority`. It connects to the primary and reads there. Every other option
+ * of the connection string applies. The driver connects at the first operation, so an unavailable MongoDB fails that
+ * operation, not the start.
  */
 export function createMongo(
   url: string,
@@ -60,7 +62,7 @@ export function createMongo(
   };
   // An option in code overrides the connection string.
   const absent = Object.entries(defaults).filter(([name]) => !given.has(name.toLowerCase()));
-  return new MongoClient(url, {
+  return new MongoClient(withoutReadPreference(url), {
     ...Object.fromEntries(absent),
     ...(poolSizeMax === undefined
       ? {}
@@ -77,18 +79,19 @@ export function createMongo(
 
 /**
  * The two databases of a deployment: the control database outlives generations; each generation has its own. Both are
- * read from the primary, whatever `readPreference` the connection string names, unless `options` say otherwise: a
- * projector compares and sets the values that it has read, and a blocked key is blocked at once.
+ * read from the primary, unless `options` say otherwise: a projector compares and sets the values that it has read, and
+ * a blocked key is blocked at once.
  */
-export const controlDatabase = (client: MongoClient, name: string): Db => client.db(name, fromPrimary);
+export const controlDatabase = (client: MongoClient, name: string): Db => client.db(name);
 export const generationDatabase = (
   client: MongoClient,
   name: string,
   generation: number,
-  options: DbOptions = fromPrimary,
+  options: DbOptions = {},
 ): Db => client.db(`${name}_g${generation}`, options);
 
-const fromPrimary = { readPreference: 'primary' } as const;
+/** The members that the connection string selects for reads: by the API, of data alone. */
+export const readPreferenceOf = (url: string): ReadPreference => new MongoClient(url).readPreference;
 
 /** The collection of a kind's documents in a generation's database. */
 export const collectionOf = <T extends { _id: string } = Document<unknown, unknown>>(

@@ -1,12 +1,5 @@
 import type { Db } from 'mongodb';
-import { runCommand } from './run-command.ts';
-
-/** The part of MongoDB's answer to `hello` about the spread of its last write; a single server and mongos lack it. */
-type Spread = {
-  localTime: Date;
-  lastWrite?: { opTime?: OpTime; majorityOpTime?: OpTime; majorityWriteDate?: Date };
-};
-type OpTime = { ts: { toString: () => string } };
+import { type Hello, readHello } from './hello.ts';
 
 /**
  * A write that a majority has not confirmed for this long waits for lost members, in milliseconds. An idle primary
@@ -18,7 +11,7 @@ const confirmedWithinMs = 20_000;
  * Since when no write of the services was confirmed, because a replica set has a primary, but no majority that holds
  * data: of a primary, a secondary and an arbiter the secondary is down. Null if writes are confirmed.
  */
-export function noMajoritySince({ localTime, lastWrite }: Spread): Date | null {
+export function noMajoritySince({ localTime, lastWrite }: Hello): Date | null {
   const { opTime, majorityOpTime, majorityWriteDate } = lastWrite ?? {};
   if (!opTime || !majorityOpTime || !majorityWriteDate) return null;
   if (String(opTime.ts) === String(majorityOpTime.ts)) return null;
@@ -27,4 +20,4 @@ export function noMajoritySince({ localTime, lastWrite }: Spread): Date | null {
 
 /** The same, of the primary that the control database is read from. */
 export const readNoMajoritySince = async (control: Db): Promise<Date | null> =>
-  noMajoritySince((await runCommand(control, { hello: 1 })) as unknown as Spread);
+  noMajoritySince(await readHello(control));

@@ -6,8 +6,9 @@ import { explainedStoreError } from './remedies.ts';
 
 const answered = (code: number) => new MongoServerError({ ok: 0, code, errmsg: 'refused' });
 /** The error of a driver that asks for a set of this name, and has kept this number of servers. */
-const noServer = (setName: string | null, servers: number) => {
-  const kept = new Map(Array.from({ length: servers }, (_, index) => [`host-${index}`, { error: null }]));
+const noServer = (setName: string | null, servers: number, type = 'Unknown') => {
+  const server = { error: null, type };
+  const kept = new Map(Array.from({ length: servers }, (_, index) => [`host-${index}`, server]));
   const reason = { setName, servers: kept } as unknown as TopologyDescription;
   return new MongoServerSelectionError('timed out', reason);
 };
@@ -16,11 +17,24 @@ it.each([
   ['a user of another database', answered(18), /the authSource in MONGODB_URL/],
   ['a user without a right', answered(13), /its rights on <DATABASE_NAME>/],
   ['a right of an operation inside', new Error('indexes', { cause: answered(13) }), /its rights on/],
+  ['a member that is not the primary', answered(10_107), /directConnection=true in MONGODB_URL/],
   ['the name of another replica set', noServer('rs1', 0), /replica set rs1: check replicaSet in MONGODB_URL/],
 ])('the error of %s says what to do, and is a refusal', (_, error, remedy) => {
   expect(explainedStoreError(error)).toMatch(remedy);
   expect(explained(error)).toBe(explainedStoreError(error));
   expect(isRefusal(error)).toBe(true);
+});
+
+it('a read that no member may answer names the options that select one', () => {
+  const error = noServer('rs0', 1, 'RSPrimary');
+  expect(explained(error)).toMatch(
+    /readPreference, readPreferenceTags and maxStalenessSeconds in MONGODB_URL/,
+  );
+  expect(isRefusal(error)).toBe(false);
+});
+
+it.each([189, 91, 11_600, 11_602])('a command that meets a step-down (%i) is to be run again', (code) => {
+  expect(explained(answered(code))).toMatch(/MongoDB elects a primary: run the command again/);
 });
 
 it.each([

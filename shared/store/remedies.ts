@@ -1,6 +1,6 @@
 import { MongoServerError } from 'mongodb';
 import { errorChain, errorMessage } from '../runtime/error-message.ts';
-import { foreignReplicaSet } from './transient-errors.ts';
+import { foreignReplicaSet, isNotPrimary, lacksPreferredMember } from './transient-errors.ts';
 
 /** By MongoDB's codes. */
 const remedies = [
@@ -29,10 +29,20 @@ const otherReplicaSet = (name: string) =>
   `No server that MONGODB_URL names is a member of a replica set ${name}: check replicaSet in MONGODB_URL against the ` +
   'set of rs.status(), or leave it out for a server without a replica set';
 
+const notPrimary =
+  'MongoDB elects a primary: run the command again. If it stays so, directConnection=true in MONGODB_URL names a member that is not ' +
+  'the primary: name all members instead, and replicaSet';
+
+const noPreferredMember =
+  'MongoDB has a primary, but no member that readPreference, readPreferenceTags and maxStalenessSeconds in MONGODB_URL ' +
+  'select: start such members, or change these options';
+
 /** The remedy for an error of MongoDB; null if none is known. */
 export function storeRemedyFor(error: unknown): string | null {
   const replicaSet = foreignReplicaSet(error);
   if (replicaSet !== null) return otherReplicaSet(replicaSet);
+  if (lacksPreferredMember(error)) return noPreferredMember;
+  if (errorChain(error).some(isNotPrimary)) return notPrimary;
   const codes = errorChain(error).flatMap((cause) =>
     cause instanceof MongoServerError ? [Number(cause.code)] : [],
   );

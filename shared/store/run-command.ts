@@ -8,7 +8,6 @@ const concerns = {
   find: 'read',
   hello: 'none',
   insert: 'write',
-  ping: 'none',
 } as const;
 
 export type Command = {

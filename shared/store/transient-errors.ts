@@ -64,6 +64,12 @@ const permanentCodes = new Map([
 /** Codes of MongoDB for a user that it does not admit or permit: Unauthorized, AuthenticationFailed, Atlas's own. */
 const userCodes = new Set([13, 18, 8_000]);
 
+/** MongoDB's code for a member that is not the primary. */
+export const notPrimaryCode = 10_107;
+
+/** Codes of a member that is not the primary, or stops being it: MongoDB elects one, or the member is the wrong one. */
+const notPrimaryCodes = new Set([notPrimaryCode, 13_435, 13_436, 189, 11_602, 91, 11_600, 10_058]);
+
 /** Codes of a store that sheds load: full queues, limits of its rate, of its connections or of its search servers. */
 const overloadCodes = new Set([433, 449, 450, 462, 463, 473]);
 
@@ -123,6 +129,16 @@ function isNetworkError(error: unknown): boolean {
 /** Whether MongoDB answers, but refuses this user. Old connections refuse a user that was created again. */
 export const isUserRefusal = (error: unknown): boolean =>
   error instanceof MongoServerError && userCodes.has(Number(error.code));
+
+/** Whether a member answers that it is not the primary, or is just stepping down or stopping. */
+export const isNotPrimary = (error: unknown): boolean =>
+  error instanceof MongoServerError && notPrimaryCodes.has(Number(error.code));
+
+/** Whether MongoDB has a primary, but no member that the options of the connection string select for a read. */
+export function lacksPreferredMember(error: unknown): boolean {
+  if (!(error instanceof MongoServerSelectionError)) return false;
+  return [...(error.reason?.servers.values() ?? [])].some(({ type }) => type === 'RSPrimary');
+}
 
 /**
  * The name of the replica set that the connection string asks for, if every server has answered that it is a member of

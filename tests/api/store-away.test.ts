@@ -84,6 +84,25 @@ describe('a store with outages', () => {
     await cut();
   });
 
+  it('is 503 and not ready while its server is not the primary, whose keys and data may be old', async () => {
+    const child = await children.start({
+      ...children.tls,
+      MONGODB_URL: proxiedUrl(await listen()),
+      ADMIN_PORT: '0',
+    });
+    const status = async () => (await ask(child, '/v1/tickets')).status;
+    await eventually(async () => (await status()) === 200);
+    trouble.isDemoted = true;
+    await eventually(async () => (await status()) === 503);
+    await eventually(() =>
+      child.log.some(({ reason }) => /is not the primary\. .*directConnection=true/.test(String(reason))),
+    );
+    trouble.isDemoted = false;
+    await eventually(async () => (await status()) === 200);
+    expect(await child.stop()).toBe(0);
+    await cut();
+  });
+
   it.each([
     {
       name: 'before its indexes exist',

@@ -38,7 +38,8 @@ describeOnMongo(['mongod'], 'data from secondaries', () => {
       ) as [MongoClient, MongoClient];
       for (const client of clients) client.on('commandStarted', (event) => sent.push(event));
       const [client, authClient] = clients;
-      const api = await startApi({ name: store.name, client, authClient });
+      const settings = { MONGODB_URL: `${replicaSet.url}${option}` };
+      const api = await startApi({ name: store.name, client, authClient }, { settings });
       try {
         await run(api);
       } finally {

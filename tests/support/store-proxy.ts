@@ -12,13 +12,21 @@ type Disturbance = {
   holding: string | null;
   /** Connections that are open or opened meanwhile never answer again. */
   silent: boolean;
+  /** The store answers that it is not the primary, as a member that was one. */
+  isDemoted: boolean;
 };
 
 /** A proxy of the store that a test can disturb: connections reach the store while the proxy listens. */
 export function createStoreProxy(mongodbUrl: string) {
   const target = new URL(mongodbUrl.replace('mongodb:', 'http:'));
   const sockets = new Set<Socket>();
-  const trouble: Disturbance = { delayMs: 0, repliesToLose: 0, holding: null, silent: false };
+  const trouble: Disturbance = {
+    delayMs: 0,
+    repliesToLose: 0,
+    holding: null,
+    silent: false,
+    isDemoted: false,
+  };
   const held = new Set<Socket>();
   let server: Server | null = null;
   let silentCount = 0;
@@ -37,9 +45,10 @@ export function createStoreProxy(mongodbUrl: string) {
       }
       upstream.write(chunk);
     });
-    upstream.on('data', (chunk) => {
+    upstream.on('data', (received: Buffer) => {
       isSilent ||= trouble.silent;
       if (isSilent) return;
+      const chunk = trouble.isDemoted ? demoted(received) : received;
       if (hasWritten && trouble.repliesToLose > 0) {
         trouble.repliesToLose -= 1;
         client.destroy();
@@ -92,6 +101,16 @@ export function createStoreProxy(mongodbUrl: string) {
 /** Whether a write command begins here: its name is a BSON string. */
 const isWrite = (chunk: Buffer): boolean =>
   chunk.includes('\u0002update\0') || chunk.includes('\u0002insert\0');
+
+/** The reply, if it is one to `hello`, of a member that is not the primary. */
+function demoted(chunk: Buffer): Buffer {
+  const field = Buffer.from('\u0008isWritablePrimary\0');
+  const at = chunk.indexOf(field);
+  if (at < 0) return chunk;
+  const changed = Buffer.from(chunk);
+  changed[at + field.length] = 0;
+  return changed;
+}
 
 /** The driver soon notices the store's return. How long it waits for a connection stays the limit of the service. */
 const frequentHeartbeats = 'heartbeatFrequencyMS=500';

@@ -1,4 +1,4 @@
-import { type Db, type MongoClient, ReadConcern, type ReadConcernLevel } from 'mongodb';
+import { type Db, type MongoClient, ReadConcern, type ReadConcernLevel, type ReadPreference } from 'mongodb';
 import { activeGeneration } from '../../../shared/control/generations.ts';
 import { notAfterNow, watermark } from '../../../shared/control/progress.ts';
 import { resources } from '../../../shared/documents/resources.ts';
@@ -13,6 +13,8 @@ import type { SnapshotSources, Structures } from './read-snapshot.ts';
 type SourceDeps = {
   /** For data. */
   mongo: MongoClient;
+  /** Selects the members that data is read from. */
+  readPreference: ReadPreference;
   /** For keys and watermarks. */
   authMongo: MongoClient;
   /** The control database, by `authMongo`. */
@@ -23,10 +25,10 @@ type SourceDeps = {
 
 /** The sources of snapshots: `control`, and the databases of the generations, whose names begin with `name`. */
 export function createSnapshotSources(
-  { mongo, authMongo, control, clock }: SourceDeps,
+  { mongo, readPreference, authMongo, control, clock }: SourceDeps,
   name: string,
 ): SnapshotSources {
-  const readsPrimary = mongo.readPreference.mode === 'primary';
+  const readsPrimary = readPreference.mode === 'primary';
   return {
     connect: () => Promise.all([mongo.connect(), authMongo.connect()]),
     activeGeneration: async (limits: ReadOptions) => {
@@ -46,7 +48,7 @@ export function createSnapshotSources(
       }),
     structures: readStructures,
     databasesOf: (generation: number) => ({
-      database: generationDatabase(mongo, name, generation, { readPreference: mongo.readPreference }),
+      database: generationDatabase(mongo, name, generation, { readPreference }),
       authDatabase: generationDatabase(authMongo, name, generation),
     }),
   };

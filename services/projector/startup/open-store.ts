@@ -6,6 +6,7 @@ import { forgetOtherRefreshes } from '../../../shared/control/refreshes.ts';
 import { ensureBlocksMarker } from '../../../shared/control/registry.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
+import { readHello } from '../../../shared/store/hello.ts';
 import { builtByMajority, ensureIndexes } from '../../../shared/store/indexes.ts';
 import { joinedBy } from '../joined-by.ts';
 import { type OnWait, waitUntil } from './wait-until.ts';
@@ -25,6 +26,7 @@ export async function openStore(mongo: MongoClient, config: StoreConfig, onWait:
   // If the first operation connects instead and fails, the driver's topology stays closed.
   await waitUntil(onWait, () => mongo.connect());
   const registered = await waitUntil(onWait, async () => {
+    await readHello(control);
     const registry = await ensureRegistry(control);
     const followed = generationOf(registry, wanted ?? registry.generation);
     requireVersion(followed);

@@ -1,0 +1,22 @@
+import { storeTime } from './clock.ts';
+import { controlDatabase, createMongo } from './connection.ts';
+import { explainedStoreError } from './remedies.ts';
+
+const client = createMongo('mongodb://127.0.0.1:1/?directConnection=true', 'test');
+const control = controlDatabase(client, 'x');
+const localTime = new Date('2026-01-01T00:00:00Z');
+const timeBy = (hello: object) => {
+  jest.spyOn(control, 'command').mockResolvedValue({ localTime, ...hello });
+  return storeTime(control);
+};
+afterAll(() => client.close());
+
+it('no service goes by the clock of a member that is not the primary', async () => {
+  const reading = timeBy({ isWritablePrimary: false, secondary: true, me: 'mongo-2:27017' });
+  const reason = await reading.then(String, explainedStoreError);
+  expect(reason).toMatch(/^mongo-2:27017 is not the primary\. MongoDB elects .* directConnection=true/);
+});
+
+it.each([[{ isWritablePrimary: true }], [{}]])('the answer %j is taken', async (hello) => {
+  expect(await timeBy(hello)).toEqual(localTime);
+});
