@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,6 +29,26 @@ test('SIGTERM while the packages are installed ends the installation, too', asyn
     }
   };
   await eventually(hasEnded);
+});
+
+test('a system that lacks a library of the pinned Node is told its name and its package, in one line', () => {
+  mkdirSync(join(folder.path, 'infra'), { recursive: true });
+  mkdirSync(join(folder.path, 'node_modules/.bin'), { recursive: true });
+  copyFileSync(join(import.meta.dirname, 'run.sh'), join(folder.path, 'infra/run.sh'));
+  writeFileSync(join(folder.path, 'package-lock.json'), '{}');
+  writeFileSync(join(folder.path, 'node_modules/.package-lock.json'), '{}');
+  const node = join(folder.path, 'node_modules/.bin/node');
+  const missing = 'libatomic.so.1: cannot open shared object file: No such file or directory';
+  const loader = `node: error while loading shared libraries: ${missing}`;
+  writeFileSync(node, `#!/bin/sh\necho '${loader}' >&2\nexit 127\n`);
+  chmodSync(node, 0o755);
+  const { status, stdout, stderr } = spawnSync('sh', ['infra/run.sh', 'x.ts'], {
+    cwd: folder.path,
+    encoding: 'utf8',
+  });
+  expect({ status, stdout, lines: stderr.split('\n').length }).toEqual({ status: 1, stdout: '', lines: 2 });
+  expect(stderr).toContain(`The project's Node 26 does not run here: ${missing}.`);
+  expect(stderr).toContain('apt-get install libatomic1');
 });
 
 test('npm runs the install script of the pinned Node alone, which takes its program from the registry', () => {

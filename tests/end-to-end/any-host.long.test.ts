@@ -29,6 +29,17 @@ test('npm start works from a fresh clone on a hostile host: `sp ace ü/`, PATH o
   await eventually(() => processes.every((one) => !isRunning(one)) || processes.filter(isRunning));
 });
 
+test('a host without libatomic is told which package it lacks', async () => {
+  const libraries = await run('ldd', [process.execPath]);
+  const [, libatomic = ''] = /libatomic\S* => (\S+)/.exec(libraries.output) ?? [];
+  // No program can be made of an empty file, which hides the library from this process alone.
+  const script = 'mount --bind /dev/null "$0" && exec sh infra/run.sh --version';
+  const hidden = await run('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script, libatomic]);
+  if (/unshare failed|permission denied/i.test(hidden.output)) return;
+  expect(hidden.ok).toBe(false);
+  expect(hidden.output).toMatch(/Node 26 does not run here: \S*libatomic.* apt-get install libatomic1 /);
+});
+
 test('npm start that a server has failed keeps and names the log of that server', async () => {
   // given a broker that cannot load a codec, and so refuses the records that are compressed with it
   const broken = '-DZstdNativePath=/nowhere/libzstd.so';

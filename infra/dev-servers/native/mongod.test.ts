@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
 import { listen } from '../../../shared/runtime/listen.ts';
@@ -49,13 +49,29 @@ describe('a machine without a mongod', () => {
     expect(downloads.asked).toHaveLength(1);
   });
 
-  const own = findProgram('mongod')?.path;
-  testUnless(own ? null : 'no mongod to serve', 'downloads one, once', async () => {
+  /** An archive as MongoDB publishes them, with the file that `fill` writes as its program. */
+  const archiveOf = async (fill: (program: string) => void) => {
     const dir = folder.path;
     mkdirSync(join(dir, 'mongodb', 'bin'), { recursive: true });
-    copyFileSync(own ?? '', join(dir, 'mongodb', 'bin', 'mongod'));
+    fill(join(dir, 'mongodb', 'bin', 'mongod'));
     await mustRun('tar', ['-C', dir, '-czf', join(dir, 'mongodb.tgz'), 'mongodb/bin/mongod']);
-    await using downloads = await serveDownloads(readFileSync(join(dir, 'mongodb.tgz')));
+    return readFileSync(join(dir, 'mongodb.tgz'));
+  };
+
+  test('that lacks a library of the one that it has downloaded says so', async () => {
+    const missing = 'libcurl.so.4: cannot open shared object file';
+    const script = `#!/bin/sh\necho '${missing}' >&2\nexit 127\n`;
+    await using downloads = await serveDownloads(
+      await archiveOf((program) => writeFileSync(program, script, { mode: 0o755 })),
+    );
+    expect(await findMongod(downloads.mirror)).toEqual({ missing: `does not run here (${missing})` });
+    expect(await findMongod(downloads.mirror)).toEqual({ missing: `does not run here (${missing})` });
+  });
+
+  const own = findProgram('mongod')?.path;
+  testUnless(own ? null : 'no mongod to serve', 'downloads one, once', async () => {
+    const archive = await archiveOf((program) => copyFileSync(own ?? '', program));
+    await using downloads = await serveDownloads(archive);
     const { program = '' } = await findMongod(downloads.mirror);
     expect((await run(program, ['--version'])).output).toMatch(/^db version v\d/);
     expect(downloads.asked.map((path) => /[^.]*$/.exec(path)?.[0])).toEqual(['tgz', 'md5']);

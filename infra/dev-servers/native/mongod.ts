@@ -34,7 +34,7 @@ export async function findMongod(
   const { DryMongoBinary } = await import('mongodb-memory-server-core');
   const locate = () => DryMongoBinary.locateBinary({ version });
   const present = await locate();
-  if (present !== undefined) return { program: present };
+  if (present !== undefined) return tried(present);
   const failed = join(cacheDir(), `mongod-${version}-failed`);
   if (existsSync(failed) && Date.now() - statSync(failed).mtimeMs < retryAfterMs)
     return { missing: `${await readFile(failed, 'utf8')}; tried once a day, or without ${failed}` };
@@ -49,7 +49,13 @@ export async function findMongod(
     return { missing };
   }
   await rm(failed, { force: true });
-  return { program: (await locate()) ?? '' };
+  return tried((await locate()) ?? '');
+}
+
+/** A minimal system lacks libraries of a program that it has downloaded, such as libcurl. */
+async function tried(program: string): Promise<{ program: string } | { missing: string }> {
+  const { ok, output } = await run(program, ['--version']);
+  return ok ? { program } : { missing: `does not run here (${output.trim()})` };
 }
 
 /** A replica set of one on a loopback port, without authentication: every user of this machine can access it. */
