@@ -1,4 +1,4 @@
-import type { Admin, Kafka } from 'kafkajs';
+import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import { watchPools } from '../../shared/control/pool-watch.ts';
 import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
@@ -77,7 +77,8 @@ export function connectKafka({ environment }: Context, config: KafkaConfig, retr
   const clients = (async (): Promise<KafkaClients> => {
     // One after the other: if one fails, the other must not connect after the disconnect, and keep the process alive.
     const connecting = admin.connect().then(() => log.connect());
-    const silent = () => Promise.reject(new Error(lastError ?? `no answer for ${connectWithinMs / 1_000} s`));
+    const silence = `no answer for ${connectWithinMs / 1_000} s`;
+    const silent = () => Promise.reject(new kafkajs.KafkaJSConnectionError(lastError ?? silence));
     await explainFailure('Kafka (KAFKA_BROKERS)', within(connectWithinMs, connecting, silent));
     return { kafka, admin, log };
   })();

@@ -1,10 +1,12 @@
+import kafkajs from 'kafkajs';
 import { readControlId } from '../../shared/control/control-id.ts';
 import { type Generation, groupIdOf } from '../../shared/control/generations.ts';
 import { type Member, readMembers } from '../../shared/kafka/group-members.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
-import { explained } from '../../shared/kafka/remedies.ts';
+import { explained, remedyFor } from '../../shared/kafka/remedies.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { prefixesOf } from '../../shared/kafka/topics.ts';
+import { isTransient } from '../../shared/kafka/transient-errors.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { within } from '../../shared/runtime/within.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -26,6 +28,9 @@ export type KafkaFacts = {
   /** The members of each generation's group, by number. */
   members: Map<number, Member[]>;
 };
+
+/** The remedy for an outage that does not name its own. */
+const ifDown = 'If the brokers are down, restore them: the projectors continue by themselves';
 
 /** Gives the clients of Kafka to `work`, connected. */
 export type UseKafka = (
@@ -50,7 +55,8 @@ export async function readKafka(
     members: new Map(),
   };
   const fail = (error: unknown): void => {
-    facts.problem ??= explained(error);
+    const isOutage = isTransient(error) && remedyFor(error) === null;
+    facts.problem ??= isOutage ? `${errorMessage(error)}. ${ifDown}` : explained(error);
   };
   const controlId = await readControlId(deps.control);
   const follows = (generation: number) => ({
@@ -78,7 +84,8 @@ export async function readKafka(
       ),
     ]);
   }).catch(fail);
-  await within(withinMs, reading, () => fail(`no answer for ${withinMs / 1_000} s`));
+  const silence = new kafkajs.KafkaJSConnectionError(`no answer for ${withinMs / 1_000} s`);
+  await within(withinMs, reading, () => fail(silence));
   // A copy: later answers belong to no reading.
   return { ...facts, members: new Map(facts.members) };
 }

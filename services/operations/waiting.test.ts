@@ -34,10 +34,10 @@ describe('a projector that says why it applies nothing', () => {
       expected: 'a projector cannot start: process 9 on h: certificate has expired; null',
     },
     {
-      name: 'whose start was refused, so that its supervisor or an operator starts it again',
+      name: 'whose start was refused, so that the same start is no remedy',
       changes: { ...silent, failure: ended },
       waiting: [entry('refused', 9)],
-      expected: `a projector cannot start: process 9 on h: certificate has expired; ${restart}`,
+      expected: `a projector cannot start: process 9 on h: certificate has expired; null`,
     },
     {
       name: 'and that has ended since',

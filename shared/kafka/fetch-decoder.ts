@@ -66,7 +66,10 @@ export function patchFetch(parts: FetchParts): void {
   const { fetch } = parts;
   const protocol = fetch.protocol.bind(fetch);
   fetch.protocol = ({ version }) => {
-    if (version !== fetchVersion) throw new Error('the brokers are older than Kafka 2.8');
+    if (version !== fetchVersion)
+      throw new Error(
+        `the brokers offer Fetch up to version ${version}; the projector needs version ${fetchVersion} (Kafka 2.8)`,
+      );
     const createFetch = protocol({ version });
     return (request) => {
       const original = createFetch({ ...request, topics: rotate(request.topics) });

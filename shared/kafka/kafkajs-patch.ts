@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Batch } from 'kafkajs';
 import { type FetchParts, type Message, patchFetch } from './fetch-decoder.ts';
+import { type ListenerParts, nameOtherProtocol } from './listener-protocol.ts';
 import { type LeaderParts, tolerateMissingLeaders } from './missing-leaders.ts';
 import { type AuthenticationParts, closeUnauthenticated, renewShortSessions } from './reauthentication.ts';
 import { leaderEpochOf, type RawBatch } from './record-batch.ts';
@@ -11,6 +12,7 @@ const patchedVersion = '2.2.4';
 /** The internal parts of kafkajs that the patch needs; they have no public types. */
 type KafkajsParts = FetchParts &
   LeaderParts &
+  ListenerParts &
   AuthenticationParts & {
     version: string;
     batch: { prototype: { isEmpty: unknown; isEmptyDueToFiltering: unknown } };
@@ -55,6 +57,7 @@ export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
   keepCoordinatorErrors(parts);
   renewShortSessions(parts);
   closeUnauthenticated(parts);
+  nameOtherProtocol(parts);
   patched.add(parts.fetch);
 }
 

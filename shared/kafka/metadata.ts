@@ -70,8 +70,11 @@ const apiVersion = 11;
  * without topic ids and leader epochs, and rejects a response in which one partition has no leader.
  */
 export async function readMetadata(broker: Broker, topics: string[]): Promise<TopicMetadata[]> {
-  if ((broker.versions?.[apiKey]?.maxVersion ?? 0) < apiVersion)
-    throw new Error('the brokers are older than Kafka 2.8, which the projector needs');
+  const offered = broker.versions?.[apiKey]?.maxVersion ?? 0;
+  if (offered < apiVersion)
+    throw new Error(
+      `the brokers offer Metadata up to version ${offered}; the projector needs version ${apiVersion} (Kafka 2.8)`,
+    );
   return broker.connectionPool.send({
     request: { apiKey, apiVersion, apiName: 'Metadata', encode: async () => encodeRequest(topics) },
     response: { decode: async (payload) => decodeResponse(payload), parse: async (decoded) => decoded },

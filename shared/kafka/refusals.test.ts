@@ -5,6 +5,7 @@ import {
   MongoServerSelectionError,
   type TopologyDescription,
 } from 'mongodb';
+import { otherProtocol } from './listener-protocol.ts';
 import { isCertificateError, isRefusal } from './refusals.ts';
 import { explained } from './remedies.ts';
 
@@ -53,6 +54,12 @@ describe('a certificate', () => {
     });
     expect(explained(error)).toMatch(remedy);
   });
+});
+
+it('a listener of another protocol is a refusal, which names the settings, at any address', () => {
+  const error = givenUp(ofBroker(otherProtocol));
+  expect(isRefusal(error)).toBe(true);
+  expect(explained(error)).toMatch(/Check KAFKA_SSL and KAFKA_SASL_MECHANISM/);
 });
 
 it.each([

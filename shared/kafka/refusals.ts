@@ -1,6 +1,7 @@
 import { MongoServerSelectionError } from 'mongodb';
 import { errorChain } from '../runtime/error-message.ts';
 import { foreignReplicaSet, isNotPrimary, isUserRefusal } from '../store/transient-errors.ts';
+import { otherProtocol } from './listener-protocol.ts';
 import { isKafkaAuthorizationError } from './transient-errors.ts';
 
 /** The codes of Node.js for a server's certificate that this process does not accept. */
@@ -46,13 +47,18 @@ export const isCertificateError = (error: unknown): boolean =>
     return verificationCodes.has(code) || alertPattern.test(code);
   });
 
+/** Whether the listener of a broker seems to speak another protocol than this process: TLS, SASL or neither. */
+export const isOtherProtocol = (error: unknown): boolean =>
+  errorChain(error).some((cause) => (cause as { code?: unknown }).code === otherProtocol);
+
 /**
- * Whether the brokers or MongoDB answer, but this process and they do not accept each other: certificates, credentials
- * or permissions, the name of the replica set, or a member that is not the primary. It may pass, but a process that
- * reads its settings and files again may be needed.
+ * Whether the brokers or MongoDB answer, but this process and they do not accept each other: protocol, certificates,
+ * credentials or permissions, the name of the replica set, or a member that is not the primary. It may pass, but a
+ * process that reads its settings and files again may be needed.
  */
 export const isRefusal = (error: unknown): boolean =>
   isCertificateError(error) ||
+  isOtherProtocol(error) ||
   isKafkaAuthorizationError(error) ||
   foreignReplicaSet(error) !== null ||
   errorChain(error).some(isNotPrimary) ||

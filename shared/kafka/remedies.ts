@@ -2,7 +2,7 @@ import { isNativeError } from 'node:util/types';
 import { errorChain, errorMessage } from '../runtime/error-message.ts';
 import { storeRemedyFor } from '../store/remedies.ts';
 import { advertisedAddress } from './advertised.ts';
-import { isCertificateError } from './refusals.ts';
+import { isCertificateError, isOtherProtocol } from './refusals.ts';
 import { authenticationErrors, isKafkaError, permissionErrors } from './transient-errors.ts';
 
 const otherRights = 'docs/deploy.md ("Users and rights") has the rights of the other roles';
@@ -47,6 +47,12 @@ const remedies: { codes: string[]; remedy: string }[] = [
     remedy: 'Run fewer projectors, or raise group.max.size of the brokers',
   },
   {
+    codes: ['INCONSISTENT_GROUP_PROTOCOL'],
+    remedy:
+      'The group has members of another kind, or is a group of another type, such as a share group, which keeps its id while ' +
+      'it is empty: kafka-groups.sh --list names the type. Set CONSUMER_GROUP to another id, or delete that group',
+  },
+  {
     codes: authenticationErrors,
     remedy:
       'Check KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD and KAFKA_SSL against the listener ' +
@@ -62,6 +68,10 @@ const storeCertificates =
   "Check tlsCAFile (or NODE_EXTRA_CA_CERTS) and tlsCertificateKeyFile in MONGODB_URL against MongoDB's certificates, which " +
   'may have been renewed';
 
+const listenerProtocol =
+  'Check KAFKA_SSL and KAFKA_SASL_MECHANISM against the listener that KAFKA_BROKERS names; a proxy does the same while ' +
+  'no broker runs behind it';
+
 const unreachable = (address: string) =>
   `A broker advertises ${address}, which is not in KAFKA_BROKERS: if it runs, check its advertised.listeners, and whether this host ` +
   'resolves and reaches that address';
@@ -69,6 +79,7 @@ const unreachable = (address: string) =>
 /** The remedy for an error of MongoDB or the brokers; null if none is known. */
 export function remedyFor(error: unknown): string | null {
   if (isCertificateError(error)) return isKafkaError(error) ? kafkaCertificates : storeCertificates;
+  if (isOtherProtocol(error)) return listenerProtocol;
   const address = advertisedAddress(error);
   if (address !== null) return unreachable(address);
   const ofStore = storeRemedyFor(error);

@@ -47,6 +47,14 @@ describe('an error in a log line', () => {
     });
   });
 
+  test('has the message of each cause once: an error with a remedy repeats the message of its cause', () => {
+    const cause = new Error('code 86', { cause: new Error('the index exists') });
+    const message = (text: string) =>
+      (loggedError(new Error(text, { cause })) as { message: string }).message;
+    expect(message('indexes')).toBe('indexes: code 86: the index exists');
+    expect(message('code 86. Drop the index')).toBe('code 86. Drop the index: the index exists');
+  });
+
   test('names each of several connection attempts', () => {
     const error = new AggregateError([new Error('connect ECONNREFUSED ::1'), new Error('timed out')]);
     expect(loggedError(error)).toMatchObject({

@@ -1,4 +1,5 @@
 import { type Logger, pino, stdSerializers } from 'pino';
+import { errorChain } from './error-message.ts';
 import { createLogOutput } from './log-output.ts';
 import { release } from './release.ts';
 
@@ -28,18 +29,25 @@ export const scrubbed = (line: string): string =>
  */
 export function loggedError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const { type, message, stack } = stdSerializers.err(error);
+  const { type, stack } = stdSerializers.err(error);
   const { code, writeErrors = [] } = error as { code?: unknown; writeErrors?: unknown };
   const refused: Record<string, number> = {};
   for (const { code: writeCode } of [writeErrors].flat() as { code: number }[]) {
     refused[writeCode] = (refused[writeCode] ?? 0) + 1;
   }
-  const logged: Record<string, unknown> = { type, message, stack };
+  const logged: Record<string, unknown> = { type, message: messageWithCauses(error), stack };
   if (typeof code === 'number' || typeof code === 'string') logged.code = code;
   if (Object.keys(refused).length > 0) logged.refused = refused;
   if (error instanceof AggregateError) logged.errors = error.errors.map(loggedError);
   return logged;
 }
+
+/** The messages of an error and of its causes, each once: an error with its remedy repeats that of its cause. */
+const messageWithCauses = (error: Error): string =>
+  errorChain(error.cause).reduce(
+    (text, { message }) => (text.includes(message) ? text : `${text}: ${message}`),
+    error.message,
+  );
 
 const redacted = ['authorization', 'state', 'value', 'content', 'email'];
 

@@ -4,6 +4,7 @@ import { progressOf, watermark } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { runCli } from '../support/run-cli.ts';
+import { createShareGroup } from '../support/share-group.ts';
 import { startConsuming } from '../support/start-consuming.ts';
 import { createTestEnvironment, type TestEnvironment } from '../support/test-environment.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -147,6 +148,33 @@ describe('a consumer group that two deployments share', () => {
       }
     },
   );
+});
+
+describe('a group id that a share group has, which keeps it when its last consumer has left', () => {
+  const { environment, startProcess, cli } = useProjector({ projectors: 0 });
+
+  test('refuses a projector; the group and the way out are named, and the same start is no remedy', async () => {
+    const { CONSUMER_GROUP: groupId } = environment.config;
+    await createShareGroup(String(process.env.KAFKA_BROKERS), groupId);
+    const words = `${groupId} (CONSUMER_GROUP): The group member's supported protocols are incompatible`;
+    const wayOut = /is a group of another type, such as a share group.* Set CONSUMER_GROUP to another id, or/;
+    const refused = startProcess();
+    expect(await refused.exited).toBe(1);
+    expect(lastWords(refused)).toContain(words);
+    expect(lastWords(refused)).toMatch(wayOut);
+    // The log repeats no text of the cause.
+    expect(lastWords(refused).split(words)).toHaveLength(2);
+    const { code, text } = await cli('check', 'projector');
+    expect(code).toBe(1);
+    expect(text).toContain(`FAILED    group       ${words}`);
+    expect(text).toMatch(wayOut);
+    await eventually(async () => {
+      const { text: status } = await cli('status');
+      return (
+        (status.includes(words) && wayOut.test(status) && !status.includes('npm run projector')) || status
+      );
+    });
+  });
 });
 
 describe('a generation that has followed topics', () => {

@@ -173,7 +173,7 @@ async function requireServed({ control }: Deps, generation: number): Promise<voi
   const registry = await requireRegistry(control);
   if (registry.generation === generation) return;
   throw new RebuildRefused(
-    `generation ${registry.generation} is served now, no longer ${generation}: refresh it, if need be`,
+    `generation ${registry.generation} is served now, no longer ${generation}. See which one to refresh`,
     'rebuild status',
   );
 }

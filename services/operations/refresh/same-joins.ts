@@ -26,7 +26,7 @@ export async function requireSameJoins(
   if (others.length === 0) return;
   throw new RebuildRefused(
     `projectors of ${others.join(', ')} follow generation ${generation}, and this is ${joinedBy}: ` +
-      'each would undo the joins of the other. Run it again once they have ended, or with their release',
+      'each would undo the joins of the other. Run it again once they have ended, or with their release. See whether they have',
     'status',
   );
 }

@@ -52,7 +52,7 @@ export async function openProgress(
     save: async (after) => {
       if (await saveRefresh(key, run, await progressAt(after))) return;
       throw new RebuildRefused(
-        `another refresh of ${kind} has begun, or a projector of another release has started: run it again`,
+        `another refresh of ${kind} has begun, or a projector of another release has started, so this one ends. See which`,
         'status',
       );
     },

@@ -49,7 +49,7 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Command
       isFinal: true,
     };
   const isStopped = savedAt !== null && isSilent(savedAt, facts.now);
-  const waiting = isStopped || savedAt === null ? whyWaiting(facts, own, restart) : null;
+  const waiting = isStopped || savedAt === null ? whyWaiting(facts, own) : null;
   if (waiting) return waiting;
   if (failure && isStopped && isLastFailure(failure, savedAt))
     return {
@@ -61,11 +61,7 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Command
 }
 
 /** Why the projectors of a generation apply nothing, as the one says that was heard of last; null if none says so. */
-function whyWaiting(
-  { registry, kafka, waiting }: Facts,
-  own: GenerationFacts,
-  restart: string,
-): Judged | null {
+function whyWaiting({ registry, kafka, waiting }: Facts, own: GenerationFacts): Judged | null {
   const { generation, failure, savedAt } = own;
   const ofOwn = waiting.filter((one) => (one.generation ?? registry?.generation) === generation.number);
   const [last, ...others] = ofOwn;
@@ -82,11 +78,8 @@ function whyWaiting(
     return {
       text: `its projectors run, but are cut off from Kafka${since}: process ${pid} on ${host}${more}: ${reason}`,
     };
-  return {
-    text: `a projector cannot start: process ${pid} on ${host}${more}: ${reason}`,
-    // A refused one has ended.
-    remedy: state === 'refused' ? restart : null,
-  };
+  // The reason says what to do. To start a refused one again would be refused again.
+  return { text: `a projector cannot start: process ${pid} on ${host}${more}: ${reason}` };
 }
 
 /** Projectors that save nothing still run if their group has members: unknown if its coordinator does not answer. */

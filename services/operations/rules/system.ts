@@ -60,11 +60,8 @@ export const systemRules = {
   kafka: {
     severity: 'bad',
     blocks: everyStep,
-    judge: ({ kafka: { problem } }) => {
-      if (!problem) return null;
-      const text = /^Kafka /.test(problem) ? problem : `Kafka (KAFKA_BROKERS): ${problem}`;
-      return `${text}. If the brokers are down, restore them: the projectors continue by themselves`;
-    },
+    judge: ({ kafka: { problem } }) =>
+      problem && (/^Kafka /.test(problem) ? problem : `Kafka (KAFKA_BROKERS): ${problem}`),
   },
   settings: {
     severity: 'attention',

@@ -177,13 +177,14 @@ function watchGroup(deps: ConsumerDeps, consumer: Consumer, assignment: Assignme
   });
 }
 
-/** If the group refuses the projector, the error names it, and the other member that is the cause. Never rejects. */
+/** If the group refuses the projector, the error names it, and the other members if they show. Never rejects. */
 async function explainRefusal({ admin, groupId, own }: ConsumerDeps, error: Error): Promise<Error> {
   const types = errorChain(error).map((cause) => (cause as { type?: string }).type);
-  if (!types.includes('INCONSISTENT_GROUP_PROTOCOL')) return namingGroup(groupId, error) as Error;
-  const members = await readMembers(admin, groupId, own).catch(() => []);
-  const strangers = describeStrangers(members) ?? 'the consumer group has members of another protocol';
-  return new Error(`${groupId} (CONSUMER_GROUP): ${strangers}`, { cause: error });
+  const isRefused = types.includes('INCONSISTENT_GROUP_PROTOCOL');
+  const members = isRefused ? await readMembers(admin, groupId, own).catch(() => []) : [];
+  const strangers = describeStrangers(members);
+  if (strangers === null) return namingGroup(groupId, error) as Error;
+  return new Error(`${groupId} (CONSUMER_GROUP): ${strangers}`);
 }
 
 /** Commits the positions that have moved since the last commit, of the partitions that are still assigned. */

@@ -58,7 +58,7 @@ export async function waitUntil<T>(
       const isTemporary = isTransient(error) || error instanceof NotReady;
       if (!isTemporary) permanentErrors += 1;
       if (permanentErrors >= permanentErrorsMax || (isTemporary && refusalLimit.isReached(error))) {
-        const remedy = remedyFor(error) ?? 'Waiting does not help: see the error and its cause';
+        const remedy = remedyFor(error) ?? 'Waiting does not help: the log of this projector has the cause';
         throw new StartRefused(`${reason}. ${remedy}`, { cause: error });
       }
       onWait(isTemporary ? conditionOf(error) : 'refused; trying again', explained(error));

@@ -1,0 +1,73 @@
+import kafkajs from 'kafkajs';
+
+/** The internal parts of kafkajs that open a connection and send requests on it; they have no public types. */
+export type ListenerParts = { connection: { prototype: Connection } };
+
+type Connection = {
+  broker: string;
+  connect: () => Promise<unknown>;
+  send: (call: Call) => Promise<unknown>;
+  rejectRequests: (error: Error) => void;
+};
+type Call = { request: { apiKey: number } };
+
+/** The code of the error of a connection whose listener seems to speak another protocol: TLS, SASL or neither. */
+export const otherProtocol = 'ERR_LISTENER_PROTOCOL';
+
+/** ApiVersions, SaslHandshake and SaslAuthenticate: a listener with SASL answers these to any client. */
+const answeredToAll = [18, 17, 36];
+
+/** The addresses at which a broker has answered a request of this process. */
+const answered = new Set<string>();
+
+/** The codes of OpenSSL for a server that answers without TLS. */
+const plainAnswers = ['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'];
+
+/**
+ * A broker closes the connection of a client that speaks another protocol than the listener, without a word. kafkajs
+ * reports that like the end of a broker. The patch names it, unless a broker has answered at that address before: then
+ * the settings fit.
+ */
+export function nameOtherProtocol({ connection: { prototype } }: ListenerParts): void {
+  const { connect, send, rejectRequests } = prototype;
+  prototype.connect = async function (this: Connection) {
+    try {
+      return await connect.call(this);
+    } catch (error) {
+      throw isEndOfHandshake(error) ? named(this, error) : error;
+    }
+  };
+  prototype.rejectRequests = function (this: Connection, error) {
+    rejectRequests.call(this, isClosed(error) ? named(this, error) : error);
+  };
+  prototype.send = async function (this: Connection, call) {
+    const isAnswer = !answeredToAll.includes(call.request.apiKey);
+    try {
+      const response = await send.call(this, call);
+      if (isAnswer) answered.add(this.broker);
+      return response;
+    } catch (error) {
+      // An error that the broker has answered has a type.
+      if (isAnswer && typeof (error as { type?: unknown }).type === 'string') answered.add(this.broker);
+      throw error;
+    }
+  };
+}
+
+function named({ broker }: Connection, error: Error): Error {
+  if (answered.has(broker)) return error;
+  const message = `${broker} accepts connections, but closes them before it answers (${error.message})`;
+  return new kafkajs.KafkaJSConnectionError(message, { broker, code: otherProtocol });
+}
+
+/** A listener without TLS ends the handshake, or answers it in plain text. */
+function isEndOfHandshake(error: unknown): error is Error {
+  const { code, message } = error as { code?: unknown; message: string };
+  return (
+    plainAnswers.includes(String(code)) || message.includes('before secure TLS connection was established')
+  );
+}
+
+/** The end of a connection that was open. */
+const isClosed = (error: Error): boolean =>
+  error.name === 'KafkaJSConnectionClosedError' || (error as { code?: unknown }).code === 'ECONNRESET';
