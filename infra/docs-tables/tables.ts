@@ -10,6 +10,7 @@ import { holdCauses } from '../../shared/control/hold-causes.ts';
 import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { kinds, resources } from '../../shared/documents/resources.ts';
 import { variableNames, variablesOf } from '../../shared/runtime/config.ts';
+import { connectionRules } from '../../shared/runtime/connection-options.ts';
 import { registerLinesLost } from '../../shared/runtime/log-metrics.ts';
 import { registerPools } from '../../shared/store/pool-metrics.ts';
 import { type CataloguedMetric, catalogueOf, unitOf } from './catalogue.ts';
@@ -61,6 +62,15 @@ const tables: Record<string, () => string> = {
         `[${code(name)}](#${name})`,
         code(type),
         message,
+      ]),
+    ),
+  connectionOptions: () =>
+    markdown(
+      ['option', 'taken', 'why'],
+      connectionRules.map(({ options, verdict, values, why }) => [
+        options.map(code).join(', '),
+        values ?? verdict,
+        why,
       ]),
     ),
   apiMetrics: () => metricTable(metricCatalogues().api),

@@ -1,21 +1,10 @@
 import { MongoClient } from 'mongodb';
+import { optionError } from './connection-options.ts';
 import { errorMessage } from './error-message.ts';
 import { isReadable } from './is-readable.ts';
 
 /** The pool size if the connection string has no `maxPoolSize`. */
 export const poolSizeDefault = 20;
-
-/** The values that an option may have, if the driver accepts others too. */
-const allowedValues: Record<string, { pattern: RegExp; allowed: string }> = {
-  w: { pattern: /^majority$/, allowed: 'majority: an acknowledged write must survive an election' },
-  journal: { pattern: /^true$/, allowed: 'true: an acknowledged write must survive a crash' },
-  j: { pattern: /^true$/, allowed: 'true: an acknowledged write must survive a crash' },
-  readconcernlevel: { pattern: /^(local|majority)$/, allowed: 'local or majority' },
-  // The other values need packages that are not installed.
-  compressors: { pattern: /^(none|snappy|zlib)(,(snappy|zlib))*$/, allowed: 'none, snappy or zlib' },
-  proxyhost: { pattern: /^$/, allowed: 'absent' },
-  authmechanism: { pattern: /^(?!GSSAPI$|MONGODB-AWS$)/, allowed: 'other than GSSAPI and MONGODB-AWS' },
-};
 
 const fileOptions = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'];
 
@@ -50,9 +39,9 @@ export function connectionStringError(url: string): string | null {
 }
 
 function valueError(given: Map<string, string>): string | null {
-  for (const [name, { pattern, allowed }] of Object.entries(allowedValues)) {
-    const value = given.get(name);
-    if (value !== undefined && !pattern.test(value)) return `its option ${name} must be ${allowed}`;
+  for (const [name, value] of given) {
+    const error = optionError(name, value);
+    if (error !== null) return error;
   }
   const unreadable = fileOptions.find((name) => {
     const path = given.get(name.toLowerCase());

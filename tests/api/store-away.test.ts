@@ -84,6 +84,20 @@ describe('a store with outages', () => {
     await cut();
   });
 
+  it('is 503 whatever limits of the driver the connection string raises', async () => {
+    const limits = ['serverSelectionTimeoutMS', 'connectTimeoutMS', 'heartbeatFrequencyMS'];
+    const raised = limits.map((name) => `${name}=3600000`).join('&');
+    const options = `${raised}&waitQueueTimeoutMS=0&serverMonitoringMode=poll&retryReads=false`;
+    const child = await children.start({ ...children.tls, MONGODB_URL: proxiedUrl(await listen(), options) });
+    const status = async () => (await ask(child, '/v1/tickets')).status;
+    await eventually(async () => (await status()) === 200);
+    trouble.silent = true;
+    await eventually(async () => (await status()) === 503);
+    trouble.silent = false;
+    await child.stop();
+    await cut();
+  });
+
   it('is 503 and not ready while its server is not the primary, whose keys and data may be old', async () => {
     const child = await children.start({
       ...children.tls,
