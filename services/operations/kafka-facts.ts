@@ -1,8 +1,11 @@
 import kafkajs from 'kafkajs';
 import { readControlId } from '../../shared/control/control-id.ts';
 import { type Generation, groupIdOf } from '../../shared/control/generations.ts';
+import { readProgress } from '../../shared/control/progress.ts';
 import { type Member, readMembers } from '../../shared/kafka/group-members.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
+import type { OwnMembership } from '../../shared/kafka/member-metadata.ts';
+import { followedTopics } from '../../shared/kafka/other-topics.ts';
 import { explained, remedyFor } from '../../shared/kafka/remedies.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { prefixesOf } from '../../shared/kafka/topics.ts';
@@ -58,11 +61,7 @@ export async function readKafka(
     const isOutage = isTransient(error) && remedyFor(error) === null;
     facts.problem ??= isOutage ? `${errorMessage(error)}. ${ifDown}` : explained(error);
   };
-  const controlId = await readControlId(deps.control);
-  const follows = (generation: number) => ({
-    followed: { controlId, database: deps.config.DATABASE_NAME, generation },
-    topics: deps.topics,
-  });
+  const memberships = await readMemberships(deps, living);
   const reading = useKafka(async ({ admin, log }) => {
     const { missing, hidden } = await log.find(deps.topics);
     const topics = deps.topics.filter((topic) => ![...missing, ...hidden].includes(topic));
@@ -75,17 +74,36 @@ export async function readKafka(
         (settings) => (facts.settings = settings),
         (error: unknown) => (facts.settingsProblem = errorMessage(error)),
       ),
-      ...living.map(({ number }) =>
-        readMembers(admin, groupIdOf(deps.config, number), follows(number)).then(
-          (members) => facts.members.set(number, members),
+      ...memberships.map((own) => {
+        const { generation } = own.followed;
+        return readMembers(admin, groupIdOf(deps.config, generation), own).then(
+          (members) => facts.members.set(generation, members),
           // Without Kafka's right Describe on the group its members are unknown.
           () => undefined,
-        ),
-      ),
+        );
+      }),
     ]);
   }).catch(fail);
   const silence = new kafkajs.KafkaJSConnectionError(`no answer for ${withinMs / 1_000} s`);
   await within(withinMs, reading, () => fail(silence));
   // A copy: later answers belong to no reading.
   return { ...facts, members: new Map(facts.members) };
+}
+
+/**
+ * The membership of each generation's projectors. Their topics are those that it has followed: the operator may have
+ * the TOPIC_PREFIX of the next one.
+ */
+async function readMemberships(
+  { control, config, topics }: Pick<OperatorDeps, 'control' | 'config' | 'topics'>,
+  living: Generation[],
+): Promise<OwnMembership[]> {
+  const controlId = await readControlId(control);
+  const database = config.DATABASE_NAME;
+  return Promise.all(
+    living.map(async ({ number: generation }) => ({
+      followed: { controlId, database, generation },
+      topics: followedTopics(await readProgress(control, generation)) ?? topics,
+    })),
+  );
 }
