@@ -12,6 +12,7 @@ import { repeat } from '../../shared/runtime/repeat.ts';
 import { createStoreClock, storeTime } from '../../shared/store/clock.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
 import { createApplier } from './apply/apply.ts';
+import { watchBrokers } from './broker-watch.ts';
 import type { ProjectorConfig } from './config.ts';
 import { type ConsumerDeps, type RunningConsumer, startConsumer } from './consumer/consumer.ts';
 import { expireMarks } from './dead-letters/expire-marks.ts';
@@ -29,6 +30,7 @@ import { createLiveness } from './progress/liveness.ts';
 import { createRefusalLimit } from './refusal-limit.ts';
 import { mongoSweepStore } from './retention/mongo-sweep-store.ts';
 import { ownsSweep, startSweeper } from './retention/sweeper.ts';
+import { shutDown } from './shut-down.ts';
 import { checkProgress } from './startup/check-progress.ts';
 import { type Brokers, connectBrokers, createBrokers } from './startup/connect-brokers.ts';
 import { openStore } from './startup/open-store.ts';
@@ -163,14 +165,13 @@ async function start(
     commitIntervalMs,
   );
   consumer.onApplied(countApplied(metrics, logger, commitLoop));
+  const brokerWatch = watchBrokers({ kafka: deps.kafka, log, topics });
+  const loops = [brokerWatch, commitLoop, sweeper, following, measuring, watching];
+  const disconnect = () => Promise.all([brokers.disconnect(), report.clear(now())]);
   return {
     generation,
-    live: () => liveness.failure(nowMs()),
-    stop: async () => {
-      await Promise.all([commitLoop, sweeper, following, measuring, watching].map((one) => one.stop()));
-      await consumer.stop(() => commitLoop.flush());
-      await Promise.all([brokers.disconnect(), report.clear(now())]);
-    },
+    live: () => liveness.failure(nowMs()) ?? brokerWatch.failure(),
+    stop: () => shutDown({ loops, consumer, flush: commitLoop.flush, disconnect }),
   };
 }
 

@@ -5,6 +5,7 @@ import { type ListenerParts, nameOtherProtocol } from './listener-protocol.ts';
 import { type LeaderParts, tolerateMissingLeaders } from './missing-leaders.ts';
 import { type AuthenticationParts, closeUnauthenticated, renewShortSessions } from './reauthentication.ts';
 import { leaderEpochOf, type RawBatch } from './record-batch.ts';
+import { type ConnectionParts, giveUpTimedOut } from './silent-connections.ts';
 
 /** The version that is patched. Before an upgrade, compare its sources with this file and the files that it imports. */
 const patchedVersion = '2.2.4';
@@ -13,7 +14,8 @@ const patchedVersion = '2.2.4';
 type KafkajsParts = FetchParts &
   LeaderParts &
   ListenerParts &
-  AuthenticationParts & {
+  AuthenticationParts &
+  ConnectionParts & {
     version: string;
     batch: { prototype: { isEmpty: unknown; isEmptyDueToFiltering: unknown } };
     consumerGroup: { prototype: ConsumerGroup };
@@ -58,6 +60,7 @@ export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
   renewShortSessions(parts);
   closeUnauthenticated(parts);
   nameOtherProtocol(parts);
+  giveUpTimedOut(parts);
   patched.add(parts.fetch);
 }
 

@@ -7,6 +7,7 @@ import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { errorChain } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { within } from '../../../shared/runtime/within.ts';
 import type { Apply } from '../hand-over.ts';
 import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
 import type { Partition } from '../partition/partition.ts';
@@ -64,6 +65,13 @@ export type RunningConsumer = AssignedPartitions & {
 /** How long a chunk may continue at shutdown before it is aborted, in milliseconds. */
 export const shutdownGraceMs = 15_000;
 
+/** The progress has this long to be saved, and the group as long to be left. The sum is shorter than that of `main`. */
+const leaveWithinMs = 3_000;
+
+const noAnswer = (): never => {
+  throw new Error(`no answer for ${leaveWithinMs / 1_000} s`);
+};
+
 /**
  * Consumes the topics as a member of the group. Each partition has a bounded queue, so that a slow partition delays
  * neither the others nor the heartbeats. This module decides where to start reading, not kafkajs: a partition is paused
@@ -115,12 +123,14 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
       stopping.abort();
       await assignment.stop(shutdownGraceMs);
       // If this fails, the group continues from an earlier offset and applies some records again.
-      await beforeLeaving().catch((error: unknown) =>
+      await within(leaveWithinMs, beforeLeaving(), noAnswer).catch((error: unknown) =>
         logger.warn({ error }, 'could not save progress before leaving the group'),
       );
       // Between GROUP_JOIN and the first fetch, kafkajs resolves this at once without leaving the group: the partitions
       // then have no owner until the session times out.
-      await consumer.disconnect();
+      await within(leaveWithinMs, consumer.disconnect(), noAnswer).catch((error: unknown) =>
+        logger.warn({ error }, 'could not leave the group'),
+      );
     },
   };
 }

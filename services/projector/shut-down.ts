@@ -1,0 +1,28 @@
+import { givingUpSilent } from '../../shared/kafka/silent-connections.ts';
+import { within } from '../../shared/runtime/within.ts';
+import type { RunningConsumer } from './consumer/consumer.ts';
+
+/** While the process ends, a broker is asked on another connection after this silence, in milliseconds. */
+const silentMs = 1_500;
+/** The runs in progress have this long to end, and the clients have that long to disconnect, in milliseconds. */
+const loopsWithinMs = 3_000;
+const disconnectWithinMs = 1_000;
+
+type Running = {
+  loops: { stop: () => unknown }[];
+  consumer: Pick<RunningConsumer, 'stop'>;
+  /** Saves and commits the positions. */
+  flush: () => Promise<void>;
+  disconnect: () => Promise<unknown>;
+};
+
+/**
+ * Stops a projector within the time that `main` gives it, whichever server is silent. Whatever then still waits for an
+ * answer ends with the process: every write can be repeated.
+ */
+export const shutDown = ({ loops, consumer, flush, disconnect }: Running): Promise<void> =>
+  givingUpSilent(silentMs, async () => {
+    await within(loopsWithinMs, Promise.all(loops.map((loop) => loop.stop())), () => undefined);
+    await consumer.stop(flush);
+    await within(disconnectWithinMs, disconnect(), () => undefined);
+  });

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { promisify } from 'node:util';
+import { eventually } from '../../tests/support/eventually.ts';
+import { useOpened } from '../../tests/support/use-opened.ts';
+import { patchKafkajs } from './kafkajs-patch.ts';
+import { givingUpSilent } from './silent-connections.ts';
+
+type Request = { requestTimeout?: number };
+type Connection = {
+  connect: () => Promise<boolean>;
+  disconnect: () => Promise<boolean>;
+  isConnected: () => boolean;
+  send: (call: object) => Promise<unknown>;
+};
+
+const require = createRequire(import.meta.url);
+const KafkajsConnection = require('kafkajs/src/network/connection') as new (options: object) => Connection;
+const Encoder = require('kafkajs/src/protocol/encoder') as new () => object;
+
+const limitMs = 1_000;
+const ignore = () => undefined;
+const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** A broker that answers each request, on each of its connections, or does as `state.answer` says. */
+const opened = useOpened(
+  async () => {
+    patchKafkajs();
+    const sockets: Socket[] = [];
+    const closed = new Set<Socket>();
+    const state = { answer: (socket: Socket, response: Buffer) => void socket.write(response) };
+    const server = createServer((socket) => {
+      sockets.push(socket);
+      socket.on('error', ignore).on('close', () => closed.add(socket));
+      socket.on('data', (data: Buffer) => {
+        for (let at = 0; at < data.length; at += 4 + data.readInt32BE(at)) {
+          // The number of the request comes after its length, its kind and its version.
+          const response = Buffer.alloc(8);
+          response.writeInt32BE(4);
+          data.copy(response, 4, at + 8, at + 12);
+          state.answer(socket, response);
+        }
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const connections: Connection[] = [];
+    return {
+      sockets,
+      closed,
+      state,
+      create: () => {
+        const options = {
+          ...{ host: '127.0.0.1', port, requestTimeout: limitMs, connectionTimeout: 5_000 },
+          logger: { ...quiet, namespace: () => quiet },
+          socketFactory: ({ onConnect }: { onConnect: () => void }) => connect(port, '127.0.0.1', onConnect),
+        };
+        const connection = new KafkajsConnection(options);
+        connections.push(connection);
+        return connection;
+      },
+      close: async () => {
+        for (const socket of sockets) socket.destroy();
+        await promisify(server.close.bind(server))();
+      },
+    };
+  },
+  { each: true },
+);
+
+/** Sends a request as the pool of kafkajs does: on a connection that is open. */
+async function ask(connection: Connection, { requestTimeout }: Request = {}): Promise<string> {
+  if (!connection.isConnected()) await connection.connect();
+  const request = { apiKey: 3, apiVersion: 0, apiName: 'Metadata', encode: async () => new Encoder() };
+  const response = { decode: async () => ({}), parse: async () => 'answered' };
+  const call = { request, response, requestTimeout, logResponseError: false };
+  return connection.send(call).then(String, (error: Error) => error.name);
+}
+
+const silent = () => undefined;
+const timedOut = 'KafkaJSRequestTimeoutError';
+
+test('a request that times out gives its connection up, and the next one opens another', async () => {
+  const { create, state, sockets, closed } = opened;
+  const connection = create();
+  const answer = state.answer;
+  state.answer = silent;
+  expect(await ask(connection)).toBe(timedOut);
+  await eventually(() => closed.has(sockets[0] as Socket));
+  state.answer = answer;
+  expect(await ask(connection)).toBe('answered');
+  expect(sockets).toHaveLength(2);
+});
+
+test('a connection that has been idle since is given up, too, but not a connection with answers', async () => {
+  const { create, state, sockets, closed } = opened;
+  const cut = create();
+  const idle = create();
+  const used = create();
+  for (const one of [idle, used, cut]) expect(await ask(one)).toBe('answered');
+  const answer = state.answer;
+  const cutOff = sockets[2];
+  state.answer = (socket, response) => void (socket === cutOff || answer(socket, response));
+  const asking = ask(cut);
+  await new Promise((resolve) => setTimeout(resolve, limitMs / 2));
+  expect(await ask(used)).toBe('answered');
+  expect(await asking).toBe(timedOut);
+  expect([cut, idle, used].map((one) => one.isConnected())).toEqual([false, false, true]);
+  await eventually(() => closed.size === 2);
+  expect(await ask(idle)).toBe('answered');
+});
+
+test('a request that waits behind a longer one takes no connection from it', async () => {
+  const { create, state, sockets } = opened;
+  const connection = create();
+  const answers: (() => void)[] = [];
+  const answer = state.answer;
+  state.answer = (socket, response) => void answers.push(() => answer(socket, response));
+  const joining = ask(connection, { requestTimeout: 60_000 });
+  await eventually(() => answers.length === 1);
+  expect(await ask(connection)).toBe(timedOut);
+  for (const send of answers) send();
+  expect(await joining).toBe('answered');
+  expect(sockets).toHaveLength(1);
+});
+
+test('a process that ends waits for a silent connection no longer than it says', async () => {
+  const { create, state, sockets, closed } = opened;
+  const connection = create();
+  state.answer = silent;
+  const asked = await givingUpSilent(50, () => ask(connection, { requestTimeout: 60_000 }));
+  expect(asked).toBe('KafkaJSConnectionClosedError');
+  await eventually(() => closed.has(sockets[0] as Socket));
+});
+
+test('the rest of a response on a lost connection is not the beginning of the next one', async () => {
+  const { create, state } = opened;
+  const connection = create();
+  const answer = state.answer;
+  state.answer = (socket, response) => void socket.end(response.subarray(0, 6));
+  expect(await ask(connection)).toMatch(/^KafkaJSConnection/);
+  state.answer = answer;
+  expect(await ask(connection)).toBe('answered');
+});
+
+test('two requests that find a connection closed open one', async () => {
+  const { create, sockets } = opened;
+  const connection = create();
+  expect(await Promise.all([ask(connection), ask(connection)])).toEqual(['answered', 'answered']);
+  expect(sockets).toHaveLength(1);
+});
+
+test('a socket that was ended says nothing to the next connection', async () => {
+  const { create, sockets, closed } = opened;
+  const connection = create();
+  expect(await ask(connection)).toBe('answered');
+  const disconnecting = connection.disconnect();
+  await disconnecting;
+  expect(await ask(connection)).toBe('answered');
+  await eventually(() => closed.has(sockets[0] as Socket));
+  expect(await ask(connection)).toBe('answered');
+  expect(sockets).toHaveLength(2);
+});

@@ -1,0 +1,112 @@
+import { errorMessage } from './error-message.ts';
+import { repeat } from './repeat.ts';
+import { within } from './within.ts';
+
+/** A check waits at most this long for one client, in milliseconds. */
+const readWithinMs = 10_000;
+
+export type ConnectionWatch = {
+  /** Null while the clients work, or no connection would; otherwise the reason for a restart, in one line. */
+  failure: () => string | null;
+  /** Starts no further check, and does not wait for the one in progress. */
+  stop: () => void;
+};
+
+/** The clients of one server in this process. */
+export type WatchedClients = {
+  /** The server's name for operators. */
+  server: string;
+  /** By a name for operators: a small read through the open connections of a client. */
+  clients: Record<string, () => Promise<unknown>>;
+  /** The same read through a new connection, which is then closed. */
+  readFresh: () => Promise<unknown>;
+  /** Whether the error of a read is one of its connections. By default each is. */
+  isFailure?: (error: unknown) => boolean;
+  /** Called with each client that has failed while a new connection worked. */
+  mend?: (name: string, error: unknown) => Promise<void>;
+  /** A monotonic clock, in milliseconds; `performance.now` by default. */
+  nowMs?: () => number;
+};
+
+export type WatchTimes = {
+  /** The pause between two checks, in milliseconds. */
+  everyMs?: number;
+  /** The least time between two fresh connections, in milliseconds. */
+  freshEveryMs?: number;
+  /** A client that fails for longer than this, while fresh connections work, needs a restart. In milliseconds. */
+  failingMaxMs?: number;
+};
+
+/** A client whose reads fail while fresh connections work. */
+type Failing = {
+  /** The first check that found it so. */
+  sinceMs: number;
+  /** The last one. Whether the client still fails since then, after a mending too, is unknown. */
+  lastMs: number;
+  error: unknown;
+};
+
+/**
+ * Reads through each client again and again. If a client fails and a fresh connection works, the fault is the client's.
+ * After some minutes `failure` tells of a client that still fails.
+ */
+export function watchConnections(
+  {
+    server,
+    clients,
+    readFresh,
+    isFailure = () => true,
+    mend,
+    nowMs = () => performance.now(),
+  }: WatchedClients,
+  { everyMs = 2_000, freshEveryMs = 5_000, failingMaxMs = 180_000 }: WatchTimes = {},
+): ConnectionWatch {
+  const failing = new Map<string, Failing>();
+  let isStopped = false;
+  let freshMs = -Infinity;
+
+  const check = async () => {
+    const failed = new Map<string, unknown>();
+    const read = ([name, one]: [string, () => Promise<unknown>]) =>
+      inTime(one()).catch((error: unknown) => isFailure(error) && failed.set(name, error));
+    await Promise.all(Object.entries(clients).map(read));
+    for (const name of failing.keys()) if (!failed.has(name)) failing.delete(name);
+    if (isStopped || failed.size === 0 || nowMs() - freshMs < freshEveryMs) return;
+    freshMs = nowMs();
+    const worksFresh = await inTime(readFresh()).then(
+      () => true,
+      () => false,
+    );
+    if (!worksFresh) {
+      failing.clear();
+      return;
+    }
+    for (const [name, error] of failed) {
+      const lastMs = nowMs();
+      failing.set(name, { sinceMs: failing.get(name)?.sinceMs ?? lastMs, lastMs, error });
+      if (!isStopped) await mend?.(name, error);
+    }
+  };
+  // The next check meets the same error.
+  const checking = repeat(check, { intervalMs: everyMs, onError: () => undefined });
+  return {
+    failure: () => {
+      for (const [name, { sinceMs, lastMs, error }] of failing) {
+        const lastedMs = lastMs - sinceMs;
+        if (lastedMs > failingMaxMs)
+          return `the connections to ${server} (${name}) have failed for ${Math.round(lastedMs / 1_000)} s, although a new one works: ${errorMessage(error)}`;
+      }
+      return null;
+    },
+    stop: () => {
+      isStopped = true;
+      void checking.stop();
+    },
+  };
+}
+
+/** The answer of a read, or an error if there is none in time. */
+const inTime = <T>(reading: Promise<T>): Promise<T> =>
+  within(readWithinMs, reading, () => {
+    throw new Error(`no answer within ${readWithinMs} ms`);
+  });
