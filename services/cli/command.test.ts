@@ -8,7 +8,7 @@ describe('the arguments of the CLI', () => {
   it.each([
     [
       '',
-      'a verb is missing: one of topics, status, check, trace, explain, rebuild, verify, refresh, dead-letters, keys',
+      'a verb is missing: one of topics, status, check, trace, explain, accept, rebuild, verify, refresh, dead-letters, keys',
       '',
     ],
     ['statu', "unknown command 'statu' (Did you mean status?)", ''],
@@ -63,11 +63,12 @@ it('has these verbs, and groups of verbs', () => {
     'check',
     'trace',
     'explain',
-    'rebuild start status history await compare promote rollback accept-gap drop keeps restore-registry',
+    'accept',
+    'rebuild start status history await compare promote rollback drop keeps restore-registry',
     'verify',
     'refresh',
     'dead-letters list show redrive purge set-aside',
-    'keys list create archive block unblock accept-lost-blocks',
+    'keys list create archive block unblock',
   ]);
 });
 

@@ -1,6 +1,7 @@
 import { Command, CommanderError, type CommandUnknownOpts, Help } from '@commander-js/extra-typings';
 import { release } from '../../shared/runtime/release.ts';
 import { commandsIn } from '../operations/deployment.ts';
+import { addAccept } from './accept.ts';
 import { addCheck } from './check.ts';
 import type { Accept, Context, Output } from './context.ts';
 import { addDeadLetters } from './dead-letters/command.ts';
@@ -60,7 +61,7 @@ function missingVerb(program: Command, [first]: string[]): string {
 }
 
 const environmentAndExitCodes = `
-Environment: topics and keys create need KAFKA_BROKERS; trace, explain, refresh, dead-letters and the other keys verbs need MONGODB_URL; status, check, rebuild, verify and keys archive need both.
+Environment: topics and keys create need KAFKA_BROKERS; trace, explain, refresh, dead-letters and the other keys verbs need MONGODB_URL; status, check, accept, rebuild, verify and keys archive need both.
 Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 waiting for a generation cannot help.
 `;
 
@@ -87,6 +88,7 @@ function createProgram(programName: string, output: { help: string; error: strin
   addCheck(program, accept);
   addTrace(program, accept);
   addExplain(program, accept);
+  addAccept(program, accept);
   addRebuild(program, accept);
   addRefresh(program, accept);
   addDeadLetters(program, accept);

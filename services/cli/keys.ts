@@ -1,10 +1,9 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { rateLimitMax } from '../../shared/documents/api-key.ts';
 import { digits } from '../../shared/runtime/counted.ts';
-import { acceptLostBlocks, areBlocksLost } from '../operations/keys/accept-lost-blocks.ts';
 import { archiveKey, readArchivable } from '../operations/keys/archive-key.ts';
 import { createKey, type NewKey, type PublishDeps } from '../operations/keys/create-key.ts';
-import { blockKey, type ListedKey, listKeys, unblockKey } from '../operations/keys/keys.ts';
+import { areBlocksLost, blockKey, type ListedKey, listKeys, unblockKey } from '../operations/keys/keys.ts';
 import { configs } from './config.ts';
 import {
   type Accept,
@@ -64,7 +63,6 @@ export function addKeys(program: Command, accept: Accept): void {
     .argument('<id>', 'as "keys list" prints it')
     .addHelpText('after', example('keys unblock key_1'))
     .action((id) => accept(onMongo(unblock), { id }));
-  addAcceptLoss(group, accept);
 }
 
 function addCreate(group: Command, accept: Accept): void {
@@ -88,21 +86,6 @@ function addCreate(group: Command, accept: Accept): void {
     )
     .addHelpText('after', example('keys create --org org_1 --name Export --rate-limit 1000'))
     .action(({ org, ...options }) => accept(create, { orgId: org, ...options }));
-}
-
-function addAcceptLoss(group: Command, accept: Accept): void {
-  group
-    .command('accept-lost-blocks')
-    .description(
-      'serve keys again although the collection blocked_keys was lost: block the leaked ones first',
-    )
-    .addOption(new Option('--why <text>', 'the reason, which the marker keeps').makeOptionMandatory())
-    .addHelpText(
-      'after',
-      '\nUntil then the API answers every key with 503, because any may be a blocked one.',
-    )
-    .addHelpText('after', example('keys accept-lost-blocks --why "blocked again: key_1"'))
-    .action((options) => accept(onMongo(acceptLoss), options));
 }
 
 const modes = ['live', 'test'] as const;
@@ -183,14 +166,6 @@ const block: MongoVerb<{ id: string; why: string }> = async (deps, { id, why }) 
 const unblock: MongoVerb<{ id: string }> = async (deps, { id }) => {
   await unblockKey(deps, id);
   return { text: lines([`${id} is not blocked any more`]), exitCode: 0 };
-};
-
-const acceptLoss: MongoVerb<{ why: string }> = async ({ control, now, by }, { why }) => {
-  await acceptLostBlocks(control, { at: await now(), by, why });
-  return {
-    text: 'keys are served again within 6 seconds, but for those that are blocked now\n',
-    exitCode: 0,
-  };
 };
 
 const blocked = ({ at, by, why }: { at: Date | string; by: string; why: string }) =>

@@ -27,12 +27,17 @@ export function renderReport({ sentence, findings, generations }: Report, partit
   ].join('');
 }
 
-/** `attention  dead letters: 3`, and below it the command that helps. */
-export const renderFinding = ({ severity, text, remedy }: Finding, label: string = severity): string => {
+/** `attention  dead letters: 3`, and below it the commands that help, or accept it. */
+export const renderFinding = (
+  { severity, text, remedy, accept, isWaived }: Finding,
+  label: string = severity,
+): string => {
+  const below = ' '.repeat(11);
   const shown = severity === 'progress' && label === severity ? 'next' : label;
   return lines([
     `  ${shown.padEnd(9)}  ${text}`,
-    ...(remedy === null ? [] : [`  ${''.padEnd(9)}  ${remedy}`]),
+    ...(remedy === null ? [] : [`  ${below}${remedy}`]),
+    ...(accept === null || isWaived ? [] : [`  ${below}or accept it: ${accept}`]),
   ]);
 };
 

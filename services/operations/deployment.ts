@@ -1,3 +1,5 @@
+import type { Waiver } from '../../shared/control/generations.ts';
+
 export const deployments = ['source', 'compose', 'helm'] as const;
 
 export type Deployment = (typeof deployments)[number];
@@ -21,6 +23,10 @@ export const commandsIn: Record<Deployment, Commands> = {
     projector: (generation) => `helm upgrade with { number: ${generation}, replicas: 1 } in generations`,
   },
 };
+
+/** The command that accepts a finding about a generation. */
+export const acceptCommand = ({ cli }: Pick<Commands, 'cli'>, finding: Waiver, generation: number): string =>
+  `${cli} accept ${finding} ${generation} --why <reason>`;
 
 /** A value as one word of a command for a shell, whatever characters an id from the bus has. */
 export const shellWord = (value: string): string =>

@@ -9,7 +9,7 @@ import {
   safeTopic,
 } from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
-import { blocking, condition, findings, findingsOf, metChecks, verdict } from './findings.ts';
+import { blocking, condition, findings, findingsOf, verdict } from './findings.ts';
 import type { GenerationFacts } from './generation-facts.ts';
 
 const ready = (changes: Changes = {}) =>
@@ -212,24 +212,6 @@ test('the lag of a generation counts from its first projector on: before it no t
   const startedAt = (hours: number) => ({ ...registered, startedAt: before(hours * 3_600) });
   expect(missed({ watermark: new Date(0), generation: startedAt(1) })).toEqual([]);
   expect(missed({ watermark: null, generation: startedAt(169) })).toEqual(['tombstones bad']);
-});
-
-test('a lag for which Kafka keeps tombstones prevents nothing, and no option waives a longer one', () => {
-  const prevented = (hours: number) => {
-    const given = beside(own(2, 'standby', { generation: lag(hours) }), keptFor(168));
-    return blocking(findings(given, ['--accept-older']), 2, 'rollback').map(({ name }) => name);
-  };
-  // The longest lag may be a tenth longer than the recorded one.
-  expect([prevented(152), prevented(153)]).toEqual([[], ['tombstones']]);
-});
-
-test('an option waives the findings that name it, and no others', () => {
-  const given = facts([active, own(2, 'ready', { watermark: before(60) })]);
-  const all = findings(given, ['--accept-older']);
-  expect(blocking(all, 2, 'promote').map(({ name }) => name)).toEqual(['compared']);
-  expect(metChecks(all, 2, 'promote').filter(({ isWaived }) => isWaived)).toMatchObject([
-    { text: expect.stringMatching(/^its watermark .* is .* older/) as string },
-  ]);
 });
 
 test('the next step of a generation is the remedy of its first finding', () => {

@@ -1,6 +1,7 @@
-import { type GenerationState, isBuild } from '../../shared/control/generations.ts';
+import { type GenerationState, isBuild, type Waiver } from '../../shared/control/generations.ts';
+import { isOlderAccepted } from '../../shared/control/registry.ts';
 import { counted, digits } from '../../shared/runtime/counted.ts';
-import { commandsIn } from './deployment.ts';
+import { acceptCommand, commandsIn } from './deployment.ts';
 import type { Facts } from './facts.ts';
 import type { GenerationFacts } from './generation-facts.ts';
 import { generationRules, staleAfterSeconds } from './rules/generation.ts';
@@ -15,8 +16,10 @@ export type Finding = {
   severity: Severity;
   /** The steps that it prevents. */
   blocks: readonly Step[];
-  /** The option that accepts it. `isWaived`: it fails, but the operator waived it. */
-  waiver: string | null;
+  /** The name under which an operator may accept it, and the command; null if no operator can. */
+  waiver: Waiver | null;
+  accept: string | null;
+  /** It fails, but the operator accepted it. */
   isWaived: boolean;
   /** No projector can ever continue the generation: to wait does not help. */
   isFinal: boolean;
@@ -30,16 +33,15 @@ type Rules<About> = Readonly<Record<string, Rule<About>>>;
 const severities = ['bad', 'attention', 'progress'] as const;
 
 /**
- * Judges the facts. The worst findings come first; within a severity, findings about the whole system come first.
- * `waivers` are the options that the operator has given. Pure.
+ * Judges the facts. The worst findings come first; within a severity, findings about the whole system come first. Pure.
  */
-export function findings(facts: Facts, waivers: readonly string[] = []): Finding[] {
+export function findings(facts: Facts): Finding[] {
   const commands = commandsIn[facts.deployment];
   const judge = <About>(rules: Rules<About>, about: About, generation: number | null): Finding[] =>
     Object.entries<Rule<About>>(rules).flatMap(([name, rule]) => {
       const judged = [rule.judge(facts, about, commands) ?? []].flat();
       const found = { name: name as Finding['name'], generation };
-      return judged.map((one) => ({ ...found, ...findingOf(rule, one, waivers) }));
+      return judged.map((one) => ({ ...found, ...findingOf(facts, rule, one, generation) }));
     });
   const all = [
     ...judge(systemRules, null, null),
@@ -52,13 +54,23 @@ export function findings(facts: Facts, waivers: readonly string[] = []): Finding
 
 /** A finding takes from its rule whatever the rule has not judged for it. */
 function findingOf(
-  { severity, blocks, waiver }: Pick<Rule<never>, 'severity' | 'blocks' | 'waiver'>,
+  facts: Facts,
+  { severity, blocks, waiver: ofRule }: Pick<Rule<never>, 'severity' | 'blocks' | 'waiver'>,
   judged: Judged | string,
-  waivers: readonly string[],
+  generation: number | null,
 ): Omit<Finding, 'name' | 'generation'> {
-  const isWaived = waiver !== undefined && waivers.includes(waiver);
-  const byRule = { severity, blocks, waiver: waiver ?? null, isWaived, isFinal: false, remedy: null };
-  return { ...byRule, ...(typeof judged === 'string' ? { text: judged } : judged) };
+  const told = typeof judged === 'string' ? { text: judged } : judged;
+  const waiver = told.waiver ?? ofRule ?? null;
+  const about = generation ?? facts.registry?.generation ?? 1;
+  const accept = waiver && acceptCommand(commandsIn[facts.deployment], waiver, about);
+  const isWaived = waiver === 'older' && isOlder(facts, about);
+  return { severity, blocks, isWaived, isFinal: false, remedy: null, ...told, waiver, accept };
+}
+
+/** Whether an operator has accepted that a generation has older data. Any other acceptance ends its finding. */
+function isOlder({ registry, now }: Facts, number: number): boolean {
+  const generation = registry?.generations.find((one) => one.number === number);
+  return generation !== undefined && isOlderAccepted(generation, registry?.since ?? now, now);
 }
 
 /** For a generation that is not served, lowers `bad` to `attention`. Keeps `next` only if nothing blocks the step. */

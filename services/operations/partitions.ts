@@ -2,7 +2,11 @@ import type { Generation } from '../../shared/control/generations.ts';
 import type { HoldCause } from '../../shared/control/hold-causes.ts';
 import { isSilent, type Progress } from '../../shared/control/progress.ts';
 import { loadEnds } from '../../shared/control/registry.ts';
-import { parsePartitionKey, partitionKey } from '../../shared/control/topic-partition.ts';
+import {
+  parsePartitionKey,
+  partitionKey,
+  type TopicPartition,
+} from '../../shared/control/topic-partition.ts';
 import type { Member, Owner } from '../../shared/kafka/group-members.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
 
@@ -99,6 +103,19 @@ export function measurePartitions(given: Given): Measured {
   partitions.sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
   const afterLoad = [...(log?.ends ?? [])].map(([key, { end }]) => end - (targets.get(key) ?? 0));
   return { partitions, recordsAfterLoad: total(afterLoad) };
+}
+
+/**
+ * The partitions with progress that no longer exist, of topics that do. A broker that does not answer may be the only
+ * one that knows a partition.
+ */
+export function withoutLog<P extends TopicPartition>(
+  progress: P[],
+  { partitions, unreachable }: Pick<LogState, 'partitions' | 'unreachable'>,
+): P[] {
+  if (unreachable.length > 0) return [];
+  const topics = new Set(partitions.map((key) => parsePartitionKey(key).topic));
+  return progress.filter((one) => topics.has(one.topic) && !partitions.includes(partitionKey(one)));
 }
 
 /** How long a lag lasts that falls as it did in the last `elapsed` seconds; null if it did not fall, or is unknown. */

@@ -38,14 +38,37 @@ export type Generation = {
   startedAt?: Date;
   /** The offsets of the logs at the start. A build that has applied them up to each `end` is loaded. */
   loadTo?: LoadRange[];
-  /** The operator accepted that the first records of a log are gone. */
-  acceptTruncated?: boolean;
-  /** Where the logs begin whose first records were deleted and whose gap the operator has accepted. */
-  acceptedBeginnings?: LogBeginning[];
+  /** The findings about it that operators have accepted. */
+  accepted?: Acceptance[];
   /** The longest lag since its start, in seconds. Recorded from a minute on. */
   longestBehindSeconds?: number;
   /** The result of the last `rebuild compare`. */
   report?: ComparisonReport;
+};
+
+/**
+ * The findings that an operator may accept:
+ *
+ * - `gap`: the gaps in its logs, and partitions that no longer exist.
+ * - `older`: its data is older than that of the active generation.
+ * - `truncated`: a rebuild lacks records that this generation has.
+ * - `blocked-keys`: the blocks of keys are lost.
+ */
+export const waivers = ['gap', 'older', 'truncated', 'blocked-keys'] as const;
+export type Waiver = (typeof waivers)[number];
+
+/** A finding that an operator has accepted. It holds for the losses of that time, not for later ones. */
+export type Acceptance = {
+  finding: Waiver;
+  /** By MongoDB's clock. */
+  at: Date;
+  /** The operator. */
+  by: string;
+  why: string;
+  /** The findings in words. */
+  seen: string[];
+  /** Where logs begin whose first records are gone. */
+  beginnings?: LogBeginning[];
 };
 
 /** The first offset of a log. */
@@ -55,8 +78,8 @@ export type LogBeginning = { topic: string; partition: number; low: number };
 export type LoadRange = {
   topic: string;
   partition: number;
-  /** The first offset of the log; absent if an earlier release registered the build. */
-  low?: number;
+  /** The first offset of the log. */
+  low: number;
   /** The last stable offset. */
   end: number;
 };
@@ -106,8 +129,6 @@ export type GenerationRegistry = {
   lastNumber: number;
   generations: Generation[];
   history: Transition[];
-  /** The operator accepted that the active generation has older data than the former one. */
-  acceptOlder?: boolean;
   /** The collection of blocked keys has its marker. So if the marker is absent, the collection was lost. */
   hasBlocksMarker?: boolean;
 };
@@ -210,8 +231,10 @@ export function generationOf({ generations }: GenerationRegistry, number: number
 export async function activeGeneration(control: Db, options: FindOptions = {}) {
   const registry = await readRegistry(control, { ...options, projection: { history: 0 } });
   if (registry === null) return null;
-  requireVersion(generationOf(registry, registry.generation), servedVersions);
-  const { generation, acceptOlder = false, hasBlocksMarker = false } = registry;
+  const active = generationOf(registry, registry.generation);
+  requireVersion(active, servedVersions);
+  const { generation, hasBlocksMarker = false } = registry;
+  const acceptOlder = (active.accepted ?? []).some(({ finding }) => finding === 'older');
   return { generation, acceptOlder, hasBlocksMarker };
 }
 

@@ -1,7 +1,9 @@
 import type { Db } from 'mongodb';
 import { createBlocksMarker } from './blocked-keys.ts';
 import {
+  type Acceptance,
   type Generation,
+  generationOf,
   type GenerationRegistry,
   type GenerationState,
   readRegistry,
@@ -105,22 +107,50 @@ export const withTransition = (
   transition: GenerationRegistry['history'][number],
 ): GenerationRegistry => ({ ...registry, history: [...registry.history, transition].slice(-historyMax) });
 
-type Beginnings = Pick<Generation, 'loadTo' | 'acceptTruncated' | 'acceptedBeginnings'>;
+/** Stores an acceptance with a generation, and in the history. */
+export const accept =
+  (number: number, acceptance: Acceptance): RegistryUpdate =>
+  (registry) => {
+    const current = generationOf(registry, number);
+    const { finding, at, by, why, seen } = acceptance;
+    const next = { ...current, accepted: [...(current.accepted ?? []), acceptance] };
+    return withTransition(withGeneration(registry, next), {
+      generation: number,
+      from: current.state,
+      to: current.state,
+      at,
+      by,
+      why: `${why}; accepted ${finding}: ${seen.join('; ')}`,
+    });
+  };
+
+/** Older data grows older. It is accepted for this long, in milliseconds. */
+const olderAcceptedForMs = 600_000;
+
+/** Whether an operator has just accepted that a generation which is not served has older data than the active one. */
+export const isOlderAccepted = (
+  { accepted = [], since }: Pick<Generation, 'accepted' | 'since'>,
+  activeSince: Date,
+  now: Date,
+): boolean =>
+  accepted.some(
+    ({ finding, at }) =>
+      finding === 'older' &&
+      at >= since &&
+      at >= activeSince &&
+      now.getTime() - at.getTime() <= olderAcceptedForMs,
+  );
+
+type Beginnings = Pick<Generation, 'loadTo' | 'accepted'>;
 
 /**
- * The offset at which the log of a partition began when a generation was registered, 0 without a build, or when an
- * operator accepted that it begins later: records from there on that are gone before they were read are a gap. Null if
- * any beginning was accepted.
+ * The offset at which the log of a partition began when a generation was registered, 0 without a build, or as an
+ * operator has accepted since: records from there on that are gone before they were read are a gap.
  */
-export function beginningOf(
-  { loadTo = [], acceptTruncated = false, acceptedBeginnings = [] }: Beginnings,
-  key: string,
-): number | null {
+export function beginningOf({ loadTo = [], accepted = [] }: Beginnings, key: string): number {
   const isOf = (one: TopicPartition) => partitionKey(one) === key;
-  const range = loadTo.find(isOf);
-  const accepted = acceptedBeginnings.find(isOf)?.low ?? 0;
-  if (range?.low !== undefined) return Math.max(range.low, accepted);
-  return range && acceptTruncated ? null : accepted;
+  const beginnings = accepted.flatMap((one) => one.beginnings ?? []);
+  return (beginnings.findLast(isOf) ?? loadTo.find(isOf))?.low ?? 0;
 }
 
 /**
@@ -132,7 +162,7 @@ export const logsWithoutBeginning = (
 ): { key: string; low: number; beginning: number }[] =>
   [...ends].flatMap(([key, { low }]) => {
     const beginning = beginningOf(generation, key);
-    return beginning !== null && low > beginning ? [{ key, low, beginning }] : [];
+    return low > beginning ? [{ key, low, beginning }] : [];
   });
 
 /** The offset at which the load of each partition ends, by `<topic>/<partition>`; null once the build is loaded. */

@@ -82,11 +82,11 @@ export const losingRisks = ['not_compacted', 'retention', 'unclean_election'] as
 export const lossReasons = ['truncated', ...losingRisks] as const;
 export type LossReason = (typeof lossReasons)[number];
 
-/** The risks with which a rebuild cannot be relied on; its operator may accept the records that retention deletes. */
-export const isRebuildRisk = (risk: TopicRisk, acceptsTruncated: boolean): boolean =>
-  risk === 'unknown' || risk === 'tombstones' || (isRetention(risk) && !acceptsTruncated);
+/** The risks with which no rebuild can be relied on. */
+export const isRebuildRisk = (risk: TopicRisk): boolean => risk === 'unknown' || risk === 'tombstones';
 
-const isRetention = (risk: TopicRisk) => risk === 'not_compacted' || risk === 'retention';
+/** The risks that retention deletes records which a rebuild needs. An operator may accept them. */
+export const isRetentionRisk = (risk: TopicRisk): boolean => risk === 'not_compacted' || risk === 'retention';
 
 /** Warns about topics whose settings lose records, or make a rebuild unsafe. */
 export const topicWarnings = (settings: TopicSettings[], rebuildDaysMax: number): TopicWarning[] =>

@@ -68,13 +68,14 @@ describe('a generation that is dropped while it is read', () => {
     const keys = [build.apiKey(tokens.a, { id: 'key_a' }), build.apiKey(tokens.b, { id: 'key_b' })];
     await build.fill(next, { ...documents, apiKey: keys });
     const at = new Date();
+    const acceptance = { finding: 'older' as const, at, by: 'ann', why: 'test', seen: [] };
     const generation = (number: number, state: Generation['state']): Generation => {
-      return { number, projectionVersion, state, since: at, registeredAt: at };
+      return { number, projectionVersion, state, since: at, registeredAt: at, accepted: [acceptance] };
     };
     const generations = [generation(active, state), generation(active + 1, 'active')];
     await generationsOf(control).updateOne(
       { _id: 'active' },
-      { $set: { generation: active + 1, generations, acceptOlder: true } },
+      { $set: { generation: active + 1, generations } },
     );
     await build.dataAsOf(control, at, active + 1);
     await generationDatabase(control.client, name, active).dropDatabase();

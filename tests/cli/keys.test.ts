@@ -135,7 +135,10 @@ describe('two generations', () => {
       archived: await statusOf(served, 'svc_live_archived'),
       blocked: await statusOf(served, 'svc_live_blocked'),
     });
-    await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
+    // The command takes MongoDB's time.
+    const since = new Date(0);
+    await rebuild.given([generation(1, 'standby', { since }), generation(2, 'active')]);
+    await rebuild.control.collection('generations').updateOne({}, { $set: { since } });
     for (const number of [1, 2]) {
       await ensureIndexes(rebuild.databaseOf(number));
       const archivedAt = number === 2 ? '2026-01-01T00:00:00Z' : null;
@@ -151,9 +154,10 @@ describe('two generations', () => {
     const refused = await cli('rebuild', 'rollback', '1', '--timeout', '1');
     expect(refused).toMatchObject({ code: 1 });
     expect(refused.text).toMatch(
-      /\(keys archived since then work again\)\n.*\n +or accept it with --accept-older\n/,
+      /\(keys archived since then work again\)\n.*\n +or accept it: npx support-cli accept older 1 --why <reason>\n/,
     );
-    const rolledBack = await cli('rebuild', 'rollback', '1', '--accept-older');
+    expect(await cli('accept', 'older', '1', '--why', 'tickets are wrong')).toMatchObject({ code: 0 });
+    const rolledBack = await cli('rebuild', 'rollback', '1');
     expect(rolledBack).toMatchObject({ code: 0 });
     expect(rolledBack.text).toContain('generation 1 is served');
     expect(await statuses()).toEqual({ archived: 200, blocked: 401 });

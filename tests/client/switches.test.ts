@@ -34,13 +34,14 @@ const start = (port = '0') => children.startServing({ API_PORT: port });
 /** Serves a generation, and waits until the API reads it. */
 async function serve(number: number): Promise<void> {
   const at = new Date();
+  const acceptance = { finding: 'older' as const, at, by: 'ann', why: 'test', seen: [] };
   const generations = [1, 2].map((each): Generation => {
     const state = each === number ? 'active' : 'standby';
-    return { number: each, projectionVersion, state, since: at, registeredAt: at };
+    return { number: each, projectionVersion, state, since: at, registeredAt: at, accepted: [acceptance] };
   });
   await generationsOf(children.store.control).updateOne(
     { _id: 'active' },
-    { $set: { generation: number, generations, acceptOlder: true } },
+    { $set: { generation: number, generations } },
   );
   await eventually(async () =>
     (await ask(api, '/v1/tickets/ti_10')).text.includes(`of generation ${number}`),

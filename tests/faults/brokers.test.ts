@@ -149,7 +149,7 @@ describe('three brokers', () => {
     // until an operator accepts the loss
     const longAgo = { updatedAt: new Date(Date.now() - 60_000) };
     await progressOf(environment.control).updateMany({}, { $set: longAgo });
-    expect(await cli('rebuild', 'accept-gap', '1', '--why', 'they were tests')).toMatchObject({ code: 0 });
+    expect(await cli('accept', 'gap', '1', '--why', 'they were tests')).toMatchObject({ code: 0 });
     start();
     await reached(environment.control, await logEnds(environment.admin, environment.topics), () => []);
     expect(await find('tag', 'tag_4')).not.toBeNull();

@@ -94,16 +94,17 @@ export const steps: Step[] = [
   cli('refresh ticket ti_1', refused('there is no such document')),
   cli('rebuild status'),
   cli('rebuild history'),
-  ...['--dry-run --why "test data"', '--why "test data"'].map((words) =>
-    cli(`rebuild accept-gap 1 ${words}`, refused('there is no gap')),
-  ),
+  ...[
+    'gap 1 --dry-run --why "test data"',
+    'gap 1 --why "test data"',
+    'truncated --why "test data"',
+    'truncated --why "published again"',
+  ].map((words) => cli(`accept ${words}`, refused('there is no such finding'))),
   ...['', ' --active 4 --why "dropped by mistake" --dry-run', ' --active 4 --why "dropped by mistake"'].map(
     (words) => cli(`rebuild restore-registry${words}`, refused('the registry is there')),
   ),
   cli('rebuild start'),
-  ...['--accept-truncated', "--why 'mirrored topics'"].map((words) =>
-    cli(`rebuild start ${words}`, refused('generation 2 is being built')),
-  ),
+  cli("rebuild start --why 'mirrored topics'", refused('generation 2 is being built')),
   { command: 'GENERATION=2 npm run projector', serves: 'projecting', keep: true },
   cli('rebuild await 2'),
   cli('rebuild compare 2'),

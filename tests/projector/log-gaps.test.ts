@@ -1,5 +1,5 @@
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
-import { progressOf } from '../../shared/control/progress.ts';
+import { progressOf, watermark as readWatermark } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -61,25 +61,27 @@ describe('a gap in the log', () => {
     await loseRecords(6);
     await findGap();
     await publish(...tags(5, 10));
-    const accept = () => cli('rebuild', 'accept-gap', '1', '--why', 'they were tests');
+    const accept = () => cli('accept', 'gap', '1', '--why', 'they were tests');
     // A projector that has just saved progress may still run; on a busy machine that may be long ago here.
     await savedAt(Date.now() + 3_600_000);
     expect((await accept()).text).toContain('refused: projectors of generation 1 have saved progress');
     await letTimePass();
-    const dry = await cli('rebuild', 'accept-gap', '1', '--why', 'they were tests', '--dry-run');
+    const dry = await cli('accept', 'gap', '1', '--why', 'they were tests', '--dry-run');
     expect(dry).toMatchObject({ code: 0, text: expect.stringContaining('nothing was changed') as string });
+    expect(dry.text).toContain('would be accepted');
+    expect(dry.text).not.toContain('is accepted');
     expect(await accept()).toMatchObject({
       code: 0,
       text: expect.stringContaining(`${topic('tag')}/0 continues at offset 5`) as string,
     });
     const history = (await cli('rebuild', 'history')).text;
-    expect(history).toContain('they were tests: accepted the gap');
+    expect(history).toMatch(/by \S+: they were tests; accepted gap: \S+ continues at offset 5/);
     // then every record of the log is applied
     await start();
     await applied();
     expect(await find('tag', 'tag_5')).toMatchObject({ state: { id: 'tag_5' } });
     expect(await gaps()).toEqual([]);
-    expect((await accept()).text).toContain('refused: no projector has found a gap in generation 1');
+    expect((await accept()).text).toContain('refused: generation 1 has nothing to accept as "gap"');
   });
 
   test('is not stored by a projector of another Kafka cluster, which is refused', async () => {
@@ -97,7 +99,7 @@ describe('a gap in the log', () => {
     await findGap();
     expect(await gaps()).toMatchObject([{ kind: 'deleted', from: 0, to: 1 }]);
     await letTimePass();
-    await cli('rebuild', 'accept-gap', '1', '--why', 'as expected');
+    await cli('accept', 'gap', '1', '--why', 'as expected');
     await start();
     await applied();
     expect(await find('tag', 'tag_1')).toBeNull();
@@ -113,5 +115,79 @@ describe('a gap in the log', () => {
     // and the generation that is served goes on
     await start();
     await applied();
+  });
+});
+
+/* The offsets of a topic that was created again mean other records, and it may have fewer partitions. */
+describe('a topic that was created again with fewer partitions', () => {
+  const { environment, topic, publish, applied, start, find, cli, recreateTopic } = useProjector({
+    each: true,
+    partitions: 3,
+    projectors: 0,
+  });
+  const tags = (from: number, count: number) =>
+    Array.from({ length: count }, (_, index) => created('tag', `tag_${from + index}`));
+  const progress = () =>
+    progressOf(environment.control)
+      .find({ topic: topic('tag') })
+      .sort({ partition: 1 })
+      .toArray();
+  const watermark = async () => (await readWatermark(environment.control, 1))?.getTime() ?? 0;
+  /** By then the projectors that have ended count as ended. */
+  const letTimePass = () =>
+    progressOf(environment.control).updateMany({}, { $set: { updatedAt: new Date(Date.now() - 60_000) } });
+  const given = async (count: number) => {
+    await publish(...tags(0, 12));
+    const projector = await start();
+    await applied();
+    await projector.stop();
+    await recreateTopic('tag', 1);
+    await publish(...tags(100, count));
+  };
+
+  test.each([
+    ['shorter', 2],
+    ['longer', 30],
+  ])('is read from its beginning once the gap is accepted, if its log is %s', async (_, count) => {
+    await given(count);
+    const projector = await start();
+    await eventually(() => projector.fatal.length > 0);
+    await projector.stop();
+    await letTimePass();
+    const accept = (...options: string[]) => cli('accept', 'gap', '1', '--why', 'tests', ...options);
+    const before = await progress();
+    const dry = await accept('--dry-run');
+    expect(dry).toMatchObject({ code: 0 });
+    const log = topic('tag');
+    for (const text of [
+      `${log}/0 continues at offset 0, because the topic was created again: its new log, which ends at offset`,
+      `${log}/1 no longer exists: its progress, up to offset`,
+      `${log}/2 no longer exists`,
+    ])
+      expect(dry.text).toContain(text);
+    expect(await progress()).toEqual(before);
+    expect(await accept()).toMatchObject({ code: 0 });
+    await start();
+    await applied();
+    for (const one of tags(100, count)) expect(await find('tag', one.id)).not.toBeNull();
+    expect((await progress()).map(({ partition }) => partition)).toEqual([0]);
+    const stood = await watermark();
+    await eventually(async () => (await watermark()) > stood);
+  });
+
+  test('is named by the status, with its way out, if only progress of the lost partitions is left', async () => {
+    await given(2);
+    // given positions up to the new log's end, of brokers that give topics no id
+    await progressOf(environment.control).updateMany(
+      { topic: topic('tag') },
+      { $set: { applied: { position: 2 } } },
+    );
+    const status = async () => (await cli('status')).text;
+    expect(await status()).toMatch(
+      /\/1 \(and 1 further partition\) no longer exists, because the topic has 1 partition now/,
+    );
+    expect(await status()).toContain('or accept it: npx support-cli accept gap 1 --why <reason>');
+    expect(await cli('accept', 'gap', '--why', 'tests')).toMatchObject({ code: 0 });
+    expect(await status()).not.toContain('no longer exists');
   });
 });

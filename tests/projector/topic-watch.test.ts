@@ -40,7 +40,7 @@ describe('a topic that loses records which were applied', () => {
     return losing.map(({ labels }) => `${String(labels.topic)} ${String(labels.reason)}`).toSorted();
   };
   const found = async (...names: string[]) => {
-    let findings: { name: string; text: string; remedy: string | null }[] = [];
+    let findings: { name: string; text: string; remedy: string | null; accept: string | null }[] = [];
     // A status waits for Kafka for three seconds.
     await eventually(async () => {
       ({ findings } = JSON.parse((await cli('status', '--json')).text) as { findings: typeof findings });
@@ -77,15 +77,12 @@ describe('a topic that loses records which were applied', () => {
     );
     const [lost] = await found('log-beginnings');
     expect(lost?.text).toContain(`the log of ${topic('tag')}/0 begins at offset 1, not 0`);
-    // a build without them is started on purpose, and then is the one that is served
+    expect(lost?.accept).toBe('npx support-cli accept truncated 1 --why <reason>');
+    // a build without them is refused until an operator accepts that
     await alterTopic('tag', { 'cleanup.policy': 'compact', 'delete.retention.ms': '604800000' });
-    expect(await cli('rebuild', 'start', '--accept-truncated')).toMatchObject({ code: 0 });
-    await environment.control
-      .collection('generations')
-      .updateOne(
-        {},
-        { $set: { generation: 2, 'generations.0.state': 'standby', 'generations.1.state': 'active' } },
-      );
+    expect((await cli('rebuild', 'start')).text).toContain('accept it: npx support-cli accept truncated 1');
+    expect(await cli('accept', 'truncated', '--why', 'tests')).toMatchObject({ code: 0 });
+    expect(await cli('rebuild', 'start')).toMatchObject({ code: 0 });
     expect(await found('log-beginnings')).toEqual([]);
   });
 });

@@ -89,7 +89,7 @@ export async function openRebuild() {
     options: Promotion = {},
     changes: Partial<OperatorDeps> = {},
   ): Promise<Switched> => {
-    const usual = { acceptOlder: false, why: 'test', dryRun: false, timeoutSeconds: 0 };
+    const usual = { why: 'test', dryRun: false, timeoutSeconds: 0 };
     return switchTo(deps(changes), number, { ...usual, step: 'promote', ...options });
   };
   const databaseOf = (number: number) => generationDatabase(mongo, name, number);
@@ -138,11 +138,11 @@ export async function openRebuild() {
       await untilLed(admin, [topic]);
       return { topics: [topic] };
     },
-    /** Publishes three records, and deletes the first two from the log. */
-    truncate: async (topic: string) => {
+    /** Publishes three records, and deletes those before an offset from the log. */
+    truncate: async (topic: string, before = 2) => {
       const messages = [1, 2, 3].map((key) => ({ key: `${key}`, value: '' }));
       await environment.producer.send({ topic, messages });
-      await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] });
+      await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(before) }] });
     },
     registry,
     states: async () =>

@@ -102,7 +102,7 @@ describe('a projector that follows the registry', () => {
 
   test('advances a build once it is loaded and once it has caught up, and loads one chunk at a time', async () => {
     const [topic = ''] = rebuild.topics;
-    const loadTo = [{ topic, partition: 0, end: 5 }];
+    const loadTo = [{ topic, partition: 0, low: 0, end: 5 }];
     const registeredAt = secondsBefore(3 * 3_600);
     await rebuild.given([generation(1, 'active'), generation(2, 'building', { loadTo, registeredAt })]);
     const set = (fields: object) =>
@@ -173,6 +173,7 @@ test('a build loads the log up to its end at the start, and then applies the lat
   const loadTo = rebuild.topics.map((topic) => ({
     topic,
     partition: 0,
+    low: 0,
     end: endOf(topic) + (topic === tags || topic === users ? 1 : 0),
   }));
   await rebuild.given([generation(1, 'active'), generation(2, 'building', { loadTo })]);

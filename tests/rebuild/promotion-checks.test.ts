@@ -1,6 +1,8 @@
 import * as verbs from '../../services/cli/rebuild/verbs.ts';
+import { acceptFinding } from '../../services/operations/accept/accept.ts';
 import type { Switched } from '../../services/operations/rebuild/switch.ts';
 import { recordNote } from '../../services/operations/rebuild/transitions.ts';
+import { activeGeneration } from '../../shared/control/generations.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
 import {
@@ -13,6 +15,9 @@ import {
 } from './fixture.ts';
 
 const rebuild = useRebuild();
+/** Without Kafka, which this needs not. */
+const acceptOlder = (generation: number, dryRun = false) =>
+  acceptFinding({ ...rebuild.deps(), kafka: null }, { finding: 'older', generation, why: 'test', dryRun });
 const failed = ({ findings }: Switched) => findings.filter(({ isWaived }) => !isWaived);
 const waived = ({ findings }: Switched) => findings.filter(({ isWaived }) => isWaived);
 const names = (findings: Switched['findings']) => findings.map(({ name }) => name);
@@ -46,7 +51,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
     expect(await rebuild.everything()).toEqual(before);
   });
 
-  /** Problems that `--accept-older` accepts. */
+  /** Problems that an operator may accept. */
   describe.each<[title: string, arrange: () => Promise<unknown>, rule: string]>([
     [
       'a partition that lags behind the active generation',
@@ -65,12 +70,17 @@ describe('a promotion is refused, and changes nothing, for', () => {
   ])('%s', (_, arrange, rule) => {
     beforeEach(arrange);
 
-    test('but not with --accept-older, and then without a wait', async () => {
+    test('but not once it is accepted, and then without a wait', async () => {
       const before = await rebuild.everything();
       const refused = await rebuild.switchOnce(2);
-      expect(failed(refused)).toMatchObject([{ name: rule, waiver: '--accept-older' }]);
+      expect(failed(refused)).toMatchObject([
+        { name: rule, waiver: 'older', accept: 'npx support-cli accept older 2 --why <reason>' },
+      ]);
       expect(await rebuild.everything()).toEqual(before);
-      const switched = await rebuild.switchOnce(2, { acceptOlder: true, timeoutSeconds: Infinity });
+      expect(await acceptOlder(2, true)).toMatchObject({ dryRun: true });
+      expect(await rebuild.everything()).toEqual(before);
+      await acceptOlder(2);
+      const switched = await rebuild.switchOnce(2, { timeoutSeconds: Infinity });
       expect({ outcome: switched.outcome, waived: names(waived(switched)) }).toEqual({
         outcome: 'promoted',
         waived: [rule],
@@ -157,12 +167,14 @@ describe('a promotion is refused, and changes nothing, for', () => {
     expect([noted?.why, ...transitions.map(({ to }) => to)]).toEqual(['refreshed', 'standby', 'active']);
   });
 
-  test('nothing once it is active; replicas that wait for it then accept its older data with --accept-older', async () => {
+  test('nothing once it is active; an operator may then accept its older data for the replicas that wait', async () => {
     await rebuild.switchOnce(2);
     expect(await rebuild.switchOnce(2)).toMatchObject({ outcome: 'was-active' });
-    expect((await rebuild.registry()).acceptOlder ?? false).toBe(false);
-    expect(await rebuild.switchOnce(2, { acceptOlder: true })).toMatchObject({ outcome: 'was-active' });
-    expect((await rebuild.registry()).acceptOlder).toBe(true);
+    await expect(acceptOlder(2)).rejects.toThrow('generation 2 has nothing to accept as "older"');
+    expect(await activeGeneration(rebuild.control)).toMatchObject({ acceptOlder: false });
+    await rebuild.announceReplica();
+    await acceptOlder(2);
+    expect(await activeGeneration(rebuild.control)).toMatchObject({ acceptOlder: true });
   });
 
   test('nothing in a dry run, which makes the same checks and changes nothing', async () => {
@@ -170,9 +182,6 @@ describe('a promotion is refused, and changes nothing, for', () => {
     const dryRun = (number = 2) => rebuild.switchOnce(number, { dryRun: true });
     expect(await dryRun()).toMatchObject({ outcome: 'dry-run' });
     expect(await dryRun(1)).toMatchObject({ outcome: 'was-active' });
-    expect(await rebuild.switchOnce(1, { dryRun: true, acceptOlder: true })).toMatchObject({
-      outcome: 'was-active',
-    });
     await rebuild.set(2, { report: comparisonReport({ differences: 1 }) });
     expect(names(failed(await dryRun()))).toEqual(['compared']);
     await rebuild.set(2, { report: comparisonReport() });

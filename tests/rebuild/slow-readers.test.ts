@@ -76,11 +76,12 @@ async function startReaders(): Promise<{ read: () => Promise<Outcome[]> }> {
 /** Rolls back to the generation before this one, long enough ago for every replica to notice. */
 async function rollBackFrom(active: number): Promise<void> {
   const standby = active - 1;
+  const acceptance = { finding: 'older' as const, at: longAgo, by: 'ann', why: 'test', seen: [] };
   const generations = [
-    generation(standby, 'active', { since: longAgo }),
+    generation(standby, 'active', { since: longAgo, accepted: [acceptance] }),
     generation(active, 'standby', { since: longAgo }),
   ];
-  const after = { generation: standby, generations, acceptOlder: true };
+  const after = { generation: standby, generations };
   await generationsOf(rebuild.control).updateOne({ _id: 'active' }, { $set: after });
   await isServed(standby, 2);
 }

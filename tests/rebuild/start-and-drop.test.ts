@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Db } from 'mongodb';
+import { acceptFinding } from '../../services/operations/accept/accept.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { compareWithActive } from '../../services/operations/rebuild/compare-generations.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
@@ -24,9 +25,11 @@ async function expectRefused(refused: () => Promise<unknown>, ...says: string[])
 }
 
 describe('a start is refused, and registers nothing,', () => {
-  const options = { acceptTruncated: false, why: 'test' };
-  const start = (changes: Partial<OperatorDeps> = {}, some: object = {}) =>
-    startRebuild(rebuild.deps(changes), { ...options, ...some });
+  const start = (changes: Partial<OperatorDeps> = {}) => startRebuild(rebuild.deps(changes), { why: 'test' });
+  const acceptTruncated = (changes: Partial<OperatorDeps>) => {
+    const deps = rebuild.deps(changes);
+    return acceptFinding({ ...deps, kafka: deps }, { finding: 'truncated', why: 'test' });
+  };
   beforeEach(() => rebuild.given([generation(1, 'active')]));
   afterEach(() => jest.restoreAllMocks());
 
@@ -44,13 +47,18 @@ describe('a start is refused, and registers nothing,', () => {
     const { topics } = await rebuild.topicWith({ 'cleanup.policy': 'compact,delete' });
     const [topic = ''] = topics;
     await rebuild.truncate(topic);
-    await expectRefused(() => start({ topics }), `${topic}/0 begins at offset 2`, '--accept-truncated');
-    expect(await start({ topics }, { acceptTruncated: true })).toBe(2);
+    const command = 'npx support-cli accept truncated 1 --why <reason>';
+    await expectRefused(() => start({ topics }), `${topic}/0 begins at offset 2`, command);
+    await acceptTruncated({ topics });
+    // The acceptance holds for the losses of that time, not for later ones.
+    await rebuild.truncate(topic, 3);
+    await expectRefused(() => start({ topics }), `${topic}/0 begins at offset 3, not 2`, command);
+    await acceptTruncated({ topics });
+    expect(await start({ topics })).toBe(2);
     expect((await rebuild.registry()).generations[1]).toMatchObject({
       number: 2,
       state: 'building',
-      acceptTruncated: true,
-      loadTo: [{ topic, partition: 0, end: 3 }],
+      loadTo: [{ topic, partition: 0, low: 3, end: 6 }],
     });
   });
 
@@ -63,10 +71,11 @@ describe('a start is refused, and registers nothing,', () => {
     );
     await expectRefused(
       () => start({ topics }),
-      `${topic}/0 ends at offset 0, but generation 1 has applied offset 8`,
-      '--accept-truncated',
+      `${topic}/0 ends before offset 8, which generation 1 has applied`,
+      'accept truncated 1',
     );
-    expect(await start({ topics }, { acceptTruncated: true })).toBe(2);
+    await acceptTruncated({ topics });
+    expect(await start({ topics })).toBe(2);
   });
 
   test('but says at once that a projector of the active generation runs without its number', async () => {
@@ -95,26 +104,21 @@ describe('a start is refused, and registers nothing,', () => {
   test('if a partition has no leader', async () => {
     const { log } = rebuild.deps();
     const read = async (topics: string[]) => ({ ...(await log.read(topics)), ends: new Map() });
-    await expectRefused(
-      () => start({ log: { ...log, read } }, { acceptTruncated: true }),
-      'because no leader answers',
-    );
+    await expectRefused(() => start({ log: { ...log, read } }), 'because no leader answers');
   });
 
   test('if a topic is not compacted, unless the operator accepts it', async () => {
     const deps = await rebuild.topicWith({ 'cleanup.policy': 'delete' });
     await expectRefused(() => start(deps), 'is not compacted', 'set cleanup.policy=compact');
-    expect(await start(deps, { acceptTruncated: true })).toBe(2);
+    await acceptTruncated(deps);
+    expect(await start(deps)).toBe(2);
   });
 
-  test('if a topic drops tombstones too soon, even with --accept-truncated', async () => {
+  test('if a topic drops tombstones too soon, which no operator can accept', async () => {
     const deps = await rebuild.topicWith({ 'delete.retention.ms': '86400000' });
-    for (const acceptTruncated of [false, true])
-      await expectRefused(
-        () => start(deps, { acceptTruncated }),
-        'drops tombstones after 1 day ',
-        'set delete.retention.ms to 259200000 or more',
-      );
+    const text = 'set delete.retention.ms to 259200000 or more';
+    await expectRefused(() => start(deps), 'drops tombstones after 1 day ', text);
+    await expectRefused(() => acceptTruncated(deps), 'generation 1 has nothing to accept as "truncated"');
   });
 
   test('without enough disk space', async () => {

@@ -147,12 +147,12 @@ export function useProjector({
       // Kafka acknowledges a policy before the broker of the partition follows it.
       await eventually(() => deletion().then(() => true, ifPolicyForbids));
     },
-    /** Deletes the topic, and creates it again, empty. */
-    recreateTopic: async (kind: Kind) => {
+    /** Deletes the topic, and creates it again, empty, with as many partitions unless another number is given. */
+    recreateTopic: async (kind: Kind, count = partitions) => {
       const { admin, config } = environment;
       await admin.deleteTopics({ topics: [topic(kind)] });
       await eventually(async () => !(await admin.listTopics()).includes(topic(kind)));
-      await createTopics(admin, config.TOPIC_PREFIX, { partitions: partitions });
+      await createTopics(admin, config.TOPIC_PREFIX, { partitions: count });
       await logEnds(admin, [topic(kind)]);
     },
     alterTopic: (kind: Kind, settings: Record<string, string>) =>

@@ -41,7 +41,6 @@ function addBuilding(group: Command, accept: Accept): void {
   group
     .command('start')
     .description('check that a rebuild is safe, and register a new generation')
-    .option('--accept-truncated', 'build even if records of a log are gone, or a topic is not compacted')
     .addOption(why('a rebuild'))
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild start', 'rebuild start --why "tickets show their severity"'))
@@ -94,10 +93,6 @@ function addSwitching(group: Command, accept: Accept): void {
     group
       .command(step)
       .argument('<generation>', 'its number', number)
-      .option(
-        '--accept-older',
-        'accept older data than the active generation has; keys archived since then work again',
-      )
       .option('--dry-run', 'print the checks, but change nothing')
       .addOption(
         timeout(
@@ -120,18 +115,6 @@ function addSwitching(group: Command, accept: Accept): void {
   switching('rollback', 'a rollback')
     .description('serve the standby again')
     .addHelpText('after', example('rebuild rollback 1 --why "tickets lack their tags"'));
-  group
-    .command('accept-gap')
-    .description(
-      'let the projectors of a generation continue after lost records; rebuild instead, if you can',
-    )
-    .argument('<generation>', 'its number', number)
-    .option('--dry-run', 'print the gaps, but change nothing')
-    .addOption(new Option('--why <text>', 'the reason, for the history').makeOptionMandatory())
-    .addOption(jsonOption())
-    .addHelpText('after', '\nThe lost records stay lost. See docs/gaps.md.')
-    .addHelpText('after', example('rebuild accept-gap 1 --why "the lost tags were test data"'))
-    .action((generation, options) => accept(withServers(verbs.acceptGap), { generation, ...options }));
   group
     .command('drop')
     .description('remove a build or a standby: its group, progress and documents')

@@ -51,12 +51,12 @@ describe('the outcome of a promotion', () => {
   it('tells a finding that the operator waived from one that prevents it', () => {
     const finding = (name: Finding['name'], text: string, changes: Partial<Finding> = {}): Finding => ({
       ...{ name, text, generation: 2, severity: 'progress', blocks: ['promote'], waiver: null },
-      ...{ isWaived: false, isFinal: false, remedy: 'cli rebuild compare 2', ...changes },
+      ...{ accept: null, isWaived: false, isFinal: false, remedy: 'cli rebuild compare 2', ...changes },
     });
     const findings = [
       finding('offsets', '3 partitions lag', { isWaived: true, remedy: null }),
       finding('compared', 'not compared'),
-      finding('freshness', 'its data is older', { waiver: '--accept-older' }),
+      finding('freshness', 'its data is older', { accept: 'cli accept older 2' }),
     ];
     expect(renderSwitched({ ...switched, outcome: 'refused', findings }).split('\n')).toEqual([
       '  accepted   3 partitions lag',
@@ -64,7 +64,7 @@ describe('the outcome of a promotion', () => {
       '             cli rebuild compare 2',
       '  FAILED     its data is older',
       '             cli rebuild compare 2',
-      '             or accept it with --accept-older',
+      '             or accept it: cli accept older 2',
       'generation 2 is not served: nothing was changed',
       '',
     ]);

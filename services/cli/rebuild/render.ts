@@ -1,5 +1,4 @@
 import type { Transition } from '../../../shared/control/generations.ts';
-import { continuesAt, describeGaps, type LogGap } from '../../../shared/control/log-gaps.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import type { Commands } from '../../operations/deployment.ts';
 import { type ComparisonResult, resultText } from '../../operations/rebuild/compare.ts';
@@ -17,20 +16,6 @@ export const renderStarted = ({ cli, projector }: Commands, number: number): str
     'Then wait until it is ready, compare it, and promote it:',
     ...['await', 'compare', 'promote'].map((verb) => `  ${cli} rebuild ${verb} ${number}`),
   ]);
-
-export function renderAccepted(
-  { projector }: Commands,
-  number: number,
-  gaps: LogGap[],
-  dryRun: boolean,
-): string {
-  const accepted = gaps.map((gap) => {
-    const next = `${gap.topic}/${gap.partition} continues at offset ${continuesAt(gap)}`;
-    return `  ${next} (found at ${gap.at.toISOString()}: ${describeGaps([gap])})`;
-  });
-  const end = dryRun ? 'dry run: nothing was changed' : `Start its projectors: ${projector(number)}`;
-  return lines([`The gaps in the logs of generation ${number} are accepted:`, ...accepted, end]);
-}
 
 export const renderHistory = (history: Transition[]): string =>
   lines(
@@ -71,11 +56,7 @@ export function renderRepair(result: ComparisonResult, { repaired, remaining, le
 }
 
 export function renderSwitched({ generation: number, outcome, findings, waiting }: Switched): string {
-  const found = findings.map((one) => {
-    if (one.isWaived) return renderFinding(one, 'accepted');
-    const waiver = one.waiver ? [`${' '.repeat(13)}or accept it with ${one.waiver}`] : [];
-    return renderFinding(one, 'FAILED') + lines(waiver);
-  });
+  const found = findings.map((one) => renderFinding(one, one.isWaived ? 'accepted' : 'FAILED'));
   const served =
     waiting.length === 0
       ? `generation ${number} is served`

@@ -1,6 +1,5 @@
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { commandsIn } from '../../operations/deployment.ts';
-import { acceptGaps } from '../../operations/rebuild/accept-gaps.ts';
 import { awaitReady } from '../../operations/rebuild/await-ready.ts';
 import type { ComparisonResult } from '../../operations/rebuild/compare.ts';
 import { compareWithActive, verifyGeneration } from '../../operations/rebuild/compare-generations.ts';
@@ -16,19 +15,12 @@ import { type Context, isClosedPipe, type Output } from '../context.ts';
 import { type OperatorVerb, outputOfRefusal, withFacts } from '../operate.ts';
 import { type Json, lines, output } from '../output.ts';
 import { renderReport } from '../render-report.ts';
-import {
-  renderAccepted,
-  renderComparison,
-  renderHistory,
-  renderRepair,
-  renderStarted,
-  renderSwitched,
-} from './render.ts';
+import { renderComparison, renderHistory, renderRepair, renderStarted, renderSwitched } from './render.ts';
 
 type Flag = true | undefined;
 type Numbered = Json & { generation: number };
 
-export const start: OperatorVerb<Json & { acceptTruncated?: Flag; why: string }> = async (deps, options) => {
+export const start: OperatorVerb<Json & { why: string }> = async (deps, options) => {
   const generation = await startRebuild(deps, options);
   return output(options, { generation }, renderStarted(commandsIn[deps.config.DEPLOYMENT], generation));
 };
@@ -96,7 +88,7 @@ function compared(options: Json, generation: number, result: ComparisonResult): 
 type Change = Numbered & { dryRun?: Flag; timeout: number; why: string };
 
 export const switching =
-  (step: SwitchOptions['step']): OperatorVerb<Change & { acceptOlder?: Flag }> =>
+  (step: SwitchOptions['step']): OperatorVerb<Change> =>
   async (deps, options) => {
     const { generation, timeout: timeoutSeconds } = options;
     const switched = await switchTo(deps, generation, { ...options, step, timeoutSeconds });
@@ -104,15 +96,6 @@ export const switching =
     const exitCode = isRefused || switched.waiting.length > 0 ? 1 : 0;
     return output(options, switched, renderSwitched(switched), exitCode);
   };
-
-type Acceptance = Numbered & { dryRun?: Flag; why: string };
-
-export const acceptGap: OperatorVerb<Acceptance> = async (deps, options) => {
-  const { generation, dryRun = false } = options;
-  const gaps = await acceptGaps(deps, generation, options);
-  const commands = commandsIn[deps.config.DEPLOYMENT];
-  return output(options, { generation, dryRun, gaps }, renderAccepted(commands, generation, gaps, dryRun));
-};
 
 export const drop: OperatorVerb<Change & { force?: Flag }> = async (deps, options) => {
   const { generation, timeout: timeoutSeconds } = options;

@@ -5,16 +5,20 @@ import { command, withAges } from '../layout.ts';
 /** The CSS class of a severity, or of a verdict. */
 export const classes = { well: 'good', progress: 'good', attention: 'warn', bad: 'bad' } as const;
 
-/** Findings, each with the command that helps. The heading above may name their generation. */
+/** The command that accepts a finding. */
+export const orAccept = (accept: string | null): Html =>
+  accept === null ? html`` : html`or accept it: ${command(accept)}`;
+
+/** Findings, each with the commands that help, or accept it. The heading above may name their generation. */
 export const cards = (findings: Finding[], heading: number | null = null): Html =>
   findings.length === 0
     ? html``
     : html`<ul class="cards">
         ${findings.map(
-          ({ generation, severity, text, remedy }) =>
+          ({ generation, severity, text, remedy, accept }) =>
             html`<li class="finding ${classes[severity]}">
               ${generation === heading || generation === null ? '' : `generation ${generation}: `}${withAges(text)}
-              ${remedy === null ? html`` : command(remedy)}
+              ${remedy === null ? html`` : command(remedy)} ${orAccept(accept)}
             </li>`,
         )}
       </ul>`;

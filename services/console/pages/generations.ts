@@ -7,7 +7,7 @@ import type { GenerationReport } from '../../operations/report.ts';
 import { ago, command, definitions, freshness, type Page, seconds, withAges } from '../layout.ts';
 import type { Sources } from '../sources.ts';
 import { buildSteps } from './build-steps.ts';
-import { cards } from './cards.ts';
+import { cards, orAccept } from './cards.ts';
 import { topicPath } from './topics.ts';
 
 /**
@@ -80,10 +80,10 @@ function checks(
   const met = metChecks(all, generation, step);
   return html`<ul class="checks">
       ${failed.map(
-        ({ name, severity, text, remedy }) =>
+        ({ name, severity, text, remedy, accept }) =>
           html`<li>
             ${severity === 'progress' && !(name === 'compared' && report) ? html`<span class="finding warn">○ not yet</span>` : html`<span class="finding bad">✗ failed</span>`}
-            ${withAges(text)} ${remedy ? command(remedy) : html``}
+            ${withAges(text)} ${remedy ? command(remedy) : html``} ${orAccept(accept)}
           </li>`,
       )}
     </ul>

@@ -1,5 +1,11 @@
 import type { Db } from 'mongodb';
-import { type BlockedKey, blockedKeys, blocksMarkerId } from '../../../shared/control/blocked-keys.ts';
+import {
+  type BlockedKey,
+  blockedKeys,
+  blocksMarkerId,
+  findBlocksMarker,
+} from '../../../shared/control/blocked-keys.ts';
+import { readRegistry } from '../../../shared/control/generations.ts';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { keyOfToken, readTokenKeys } from '../../../shared/keys/token-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
@@ -102,6 +108,12 @@ export async function blockKey(
     await blockedKeys(control).updateOne({ _id: hash }, { $setOnInsert: ofToken }, { upsert: true });
   }
   return (await blockedKeys(control).findOne({ _id: id })) ?? { _id: id, ...block };
+}
+
+/** Whether the collection of blocked keys was lost, and with it which keys are blocked. */
+export async function areBlocksLost(control: Db): Promise<boolean> {
+  const registry = await readRegistry(control, { projection: { history: 0 } });
+  return registry?.hasBlocksMarker === true && !(await findBlocksMarker(control));
 }
 
 /** A deleted key has no state. */

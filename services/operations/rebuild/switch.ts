@@ -5,7 +5,7 @@ import {
   type GenerationRegistry,
   replaceRegistry,
 } from '../../../shared/control/generations.ts';
-import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { requireRegistry } from '../../../shared/control/registry.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { carryOverTallies } from '../../../shared/control/tallies.ts';
 import {
@@ -31,8 +31,6 @@ export type Switched = {
 export type SwitchOptions = {
   /** A rollback in an emergency needs no comparison. */
   step: 'promote' | 'rollback';
-  /** Promote even if the active generation has newer data. */
-  acceptOlder?: boolean | undefined;
   why: string;
   dryRun?: boolean | undefined;
   /** How long the generation may take to reach the active one, and then the replicas to serve it. */
@@ -60,11 +58,6 @@ export async function switchTo(
     const switched = { generation: number, findings, waiting: [] };
     if (dryRun && !wasActive) return { ...switched, outcome: 'dry-run' };
     if (findings.some(({ isWaived }) => !isWaived)) return { ...switched, outcome: 'refused' };
-    // Replicas then switch without waiting for the active generation to catch up.
-    if (wasActive && options.acceptOlder && !dryRun)
-      await changeRegistry(deps.control, (read) =>
-        read.acceptOlder ? read : { ...read, acceptOlder: true },
-      );
     if (!wasActive) {
       await deps.onStep?.('carry over');
       await carryOver(deps, registry.generation, number);
@@ -73,7 +66,7 @@ export async function switchTo(
       // If the generations have changed, the checks are made again. Notes in the history change none of them.
       const latest = await requireRegistry(deps.control);
       if (!isDeepStrictEqual(withoutHistory(latest), withoutHistory(registry))) continue;
-      const next = activate(number, cause, options.acceptOlder ?? false)(latest);
+      const next = activate(number, cause)(latest);
       if (!(await replaceRegistry(deps.control, latest, next))) continue;
       deps.report(`generation ${number} is active; waiting for the API replicas`);
     }
@@ -91,13 +84,13 @@ const withoutHistory = ({ revision: _revision, history: _history, ...rest }: Gen
  * prevents it: both generations apply records all the time.
  */
 async function findSwitch(deps: OperatorDeps, number: number, options: SwitchOptions): Promise<Finding[]> {
-  const { step, acceptOlder: older, dryRun, timeoutSeconds } = options;
+  const { step, dryRun, timeoutSeconds } = options;
   const before = await factsNow(deps);
-  const read = async () => findings(await factsNow(deps, before), older ? ['--accept-older'] : []);
+  const read = async () => findings(await factsNow(deps, before));
   const reportChange = reportChanges(deps.report);
   const open = (found: Finding[]) => blocking(found, number, step);
   const isBehind = (found: Finding[]) =>
-    open(found).length > 0 && open(found).every(({ waiver }) => waiver === '--accept-older');
+    open(found).length > 0 && open(found).every(({ waiver }) => waiver === 'older');
   const last = await pollUntil(read, (found) => !isBehind(found), {
     everyMs: 500,
     timeoutMs: 1_000 * (dryRun ? Math.min(timeoutSeconds, dryRunSecondsMax) : timeoutSeconds),

@@ -24,7 +24,7 @@ const ready = [
   advance(2, 'building', 'catching-up', cause(2)),
   advance(2, 'catching-up', 'ready', cause(3)),
 ];
-const promote = (number: number, hour: number) => activate(number, cause(hour), false);
+const promote = (number: number, hour: number) => activate(number, cause(hour));
 
 describe('the registry of generations', () => {
   it('passes a build through its states, and never uses its number again', () => {

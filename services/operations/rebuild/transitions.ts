@@ -9,6 +9,7 @@ import {
 } from '../../../shared/control/generations.ts';
 import {
   type Cause,
+  isOlderAccepted,
   type RegistryUpdate,
   withGeneration,
   withState,
@@ -21,7 +22,7 @@ export const changeText = ({ from, to }: Pick<Transition, 'from' | 'to'>): strin
 
 /** Registers a new build. Its number is the next that was never used. */
 export const register =
-  ({ by, at, why }: Cause, options: Pick<Generation, 'loadTo' | 'acceptTruncated'>): RegistryUpdate =>
+  ({ by, at, why }: Cause, options: Pick<Generation, 'loadTo'>): RegistryUpdate =>
   (registry) => {
     const open = registry.generations.find(isBuild);
     if (open)
@@ -38,9 +39,12 @@ export const register =
     );
   };
 
-/** Makes a build or a standby active, and the active generation a standby. */
+/**
+ * Makes a build or a standby active, and the active generation a standby. That older data is accepted counts for this
+ * switch alone.
+ */
 export const activate =
-  (number: number, cause: Cause, acceptOlder: boolean): RegistryUpdate =>
+  (number: number, cause: Cause): RegistryUpdate =>
   (registry) => {
     const target = generationOf(registry, number);
     if (target.state === 'active') return registry;
@@ -50,9 +54,21 @@ export const activate =
         `rebuild await ${number}`,
       );
     const before = generationOf(registry, registry.generation);
-    const stepped = withState(withState(registry, before, 'standby', cause), target, 'active', cause);
-    return { ...stepped, generation: number, since: cause.at, acceptOlder };
+    const next = isOlderAccepted(target, registry.since, cause.at) ? target : withoutOlder(target);
+    const stepped = withState(
+      withState(registry, withoutOlder(before), 'standby', cause),
+      next,
+      'active',
+      cause,
+    );
+    return { ...stepped, generation: number, since: cause.at };
   };
+
+function withoutOlder(generation: Generation): Generation {
+  const { accepted, ...rest } = generation;
+  if (!accepted) return generation;
+  return { ...rest, accepted: accepted.filter(({ finding }) => finding !== 'older') };
+}
 
 /** Begins to drop a generation. Its projectors end, and none starts on it any more: Invariant 16. */
 export const beginDrop =
@@ -73,7 +89,7 @@ export const endDrop =
     const target = registry.generations.find((one) => one.number === number);
     if (target?.state !== 'dropping') return registry;
     // The registry keeps dropped generations for good, and every projector reads it once a second.
-    const { loadTo: _loadTo, acceptedBeginnings: _accepted, report: _report, ...short } = target;
+    const { loadTo: _loadTo, accepted: _accepted, report: _report, ...short } = target;
     return withState(registry, short, 'dropped', cause);
   };
 

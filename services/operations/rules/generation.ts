@@ -1,5 +1,6 @@
 import { isBuild } from '../../../shared/control/generations.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
+import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { describeStrangers } from '../../../shared/kafka/group-members.ts';
 import { counted, digits, orMore } from '../../../shared/runtime/counted.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
@@ -7,7 +8,7 @@ import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';
 import { deadLettersMax } from '../own-rejects.ts';
-import { byLag } from '../partitions.ts';
+import { byLag, withoutLog } from '../partitions.ts';
 import { followsWithinSeconds, lagText, recordsLeft } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
 import { replacement, whyStopped } from './projectors.ts';
@@ -48,6 +49,7 @@ export const generationRules = {
   /** A database without all its collections and indexes. */
   structures: { severity: 'bad', blocks: [], judge: lackingStructures },
   projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', judge: whyStopped },
+  partitions: { severity: 'bad', blocks: everyStep, waiver: 'gap', judge: gonePartitions },
   sweep: {
     severity: 'attention',
     blocks: [],
@@ -103,7 +105,7 @@ export const generationRules = {
   offsets: {
     severity: 'progress',
     blocks: switches,
-    waiver: '--accept-older',
+    waiver: 'older',
     holds: 'it has applied every record that the active generation has applied',
     judge: (_, { generation, laggingPartitions }, { cli }) => {
       const [first] = isPromotable(generation.state) ? laggingPartitions : [];
@@ -120,7 +122,7 @@ export const generationRules = {
   freshness: {
     severity: 'progress',
     blocks: switches,
-    waiver: '--accept-older',
+    waiver: 'older',
     holds: 'its data is as new as that of the active generation',
     judge: staleness,
   },
@@ -172,6 +174,19 @@ export const unpinned = (active: number, { projector }: Commands) => ({
     'would leave that generation, and a rollback would be lost; restart it with the number first',
   remedy: projector(active),
 });
+
+/** Partitions that no longer exist: their progress holds the watermark for good. A gap tells of the whole topic. */
+function gonePartitions({ kafka: { log } }: Facts, { partitions, gaps, recreated }: GenerationFacts) {
+  if (!log || gaps.length > 0 || recreated.length > 0) return null;
+  const [first, ...others] = withoutLog(partitions, log);
+  if (!first) return null;
+  const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'further partition')})`;
+  const exist = log.partitions.filter((key) => parsePartitionKey(key).topic === first.topic).length;
+  return (
+    `${partitionKey(first)}${more} no longer exists, because the topic has ${counted(exist, 'partition')} now, so Data-As-Of ` +
+    'stands still: the records of this partition that were not applied are lost; rebuild, or accept that (docs/gaps.md)'
+  );
+}
 
 /** From this lag on, in seconds, customers notice the age of the data. */
 export const staleAfterSeconds = 30;

@@ -30,17 +30,19 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Command
     return {
       text:
         `no projector can continue since ${firstGap.at.toISOString()}, because its log has a gap: ${describeGaps(gaps)}; rebuild ` +
-        `the read model, or accept the gap: ${commands.cli} rebuild accept-gap ${generation.number} (docs/gaps.md)`,
+        'the read model, or accept the gap (docs/gaps.md)',
       remedy: replace,
       isFinal: true,
+      waiver: 'gap',
     };
   if (recreated.length > 0)
     return {
       text:
         `${recreated.join(', ')}: deleted and created again since its records were applied, so no projector can continue: ` +
-        'restore its records, or rebuild the read model (docs/gaps.md)',
+        'restore its records, rebuild the read model, or accept the gap (docs/gaps.md)',
       remedy: replace,
       isFinal: true,
+      waiver: 'gap',
     };
   if (savedAt === null && (own.watermark?.getTime() ?? 0) > 0)
     return {

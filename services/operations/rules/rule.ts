@@ -1,3 +1,4 @@
+import type { Waiver } from '../../../shared/control/generations.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 
@@ -18,6 +19,7 @@ export type Judged = {
   severity?: Severity;
   blocks?: readonly Step[];
   isFinal?: boolean;
+  waiver?: Waiver;
   isWaived?: boolean;
 };
 
@@ -25,7 +27,8 @@ export type Judged = {
 export type Rule<About> = {
   severity: Severity;
   blocks: readonly Step[];
-  waiver?: string;
+  /** The name under which an operator may accept it. */
+  waiver?: Waiver;
   /** The condition that holds without a finding, for a list of checks. */
   holds?: string;
   judge: (facts: Facts, about: About, commands: Commands) => Judged | string | (Judged | string)[] | null;

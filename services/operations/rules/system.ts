@@ -34,14 +34,11 @@ export const systemRules = {
   'blocked-keys': {
     severity: 'bad',
     blocks: [],
-    judge: ({ registry, hasBlocksMarker }, _, { cli }) =>
+    waiver: 'blocked-keys',
+    judge: ({ registry, hasBlocksMarker }) =>
       registry?.hasBlocksMarker && !hasBlocksMarker
-        ? {
-            text:
-              'the collection blocked_keys is lost, so the API answers every key with 503: restore it from a backup, or ' +
-              'block the leaked keys again and accept the loss',
-            remedy: `${cli} keys accept-lost-blocks --why <reason>`,
-          }
+        ? 'the collection blocked_keys is lost, so the API answers every key with 503: restore it from a backup, or block the ' +
+          'leaked keys again and accept the loss'
         : null,
   },
   'shared-tokens': {
@@ -106,7 +103,7 @@ export const systemRules = {
         remedy: setting && alterTopic(topic, setting),
       })),
   },
-  'log-beginnings': { severity: 'attention', blocks: [], judge: lostBeginnings },
+  'log-beginnings': { severity: 'attention', blocks: [], waiver: 'truncated', judge: lostBeginnings },
   'dead-letters': {
     severity: 'attention',
     blocks: [],
@@ -135,8 +132,8 @@ function lostBeginnings({ kafka: { log }, registry, generations }: Facts): strin
   const accepted = first.beginning === 0 ? '' : ', as was accepted';
   return (
     `the log of ${first.key} begins at offset ${first.low}, not ${first.beginning}${accepted}${more}: retention or an operator has deleted ` +
-    'records that a rebuild needs. Keep the read model, let the source system publish the entities again, then rebuild ' +
-    'with --accept-truncated (docs/gaps.md, "A log without its beginning")'
+    'records that a rebuild needs. Keep the read model, let the source system publish the entities again, then accept this, and ' +
+    'rebuild (docs/gaps.md, "A log without its beginning")'
   );
 }
 

@@ -1,5 +1,5 @@
 import type { TopicSettings } from '../../../shared/kafka/topic-settings.ts';
-import { type Changes, facts, gap, own, safeTopic } from '../../../tests/support/facts.ts';
+import { before, type Changes, facts, gap, own, safeTopic } from '../../../tests/support/facts.ts';
 import type { Facts } from '../facts.ts';
 import { findings } from '../findings.ts';
 
@@ -45,7 +45,7 @@ const logFrom = (low: number) => {
 };
 
 test('a load cannot end whose partition is gone, or shorter than it was at the start', () => {
-  const loadTo = [0, 1].map((partition) => ({ topic: 't', partition, end: 10 }));
+  const loadTo = [0, 1].map((partition) => ({ topic: 't', partition, low: 0, end: 10 }));
   const texts = found({ log: logFrom(0) }, { generation: { state: 'building', loadTo } });
   expect(texts.flatMap(({ name, text }) => (name === 'load' ? text.split(':')[0] : []))).toEqual([
     'the load of t/0 ends at offset 10, but its log ends at 9',
@@ -62,13 +62,12 @@ test('a log that has lost its beginning is named, unless that is accepted or a g
   expect(lost(0)).toEqual([]);
   expect(lost(3)).toEqual([expect.stringContaining('the log of t/0 begins at offset 3, not 0: retention')]);
   expect(lost(3, { gaps: [gap] })).toEqual([]);
-  const accepted = { generation: { acceptedBeginnings: [{ ...range, low: 3 }] } };
+  const acceptance = { finding: 'truncated' as const, at: before(1), by: 'ann', why: 'tests', seen: [] };
+  const accepted = { generation: { accepted: [{ ...acceptance, beginnings: [{ ...range, low: 3 }] }] } };
   expect([lost(3, accepted), lost(4, accepted)]).toEqual([
     [],
     [expect.stringContaining('begins at offset 4, not 3, as was accepted')],
   ]);
-  const built = { generation: { loadTo: [{ ...range, low: 3, end: 9 }], acceptTruncated: true } };
+  const built = { generation: { loadTo: [{ ...range, low: 3, end: 9 }] } };
   expect([lost(3, built), lost(4, built)]).toEqual([[], [expect.anything()]]);
-  // An earlier release kept no beginning of a build that any was accepted for.
-  expect(lost(4, { generation: { loadTo: [{ ...range, end: 9 }], acceptTruncated: true } })).toEqual([]);
 });

@@ -47,7 +47,7 @@ export type ConsumerDeps = {
   /** The topics whose entities the documents of a topic refer to. */
   prerequisitesOf: (topic: string) => string[];
   /** See `StartOffsetDeps`. */
-  beginningOf: (key: string) => number | null;
+  beginningOf: (key: string) => number;
   apply: Apply;
   /** Called with the number of records that were fetched and queued. */
   onFetched: (topic: string, records: number) => void;

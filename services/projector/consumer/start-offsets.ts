@@ -20,10 +20,10 @@ export type StartOffsetDeps = {
   groupId: string;
   generation: number;
   /**
-   * The offset at which the log of a partition began when the generation was registered, by `<topic>/<partition>`; null
-   * if any beginning was accepted.
+   * The offset at which the log of a partition began when the generation was registered, or as was accepted since, by
+   * `<topic>/<partition>`.
    */
-  beginningOf: (key: string) => number | null;
+  beginningOf: (key: string) => number;
 };
 
 export type ResumeDeps = StartOffsetDeps & {
@@ -73,7 +73,7 @@ export async function findStartOffsets(
     const read = {
       topic,
       partition,
-      offset: applied.position || (deps.beginningOf(key) ?? now.low),
+      offset: applied.position || deps.beginningOf(key),
       leaderEpoch: appliedEpoch(applied),
       topicId: topicIds.get(topic) ?? null,
     };

@@ -1,0 +1,66 @@
+import { Argument, type Command, Option } from '@commander-js/extra-typings';
+import { waivers } from '../../shared/control/generations.ts';
+import { topicsOf } from '../../shared/kafka/topics.ts';
+import {
+  type AcceptDeps,
+  type Accepted,
+  acceptFinding,
+  type AcceptOptions,
+  needsKafka,
+} from '../operations/accept/accept.ts';
+import { commandsIn } from '../operations/deployment.ts';
+import { configs } from './config.ts';
+import { type Accept, type Context, type Output, withMongo } from './context.ts';
+import { type OperatorVerb, outputOfRefusal, withServers } from './operate.ts';
+import { example, jsonOption, wholeNumber } from './options.ts';
+import { type Json, lines, output } from './output.ts';
+
+type Options = Json & Omit<AcceptOptions, 'dryRun'> & { dryRun?: true | undefined };
+
+export function addAccept(program: Command, accept: Accept): void {
+  program
+    .command('accept')
+    .description('accept a finding of a status as it is now; the history keeps who did it, when and why')
+    .addArgument(new Argument('<finding>', 'as the command below a finding names it').choices(waivers))
+    .argument('[number]', 'the generation; the active one by default', wholeNumber(1_000_000))
+    .addOption(new Option('--why <text>', 'the reason, for the history').makeOptionMandatory())
+    .option('--dry-run', 'print the findings and the consequences, but change nothing')
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      '\ngap: projectors continue after lost records. older: a switch to older data, for ten minutes. truncated: a rebuild\n' +
+        'without records that Kafka has lost. blocked-keys: keys work that are not blocked again.',
+    )
+    .addHelpText('after', example('accept gap 1 --why "the lost tags were test data" --dry-run'))
+    .action((finding, generation, options) => {
+      const run = needsKafka.includes(finding) ? withServers(acceptOnKafka) : acceptOnMongo;
+      return accept(run, { finding, generation, ...options });
+    });
+}
+
+const acceptOnKafka: OperatorVerb<Options> = (deps, options) => run({ ...deps, kafka: deps }, options);
+
+const acceptOnMongo = (context: Context, options: Options): Promise<Output> => {
+  const config = configs.everything(context.environment);
+  const topics = topicsOf(config.TOPIC_PREFIX);
+  return withMongo(context, config, (deps) =>
+    run({ ...deps, topics, kafka: null }, options).catch(outputOfRefusal(context, options)),
+  );
+};
+
+async function run(deps: AcceptDeps, options: Options): Promise<Output> {
+  const accepted = await acceptFinding(deps, options);
+  return output(options, accepted, render(accepted, commandsIn[deps.config.DEPLOYMENT].projector));
+}
+
+function render(
+  { finding, generation, dryRun, seen }: Accepted,
+  projector: (generation: number) => string,
+): string {
+  const about = `"${finding}" of generation ${generation}`;
+  const head = dryRun ? `${about} would be accepted:` : `${about} is accepted:`;
+  const ends: string[] = [];
+  if (dryRun) ends.push('dry run: nothing was changed');
+  else if (finding === 'gap') ends.push(`Start its projectors: ${projector(generation)}`);
+  return lines([head, ...seen.map((one) => `  ${one}`), ...ends]);
+}

@@ -1,0 +1,63 @@
+import type { Db } from 'mongodb';
+import { RebuildRefused } from '../../../shared/control/generations.ts';
+import { logGapsOf, readLogGaps } from '../../../shared/control/log-gaps.ts';
+import { type Applied, isFollowed, progressOf, readProgress } from '../../../shared/control/progress.ts';
+import type { OperatorDeps } from '../deps.ts';
+import type { Acceptable } from './acceptable.ts';
+import { type Continuation, continueAfterGaps } from './continue-after-gaps.ts';
+
+/**
+ * The gaps in the logs of a generation, compared with its logs now. Once accepted, its projectors may start again. An
+ * interrupted acceptance is finished by running it again. Throws `RebuildRefused` if a log cannot be read, or if a
+ * projector still runs, which would save its old position again.
+ */
+export async function acceptableGaps(
+  { control, log, topics, now }: Pick<OperatorDeps, 'control' | 'log' | 'topics' | 'now'>,
+  number: number,
+): Promise<Acceptable> {
+  const gaps = await readLogGaps(control, number);
+  const progress = await readProgress(control, number);
+  const ofTopics = progress.filter(({ topic }) => topics.includes(topic));
+  const found = continueAfterGaps({ gaps, progress: ofTopics, log: await log.read(topics) });
+  if (typeof found === 'string') throw new RebuildRefused(`nothing is accepted: ${found}`);
+  const at = await now();
+  const moves = found.some(({ is }) => is !== 'gone');
+  if (moves && (await isFollowed(control, number, at)))
+    throw new RebuildRefused(
+      `projectors of generation ${number} have saved progress in the last 30 seconds: each ends when it finds the gap; run ` +
+        'this again then',
+    );
+  return {
+    seen: found.map(({ text }) => text),
+    beginnings: found.flatMap(({ topic, partition, is, at: low }) =>
+      low === null || is === 'return' ? [] : [{ topic, partition, low }],
+    ),
+    apply: async () => {
+      for (const one of found) await goOn(control, number, one, at);
+      // The gaps bar every start until the positions are written.
+      await logGapsOf(control).deleteMany({ _id: { $in: gaps.map(({ _id }) => _id) } });
+    },
+  };
+}
+
+/** Moves the position of a partition. The leader epoch before it is not one of this log. */
+async function goOn(control: Db, generation: number, next: Continuation, at: Date): Promise<void> {
+  const { topic, partition, is, at: position, end, topicId } = next;
+  const _id = `${generation}/${topic}/${partition}`;
+  if (position === null) {
+    await progressOf(control).deleteOne({ _id });
+    return;
+  }
+  const applied: Applied = { position };
+  if (topicId !== null) applied.topicId = topicId;
+  const first = { generation, topic, partition, updatedAt: at };
+  // Nothing of another log is applied, whatever its time.
+  const neverApplied = { end, completeTo: new Date(0) };
+  await progressOf(control).updateOne(
+    { _id },
+    is === 'reset'
+      ? { $set: { applied, ...neverApplied }, $setOnInsert: first }
+      : { $set: { applied }, $setOnInsert: { ...first, ...neverApplied } },
+    { upsert: true },
+  );
+}

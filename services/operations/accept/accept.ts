@@ -1,0 +1,93 @@
+import { createBlocksMarker, findBlocksMarker } from '../../../shared/control/blocked-keys.ts';
+import { generationOf, RebuildRefused, type Waiver } from '../../../shared/control/generations.ts';
+import { accept, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { liveReplicas } from '../../../shared/control/replicas.ts';
+import type { OperatorDeps } from '../deps.ts';
+import { readFacts } from '../facts.ts';
+import { findings } from '../findings.ts';
+import { acceptableGaps } from './accept-gap.ts';
+import type { Acceptable } from './acceptable.ts';
+import { lackingRecords } from './lacking-records.ts';
+
+/** The findings that need Kafka's answer to be accepted. */
+export const needsKafka: readonly Waiver[] = ['gap', 'truncated'];
+
+export type AcceptDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config' | 'topics' | 'now' | 'by'> & {
+  /** Null for a finding that does not need Kafka. */
+  kafka: Pick<OperatorDeps, 'admin' | 'log'> | null;
+};
+
+export type AcceptOptions = {
+  finding: Waiver;
+  /** The active one by default. */
+  generation?: number | undefined;
+  why: string;
+  dryRun?: boolean | undefined;
+};
+
+/** The findings that were accepted, or in a dry run would be. */
+export type Accepted = { finding: Waiver; generation: number; dryRun: boolean; seen: string[] };
+
+/**
+ * Accepts a finding about a generation, the active one unless another is given, as it is now. Stores who accepted what,
+ * when and why. Throws `RebuildRefused` if there is nothing to accept.
+ */
+export async function acceptFinding(
+  deps: AcceptDeps,
+  { finding, generation, why, dryRun = false }: AcceptOptions,
+): Promise<Accepted> {
+  const registry = await requireRegistry(deps.control);
+  const number = generation ?? registry.generation;
+  generationOf(registry, number);
+  const { seen, beginnings, apply } = await acceptable(deps, finding, number);
+  if (seen.length === 0)
+    throw new RebuildRefused(`generation ${number} has nothing to accept as "${finding}"; see`, 'status');
+  const accepted = { finding, generation: number, dryRun, seen };
+  if (dryRun) return accepted;
+  const found = { finding, at: await deps.now(), by: deps.by, why, seen };
+  await changeRegistry(deps.control, accept(number, beginnings ? { ...found, beginnings } : found));
+  await apply?.();
+  return accepted;
+}
+
+function acceptable(deps: AcceptDeps, finding: Waiver, number: number): Promise<Acceptable> {
+  switch (finding) {
+    case 'gap':
+      return acceptableGaps({ ...deps, ...connected(deps) }, number);
+    case 'truncated':
+      return lackingRecords({ ...deps, ...connected(deps) }, number);
+    case 'older':
+      return olderData(deps, number);
+    case 'blocked-keys':
+      return lostBlocks(deps);
+  }
+}
+
+function connected({ kafka }: AcceptDeps): Pick<OperatorDeps, 'admin' | 'log'> {
+  if (!kafka) throw new Error('this finding cannot be accepted without Kafka');
+  return kafka;
+}
+
+/** The older data of a generation; once it is active, the replicas that wait until it no longer is. */
+async function olderData(deps: AcceptDeps, number: number): Promise<Acceptable> {
+  const withoutKafka = () => Promise.reject(new Error('not asked'));
+  const before = await readFacts(deps, withoutKafka, null);
+  const facts = await readFacts(deps, withoutKafka, before);
+  const found = findings(facts).filter((one) => one.waiver === 'older' && one.generation === number);
+  if (facts.registry?.generation !== number) return { seen: found.map(({ text }) => text) };
+  const waiting = (await liveReplicas(deps.control, facts.now)).filter((one) => one.generation !== number);
+  return {
+    seen: waiting.map(
+      ({ host, pid }) => `the API replica on ${host}, process ${pid}, may show older data than before`,
+    ),
+  };
+}
+
+async function lostBlocks({ control, now, by }: AcceptDeps): Promise<Acceptable> {
+  if (await findBlocksMarker(control)) return { seen: [] };
+  const cause = { at: await now(), by, why: 'the loss of the blocks was accepted' };
+  return {
+    seen: ['the collection blocked_keys was lost: keys that are not blocked again work'],
+    apply: () => createBlocksMarker(control, cause),
+  };
+}

@@ -1,0 +1,76 @@
+import { continuesAt, type Gap } from '../../../shared/control/log-gaps.ts';
+import type { Progress } from '../../../shared/control/progress.ts';
+import {
+  parsePartitionKey,
+  partitionKey,
+  type TopicPartition,
+} from '../../../shared/control/topic-partition.ts';
+import type { LogState } from '../../../shared/kafka/log-client.ts';
+import { withoutLog } from '../partitions.ts';
+
+/** How a partition goes on after its gap is accepted. */
+export type Continuation = TopicPartition & {
+  /** `skip` and `return`: from another offset of the same log. `reset`: from the beginning of another log. */
+  is: 'skip' | 'return' | 'reset' | 'gone';
+  /** The next offset to apply; null if the partition no longer exists. */
+  at: number | null;
+  /** The end of its log. */
+  end: number;
+  /** The id of the topic; null if the brokers report none. */
+  topicId: string | null;
+  /** The consequence for its records, for the operator. */
+  text: string;
+};
+
+type Given = {
+  gaps: Gap[];
+  progress: Pick<Progress, 'topic' | 'partition' | 'applied'>[];
+  log: Pick<LogState, 'partitions' | 'ends' | 'topicIds' | 'unreachable'>;
+};
+
+/**
+ * Compares gaps and progress with the logs as they are now: a topic that was created again has other records at the
+ * same offsets, and may have fewer partitions. A string says why a partition cannot go on. Pure.
+ */
+export function continueAfterGaps({ gaps, progress, log }: Given): Continuation[] | string {
+  const positions = new Map(progress.map((one) => [partitionKey(one), one.applied.position]));
+  const gapOf = new Map(gaps.map((gap) => [partitionKey(gap), gap]));
+  const gone = new Set(withoutLog([...progress, ...gaps], log).map(partitionKey));
+  const recreated = new Set(progress.filter((one) => isRecreated(one, log)).map(partitionKey));
+  const found: Continuation[] = [];
+  for (const key of [...new Set([...gapOf.keys(), ...gone, ...recreated])].toSorted()) {
+    const place = parsePartitionKey(key);
+    const position = positions.get(key) ?? 0;
+    const topicId = log.topicIds.get(place.topic) ?? null;
+    const ends = log.ends.get(key);
+    const gap = gapOf.get(key);
+    if (gone.has(key)) {
+      const text = `${key} no longer exists: its progress, up to offset ${position}, is removed`;
+      found.push({ ...place, is: 'gone', at: null, end: 0, topicId, text });
+    } else if (!ends) {
+      return `the log of ${key} cannot be read: the topic is missing, or no leader answers`;
+    } else if (!gap || gap.kind === 'replaced' || recreated.has(key)) {
+      const text = `${key} continues at offset ${ends.low}, because the topic was created again: its new log, which ends at offset ${ends.end}, is read`;
+      found.push({ ...place, is: 'reset', at: ends.low, end: ends.end, topicId, text });
+    } else {
+      const at = Math.min(ends.end, Math.max(ends.low, continuesAt(gap)));
+      const is = gap.kind === 'cut' ? 'return' : 'skip';
+      found.push({ ...place, is, at, end: ends.end, topicId, text: textOf(gap, at, ends.end) });
+    }
+  }
+  return found;
+}
+
+/** Whether records of another topic of this name were applied. */
+const isRecreated = (
+  { topic, applied: { position, topicId } }: Given['progress'][number],
+  { topicIds }: Pick<LogState, 'topicIds'>,
+): boolean => position > 0 && topicId !== undefined && (topicIds.get(topic) ?? topicId) !== topicId;
+
+function textOf(gap: Gap, at: number, end: number): string {
+  const becomes =
+    gap.kind === 'cut'
+      ? `documents keep the lost records from ${gap.from} to ${gap.to}`
+      : `the records from ${gap.from} to ${at - 1} are skipped`;
+  return `${partitionKey(gap)} continues at offset ${at}, its log ends at offset ${end}: ${becomes}`;
+}

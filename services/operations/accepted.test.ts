@@ -1,0 +1,48 @@
+import { before, type Changes, facts, own, safeTopic } from '../../tests/support/facts.ts';
+import { blocking, findings, metChecks } from './findings.ts';
+
+const active = own(1, 'active');
+const olderAccepted = {
+  finding: 'older' as const,
+  at: before(599),
+  by: 'ann',
+  why: 'an emergency',
+  seen: [],
+};
+
+test('a lag for which Kafka keeps tombstones prevents nothing, and no acceptance waives a longer one', () => {
+  const prevented = (hours: number) => {
+    const generation = { longestBehindSeconds: hours * 3_600, accepted: [olderAccepted] };
+    const settings = [{ ...safeTopic, deleteRetentionMs: 168 * 3_600_000 }];
+    const given = facts([active, own(2, 'standby', { generation })], {
+      kafka: { ...facts([]).kafka, settings },
+    });
+    return blocking(findings(given), 2, 'rollback').map(({ name }) => name);
+  };
+  // The longest lag may be a tenth longer than the recorded one.
+  expect([prevented(152), prevented(153)]).toEqual([[], ['tombstones']]);
+});
+
+test('older data is accepted for the findings that say so, for ten minutes, and in the same state', () => {
+  const given = (generation: Changes['generation'] = {}) =>
+    facts([
+      active,
+      own(2, 'ready', { watermark: before(60), generation: { accepted: [olderAccepted], ...generation } }),
+    ]);
+  const prevented = (generation: Changes['generation']) =>
+    blocking(findings(given(generation)), 2, 'promote').map(({ name }) => name);
+  const all = findings(given());
+  expect(prevented({})).toEqual(['compared']);
+  expect(prevented({ accepted: [{ ...olderAccepted, at: before(601) }] })).toEqual(['freshness', 'compared']);
+  expect(prevented({ since: before(0) })).toEqual(['freshness', 'compared']);
+  expect(prevented({ accepted: [{ ...olderAccepted, finding: 'truncated' }] })).toEqual([
+    'freshness',
+    'compared',
+  ]);
+  expect(findings(given({ accepted: [] })).find(({ name }) => name === 'freshness')?.accept).toBe(
+    'npx support-cli accept older 2 --why <reason>',
+  );
+  expect(metChecks(all, 2, 'promote').filter(({ isWaived }) => isWaived)).toMatchObject([
+    { text: expect.stringMatching(/^its watermark .* is .* older/) as string },
+  ]);
+});
