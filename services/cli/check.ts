@@ -1,28 +1,46 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { Db, MongoClient } from 'mongodb';
-import { readControlId } from '../../shared/control/control-id.ts';
-import { groupIdOf } from '../../shared/control/generations.ts';
-import { progressOf } from '../../shared/control/progress.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { tryAnnouncement } from '../../shared/control/replicas.ts';
-import type { OwnMembership } from '../../shared/kafka/member-metadata.ts';
-import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
+import { describeHidden } from '../../shared/kafka/find-topics.ts';
 import { explained } from '../../shared/kafka/remedies.ts';
+import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
+import { counted } from '../../shared/runtime/counted.ts';
+import { createLogOutput } from '../../shared/runtime/log-output.ts';
+import { createLogger } from '../../shared/runtime/logger.ts';
+import { type Meet, type Preconditions, preconditionsOf } from '../../shared/runtime/preconditions.ts';
+import { createStoreClock, storeTime } from '../../shared/store/clock.ts';
 import {
+  createMongo,
   generationDatabase,
   readPreferenceOf,
   requireReadable,
-  requireWritable,
 } from '../../shared/store/connection.ts';
 import { type ApiConfig, readApiConfig } from '../api/config.ts';
 import { rateLimitStoreOf } from '../api/rate-limit/rate-limit-settings.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
+import { createReadSnapshots } from '../api/store/read-snapshot.ts';
+import { createSnapshotSources } from '../api/store/snapshot-sources.ts';
 import { projectorConfig } from '../projector/config.ts';
-import { checkKafka, type Line } from './check-kafka.ts';
+import type { Brokers } from '../projector/startup/brokers.ts';
+import {
+  connectBrokers,
+  connectStore,
+  enterGroup,
+  openModel,
+  reachBrokers,
+} from '../projector/startup/preconditions.ts';
 import { configs } from './config.ts';
-import { type Accept, type Context, type Output, withMongo } from './context.ts';
+import {
+  type Accept,
+  closeWithin,
+  connectKafka,
+  type Context,
+  type KafkaConfig,
+  type Output,
+} from './context.ts';
 import { example, jsonOption } from './options.ts';
 import { type Json, lines, output } from './output.ts';
 
@@ -32,7 +50,9 @@ type Role = (typeof roles)[number];
 export function addCheck(program: Command, accept: Accept): void {
   program
     .command('check')
-    .description('connect to every server with the settings of a service, and say which setting is at fault')
+    .description(
+      'try each condition of the start of a service, with its settings, and say which setting is at fault',
+    )
     .addArgument(new Argument('[role]', 'whose settings the environment has').choices(roles).default('cli'))
     .addOption(jsonOption())
     .addHelpText('after', '\nRun it in the environment of that service. Exit code 1 if a line failed.')
@@ -40,22 +60,36 @@ export function addCheck(program: Command, accept: Accept): void {
     .action((role, options) => accept(check, { role, ...options }));
 }
 
-/** One server. `detail` names the setting and, after a failure, its reason. */
+/** One condition. `detail` names the setting, and describes success or gives the reason of the failure. */
 type Check = { name: string; isMet: boolean; detail: string };
+
+/** Meets conditions once, up to the first that fails: null then, and those that build on it are left out. */
+type Try = <In, Out>(conditions: Preconditions<In, Out>, base: In) => Promise<Out | null>;
+
+class NotMet extends Error {
+  override name = 'NotMet';
+}
 
 async function check(context: Context, options: Json & { role: Role }): Promise<Output> {
   const checks: Check[] = [];
-  /** Adds a line, and returns whether it is well: those that build on it are left out otherwise. */
-  const line: Line = async (name, work) => {
+  const meet: Meet = async ({ name, setting }, attempt, describe) => {
+    const add = (isMet: boolean, text: string) =>
+      checks.push({ name, isMet, detail: text.includes(setting) ? text : `${setting}: ${text}` });
     try {
-      checks.push({ name, isMet: true, detail: await work() });
-      return true;
+      const out = await attempt();
+      add(true, describe(out));
+      return out;
     } catch (error) {
-      checks.push({ name, isMet: false, detail: explained(error) });
-      return false;
+      add(false, explained(error));
+      throw new NotMet();
     }
   };
-  await checkers[options.role](line, context);
+  const tryAll: Try = (conditions, base) =>
+    conditions.meetAll(base, meet).catch((error: unknown) => {
+      if (error instanceof NotMet) return null;
+      throw error;
+    });
+  await checkers[options.role](tryAll, context);
   const isWell = checks.every(({ isMet }) => isMet);
   const text = checks.map(
     ({ name, isMet, detail }) => `${(isMet ? 'ok' : 'FAILED').padEnd(8)}  ${name.padEnd(10)}  ${detail}`,
@@ -64,75 +98,135 @@ async function check(context: Context, options: Json & { role: Role }): Promise<
 }
 
 /** Prints every invalid variable of the role, and exits, before anything is connected. */
-const checkers: Record<Role, (line: Line, context: Context) => Promise<void>> = {
-  projector: async (line, context) => {
+const checkers: Record<Role, (tryAll: Try, context: Context) => Promise<void>> = {
+  projector: async (tryAll, context) => {
     const config = configOrExit(projectorConfig(context.environment));
-    const topics = topicsOf(config.TOPIC_PREFIX);
-    let own: OwnMembership | null = null;
-    const active = await checkMongo(line, context, config, async ({ mongo, control }, activeGeneration) => {
-      const generation = config.GENERATION ?? activeGeneration;
-      await requireWritable(progressOf(control));
-      const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
-      await requireWritable(database.collection('preflight'));
-      const controlId = await readControlId(control);
-      own = { followed: { controlId, database: config.DATABASE_NAME, generation }, topics };
-      const recorded = await progressOf(control).find({ generation }).toArray();
-      const otherTopics = describeOtherTopics(recorded, topics);
-      if (otherTopics !== null) throw new Error(`generation ${generation}: ${otherTopics}`);
-    });
-    const groupId = groupIdOf(config, config.GENERATION ?? active);
-    await checkKafka(line, context, config, {
-      groupId,
-      own,
-      sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
+    await withClients(context, config, async ({ mongo, brokers }) => {
+      const topics = topicsOf(config.TOPIC_PREFIX);
+      const deps = { mongo, brokers, config, topics, isTrial: true, onWait: () => undefined, logger: silent };
+      const store = await tryAll(connectStore, deps);
+      const opened = store && (await tryAll(openModel, { ...deps, ...store }));
+      const connected = await tryAll(connectBrokers, deps);
+      if (opened && connected) await tryAll(enterGroup, { ...opened, ...connected, config });
     });
   },
-  api: async (line, context) => {
+  api: async (tryAll, context) => {
     const config = configOrExit(readApiConfig(context.environment));
-    await checkMongo(line, context, config, async ({ mongo, control }, generation) => {
-      const readPreference = readPreferenceOf(config.MONGODB_URL);
-      await requireReadable(generationDatabase(mongo, config.DATABASE_NAME, generation, { readPreference }));
-      await tryAnnouncement(control);
-    });
-    await checkRateLimitStore(line, config);
+    const mongo = createMongo(config.MONGODB_URL, 'cli');
+    try {
+      const store = await tryAll(connectStore, { mongo, config });
+      if (store) await tryAll(serve, { ...store, config });
+      if (rateLimitStoreOf(config)) await tryAll(countRequests, { config });
+    } finally {
+      await closeWithin(mongo.close());
+    }
   },
-  cli: async (line, context) => {
+  cli: async (tryAll, context) => {
     const config = configs.everything(context.environment);
-    await checkKafka(line, context, config, null);
-    await checkMongo(line, context, config, () => Promise.resolve());
+    await withClients(context, config, async ({ mongo, brokers }) => {
+      const topics = topicsOf(config.TOPIC_PREFIX);
+      await tryAll(readTopics, { brokers, topics, isTrial: true });
+      const store = await tryAll(connectStore, { mongo, config });
+      if (store) await tryAll(readModel, { ...store, config });
+    });
   },
 };
 
-/** Returns the number of the active generation. */
-async function checkMongo(
-  line: Line,
+const silent = createLogger('cli', 'silent', createLogOutput({ stream: 'stderr' }));
+
+type Clients = { mongo: MongoClient; brokers: Brokers };
+
+/** Connects to neither server: the conditions do. */
+async function withClients(
   context: Context,
-  config: { MONGODB_URL: string; DATABASE_NAME: string },
-  use: (deps: { mongo: MongoClient; control: Db }, active: number) => Promise<unknown>,
-): Promise<number> {
-  // A projector begins with generation 1 if no other is active.
-  let active = 1;
-  const answers = await line('MongoDB', () => withMongo(context, config, async () => 'MONGODB_URL: answers'));
-  if (!answers) return active;
-  await line('read model', () =>
-    withMongo(context, config, async ({ mongo, control }) => {
-      active = (await requireRegistry(control)).generation;
-      await use({ mongo, control }, active);
-      return `DATABASE_NAME: generation ${active} of ${config.DATABASE_NAME} is active`;
-    }),
-  );
-  return active;
+  config: KafkaConfig & { MONGODB_URL: string },
+  use: (clients: Clients) => Promise<void>,
+): Promise<void> {
+  const mongo = createMongo(config.MONGODB_URL, 'cli');
+  const { clients, admin, log, close } = connectKafka(context, config, config.KAFKA_BROKERS.length);
+  const connect = async () => {
+    await clients;
+  };
+  try {
+    await use({ mongo, brokers: { admin, log, connect, disconnect: close } });
+  } finally {
+    await Promise.all([close(), closeWithin(mongo.close())]);
+  }
 }
 
-async function checkRateLimitStore(line: Line, config: ApiConfig): Promise<void> {
-  const store = rateLimitStoreOf(config);
-  if (store === null) return;
-  await line('rate limit', async () => {
-    const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
-    const limiter = await connectRedisRateLimiter(store, limit, () => undefined).catch((error: unknown) => {
-      throw new Error(`RATE_LIMIT_STORE_URL: ${(error as Error).message}`, { cause: error });
-    });
-    limiter.close();
-    return 'RATE_LIMIT_STORE_URL: counts requests';
+type ModelDeps = { mongo: MongoClient; control: Db; config: { MONGODB_URL: string; DATABASE_NAME: string } };
+
+/** There is a read model. */
+const readModel = preconditionsOf<ModelDeps>().and({
+  name: 'read model',
+  setting: 'DATABASE_NAME',
+  run: async ({ control }) => ({ active: (await requireRegistry(control)).generation }),
+  describe: ({ active, config }) => `generation ${active} of ${config.DATABASE_NAME} is active`,
+});
+
+/** An API can answer: it has its rights, and `/readyz` is 200. */
+const serve = readModel
+  .and({
+    name: 'rights',
+    setting: 'MONGODB_URL',
+    run: async ({ mongo, control, config, active }) => {
+      const readPreference = readPreferenceOf(config.MONGODB_URL);
+      await requireReadable(generationDatabase(mongo, config.DATABASE_NAME, active, { readPreference }));
+      await tryAnnouncement(control);
+      return {};
+    },
+    describe: () => 'may read documents, and announce a replica',
+  })
+  .and({
+    name: 'readiness',
+    setting: 'DATABASE_NAME',
+    run: async ({ mongo, control, config }) => {
+      const nowMs = () => performance.now();
+      const clock = createStoreClock(() => storeTime(control), nowMs);
+      const readPreference = readPreferenceOf(config.MONGODB_URL);
+      const sources = createSnapshotSources(
+        { mongo, readPreference, authMongo: mongo, control, clock },
+        config.DATABASE_NAME,
+      );
+      const snapshots = createReadSnapshots({ ...sources, logger: silent, nowMs });
+      return { served: await snapshots.current() };
+    },
+    describe: ({ served }) => `generation ${served.generation} can be served`,
   });
-}
+
+const countRequests = preconditionsOf<{ config: ApiConfig }>().and({
+  name: 'rate limit',
+  setting: 'RATE_LIMIT_STORE_URL',
+  run: async ({ config }) => {
+    const store = rateLimitStoreOf(config);
+    if (store === null) return {};
+    const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
+    const limiter = await connectRedisRateLimiter(store, limit, () => undefined);
+    limiter.close();
+    return {};
+  },
+  describe: () => 'counts requests',
+});
+
+/** An operator's commands see the topics, and their configuration. */
+const readTopics = reachBrokers
+  .and({
+    name: 'topics',
+    setting: 'TOPIC_PREFIX',
+    run: async ({ brokers, topics }) => {
+      const { missing, hidden } = await brokers.log.find(topics);
+      if (hidden.length > 0) throw new Error(`${describeHidden(hidden)}: check TOPIC_PREFIX`);
+      if (missing.length > 0) throw new Error(`${missing.join(', ')} are missing: check TOPIC_PREFIX`);
+      return {};
+    },
+    describe: ({ topics }) => counted(topics.length, 'topic'),
+  })
+  .and({
+    name: 'settings',
+    setting: 'TOPIC_PREFIX',
+    run: async ({ brokers, topics }) => {
+      await readTopicSettings(brokers.admin, topics);
+      return {};
+    },
+    describe: () => 'may read the configuration of the topics',
+  });

@@ -84,7 +84,7 @@ export function connectKafka({ environment }: Context, config: KafkaConfig, retr
   })();
   clients.catch(() => undefined);
   const close = () => closeWithin(Promise.allSettled([admin.disconnect(), log.disconnect()]));
-  return { clients, lastError: () => lastError, logger, close };
+  return { clients, admin, log, lastError: () => lastError, logger, close };
 }
 
 /** Connects to Kafka, and disconnects after `use`. */

@@ -1,6 +1,7 @@
-import type { Db } from 'mongodb';
-import { kinds, resources } from '../documents/resources.ts';
+import { BSON, type Db, type IndexDescription } from 'mongodb';
+import { type Kind, kinds, resources } from '../documents/resources.ts';
 import { errorMessage } from '../runtime/error-message.ts';
+import { indexesOf } from './structures.ts';
 
 /**
  * An index counts once a majority of the members has built it. By default MongoDB waits for every voting member,
@@ -13,14 +14,34 @@ export const builtByMajority = { commitQuorum: 'majority' } as const;
  * names the collection; its `cause` is the driver's error.
  */
 export async function ensureIndexes(database: Db): Promise<void> {
+  for (const kind of kinds) await createIndexes(database, kind, resources[kind].indexes);
+}
+
+/**
+ * Rejects, as `ensureIndexes` would, if an index conflicts with a declared one. Builds nothing: it asks MongoDB for
+ * those declared indexes alone that have the name or the fields of an existing one.
+ */
+export async function tryIndexes(database: Db): Promise<void> {
   for (const kind of kinds) {
-    const { collection, indexes } = resources[kind];
-    try {
-      await database.collection(collection).createIndexes([...indexes], builtByMajority);
-    } catch (error) {
-      const names = indexes.map(({ name }) => name).join(', ');
-      const failed = `indexes of ${database.databaseName}.${collection} (${names})`;
-      throw new Error(`${failed}: ${errorMessage(error)}`, { cause: error });
-    }
+    const existing = await indexesOf(database, resources[kind].collection);
+    const met = resources[kind].indexes.filter((declared) =>
+      existing.some((one) => one.name === declared.name || fieldsOf(one) === fieldsOf(declared)),
+    );
+    if (met.length > 0) await createIndexes(database, kind, met);
   }
 }
+
+async function createIndexes(database: Db, kind: Kind, indexes: readonly IndexDescription[]): Promise<void> {
+  const { collection } = resources[kind];
+  try {
+    await database.collection(collection).createIndexes([...indexes], builtByMajority);
+  } catch (error) {
+    const names = indexes.map(({ name }) => name).join(', ');
+    const failed = `indexes of ${database.databaseName}.${collection} (${names})`;
+    throw new Error(`${failed}: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+/** The properties by which MongoDB tells two indexes apart, beside their names. */
+const fieldsOf = ({ key, partialFilterExpression, unique, sparse }: IndexDescription): string =>
+  BSON.EJSON.stringify([key, partialFilterExpression ?? null, unique ?? false, sparse ?? false]);

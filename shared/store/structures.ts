@@ -54,10 +54,11 @@ export async function indexFaults(
 /** MongoDB's code for a collection that does not exist. */
 const namespaceNotFound = 26;
 
-async function indexesOf(
+/** The indexes of a collection; none if it does not exist. */
+export async function indexesOf(
   database: Db,
   collection: string,
-  options: CommandOperationOptions,
+  options: CommandOperationOptions = {},
 ): Promise<IndexDescriptionInfo[]> {
   try {
     return await database.collection(collection).indexes({ ...options, full: true });

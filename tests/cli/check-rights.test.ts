@@ -1,7 +1,9 @@
 import { ensureRegistry } from '../../shared/control/generations.ts';
+import { watermarksOf } from '../../shared/control/progress.ts';
 import { readRemains } from '../../shared/control/remains.ts';
 import { replicasOf } from '../../shared/control/replicas.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { createRefusingProxy } from '../support/refusing-proxy.ts';
 import { runCli } from '../support/run-cli.ts';
 import { proxiedUrl } from '../support/store-proxy.ts';
@@ -14,6 +16,8 @@ let url = '';
 
 beforeAll(async () => {
   await ensureRegistry(testEnvironment.control);
+  await ensureIndexes(testEnvironment.database);
+  await watermarksOf(testEnvironment.control).insertOne({ _id: 1, completeTo: new Date(0) });
   proxy = createRefusingProxy(testEnvironment.config.MONGODB_URL);
   // MongoDB answers here, however busy the machine is.
   url = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');

@@ -1,5 +1,7 @@
 import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
+import { watermarksOf } from '../../shared/control/progress.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { eventually } from '../support/eventually.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
@@ -7,8 +9,10 @@ import { useOpened } from '../support/use-opened.ts';
 
 const testEnvironment = useOpened(() => createTestEnvironment());
 beforeAll(async () => {
-  const { admin, config, control, topics } = testEnvironment;
+  const { admin, config, control, database, topics } = testEnvironment;
   await ensureRegistry(control);
+  await ensureIndexes(database);
+  await watermarksOf(control).insertOne({ _id: 1, completeTo: new Date(0) });
   // Kafka makes the coordinator of groups when one is first asked for, and a check hardly waits for it.
   const groupId = config.CONSUMER_GROUP;
   await eventually(() => admin.fetchOffsets({ groupId, topics }).then(() => true, errorMessage));
@@ -28,9 +32,12 @@ test.each(['projector', 'api', 'cli'])(
 
 test('a projector is checked with the group of its GENERATION, or else of the active generation', async () => {
   const registry = generationsOf(testEnvironment.control);
-  await registry.updateOne({ _id: 'active' }, { $set: { generation: 2 } });
+  const [first] = (await registry.findOne({ _id: 'active' }))?.generations ?? [];
+  if (!first) throw new Error('no generation is registered');
+  const others = [2, 3].map((number) => ({ ...first, number, state: 'building' as const }));
+  await registry.updateOne({ _id: 'active' }, { $set: { generation: 2, generations: [first, ...others] } });
   const texts = [await check({ GENERATION: '3' }, 'projector'), await check({}, 'projector')];
-  await registry.updateOne({ _id: 'active' }, { $set: { generation: 1 } });
+  await registry.updateOne({ _id: 'active' }, { $set: { generation: 1, generations: [first] } });
   const groups = texts.map(({ text }) => /may join (\S+),/.exec(text)?.[1]);
   const { CONSUMER_GROUP: group } = testEnvironment.config;
   expect(groups).toEqual([`${group}_g3`, `${group}_g2`]);

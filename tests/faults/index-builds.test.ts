@@ -1,9 +1,9 @@
 import { MongoClient } from 'mongodb';
-import { openStore } from '../../services/projector/startup/open-store.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import { declaredIndexes, indexFaults } from '../../shared/store/structures.ts';
 import { eventually } from '../support/eventually.ts';
 import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
+import { openStore } from '../support/open-store.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 describeOnMongo(['mongod'], 'a start that adds an index to a collection with documents', () => {

@@ -206,7 +206,7 @@ describe('a generation that has followed topics', () => {
       });
       const { code, text } = await runWith({ TOPIC_PREFIX }, 'check', 'projector');
       expect(code).toBe(1);
-      expect(text).toMatch(/FAILED +read model +generation 1: it has applied records of/);
+      expect(text).toMatch(/FAILED +followed +generation 1: it has applied records of/);
       // and a build follows them
       expect(await runWith({ TOPIC_PREFIX }, 'rebuild', 'start')).toMatchObject({ code: 0 });
       const build = startProcess({ TOPIC_PREFIX, GENERATION: '2' });

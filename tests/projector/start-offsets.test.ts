@@ -4,7 +4,7 @@ import type { Assignment } from '../../services/projector/consumer/assignment.ts
 import { findStartOffsets, resumePartitions } from '../../services/projector/consumer/start-offsets.ts';
 import type { Partition } from '../../services/projector/partition/partition.ts';
 import { createProgressRecorder } from '../../services/projector/progress/progress.ts';
-import { waitForGroup } from '../../services/projector/startup/connect-brokers.ts';
+import { waitUntil } from '../../services/projector/startup/wait-until.ts';
 import { type Applied, progressOf } from '../../shared/control/progress.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
@@ -27,7 +27,11 @@ describe('the offset at which a partition starts', () => {
     await log.connect();
     // As a projector at its start: a new broker still loads the group's coordinator.
     const { admin, config, topics } = environment;
-    await waitForGroup(admin, config.CONSUMER_GROUP, topics, () => undefined);
+    const groupId = config.CONSUMER_GROUP;
+    await waitUntil(
+      () => undefined,
+      () => admin.fetchOffsets({ groupId, topics }),
+    );
   });
   afterEach(() => log.disconnect());
 

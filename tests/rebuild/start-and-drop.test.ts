@@ -6,9 +6,9 @@ import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { compareWithActive } from '../../services/operations/rebuild/compare-generations.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
-import { openStore } from '../../services/projector/startup/open-store.ts';
 import { readLogGaps, storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
+import { openStore } from '../support/open-store.ts';
 import { generation, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();

@@ -1,5 +1,5 @@
-import { openStore } from '../../services/projector/startup/open-store.ts';
 import { openDatabases } from '../support/databases.ts';
+import { openStore } from '../support/open-store.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const opened = useOpened(openDatabases);

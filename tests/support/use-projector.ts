@@ -5,7 +5,7 @@ import { createTopics } from '../../services/operations/topics/create-topics.ts'
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { type DeadLetter, deadLettersOf } from '../../shared/control/dead-letters.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
+import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import type { Event, Produced } from './events.ts';
 import { eventually } from './eventually.ts';
@@ -62,7 +62,7 @@ export function useProjector({
 
   const start = async ({ settings, ...options }: ProjectorOptions = {}) => {
     const config = { ...environment.config, ...settings };
-    const projector = await runProjector({ config, topics: environment.topics }, options);
+    const projector = await runProjector({ config, topics: topicsOf(config.TOPIC_PREFIX) }, options);
     running.add(projector);
     const stop = async () => {
       if (running.delete(projector)) await projector.stop();

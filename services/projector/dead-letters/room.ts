@@ -1,4 +1,7 @@
 import type { DeadLetterSize } from '../../../shared/control/dead-letters.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import { repeat, type Repeating } from '../../../shared/runtime/repeat.ts';
+import type { Metrics } from '../metrics.ts';
 
 /**
  * How the next dead letters are stored: `whole`; as their `head`, once all of them take `bytesMax`; or `counted`, once
@@ -66,3 +69,17 @@ export function createDeadLetterRoom(
     },
   };
 }
+
+/** How often the size of the dead letters is measured for the metrics, in milliseconds. */
+const showEveryMs = 15_000;
+
+/** Shows in the metrics how full the room is. */
+export const watchRoom = (
+  room: DeadLetterRoom,
+  metrics: Pick<Metrics, 'deadLetterRoom'>,
+  logger: Logger,
+): Pick<Repeating, 'stop'> =>
+  repeat(async () => metrics.deadLetterRoom.set(await room.filled()), {
+    intervalMs: showEveryMs,
+    onError: (error) => logger.warn({ error }, 'the dead letters could not be measured'),
+  });

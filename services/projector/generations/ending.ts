@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import { storeFailure } from '../../../shared/control/failures.ts';
 import { readLogGaps, storeLogGaps } from '../../../shared/control/log-gaps.ts';
+import { withRemedy } from '../../../shared/kafka/remedies.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { GapFound } from '../consumer/gap-detector.ts';
 
@@ -21,7 +22,7 @@ const retryDelayMs = 1_000;
  * Stores why a projector ends. A gap is stored before the projector ends, however long MongoDB takes: the next start
  * might not find it, because the log has grown. Never rejects.
  */
-export async function storeEnd(deps: EndingDeps, error: Error): Promise<void> {
+async function storeEnd(deps: EndingDeps, error: Error): Promise<void> {
   if (!(error instanceof GapFound)) return storeFailure(deps, error.message);
   for (;;) {
     try {
@@ -31,6 +32,15 @@ export async function storeEnd(deps: EndingDeps, error: Error): Promise<void> {
       await sleep(retryDelayMs);
     }
   }
+}
+
+/** Stores why the projector ends, before it does. Of several errors, the first one counts. */
+export function storingEnd(ending: EndingDeps, onFatal: (error: Error) => void): (error: Error) => void {
+  let stored: Promise<void> | null = null;
+  return (error) => {
+    const end = withRemedy(error);
+    stored ??= storeEnd(ending, end).then(() => onFatal(end));
+  };
 }
 
 /** Rejects with `GapFound` if a projector has found a gap in this generation that no operator has accepted. */

@@ -12,24 +12,29 @@ class ProgressLost extends Error {
   override name = 'ProgressLost';
 }
 
-/** `topics` are those of this projector. */
-type CheckDeps = { control: Db; topics: string[]; logger: Logger };
+type CheckDeps = {
+  control: Db;
+  registered: Generation;
+  /** The topics of this projector. */
+  topics: string[];
+  /** A trial leaves a lost watermark as it is. */
+  isTrial: boolean;
+  logger: Logger;
+};
 
 /**
  * Throws `ProgressLost` if a generation was followed before, and has no progress. If it has progress but no watermark,
  * sets the watermark again, to the minimum instant of its partitions. That is never later than the lost one: a
  * watermark is the highest such minimum so far.
  */
-export async function checkProgress(
-  { control, topics, logger }: CheckDeps,
-  generation: Generation,
-): Promise<void> {
-  const { number } = generation;
+export async function checkProgress(deps: CheckDeps): Promise<void> {
+  const { control, registered, topics, isTrial, logger } = deps;
+  const { number } = registered;
   const completeTo = await watermark(control, number);
   const hasProgress = (await lastSavedAt(control, number)) !== null;
-  if (!hasProgress && wasFollowed(generation, completeTo))
+  if (!hasProgress && wasFollowed(registered, completeTo))
     throw new ProgressLost(`the progress of generation ${number} is lost`);
-  if (!hasProgress || completeTo !== null) return;
+  if (!hasProgress || completeTo !== null || isTrial) return;
   const raised = await raiseWatermark(control, number, topics, await storeTime(control));
   logger.warn(
     { generation: number, watermark: raised.watermark },

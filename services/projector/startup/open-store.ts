@@ -1,51 +1,59 @@
-import type { Db, MongoClient } from 'mongodb';
+import type { Db } from 'mongodb';
 import { ensureDeadLetterIndexes } from '../../../shared/control/dead-letters.ts';
-import { ensureRegistry, generationOf, requireVersion } from '../../../shared/control/generations.ts';
+import {
+  ensureRegistry,
+  type Generation,
+  generationOf,
+  requireVersion,
+} from '../../../shared/control/generations.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
 import { forgetOtherRefreshes } from '../../../shared/control/refreshes.ts';
-import { ensureBlocksMarker } from '../../../shared/control/registry.ts';
+import { ensureBlocksMarker, requireRegistry } from '../../../shared/control/registry.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
-import { controlDatabase, generationDatabase } from '../../../shared/store/connection.ts';
-import { readHello } from '../../../shared/store/hello.ts';
-import { builtByMajority, ensureIndexes } from '../../../shared/store/indexes.ts';
+import { builtByMajority, ensureIndexes, tryIndexes } from '../../../shared/store/indexes.ts';
 import { joinedBy } from '../joined-by.ts';
-import { type OnWait, waitUntil } from './wait-until.ts';
+import type { OnWait } from './wait-until.ts';
 
 /** After this time the start says that it waits for the indexes, in milliseconds. */
 const slowBuildMs = 5_000;
 
-type StoreConfig = { DATABASE_NAME: string; GENERATION?: number | undefined };
-
 /**
- * Waits for MongoDB, then opens the control database and the database of the generation to be followed, the active one
- * if none is given, with their indexes.
+ * The generation to be followed, the active one if none is wanted. A start registers the first generation if there is
+ * no read model; for a trial that is an error, because the name of the database may be wrong.
  */
-export async function openStore(mongo: MongoClient, config: StoreConfig, onWait: OnWait) {
-  const { DATABASE_NAME: databaseName, GENERATION: wanted } = config;
-  const control = controlDatabase(mongo, databaseName);
-  // If the first operation connects instead and fails, the driver's topology stays closed.
-  await waitUntil(onWait, () => mongo.connect());
-  const registered = await waitUntil(onWait, async () => {
-    await readHello(control);
-    const registry = await ensureRegistry(control);
-    const followed = generationOf(registry, wanted ?? registry.generation);
-    requireVersion(followed);
-    await ensureBlocksMarker(control, registry, await storeTime(control));
-    return followed;
-  });
-  const database = generationDatabase(mongo, databaseName, registered.number);
-  await waitUntil(onWait, async () => {
-    const building = ['MongoDB is building indexes', 'a majority of its members must'] as const;
-    const slow = setTimeout(onWait, slowBuildMs, ...building);
-    try {
-      await ensureIndexes(database);
-      await ensureControlIndexes(control);
-      await forgetOtherRefreshes(control, registered.number, joinedBy);
-    } finally {
-      clearTimeout(slow);
-    }
-  });
-  return { control, registered, database };
+export async function openRegistry(
+  control: Db,
+  wanted: number | undefined,
+  isTrial: boolean,
+): Promise<Generation> {
+  const registry = await (isTrial ? requireRegistry(control) : ensureRegistry(control));
+  const followed = generationOf(registry, wanted ?? registry.generation);
+  requireVersion(followed);
+  if (!isTrial) await ensureBlocksMarker(control, registry, await storeTime(control));
+  return followed;
+}
+
+type IndexDeps = {
+  control: Db;
+  /** The documents of the generation. */
+  database: Db;
+  registered: Generation;
+  isTrial: boolean;
+  onWait: OnWait;
+};
+
+/** Creates the missing indexes. A trial builds none. Rejects if an index exists that conflicts with a declared one. */
+export async function openIndexes({ control, database, registered, isTrial, onWait }: IndexDeps) {
+  if (isTrial) return tryIndexes(database);
+  const building = ['MongoDB is building indexes', 'a majority of its members must'] as const;
+  const slow = setTimeout(onWait, slowBuildMs, ...building);
+  try {
+    await ensureIndexes(database);
+    await ensureControlIndexes(control);
+    await forgetOtherRefreshes(control, registered.number, joinedBy);
+  } finally {
+    clearTimeout(slow);
+  }
 }
 
 /** Creates the missing indexes of the control database. */

@@ -1,59 +1,58 @@
 import type { Admin } from 'kafkajs';
 import type { Db } from 'mongodb';
-import { ensureControlId } from '../../../shared/control/control-id.ts';
+import { ensureControlId, readControlId } from '../../../shared/control/control-id.ts';
+import type { Generation } from '../../../shared/control/generations.ts';
 import { appliedTopicIds, progressOf, readProgress } from '../../../shared/control/progress.ts';
 import { describeStrangers, inGroup, readMembers } from '../../../shared/kafka/group-members.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { describeOtherTopics } from '../../../shared/kafka/other-topics.ts';
-import type { JoiningMember } from '../../../shared/kafka/try-rights.ts';
-import { type OnWait, StartRefused, waitUntil } from './wait-until.ts';
+import { StartRefused } from './wait-until.ts';
 
-type Following = {
+type MembershipDeps = {
   control: Db;
   config: { DATABASE_NAME: string };
-  generation: number;
+  registered: Generation;
   topics: string[];
-  onWait: OnWait;
+  /** A trial makes no id of the control database. */
+  isTrial: boolean;
 };
 
 /**
  * Returns the projector's membership. Refuses a start on other topics than the generation has followed: their records
  * would be applied to documents of the former topics, and the progress of those would hold the watermark for good.
  */
-export async function requireMembership({ control, config, generation, topics, onWait }: Following) {
-  const recorded = await waitUntil(onWait, () => progressOf(control).find({ generation }).toArray());
+export async function openMembership(deps: MembershipDeps): Promise<OwnMembership> {
+  const { control, config, registered, topics, isTrial } = deps;
+  const generation = registered.number;
+  const recorded = await progressOf(control).find({ generation }).toArray();
   const otherTopics = describeOtherTopics(recorded, topics);
   if (otherTopics !== null) throw new StartRefused(`generation ${generation}: ${otherTopics}`);
-  const controlId = await waitUntil(onWait, () => ensureControlId(control));
-  const own: OwnMembership = { followed: { controlId, database: config.DATABASE_NAME, generation }, topics };
-  return own;
+  const controlId = await (isTrial ? readControlId(control) : ensureControlId(control));
+  return { followed: { controlId, database: config.DATABASE_NAME, generation }, topics };
 }
-
-/** Refuses a start whose member the group would not admit. */
-export const refuseUnadmitted = (log: Pick<LogClient, 'tryJoin'>, member: JoiningMember, onWait: OnWait) =>
-  waitUntil(onWait, () => log.tryJoin(member));
 
 /**
  * Refuses a start beside members of the group that follow something else, before the group has to assign its partitions
  * again. While it does, it tells nothing of its members; `refuseStrangeLeader` then sees them.
  */
-export async function refuseStrangers(admin: Admin, groupId: string, own: OwnMembership, onWait: OnWait) {
-  const members = await waitUntil(onWait, () => inGroup(groupId, () => readMembers(admin, groupId, own)));
-  const strangers = describeStrangers(members);
+export async function refuseStrangers(admin: Admin, groupId: string, own: OwnMembership): Promise<void> {
+  const strangers = describeStrangers(await inGroup(groupId, () => readMembers(admin, groupId, own)));
   if (strangers !== null) throw new StartRefused(`${groupId} (CONSUMER_GROUP): ${strangers}`);
 }
+
+type ClusterDeps = { control: Db; generation: number; topics: string[] };
 
 /**
  * Refuses a start on another Kafka cluster than the generation has followed: none of its topics has the id of the topic
  * that was applied. Nothing is stored, because the projectors of the right cluster go on.
  */
 export async function refuseOtherCluster(
-  { control, generation, topics, onWait }: Omit<Following, 'config'>,
+  { control, generation, topics }: ClusterDeps,
   log: Pick<LogClient, 'read'>,
 ): Promise<void> {
-  const { topicIds } = await waitUntil(onWait, () => log.read(topics));
-  const progress = await waitUntil(onWait, () => readProgress(control, generation));
+  const { topicIds } = await log.read(topics);
+  const progress = await readProgress(control, generation);
   const applied = [...appliedTopicIds(progress)].filter(([topic]) => topicIds.has(topic));
   const isOther = applied.every(([topic, topicId]) => topicIds.get(topic) !== topicId);
   if (applied.length < topicsMin || !isOther) return;

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { explained, remedyFor } from '../../../shared/kafka/remedies.ts';
+import { explained } from '../../../shared/kafka/remedies.ts';
 import { isKafkaError, isTransient } from '../../../shared/kafka/transient-errors.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import type { Meet } from '../../../shared/runtime/preconditions.ts';
 import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
 import { createRefusalLimit } from '../refusal-limit.ts';
 
@@ -26,6 +27,9 @@ export class StartRefused extends Error {
 /** Projectors that start together may collide while they create indexes, so only repeated errors are permanent. */
 const permanentErrorsMax = 3;
 
+/** Of a permanent error without a known remedy. */
+const seeTheLog = 'Waiting does not help: the log of this projector has the cause';
+
 /** The pause between attempts, in milliseconds. */
 const pauseMs = 2_000;
 
@@ -40,8 +44,8 @@ function conditionOf(error: unknown): string {
 
 /**
  * Retries `attempt` until it succeeds, and reports the missing condition at each failure. Rejects with `StartRefused`
- * if the error is permanent, such as wrong credentials or an index conflict, or if a certificate is refused for a
- * minute of the monotonic clock `nowMs`.
+ * at once if the attempt does; else if the error is permanent, such as wrong credentials or an index conflict, or if a
+ * certificate is refused for a minute of the monotonic clock `nowMs`.
  */
 export async function waitUntil<T>(
   onWait: OnWait,
@@ -54,15 +58,22 @@ export async function waitUntil<T>(
     try {
       return await attempt();
     } catch (error) {
-      const reason = errorMessage(error);
+      if (error instanceof StartRefused) throw error;
       const isTemporary = isTransient(error) || error instanceof NotReady;
       if (!isTemporary) permanentErrors += 1;
       if (permanentErrors >= permanentErrorsMax || (isTemporary && refusalLimit.isReached(error))) {
-        const remedy = remedyFor(error) ?? 'Waiting does not help: the log of this projector has the cause';
-        throw new StartRefused(`${reason}. ${remedy}`, { cause: error });
+        const known = explained(error);
+        const text = known === errorMessage(error) ? `${known}. ${seeTheLog}` : known;
+        throw new StartRefused(text, { cause: error });
       }
       onWait(isTemporary ? conditionOf(error) : 'refused; trying again', explained(error));
       await sleep(retryPauseMs(error, attempts, pauseMs));
     }
   }
 }
+
+/** Meets a condition with waits. */
+export const waiting =
+  (onWait: OnWait): Meet =>
+  (_, attempt) =>
+    waitUntil(onWait, attempt);

@@ -1,0 +1,93 @@
+import type { Kafka } from 'kafkajs';
+import type { Logger } from '../../shared/runtime/logger.ts';
+import { watchBrokers } from './broker-watch.ts';
+import type { ProjectorConfig } from './config.ts';
+import type { RunningConsumer } from './consumer/consumer.ts';
+import { countApplied } from './count-applied.ts';
+import { watchRoom } from './dead-letters/room.ts';
+import { followRegistry } from './generations/follow.ts';
+import { createKafkaWatch } from './kafka-watch.ts';
+import type { Metrics } from './metrics.ts';
+import type { Prepared } from './prepare.ts';
+import { startCommitLoop } from './progress/commit-loop.ts';
+import { createLiveness } from './progress/liveness.ts';
+import { createRefusalLimit } from './refusal-limit.ts';
+import { startRetention } from './retention/retention.ts';
+import type { Ready } from './startup/get-ready.ts';
+import { watchTopics } from './topic-watch.ts';
+import type { WaitingReport } from './waiting-report.ts';
+
+type LoopDeps = {
+  kafka: Kafka;
+  config: ProjectorConfig;
+  metrics: Metrics;
+  logger: Logger;
+  topics: string[];
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
+  /** Host and process, for the history of generations. */
+  by: string;
+  report: WaitingReport;
+  commitIntervalMs?: number;
+  refusalLimitMs?: number;
+  /** The process must exit with an error, which is stored. */
+  onFatal: (error: Error) => void;
+  /** The generation was dropped: a normal end, which is not stored as a failure. */
+  onDropped: (error: Error) => void;
+};
+
+/** Everything that wakes by itself while a projector runs. */
+export type Loops = {
+  live: () => string | null;
+  /** Saves progress and commits, once. */
+  flush: () => Promise<void>;
+  /** Each one starts no further run once it is stopped. */
+  running: { stop: () => unknown }[];
+};
+
+/** Starts every loop of a projector that consumes. The table in docs/architecture.md has them. */
+export function startLoops(
+  deps: LoopDeps,
+  ready: Ready,
+  /** Each one starts no further run once it is stopped. */
+  running: Prepared & { consumer: RunningConsumer },
+): Loops {
+  const { config, metrics, logger, topics, nowMs, by, onFatal, onDropped } = deps;
+  const { control, registered } = ready;
+  const { admin, log } = ready.brokers;
+  const { clock, allowanceMs, positions, engine, applier, consumer } = running;
+  const { now } = clock;
+  const generation = registered.number;
+  const followed = { control, generation, allowanceMs, now, by, metrics, logger };
+  const following = followRegistry({ ...followed, positions, applier, onFatal: onDropped });
+  const sweeping = startRetention({ ...deps, database: ready.database, log, engine, consumer }, config);
+  const measuring = watchRoom(engine.room, metrics, logger);
+  const watching = watchTopics({ admin, log, topics, generation: registered, metrics, logger });
+  const liveness = createLiveness(nowMs());
+  const commitLoop = startCommitLoop(
+    {
+      ...followed,
+      // Without `GENERATION` a restart may follow another generation.
+      isPinned: config.GENERATION !== undefined,
+      topics,
+      log,
+      startedAt: running.startedAt,
+      positions,
+      liveness,
+      kafkaWatch: createKafkaWatch(deps.report, now),
+      refusalLimit: createRefusalLimit(nowMs, deps.refusalLimitMs),
+      onFatal,
+      clock,
+      nowMs,
+    },
+    consumer,
+    deps.commitIntervalMs,
+  );
+  const brokerWatch = watchBrokers({ kafka: deps.kafka, log, topics });
+  consumer.onApplied(countApplied(metrics, logger, commitLoop.watermarkMs));
+  return {
+    live: () => liveness.failure(nowMs()) ?? brokerWatch.failure(),
+    flush: () => commitLoop.flush(),
+    running: [brokerWatch, commitLoop, sweeping, following, measuring, watching],
+  };
+}

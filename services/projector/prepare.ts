@@ -1,0 +1,54 @@
+import type { Logger } from '../../shared/runtime/logger.ts';
+import { createStoreClock, type StoreClock, storeTime } from '../../shared/store/clock.ts';
+import { type Applier, createApplier } from './apply/apply.ts';
+import type { ProjectorConfig } from './config.ts';
+import { createEngine, type Engine } from './engine.ts';
+import { applyGenerationSettings, recordAbsence } from './generations/follow.ts';
+import type { Metrics } from './metrics.ts';
+import { createPositions, type Positions } from './partition/positions.ts';
+import type { Ready } from './startup/get-ready.ts';
+import { waitUntil } from './startup/wait-until.ts';
+
+type PrepareDeps = {
+  config: ProjectorConfig;
+  metrics: Metrics;
+  logger: Logger;
+  topics: string[];
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
+};
+
+/** The parts of a projector before it reads its first record. */
+export type Prepared = {
+  /** The clock of the store. It has been read. */
+  clock: StoreClock;
+  /** The lateness allowance, by which the watermark lags. */
+  allowanceMs: number;
+  positions: Positions;
+  engine: Engine;
+  /** It has the settings of the generation: a build does not begin with records after its load. */
+  applier: Applier;
+  /** When the first projector of the generation was about to read the log. */
+  startedAt: Date;
+};
+
+/**
+ * Creates the engine that applies the records of a generation. Records for how long no projector has run: the old
+ * watermark shows it, which the first commit will raise.
+ */
+export async function prepare(deps: PrepareDeps, ready: Ready): Promise<Prepared> {
+  const { config, metrics, logger, topics, nowMs } = deps;
+  const { control, database, registered, brokers, onWait } = ready;
+  const generation = registered.number;
+  const clock = createStoreClock(() => storeTime(control), nowMs);
+  await waitUntil(onWait, clock.read);
+  const { now } = clock;
+  const allowanceMs = config.LATENESS_ALLOWANCE_SECONDS * 1_000;
+  const positions = createPositions(nowMs);
+  const engine = createEngine({ control, database, generation, now, positions, metrics, logger }, config);
+  const applier = createApplier(engine, metrics);
+  applyGenerationSettings({ positions, applier }, registered);
+  const absence = { control, generation, allowanceMs, now, metrics, logger, admin: brokers.admin, topics };
+  const startedAt = await waitUntil(onWait, () => recordAbsence(absence));
+  return { clock, allowanceMs, positions, engine, applier, startedAt };
+}

@@ -1,0 +1,50 @@
+import type { MongoClient } from 'mongodb';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { ProjectorConfig } from '../config.ts';
+import { initializeMetrics, type Metrics } from '../metrics.ts';
+import type { WaitingReport } from '../waiting-report.ts';
+import type { Brokers } from './brokers.ts';
+import { connectBrokers, connectStore, enterGroup, type Opened, openModel } from './preconditions.ts';
+import { type OnWait, waiting } from './wait-until.ts';
+
+type ReadyDeps = {
+  config: ProjectorConfig;
+  mongo: MongoClient;
+  brokers: Brokers;
+  topics: string[];
+  metrics: Metrics;
+  logger: Logger;
+  onWait: OnWait;
+  report: WaitingReport;
+};
+
+/** The servers of a projector that is admitted, and the generation that it follows. */
+export type Ready = Opened & {
+  brokers: Brokers;
+  /** The group that can be joined. */
+  groupId: string;
+  /** Receives each further condition that the start waits for, and stores it for operators. */
+  onWait: OnWait;
+};
+
+/** Waits for every precondition, in the order of a start. */
+export async function getReady(deps: ReadyDeps): Promise<Ready> {
+  const { config, brokers, topics, metrics, report } = deps;
+  const store = await connectStore.meetAll(deps, waiting(deps.onWait));
+  const onWait = reporting(deps.onWait, report);
+  const base = { ...deps, isTrial: false, onWait };
+  const opened = await openModel.meetAll({ ...base, ...store }, waiting(onWait));
+  initializeMetrics(metrics, opened.registered.number, topics);
+  const connected = await connectBrokers.meetAll(base, waiting(onWait));
+  const { groupId } = await enterGroup.meetAll({ ...opened, ...connected, config }, waiting(onWait));
+  const { control, database, registered, own } = opened;
+  return { control, database, registered, own, brokers, groupId, onWait };
+}
+
+/** Also stores each condition that the start waits for, for operators. */
+const reporting =
+  (onWait: OnWait, report: WaitingReport): OnWait =>
+  (condition, reason) => {
+    onWait(condition, reason);
+    void report.store('starting', `${condition}: ${reason}`);
+  };

@@ -1,0 +1,172 @@
+import {
+  type GenerationRegistry,
+  generationsOf,
+  projectionVersion,
+} from '../../shared/control/generations.ts';
+import { storeLogGaps } from '../../shared/control/log-gaps.ts';
+import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
+import { resources } from '../../shared/documents/resources.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { created } from '../support/entities.ts';
+import { runCli } from '../support/run-cli.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+const { environment, topic, start, publish, applied } = useProjector({ projectors: 0 });
+const at = new Date(0);
+
+/** Changes the registry, and returns the function that restores it. */
+async function changeRegistry(change: (registry: GenerationRegistry) => GenerationRegistry) {
+  const registry = generationsOf(environment.control);
+  const before = await registry.findOne({ _id: 'active' });
+  if (!before) throw new Error('there is no registry');
+  await registry.replaceOne({ _id: 'active' }, change(before));
+  return () => registry.replaceOne({ _id: 'active' }, before, { upsert: true });
+}
+
+const withVersion = (version: number) => () =>
+  changeRegistry((registry) => ({
+    ...registry,
+    generations: registry.generations.map((one) => ({ ...one, projectionVersion: version })),
+  }));
+
+type State = {
+  settings?: Record<string, unknown>;
+  /** Brings the state about, and returns the function that ends it. */
+  given?: () => Promise<() => Promise<unknown>>;
+};
+
+const lostProgress = async () => {
+  const progress = await progressOf(environment.control).find().toArray();
+  await progressOf(environment.control).deleteMany({});
+  return () => progressOf(environment.control).insertMany(progress);
+};
+
+const storedGap = async () => {
+  const gap = { topic: topic('tag'), partition: 0, kind: 'deleted' as const, from: 5, to: 9, topicId: null };
+  await storeLogGaps({ control: environment.control, generation: 1, by: 'test' }, [gap], at);
+  return () => environment.control.collection('log_gaps').deleteMany({});
+};
+
+const otherIndex = async () => {
+  const { name = '' } = resources.ticket.indexes[0] ?? {};
+  const tickets = collectionOf(environment.database, 'ticket');
+  await tickets.dropIndex(name);
+  await tickets.createIndex({ other: 1 }, { name });
+  return async () => {
+    await tickets.dropIndex(name);
+    await ensureIndexes(environment.database);
+  };
+};
+
+const otherCluster = async () => {
+  const progress = progressOf(environment.control);
+  const before = await progress.find().toArray();
+  await progress.updateMany({}, { $set: { applied: { position: 1, topicId: 'other' } } });
+  return async () => {
+    await progress.deleteMany({});
+    await progress.insertMany(before);
+  };
+};
+
+/** Each state in which a projector refuses to start, with the line of the check. */
+const states: Record<string, [line: string, State]> = {
+  'a wrong password of MongoDB': ['MongoDB', { settings: { MONGODB_URL: 'wrong password' } }],
+  'a generation that does not exist': ['read model', { settings: { GENERATION: 7 } }],
+  'documents of another projection version': ['read model', { given: withVersion(projectionVersion + 1) }],
+  'a lost registry': [
+    'read model',
+    {
+      given: async () => {
+        const restore = await changeRegistry((registry) => registry);
+        await generationsOf(environment.control).deleteMany({});
+        return restore;
+      },
+    },
+  ],
+  'an index that conflicts': ['indexes', { given: otherIndex }],
+  'lost progress': ['progress', { given: lostProgress }],
+  'a stored gap': ['gaps', { given: storedGap }],
+  'topics of another prefix': ['followed', { settings: { TOPIC_PREFIX: 'other.' } }],
+  'a SASL mechanism that the brokers lack': [
+    'Kafka',
+    { settings: { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'a', KAFKA_SASL_PASSWORD: 'b' } },
+  ],
+  'another Kafka cluster': ['cluster', { given: otherCluster }],
+};
+
+beforeAll(async () => {
+  await publish(created('tag', 'tag_1'));
+  const projector = await start();
+  await applied();
+  await projector.stop();
+});
+
+test.each(Object.entries(states))(
+  '%s refuses a start, and is a failed line of the check with the same text',
+  async (_, [line, { settings = {}, given }]) => {
+    const end = await given?.();
+    if ('MONGODB_URL' in settings)
+      settings.MONGODB_URL = environment.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@');
+    const refusal = await start({ settings }).then(
+      () => 'it was not refused',
+      // A status has only the message: it names the log if no remedy is known.
+      (error: unknown) => (error as Error).message.replace(/\. Waiting does not help: .*$/, ''),
+    );
+    const changes = Object.entries(settings).map(([name, value]) => [name, String(value)] as const);
+    const { code, text } = await runCli(
+      { ...environment.environment, GENERATION: '1', LOG_LEVEL: 'silent', ...Object.fromEntries(changes) },
+      ['check', 'projector', '--json'],
+    );
+    await end?.();
+    const lines = JSON.parse(text) as { name: string; isMet: boolean; detail: string }[];
+    const failed = lines.filter(({ isMet }) => !isMet);
+    expect(failed).toContainEqual({
+      name: line,
+      isMet: false,
+      detail: expect.stringContaining(refusal) as unknown,
+    });
+    expect(code).toBe(1);
+  },
+);
+
+test('the check creates nothing, and is well in the state that a projector has left', async () => {
+  const names = async () =>
+    (await environment.database.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
+  const before = await names();
+  const { code } = await runCli({ ...environment.environment, LOG_LEVEL: 'silent' }, ['check', 'projector']);
+  expect({ code, names: await names() }).toEqual({ code: 0, names: before });
+});
+
+/** Each state in which `/readyz` of an API is 503 although MongoDB answers, with the reason. */
+test.each<[string, RegExp, () => Promise<() => Promise<unknown>>]>([
+  [
+    'no watermark',
+    /FAILED +readiness .*generation 1 has no watermark/,
+    async () => {
+      const before = await watermarksOf(environment.control).find().toArray();
+      await watermarksOf(environment.control).deleteMany({});
+      return () => watermarksOf(environment.control).insertMany(before);
+    },
+  ],
+  [
+    'a missing index',
+    /FAILED +readiness .*generation 1 lacks indexes: qas\./,
+    async () => {
+      await collectionOf(environment.database, 'qa').dropIndexes();
+      return () => ensureIndexes(environment.database);
+    },
+  ],
+  [
+    'a version that the release does not serve',
+    /FAILED +readiness .*holds documents of projection version 8/,
+    withVersion(8),
+  ],
+])('an API that is not ready for %s fails its check', async (_, line, given) => {
+  const end = await given();
+  const { code, text } = await runCli({ ...environment.environment, LOG_LEVEL: 'silent' }, ['check', 'api']);
+  await end();
+  expect(text).toMatch(line);
+  expect(code).toBe(1);
+  expect((await runCli(environment.environment, ['check', 'api'])).code).toBe(0);
+});
