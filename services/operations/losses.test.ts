@@ -71,6 +71,17 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   expect(verdict(given, all).sentence.startsWith(sentence)).toBe(true);
 });
 
+test('the remedy for a lost majority names every cause: members that are down, and those that lag', () => {
+  const [finding] = findings(facts([own(1, 'active')], { noMajoritySince: before(60) }));
+  expect(finding?.text).toMatch(/Start members that are down .* let those catch up that lag/);
+});
+
+test('a projector that ended before it could save any progress has run', () => {
+  const failure = { _id: 1, reason: 'gone', by: 'p', at: before(40) };
+  const given = active({ savedAt: null, watermark: null, lagSeconds: null, failure });
+  expect(findings(given)[0]?.text).toMatch(/^its projectors ended at 2026-11-24T11:59:\S+: gone$/);
+});
+
 test('the loss of the watermark of a standby is no loss of the served data', () => {
   const given = facts([own(1, 'active'), own(2, 'standby', { ...lostWatermark, savedAt: before(1) })]);
   expect(verdict(given, findings(given)).state).toBe('attention');

@@ -1,6 +1,11 @@
 import { MongoServerSelectionError } from 'mongodb';
 import { errorChain } from '../runtime/error-message.ts';
-import { foreignReplicaSet, isNotPrimary, isUserRefusal } from '../store/transient-errors.ts';
+import {
+  foreignReplicaSet,
+  isNotPrimary,
+  isUserRefusal,
+  isValidatorRefusal,
+} from '../store/transient-errors.ts';
 import { otherProtocol } from './listener-protocol.ts';
 import { isKafkaAuthorizationError } from './transient-errors.ts';
 
@@ -53,13 +58,13 @@ export const isOtherProtocol = (error: unknown): boolean =>
 
 /**
  * Whether the brokers or MongoDB answer, but this process and they do not accept each other: protocol, certificates,
- * credentials or permissions, the name of the replica set, or a member that is not the primary. It may pass, but a
- * process that reads its settings and files again may be needed.
+ * credentials or permissions, the name of the replica set, a member that is not the primary, or the validator of a
+ * collection. It may pass, but a process that reads its settings and files again may be needed.
  */
 export const isRefusal = (error: unknown): boolean =>
   isCertificateError(error) ||
   isOtherProtocol(error) ||
   isKafkaAuthorizationError(error) ||
   foreignReplicaSet(error) !== null ||
-  errorChain(error).some(isNotPrimary) ||
+  errorChain(error).some((cause) => isNotPrimary(cause) || isValidatorRefusal(cause)) ||
   errorsIn(error).some(isUserRefusal);

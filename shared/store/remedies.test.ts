@@ -18,6 +18,7 @@ it.each([
   ['a user without a right', answered(13), /its rights on <DATABASE_NAME>/],
   ['a right of an operation inside', new Error('indexes', { cause: answered(13) }), /its rights on/],
   ['a member that is not the primary', answered(10_107), /directConnection=true in MONGODB_URL/],
+  ['a validator of a collection', answered(121), /remove it \(db\.runCommand\(\{ collMod/],
   ['the name of another replica set', noServer('rs1', 0), /replica set rs1: check replicaSet in MONGODB_URL/],
 ])('the error of %s says what to do, and is a refusal', (_, error, remedy) => {
   expect(explainedStoreError(error)).toMatch(remedy);

@@ -12,6 +12,12 @@ const remedies = [
       'the index, and the next start creates it again',
   },
   {
+    codes: [121],
+    remedy:
+      'A validator of the collection refuses what this release writes: remove it (db.runCommand({ collMod: <collection>, ' +
+      'validator: {} }))',
+  },
+  {
     codes: [18, 8000],
     remedy:
       'Check the user, the password and the authSource in MONGODB_URL: without authSource, MongoDB looks for the user ' +

@@ -130,6 +130,10 @@ function isNetworkError(error: unknown): boolean {
 export const isUserRefusal = (error: unknown): boolean =>
   error instanceof MongoServerError && userCodes.has(Number(error.code));
 
+/** Whether a rule of the collection, which an operator has made, refuses what the services write. */
+export const isValidatorRefusal = (error: unknown): boolean =>
+  error instanceof MongoServerError && Number(error.code) === 121;
+
 /** Whether a member answers that it is not the primary, or is just stepping down or stopping. */
 export const isNotPrimary = (error: unknown): boolean =>
   error instanceof MongoServerError && notPrimaryCodes.has(Number(error.code));

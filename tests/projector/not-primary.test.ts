@@ -17,5 +17,7 @@ test('a projector ends if its server is not the primary any more, and names the 
     name: 'Refused',
     message: expect.stringMatching(/is not the primary\. .*directConnection=true/) as string,
   });
+  trouble.isDemoted = false;
+  await projector.stop();
   await cut();
 });

@@ -53,7 +53,7 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Command
   const isStopped = savedAt !== null && isSilent(savedAt, facts.now);
   const waiting = isStopped || savedAt === null ? whyWaiting(facts, own) : null;
   if (waiting) return waiting;
-  if (failure && isStopped && isLastFailure(failure, savedAt))
+  if (failure && (isStopped || savedAt === null) && isLastFailure(failure, savedAt))
     return {
       text: `its projectors ended at ${failure.at.toISOString()}: ${failure.reason}`,
       remedy: restart,

@@ -52,7 +52,8 @@ export const systemRules = {
     judge: ({ noMajoritySince: since }) =>
       since &&
       `a majority of MongoDB's members has confirmed no write since ${since.toISOString()}, so projectors save nothing and API ` +
-        'replicas do not announce themselves; the API serves the data of before. Start the members that are down (rs.status())',
+        'replicas do not announce themselves; the API serves the data of before. Start members that are down (rs.status()), and let those catch up that ' +
+        'lag (rs.printSecondaryReplicationInfo()): a lock for a backup, a full disk or an initial sync holds one up',
   },
   kafka: {
     severity: 'bad',

@@ -1,0 +1,29 @@
+import { failuresOf } from '../../shared/control/failures.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { createRefusingProxy } from '../support/refusing-proxy.ts';
+import { proxiedUrl } from '../support/store-proxy.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+const { environment, start, publish, cli } = useProjector({ projectors: 0, each: true });
+
+test.each([
+  [121, 'Document failed validation', /a validator of the collection refuses/i],
+  [13, 'not authorized to execute command', /needs its rights on <DATABASE_NAME>/],
+])('status names why MongoDB refuses the progress of a projector: code %i', async (code, errmsg, remedy) => {
+  const proxy = createRefusingProxy(environment.config.MONGODB_URL);
+  const MONGODB_URL = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
+  proxy.state.refuse = ({ name }) => (name === 'update progress' ? { code, errmsg } : null);
+  await publish(created('tag', 'tag_1'));
+  const projector = await start({ settings: { MONGODB_URL }, refusalLimitMs: 1_000 });
+  await eventually(() => projector.fatal.length > 0);
+  // An ending projector stores why.
+  await eventually(async () => (await failuresOf(environment.control).countDocuments()) > 0);
+  const { text } = await cli('status');
+  expect(text).not.toContain('no projector has run');
+  expect(text).toMatch(/its projectors ended at \S+: /);
+  expect(text).toMatch(remedy);
+  proxy.state.refuse = () => null;
+  await projector.stop();
+  await proxy.close();
+});
