@@ -187,7 +187,7 @@ export default {
     upward(
       'facts-know-no-operation',
       '^services/operations/(rules/|[a-z-]+\\.ts$)',
-      '^services/operations/(rebuild|dead-letters|explain|keys|refresh|topics|traces)/',
+      '^services/operations/(rebuild|dead-letters|explain|keys|topics|traces|verify)/',
       'Facts are read and judged; the operations in the folders act on them.',
     ),
     upward(

@@ -8,7 +8,7 @@ describe('the arguments of the CLI', () => {
   it.each([
     [
       '',
-      'a verb is missing: one of topics, status, check, trace, explain, accept, rebuild, verify, refresh, dead-letters, keys',
+      'a verb is missing: one of topics, status, check, trace, explain, accept, rebuild, verify, dead-letters, keys',
       '',
     ],
     ['statu', "unknown command 'statu' (Did you mean status?)", ''],
@@ -66,7 +66,6 @@ it('has these verbs, and groups of verbs', () => {
     'accept',
     'rebuild start status history await compare promote rollback drop keeps restore-registry',
     'verify',
-    'refresh',
     'dead-letters list show redrive purge set-aside',
     'keys list create archive block unblock',
   ]);

@@ -8,9 +8,9 @@ import { addDeadLetters } from './dead-letters/command.ts';
 import { addExplain, addTrace } from './explain.ts';
 import { addKeys } from './keys.ts';
 import { addRebuild } from './rebuild/command.ts';
-import { addRefresh } from './refresh.ts';
 import { addStatus } from './status.ts';
 import { addTopics } from './topics.ts';
+import { addVerify } from './verify.ts';
 
 /** A verb that the arguments select, with its options. `run` runs it with them. */
 type ParsedCommand = { verb: string; options: unknown; run: (context: Context) => Promise<Output> };
@@ -61,7 +61,7 @@ function missingVerb(program: Command, [first]: string[]): string {
 }
 
 const environmentAndExitCodes = `
-Environment: topics and keys create need KAFKA_BROKERS; trace, explain, refresh, dead-letters and the other keys verbs need MONGODB_URL; status, check, accept, rebuild, verify and keys archive need both.
+Environment: topics and keys create need KAFKA_BROKERS; trace, explain, verify, dead-letters and the other keys verbs need MONGODB_URL; status, check, accept, rebuild and keys archive need both.
 Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 waiting for a generation cannot help.
 `;
 
@@ -90,7 +90,7 @@ function createProgram(programName: string, output: { help: string; error: strin
   addExplain(program, accept);
   addAccept(program, accept);
   addRebuild(program, accept);
-  addRefresh(program, accept);
+  addVerify(program, accept);
   addDeadLetters(program, accept);
   addKeys(program, accept);
   program.addHelpText('after', environmentAndExitCodes);

@@ -1,7 +1,6 @@
 import type { AnyBulkWriteOperation } from 'mongodb';
 import { pino } from 'pino';
-import { differences } from '../../services/operations/rebuild/compare.ts';
-import { withFreshJoins } from '../../services/operations/rebuild/pair-sources.ts';
+import { engineOf, verifyDocuments } from '../../services/operations/verify/verify-documents.ts';
 import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { loggedError } from '../../shared/runtime/logger.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
@@ -143,14 +142,13 @@ it('every list has edited documents', () => {
   expect(paths.toSorted()).toEqual(lists.map(({ path }) => path).toSorted());
 });
 
-/** The documents that verify calls unreadable. */
+/** The documents that verify cannot read. */
 async function unreadable(kind: Kind): Promise<Set<string>> {
-  const source = withFreshJoins(api.store, { database: api.store.database, number: 1 });
-  const named = new Set<string>();
-  for await (const pairs of source.scan(kind))
-    for (const found of await differences(source, kind, pairs, now()))
-      for (const one of found) if (one.class === 'unreadable') named.add(one.id);
-  return named;
+  const { database } = api.store;
+  const documents = await collectionOf<{ _id: string }>(database, kind).find().project({ _id: 1 }).toArray();
+  const ids = documents.map(({ _id }) => _id as string);
+  const { left } = await verifyDocuments(engineOf(database, now()), kind, ids, { isRepair: false });
+  return new Set(left.keys());
 }
 
 const countOf = async (kind: string) => {

@@ -40,14 +40,14 @@ test('npm run bench measures every contender on all of the records', async () =>
       expect(figures(serving, `${request}: \`${name}\``).every((figure) => figure > 0)).toBe(true);
 });
 
-test('npm run bench measures refreshes beside a rebuild', async () => {
-  const refreshing = await run('refreshing');
+test('npm run bench measures repairs beside a rebuild', async () => {
+  const repairing = await run('repairing');
   for (const work of [
-    '`refresh ticket --all`, every document wrong',
-    '`refresh message --all`',
+    '`verify ticket --repair`, every document wrong',
+    '`verify message --repair`',
     '`rebuild start`',
   ]) {
-    const [documents, seconds] = figures(refreshing, work);
+    const [documents, seconds] = figures(repairing, work);
     expect({ work, isMeasured: Number(documents) > 100 && Number(seconds) > 0 }).toEqual({
       work,
       isMeasured: true,

@@ -171,7 +171,7 @@ export async function operate(projector: Projector, requestId: string): Promise<
   await run('dead-letters', 'show', id);
   await run('dead-letters', 'set-aside', `${topic}/0/0`, '--why', 'test', '--yes');
   await run('verify', '--repair');
-  await run('refresh', 'ticket', '--all');
+  await run('verify', 'ticket', '--repair');
 }
 
 /** A rebuild, its promotion, a rollback and the promotion again. */

@@ -87,7 +87,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
         ['keys', 'list'],
         ['dead-letters', 'list'],
         ['verify'],
-        ['refresh', 'ticket', '--all', '--dry-run'],
+        ['verify', 'ticket', 'ti_1'],
         ['rebuild', 'history'],
       ])
         await expectDone('supportReader', ...args);
@@ -114,11 +114,11 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
       await expectDone('supportKeys', 'keys', 'unblock', 'key_1');
     });
 
-    test('an operator refreshes documents, and a reader may not', async () => {
-      await expectDone('supportOperator', 'refresh', 'ticket', '--all');
+    test('an operator repairs documents, and a reader may not', async () => {
+      await expectDone('supportOperator', 'verify', 'ticket', '--repair');
       await expectDone('supportOperator', 'verify', '--repair');
       for (const args of [
-        ['refresh', 'ticket', '--all'],
+        ['verify', 'ticket', '--repair'],
         ['verify', '--repair'],
       ])
         expect((await cli('supportReader', ...args)).errors).toMatch(/not authorized/);

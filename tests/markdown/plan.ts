@@ -89,9 +89,9 @@ export const steps: Step[] = [
   cli('verify'),
   cli('verify --repair'),
   cli('keys create --org org_1 --rate-limit 1000'),
-  cli('refresh ticket --all --dry-run'),
-  cli('refresh ticket --all'),
-  cli('refresh ticket ti_1', refused('there is no such document')),
+  cli('verify ticket --repair'),
+  cli('verify ticket ti_1', refused('there is no such document')),
+  cli('verify ticket ti_1 --repair', refused('there is no such document')),
   cli('rebuild status'),
   cli('rebuild history'),
   ...[

@@ -98,14 +98,15 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
     const code = await service.exited;
     return { code, output: JSON.parse(service.stdout() || '{}') as Record<string, unknown> };
   };
-  const saved = () => environment.control.collection<{ after: string }>('refreshes').findOne({});
-  /** Kills a refresh of the next release after its first batch. */
-  const interruptRefresh = async () => {
-    const refreshing = startScript(join(next.folder, 'services/cli/main.ts'), settings(), [
-      ...['refresh', 'ticket', '--all', '--pace', '5'],
+  /** Kills a repair of the next release after its first progress, and returns the last id that it printed. */
+  const interruptRepair = async () => {
+    const repairing = startScript(join(next.folder, 'services/cli/main.ts'), settings(), [
+      ...['verify', 'ticket', '--repair', '--pace', '5'],
     ]);
-    await eventually(async () => Boolean((await saved())?.after) || refreshing.stderr());
-    await refreshing.stop('SIGKILL');
+    const printed = () => /after (ti_\S+)/.exec(repairing.stderr())?.[1];
+    await eventually(() => printed() !== undefined || repairing.stderr());
+    await repairing.stop('SIGKILL');
+    return printed() ?? '';
   };
   const failures = () => projectors.flatMap((service) => service.failures());
   const published = (count: number) =>
@@ -125,26 +126,24 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
     expect(await tickets({ 'joined.colors': { $exists: true } })).toBe(0);
   });
 
-  test('the next release follows the same generation, and a refresh brings its joined fields to all documents', async () => {
+  test('the next release follows the same generation, and a repair brings its joined fields to all documents', async () => {
     await deploy(next.folder);
     const lacking = await tickets({ 'joined.colors': { $exists: false } });
     expect(lacking).toBeGreaterThan(0);
-    const refreshed = await cli(next.folder, 'refresh', 'ticket', '--all', '--why', 'tickets show colors');
-    expect(refreshed).toMatchObject({ code: 0, output: { kind: 'ticket', left: 0, absent: [] } });
-    expect(refreshed.output.changed).toBeGreaterThan(0);
+    const repaired = await cli(next.folder, 'verify', 'ticket', '--repair', '--why', 'tickets show colors');
+    expect(repaired).toMatchObject({ code: 0, output: { absent: [] } });
+    expect(repaired.output.repaired).toBeGreaterThan(0);
     expect(await tickets({ 'joined.colors': { $exists: false } })).toBe(0);
-    expect(await cli(next.folder, 'verify')).toMatchObject({ code: 0, output: { differences: 0 } });
+    expect(await cli(next.folder, 'verify')).toMatchObject({ code: 0, output: { differing: 0 } });
     const history = (await readRegistry(environment.control))?.history ?? [];
     expect(history.at(-1)?.why).toMatch(
-      /^refreshed: [\d,]+ of [\d,]+ ticket documents changed; tickets show colors$/,
+      /^verify --repair: [\d,]+ of [\d,]+ ticket documents repaired; tickets show colors$/,
     );
   });
 
   test('the release before takes over again, and loses the new fields alone', async () => {
-    await interruptRefresh();
+    await interruptRepair();
     await deploy('.');
-    // The documents that it writes lack the new fields: the interrupted refresh begins again.
-    expect(await saved()).toBeNull();
     await published(traffic.published.length + 500);
     await traffic.pause();
     await allApplied();
@@ -154,21 +153,16 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
     traffic.resume();
   });
 
-  test('forward again, a refresh completes the documents that the release before has written', async () => {
+  test('forward again, a repair completes the documents that the release before has written', async () => {
     await deploy(next.folder);
-    // An interruption and another run are as good as one run.
-    await interruptRefresh();
-    const continued = await cli(next.folder, 'refresh', 'ticket', '--all');
-    expect(continued).toMatchObject({ code: 0, output: { left: 0 } });
-    expect(continued.output.continuedAfter).toMatch(/^ti_/);
-    expect(await saved()).toBeNull();
+    // An interruption, and a run that goes on after it, are as good as one run.
+    const after = await interruptRepair();
+    expect(await cli(next.folder, 'verify', 'ticket', '--repair', '--after', after)).toMatchObject({
+      code: 0,
+    });
     await traffic.stop();
     await allApplied();
-    expect(await cli(next.folder, 'refresh', 'ticket', '--all', '--dry-run')).toMatchObject({
-      code: 0,
-      output: { changed: 0 },
-    });
-    expect(await cli(next.folder, 'verify')).toMatchObject({ code: 0, output: { differences: 0 } });
+    expect(await cli(next.folder, 'verify')).toMatchObject({ code: 0, output: { differing: 0 } });
     const documents = await readDocuments(environment.database);
     const seen = Object.entries(documents).map(([id, one]) => [id, asBefore(one as Record<string, unknown>)]);
     expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(fold(traffic.published.map(withoutCompany))));

@@ -4,8 +4,8 @@ import { applyChanges, engineDeps } from '../support/engine.ts';
 import type { DeadLetter, Partition } from './log.ts';
 import { type Data, memoryStore, readWhole } from './memory-store.ts';
 import { memorySweepStore } from './memory-sweep-store.ts';
-import { type LaterEdge, type refreshSome, withoutEdge } from './refresher.ts';
 import { createWorker, retried, type Schedule, type Worker } from './schedule.ts';
+import { type LaterEdge, type repairSome, withoutEdge } from './verifier.ts';
 
 export type Simulation = {
   schedule: Schedule;
@@ -96,14 +96,14 @@ export function sweeper(simulation: Simulation): () => void {
   return start;
 }
 
-/** An operator's refresh, beside the workers. It begins again if it is interrupted. */
-export function refresher(simulation: Simulation, refresh: typeof refreshSome): () => void {
+/** An operator's repair, beside the workers. It begins again if it is interrupted. */
+export function verifier(simulation: Simulation, repair: typeof repairSome): () => void {
   const { schedule, data } = simulation;
   const start = () => {
-    const worker = createWorker('refresh', () => 0);
+    const worker = createWorker('repair', () => 0);
     const pause = (label: string) => schedule.pause(worker, label);
     const deps = { ...depsOf(simulation, worker, {}), readDocuments: readWhole(data, pause) };
-    act(simulation, worker, () => retried(() => refresh(deps, data, schedule.random)), start);
+    act(simulation, worker, () => retried(() => repair(deps, data, schedule.random)), start);
   };
   return start;
 }

@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import { refreshDocuments } from '../../services/operations/refresh/refresh-documents.ts';
+import { verifyDocuments } from '../../services/operations/verify/verify-documents.ts';
 import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
@@ -7,7 +7,7 @@ import { applyChanges, changeOf, deletionOf, engineDeps } from '../support/engin
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { emptyData, envelopeOf, memoryStore, readWhole } from './memory-store.ts';
-import { withoutEdge } from './refresher.ts';
+import { withoutEdge } from './verifier.ts';
 
 const crashed = new Error('the worker crashed');
 
@@ -213,9 +213,9 @@ function ofThisRealm<T>(value: T): T {
   return Object.fromEntries(entries) as T;
 }
 
-describe('a refresh of a document that an earlier release has written without an edge', () => {
-  it('joins it again if the entity changes after the refresh has read it', async () => {
-    // given a ticket without the references to its topics, and a refresh that has read both, and is about to write
+describe('a repair of a document that an earlier release has written without an edge', () => {
+  it('joins it again if the entity changes after the repair has read it', async () => {
+    // given a ticket without the references to its topics, and a repair that has read both, and is about to write
     const data = emptyData();
     const worker = memoryStore(data);
     const earlier = withoutEdge(worker, { kind: 'ticket', name: 'topics' });
@@ -235,7 +235,7 @@ describe('a refresh of a document that an earlier release has written without an
     const read = readWhole(data, pause);
     const readDocuments: typeof read = async (kind, ids) => ofThisRealm(await read(kind, ids));
     const deps = { ...engineDeps(store), readDocuments };
-    await refreshDocuments(deps, 'ticket', ['ti_1'], { dryRun: false });
+    await verifyDocuments(deps, 'ticket', ['ti_1'], { isRepair: true });
     expect(isRenamed).toBe(true);
     expect(data.get('ticket')?.get('ti_1')?.joined).toMatchObject({ topics: [{ name: 'Invoices' }] });
   });

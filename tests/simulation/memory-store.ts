@@ -1,4 +1,4 @@
-import type { RefreshDeps } from '../../services/operations/refresh/refresh-documents.ts';
+import type { VerifyDeps } from '../../services/operations/verify/verify-documents.ts';
 import { embeddedFields, idIn, referencedFields } from '../../services/projector/materialize/edges.ts';
 import {
   type ReadChildren,
@@ -150,9 +150,9 @@ export function memoryStore(
   };
 }
 
-/** Reads whole documents for an operator's refresh, some at a time, each at its own step. */
+/** Reads whole documents for an operator's repair, some at a time, each at its own step. */
 export const readWhole =
-  (data: Data, pause: (label: string) => Promise<void>): RefreshDeps['readDocuments'] =>
+  (data: Data, pause: (label: string) => Promise<void>): VerifyDeps['readDocuments'] =>
   async (kind, ids) => {
     const documents: StoredDocument[] = [];
     for (const id of ids.slice(0, readAtOnce)) {

@@ -14,7 +14,7 @@ const join = `${engine}/join.ts`;
 const writes = `${engine}/writes.ts`;
 const fanOut = `${engine}/fan-out.ts`;
 const sweep = 'services/projector/retention/sweep.ts';
-const refresh = 'services/operations/refresh/refresh-documents.ts';
+const verify = 'services/operations/verify/verify-documents.ts';
 const memoryStore = 'tests/simulation/memory-store.ts';
 
 /** Each disables one part of the engine; some schedule must then not converge. See docs/internals/simulation.md. */
@@ -218,18 +218,8 @@ export const mutations: Mutation[] = [
     edits: { "await updateDependents(deps, 'conversation', changed);": 'void [updateDependents, changed];' },
   },
   {
-    name: 'a refresh is not guarded by the revision that it read',
-    file: refresh,
-    edits: {
-      'const { conflicted, refused } = await deps.store.write(kind, writes);': `const ids = new Set(writes.map(({ document }) => document._id));
-  const present = (await deps.store.readRevisions(new Map([[kind, ids]]))).get(kind);
-  for (const one of writes) one.guard = present?.get(one.document._id) ?? one.guard;
-  const { conflicted, refused } = await deps.store.write(kind, writes);`,
-    },
-  },
-  {
-    name: 'a refresh whose write lost to a worker is not tried again',
-    file: refresh,
-    edits: { 'else unfinished.push(id);': '' },
+    name: 'a repair joins a document from its references, which may lack an edge',
+    file: verify,
+    edits: { 'idsIn: (': 'unused: (' },
   },
 ];

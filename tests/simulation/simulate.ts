@@ -1,13 +1,13 @@
 import { applyTogether, completeFanOuts } from '../../services/projector/materialize/fan-out.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
 import type { Event } from '../support/events.ts';
-import { act, depsOf, redriver, refresher, type Simulation, sweeper } from './actors.ts';
+import { act, depsOf, redriver, type Simulation, sweeper, verifier } from './actors.ts';
 import { type Differences, differences } from './differences.ts';
 import { append, type Partition } from './log.ts';
 import { firstDay, lateDay, sweepDay } from './long-history.ts';
 import { emptyData } from './memory-store.ts';
-import { laterEdges, refreshEverything, refreshSome } from './refresher.ts';
 import { createSchedule, createWorker, replied, type Schedule, type Worker } from './schedule.ts';
+import { laterEdges, repairEverything, repairSome } from './verifier.ts';
 
 /** The documents that differ from the fold, by id, and the steps that led there. */
 export type Failure = { differing: Differences; trace: string[] };
@@ -39,12 +39,12 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
   const isLong = late.length > 0;
   const isRejected = () => isLong && schedule.random.chance(0.1);
   const isUpgraded = schedule.random.chance(0.5);
-  // Few records remain: a later change would mend a document that the refresh has left wrong.
+  // Few records remain: a later change would mend a document that the repair has left wrong.
   const before = isUpgraded ? Math.max(0, early.length - 1 - schedule.random.int(8)) : 0;
   if (isUpgraded) await runEarlierRelease(simulation, early.slice(0, before), { isRejected });
   append(simulation.partitions, early.slice(before), { grows: isLong, isRejected });
-  const refresh = refresher(simulation, isUpgraded ? refreshEverything : refreshSome);
-  await run(simulation, [...workers(simulation), redriver(simulation, 2), refresh]);
+  const repair = verifier(simulation, isUpgraded ? repairEverything : repairSome);
+  await run(simulation, [...workers(simulation), redriver(simulation, 2), repair]);
   await run(simulation, [redriver(simulation, Infinity)]);
   const earlyFailure = failureOf(simulation, early, []);
   if (earlyFailure) return earlyFailure;
@@ -53,8 +53,8 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
     expireTombstones(simulation);
     append(simulation.partitions, late, { grows: true, isRejected });
     const sweepers = [sweeper(simulation), sweeper(simulation)];
-    const refreshAll = refresher(simulation, refreshEverything);
-    await run(simulation, [...workers(simulation), redriver(simulation, 2), ...sweepers, refreshAll]);
+    const repairAll = verifier(simulation, repairEverything);
+    await run(simulation, [...workers(simulation), redriver(simulation, 2), ...sweepers, repairAll]);
     simulation.startMs = sweepDay;
     await run(simulation, [redriver(simulation, Infinity), sweeper(simulation)]);
     await run(simulation, [sweeper(simulation)]);

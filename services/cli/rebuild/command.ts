@@ -26,15 +26,6 @@ export function addRebuild(program: Command, accept: Accept): void {
   addSwitching(group, accept);
   addKeeping(group, accept);
   addRestoring(group, accept);
-  program
-    .command('verify')
-    .description('compare the documents of one generation with a fresh join of the stored entities')
-    .argument('[generation]', 'the active one by default', number)
-    .option('--repair', 'refresh the documents that differ, and compare them again')
-    .addOption(jsonOption())
-    .addHelpText('after', '\nExit code 1 if documents differ, with --repair if some still do.')
-    .addHelpText('after', example('verify', 'verify --repair'))
-    .action((generation, options) => accept(withServers(verbs.verify), { generation, ...options }));
 }
 
 function addBuilding(group: Command, accept: Accept): void {

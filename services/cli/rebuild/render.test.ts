@@ -1,7 +1,7 @@
 import { facts } from '../../../tests/support/facts.ts';
 import { commandsIn } from '../../operations/deployment.ts';
 import type { Finding } from '../../operations/findings.ts';
-import { renderComparison, renderHistory, renderRepair, renderStarted, renderSwitched } from './render.ts';
+import { renderComparison, renderHistory, renderStarted, renderSwitched } from './render.ts';
 
 const switched = { generation: 2, outcome: 'promoted' as const, findings: [], waiting: [] };
 
@@ -24,12 +24,6 @@ describe('a value with a line end stays on its line:', () => {
   it('the id of a document that differs', () => {
     const text = renderComparison(1, result);
     expect(text.split('\n').slice(1)).toEqual([`  ticket ${shown}  joined joined.requester`, '']);
-  });
-
-  it('the id of a document that a repair leaves', () => {
-    const repair = { repaired: 0, remaining: [], left: [{ id, reason: 'joined cannot be read' }] };
-    const text = renderRepair(result, repair);
-    expect(text.split('\n').slice(1)).toEqual([`  ${shown}  joined cannot be read`, '']);
   });
 
   it('the reason of a change', () => {

@@ -1,11 +1,10 @@
 import type { Transition } from '../../../shared/control/generations.ts';
-import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { digits } from '../../../shared/runtime/counted.ts';
 import type { Commands } from '../../operations/deployment.ts';
 import { type ComparisonResult, resultText } from '../../operations/rebuild/compare.ts';
 import type { Difference } from '../../operations/rebuild/differences.ts';
 import type { Switched } from '../../operations/rebuild/switch.ts';
 import { changeText } from '../../operations/rebuild/transitions.ts';
-import type { Repair } from '../../operations/refresh/repair.ts';
 import { lines } from '../output.ts';
 import { renderFinding } from '../render-report.ts';
 
@@ -36,24 +35,6 @@ export function renderComparison(number: number, result: ComparisonResult): stri
 
 const renderDifference = ({ kind, id, class: name, field }: Difference): string =>
   `  ${kind} ${id}  ${name}${field === name ? '' : ` ${field}`}`;
-
-const remainingShownMax = 20;
-
-/**
- * The outcome of a repair, and the differences that are left for the operator; empty if there was nothing to repair.
- */
-export function renderRepair(result: ComparisonResult, { repaired, remaining, left }: Repair): string {
-  if (result.differences === 0) return '';
-  const cutShort = 'more documents differ than one run repairs: run it again, or refresh all of a kind';
-  const isForEvents = remaining.some((one) => one.class === 'extra' || one.class === 'unreadable');
-  return lines([
-    `${counted(repaired, 'document')} repaired; ${counted(remaining.length, 'difference')} left`,
-    ...remaining.slice(0, remainingShownMax).map(renderDifference),
-    ...left.slice(0, remainingShownMax).map(({ id, reason }) => `  ${id}  ${reason}`),
-    ...(isForEvents ? ['A document that is extra or unreadable is mended by its own events.'] : []),
-    ...(result.isCutShort ? [cutShort] : []),
-  ]);
-}
 
 export function renderSwitched({ generation: number, outcome, findings, waiting }: Switched): string {
   const found = findings.map((one) => renderFinding(one, one.isWaived ? 'accepted' : 'FAILED'));

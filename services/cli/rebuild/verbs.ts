@@ -1,21 +1,19 @@
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { commandsIn } from '../../operations/deployment.ts';
 import { awaitReady } from '../../operations/rebuild/await-ready.ts';
-import type { ComparisonResult } from '../../operations/rebuild/compare.ts';
-import { compareWithActive, verifyGeneration } from '../../operations/rebuild/compare-generations.ts';
+import { compareWithActive } from '../../operations/rebuild/compare-generations.ts';
 import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { dropGeneration } from '../../operations/rebuild/drop.ts';
 import { restoreRegistry as restore } from '../../operations/rebuild/restore-registry.ts';
 import { describeRemaining } from '../../operations/rebuild/restored-registry.ts';
 import { startRebuild } from '../../operations/rebuild/start.ts';
 import { type SwitchOptions, switchTo } from '../../operations/rebuild/switch.ts';
-import { joinedClasses } from '../../operations/refresh/repair.ts';
 import { watchReports } from '../../operations/report.ts';
 import { type Context, isClosedPipe, type Output } from '../context.ts';
 import { type OperatorVerb, outputOfRefusal, withFacts } from '../operate.ts';
 import { type Json, lines, output } from '../output.ts';
 import { renderReport } from '../render-report.ts';
-import { renderComparison, renderHistory, renderRepair, renderStarted, renderSwitched } from './render.ts';
+import { renderComparison, renderHistory, renderStarted, renderSwitched } from './render.ts';
 
 type Flag = true | undefined;
 type Numbered = Json & { generation: number };
@@ -61,29 +59,10 @@ export const compare: OperatorVerb<Numbered & { expect?: Expectation[] | undefin
   options,
 ) => {
   const { generation, expect = [] } = options;
-  return compared(options, generation, await compareWithActive(deps, generation, expect));
-};
-
-type Verify = Json & { generation?: number | undefined; repair?: Flag };
-
-export const verify: OperatorVerb<Verify> = async (deps, options) => {
-  const { number, result, repair } = await verifyGeneration(deps, options.generation, options.repair);
-  if (!repair) {
-    const { cli } = commandsIn[deps.config.DEPLOYMENT];
-    const isMendable =
-      result.isCutShort || Object.keys(result.counts).some((name) => joinedClasses.has(name));
-    if (isMendable) deps.report(`to join the wrong documents again: ${cli} verify ${number} --repair`);
-    return compared(options, number, result);
-  }
-  const isRight = repair.remaining.length === 0 && !result.isCutShort;
-  const text = renderComparison(number, result) + renderRepair(result, repair);
-  return output(options, { generation: number, ...result, ...repair }, text, isRight ? 0 : 1);
-};
-
-function compared(options: Json, generation: number, result: ComparisonResult): Output {
+  const result = await compareWithActive(deps, generation, expect);
   const exitCode = result.differences > 0 ? 1 : 0;
   return output(options, { generation, ...result }, renderComparison(generation, result), exitCode);
-}
+};
 
 type Change = Numbered & { dryRun?: Flag; timeout: number; why: string };
 

@@ -14,9 +14,10 @@ import { edgesOf } from '../../projector/materialize/edges.ts';
 import { idsInRefs } from '../../projector/materialize/join.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { differences, type PairSource } from '../rebuild/compare.ts';
-import { betweenGenerations, withFreshJoins } from '../rebuild/pair-sources.ts';
+import { differences } from '../rebuild/compare.ts';
+import { betweenGenerations } from '../rebuild/pair-sources.ts';
 import { recentRequests } from '../traces/read-trace.ts';
+import { engineOf, verifyDocuments } from '../verify/verify-documents.ts';
 import type { ExplainedDocument, ExplainedRecord, ExplainedReference, Explanation } from './explanation.ts';
 
 type Deps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'> & {
@@ -113,9 +114,14 @@ async function explainDocument(
   const record = recordAt(topicOf(kind, prefix), position);
   const progress =
     record && (await progressOf(control).findOne({ _id: `${number}/${record.topic}/${record.partition}` }));
-  const compare = async (source: PairSource) => {
+  const compareWith = async (other: Side) => {
+    const source = betweenGenerations({ control }, other, side);
     const found = await differences(source, kind, await source.reread(kind, [id]), now);
     return found.flat().map(({ field }) => field);
+  };
+  const outdated = async () => {
+    const { differing } = await verifyDocuments(engineOf(database, now), kind, [id], { isRepair: false });
+    return differing.get(id) ?? [];
   };
   return {
     generation: number,
@@ -135,12 +141,8 @@ async function explainDocument(
     references: await explainReferences(database, kind, document, prefix),
     servedUntil: (await servedUntil(database, kind, document))?.toISOString() ?? null,
     fanOut: document.fanOutCursor ?? null,
-    outdated:
-      generation.projectionVersion === projectionVersion
-        ? await compare(withFreshJoins({ control }, side))
-        : null,
-    differsFromActive:
-      active && active !== side ? await compare(betweenGenerations({ control }, active, side)) : null,
+    outdated: generation.projectionVersion === projectionVersion ? await outdated() : null,
+    differsFromActive: active && active !== side ? await compareWith(active) : null,
   };
 }
 

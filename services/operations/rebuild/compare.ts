@@ -11,7 +11,7 @@ import {
   type Pair,
 } from './differences.ts';
 
-/** Reads the documents of two generations, or of one generation and a fresh join of its entities. */
+/** Reads the documents of two generations. */
 export type PairSource = {
   /** All documents of a kind in batches, tombstone documents included. */
   scan: (kind: Kind) => AsyncIterable<Pair[]>;
@@ -58,25 +58,16 @@ const rounds = 3;
 const stallMs = 15_000;
 
 /** Compares every document. Counts the differences that are not only due to lag: Invariant 18 in generations.md. */
-export const compareDocuments = async (
+export async function compareDocuments(
   source: PairSource,
   options: CompareOptions,
-): Promise<ComparisonResult> => (await findDifferences(source, options)).result;
-
-/**
- * Like `compareDocuments`, with the differences that remained and are not expected: those of `recheckMax` documents
- * at most.
- */
-export async function findDifferences(
-  source: PairSource,
-  options: CompareOptions,
-): Promise<{ result: ComparisonResult; unexpected: Difference[] }> {
+): Promise<ComparisonResult> {
   const { compared, candidates, expected, overflow } = await scanAll(source, options);
   const remaining = await recheckAll(source, candidates, options);
   const unexpected = remaining.filter((one) => !isExpected(one, options.expectations));
   const counts: ComparisonResult['counts'] = {};
   for (const { class: name } of unexpected) counts[name] = (counts[name] ?? 0) + 1;
-  const result = {
+  return {
     compared,
     differing: documentsIn(unexpected) + overflow,
     counts,
@@ -85,7 +76,6 @@ export async function findDifferences(
     samples: unexpected.slice(0, samplesMax),
     isCutShort: overflow > 0,
   };
-  return { result, unexpected };
 }
 
 /** A document whose differences are all expected is not a candidate, because a projection may change every document. */
@@ -114,7 +104,7 @@ async function scanAll(
 }
 
 /** Compares documents until no difference can be due to lag. Returns the differences that remain. */
-export async function recheckAll(
+async function recheckAll(
   source: PairSource,
   candidates: Difference[],
   { now, report, nowMs = () => performance.now() }: CompareOptions,
@@ -124,12 +114,7 @@ export async function recheckAll(
     const differing = counted(documentsIn(remaining), 'document');
     report(`differences in ${differing}; comparing again once both sides have caught up`);
     const at = await now();
-    if (!(await watermarksPassed(source, at, nowMs))) {
-      report(
-        `a watermark has stood still for ${stallMs / 1_000} s: the remaining differences may be due to lag`,
-      );
-      round = rounds;
-    }
+    if (!(await watermarksPassed(source.watermarks, at, { report, nowMs }))) round = rounds;
     const before = Map.groupBy(remaining, (one) => one.kind);
     remaining = [];
     for (const [kind, some] of before)
@@ -147,7 +132,7 @@ export async function differences(source: PairSource, kind: Kind, pairs: Pair[],
 }
 
 /** How many documents differ: one may have several differences. */
-export const documentsIn = (some: Difference[]): number =>
+const documentsIn = (some: Difference[]): number =>
   [...Map.groupBy(some, ({ kind }) => kind).values()].reduce(
     (sum, ofKind) => sum + new Set(ofKind.map(({ id }) => id)).size,
     0,
@@ -162,8 +147,18 @@ async function reread(source: PairSource, kind: Kind, ids: string[], now: Date):
   return found.flat();
 }
 
-/** Waits until every watermark has passed an instant, or those below it stand still. Resolves to whether all have. */
-async function watermarksPassed({ watermarks }: PairSource, instant: Date, nowMs: () => number) {
+/**
+ * Waits until every watermark has passed an instant, or those below it stand still, which it reports. Resolves to
+ * whether all have.
+ */
+export async function watermarksPassed(
+  watermarks: PairSource['watermarks'],
+  instant: Date,
+  {
+    report,
+    nowMs = () => performance.now(),
+  }: Pick<CompareOptions, 'report'> & { nowMs?: (() => number) | undefined },
+): Promise<boolean> {
   let before = '';
   let movedAtMs = nowMs();
   const lagging = async () => {
@@ -176,7 +171,12 @@ async function watermarksPassed({ watermarks }: PairSource, instant: Date, nowMs
     return present;
   };
   const isDone = (present: string) => present === '' || nowMs() - movedAtMs > stallMs;
-  return (await pollUntil(lagging, isDone, { everyMs: 500 })) === '';
+  const hasPassed = (await pollUntil(lagging, isDone, { everyMs: 500 })) === '';
+  if (!hasPassed)
+    report(
+      `a watermark has stood still for ${stallMs / 1_000} s: the remaining differences may be due to lag`,
+    );
+  return hasPassed;
 }
 
 /** The result in one line. It counts documents and differences, because one document may have several. */

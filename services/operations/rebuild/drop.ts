@@ -10,7 +10,6 @@ import {
 } from '../../../shared/control/generations.ts';
 import { logGapsOf } from '../../../shared/control/log-gaps.ts';
 import { progressOf, watermarksOf } from '../../../shared/control/progress.ts';
-import { refreshesOf } from '../../../shared/control/refreshes.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { samplesOf } from '../../../shared/control/samples.ts';
@@ -128,7 +127,6 @@ async function removeEverything(drop: Drop): Promise<void> {
   await samplesOf(control).deleteMany({ generation: number });
   await failuresOf(control).deleteMany({ _id: number });
   await logGapsOf(control).deleteMany({ generation: number });
-  await refreshesOf(control).deleteMany({ generation: number });
   await onStep?.('dead letters');
   await deadLettersOf(control).updateMany({ generations: number }, { $pull: { generations: number } });
   await deadLettersOf(control).deleteMany({ generations: { $size: 0 } });

@@ -11,37 +11,43 @@ import {
   visibilityFields,
 } from '../../../shared/documents/visibility.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
-import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
-import { type FreshJoin, joinAgain } from '../refresh/join-again.ts';
 import type { PairSource } from './compare.ts';
-import {
-  compared,
-  type ComparedDocument,
-  comparedFields,
-  type Pair,
-  type ReadDocument,
-} from './differences.ts';
+import { compared, type ComparedDocument, comparedFields, type Pair } from './differences.ts';
 
 /** Documents in one batch, so that memory stays in the tens of megabytes. */
 const batchSize = 200;
 
-const documents = (database: Db, kind: Kind, filter: object = {}) =>
+const documents = (database: Db, kind: Kind, filter: object, limit = 0) =>
   collectionOf<StoredDocument>(database, kind)
-    .find(filter, { projection: comparedFields, batchSize })
+    .find(filter, { projection: comparedFields, batchSize: batchSize + 1, limit })
     .sort({ _id: 1 })
     .map(compared);
+
+/** Reads all documents page by page: a cursor that is killed, or a fail-over, costs one page at most. */
+async function* allDocuments(database: Db, kind: Kind): Documents {
+  let after = '';
+  let read: number;
+  do {
+    read = 0;
+    for await (const document of documents(database, kind, { _id: { $gt: after } }, batchSize)) {
+      yield document;
+      after = document._id;
+      read += 1;
+    }
+  } while (read === batchSize);
+}
 
 /** One side of a comparison: a generation and its database. */
 export type Side = { database: Db; number: number };
 
 /** Pairs of a build (`actual`) and the active generation (`expected`). */
 export function betweenGenerations({ control }: { control: Db }, active: Side, built: Side): PairSource {
-  const pairs = (kind: Kind, filter?: object) =>
-    merged(documents(active.database, kind, filter), documents(built.database, kind, filter));
+  const some = ({ database }: Side, kind: Kind, ids: string[]) =>
+    documents(database, kind, { _id: { $in: ids } });
   return {
-    scan: (kind) => batches(pairs(kind)),
-    reread: (kind, ids) => Array.fromAsync(pairs(kind, { _id: { $in: ids } })),
+    scan: (kind) => batches(merged(allDocuments(active.database, kind), allDocuments(built.database, kind))),
+    reread: (kind, ids) => Array.fromAsync(merged(some(active, kind, ids), some(built, kind, ids))),
     asPresented: (kind, some, now) => {
       const expected = some.flatMap((pair) => pair.expected ?? []);
       const actual = some.flatMap((pair) => pair.actual ?? []);
@@ -56,7 +62,7 @@ export function betweenGenerations({ control }: { control: Db }, active: Side, b
  * The watermark, without the partitions where it stands because a transaction is open: they count as applied up to the
  * last time that their projector found nothing else to apply.
  */
-async function appliedTo(control: Db, generation: number): Promise<Date> {
+export async function appliedTo(control: Db, generation: number): Promise<Date> {
   const [raised, partitions] = await Promise.all([
     watermark(control, generation),
     progressOf(control).find({ generation }).toArray(),
@@ -145,40 +151,4 @@ async function readableMessages(database: Db, messages: ComparedDocument[], now:
     const conversation = conversations.get(idOf(message));
     return conversation && isShown(conversation, now, message.state.createdAt as Date);
   });
-}
-
-/** Pairs of the documents of one generation (`actual`) and a fresh join of the stored states (`expected`). */
-export function withFreshJoins({ control }: { control: Db }, { database, number }: Side): PairSource {
-  const store = mongoStore(database);
-  const fresh = async (kind: Kind, stored: ReadDocument[]): Promise<Pair[]> => {
-    const pairs: Pair[] = [];
-    for (let todo = stored; todo.length > 0;) {
-      const { joins, broken, remaining } = await joinAgain(store, kind, todo);
-      pairs.push(...joins.map(pairOf));
-      for (const { stored: actual, field } of broken)
-        pairs.push({ expected: null, actual: { ...actual, unreadable: field } });
-      todo = remaining;
-    }
-    return pairs;
-  };
-  return {
-    scan: async function* (kind) {
-      for await (const batch of batches(documents(database, kind))) yield await fresh(kind, batch);
-    },
-    reread: async (kind, ids) =>
-      fresh(kind, await documents(database, kind, { _id: { $in: ids } }).toArray()),
-    asPresented: async (_kind, pairs) => pairs,
-    watermarks: async () => [await appliedTo(control, number)],
-  };
-}
-
-/** The document of a deleted owner should not exist. */
-function pairOf({ stored: actual, fresh, sortKeys }: FreshJoin): Pair {
-  if (fresh.ownerDeleted) return { expected: null, actual };
-  const { _id, orgId, version, state } = actual;
-  const { joined, refs, isPending } = fresh;
-  const expected: ComparedDocument = { _id, orgId, version, joined, refs, ...sortKeys };
-  if (state) expected.state = state;
-  if (isPending) expected.pending = true;
-  return { expected, actual };
 }

@@ -3,7 +3,7 @@ import type { Kind } from '../../../shared/documents/resources.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { projections } from '../projections/projections.ts';
 import { type Entity, evolve, type EvolveRules } from './evolve.ts';
-import { idsInRefs, idsInState } from './join.ts';
+import { type IdsByEdge, idsInRefs, idsInState } from './join.ts';
 import type { Current, ReadDocuments } from './store.ts';
 import type { PlannedWrite, WriteDeps } from './writes.ts';
 
@@ -18,6 +18,8 @@ export type PlanDeps = WriteDeps & {
    * throws `error` for it.
    */
   onNotRefreshed: (kind: Kind, id: string, reason: string, error?: unknown) => void;
+  /** The ids that a stored document names over each edge; by default, those in its `refs`. */
+  idsIn?: (kind: Kind, current: Current) => IdsByEdge;
   /** Called for each document that is replaced, because a field of its envelope cannot be read. */
   onUnreadable?: (kind: Kind, id: string, field: string) => void;
 };
@@ -61,7 +63,7 @@ export function planRound<K extends Kind>(
       if (broken)
         deps.onNotRefreshed(kind, id, `${broken.field} cannot be read: an event of its own rewrites it`);
       else if (current?.state)
-        planned.push(plannedWrite(kind, { id, current, guard: current.revision }, current, []));
+        planned.push(plannedWrite(deps, kind, { id, current, guard: current.revision }, current, []));
       continue;
     }
     const accepted = refused.size === 0 ? given : given.filter((change) => !refused.has(change));
@@ -100,12 +102,13 @@ function planWrite<K extends Kind>(
   }
   const isDone =
     effective.length === 0 && !isOutdated && current !== undefined && isPropagated(deps, kind, current);
-  const write = entity && !isDone ? plannedWrite(kind, target, entity, effective) : null;
+  const write = entity && !isDone ? plannedWrite(deps, kind, target, entity, effective) : null;
   return { write, rejections };
 }
 
 /** `changes` are those that changed the entity. */
 function plannedWrite<K extends Kind>(
+  { idsIn = (_kind, stored) => idsInRefs(kind, stored.refs) }: PlanDeps,
   kind: K,
   target: Target,
   entity: Entity,
@@ -119,7 +122,8 @@ function plannedWrite<K extends Kind>(
   const { orgId, state, deletedAt } = entity;
   if (state === undefined || orgId === null || deletedAt)
     return { ...target, entity, upsert, cause, joining: null };
-  const ids = upsert ? idsInState(kind, upsert.state) : idsInRefs(kind, current?.refs);
+  const storedIds = () => (current ? idsIn(kind, current) : idsInRefs(kind));
+  const ids = upsert ? idsInState(kind, upsert.state) : storedIds();
   return { ...target, entity, upsert, cause, joining: { id, orgId, ids } };
 }
 

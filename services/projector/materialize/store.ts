@@ -51,7 +51,7 @@ export type ReadFamilies = {
 };
 
 /**
- * The fields that `join` sets: all that do not come from the entity's state, and in an operator's refresh the sort
+ * The fields that `join` sets: all that do not come from the entity's state, and in an operator's repair the sort
  * keys, too.
  */
 export type JoinedFields = Pick<

@@ -12,6 +12,8 @@ export type WriteDeps = {
   tombstoneDays: number;
   /** Set if changes do not come in log order. Positions then tell nothing about their fan-out: Invariant 8. */
   outOfOrder?: boolean;
+  /** Returns the write to make in place of a planned one; null leaves the document as it is. */
+  review?: (item: PlannedWrite<Kind>, write: Write) => Write | null;
 };
 
 /** An entity after its changes, and the stored document that this is built on. */
@@ -48,7 +50,9 @@ export function prepareWrites<K extends Kind>(
   const outcome: Prepared<K> = { prepared: [], failed: [] };
   for (const item of items)
     try {
-      outcome.prepared.push({ item, write: writeOf(deps, kind, item, read) });
+      const planned = writeOf(deps, kind, item, read);
+      const write = deps.review ? deps.review(item, planned) : planned;
+      if (write) outcome.prepared.push({ item, write });
     } catch (error) {
       const isRefresh = item.entity === item.current;
       if (!isCodeError(error) || !(item.upsert || isRefresh)) throw error;

@@ -8,7 +8,7 @@ import { examples, type Kind, kinds, resources, states } from '../../../shared/d
 import { distinctState } from '../../../tests/served-fields/distinct-state.ts';
 import { documentChanges } from '../../../tests/support/document-changes.ts';
 import { given, living } from '../../../tests/support/example-join.ts';
-import { readState } from '../../operations/refresh/stored-state.ts';
+import { readState } from '../../operations/verify/stored-state.ts';
 
 /**
  * `UPDATE_GOLDEN=1` records an additive change, a new entity and a new version. A version's own file has the documents
@@ -136,7 +136,7 @@ test.each(kinds)('documents of %s are the recorded ones', (kind) => {
   if (gained.length > 0)
     throw new Error(
       `${kind} documents have gained ${gained.join(', ')}: an additive change. Record it with UPDATE_GOLDEN=1. No version ` +
-        'rises, and no generation is rebuilt: `support-cli refresh` brings a new joined field to the stored documents.',
+        'rises, and no generation is rebuilt: `support-cli verify --repair` brings a new joined field to the stored documents.',
     );
   expect(actual[kind]).toEqual(recorded[kind]);
 });

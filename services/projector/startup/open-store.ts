@@ -7,11 +7,9 @@ import {
   requireVersion,
 } from '../../../shared/control/generations.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
-import { forgetOtherRefreshes } from '../../../shared/control/refreshes.ts';
 import { ensureBlocksMarker, requireRegistry } from '../../../shared/control/registry.ts';
 import { storeTime } from '../../../shared/store/clock.ts';
 import { builtByMajority, ensureIndexes, tryIndexes } from '../../../shared/store/indexes.ts';
-import { joinedBy } from '../joined-by.ts';
 import type { OnWait } from './wait-until.ts';
 
 /** After this time the start says that it waits for the indexes, in milliseconds. */
@@ -37,20 +35,18 @@ type IndexDeps = {
   control: Db;
   /** The documents of the generation. */
   database: Db;
-  registered: Generation;
   isTrial: boolean;
   onWait: OnWait;
 };
 
 /** Creates the missing indexes. A trial builds none. Rejects if an index exists that conflicts with a declared one. */
-export async function openIndexes({ control, database, registered, isTrial, onWait }: IndexDeps) {
+export async function openIndexes({ control, database, isTrial, onWait }: IndexDeps) {
   if (isTrial) return tryIndexes(database);
   const building = ['MongoDB is building indexes', 'a majority of its members must'] as const;
   const slow = setTimeout(onWait, slowBuildMs, ...building);
   try {
     await ensureIndexes(database);
     await ensureControlIndexes(control);
-    await forgetOtherRefreshes(control, registered.number, joinedBy);
   } finally {
     clearTimeout(slow);
   }

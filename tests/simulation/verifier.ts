@@ -1,4 +1,4 @@
-import { type RefreshDeps, refreshDocuments } from '../../services/operations/refresh/refresh-documents.ts';
+import { type VerifyDeps, verifyDocuments } from '../../services/operations/verify/verify-documents.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import type { Random } from '../support/random.ts';
@@ -37,23 +37,18 @@ function strip<T extends Pick<StoredDocument, 'joined' | 'refs'>>(document: T, e
   return stripped;
 }
 
-/** Refreshes all documents, some at a time, as `support-cli refresh --all` does. */
-export async function refreshEverything(deps: RefreshDeps, data: Data, random: Random): Promise<void> {
+/** Repairs all documents, some at a time, as `support-cli verify --repair` does. */
+export async function repairEverything(deps: VerifyDeps, data: Data, random: Random): Promise<void> {
   for (const kind of kinds) {
     const ids = [...(data.get(kind)?.keys() ?? [])];
-    while (ids.length > 0) {
-      // Documents of which other writes came first again and again are refreshed once more, as an operator would.
-      for (let todo = ids.splice(0, 1 + random.int(3)); todo.length > 0;) {
-        const { left } = await refreshDocuments(deps, kind, todo, { dryRun: false });
-        todo = [...left.keys()];
-      }
-    }
+    while (ids.length > 0)
+      await verifyDocuments(deps, kind, ids.splice(0, 1 + random.int(3)), { isRepair: true });
   }
 }
 
-/** Refreshes some documents of one kind. An id may name none. */
-export async function refreshSome(deps: RefreshDeps, data: Data, random: Random): Promise<void> {
+/** Verifies some documents of one kind, mostly with repair. An id may name none. */
+export async function repairSome(deps: VerifyDeps, data: Data, random: Random): Promise<void> {
   const kind = random.pick([...kinds]);
   const ids = [...(data.get(kind)?.keys() ?? []), 'none'].filter(() => random.chance(0.5));
-  await refreshDocuments(deps, kind, ids, { dryRun: random.chance(0.1) });
+  await verifyDocuments(deps, kind, ids, { isRepair: !random.chance(0.1) });
 }

@@ -23,10 +23,13 @@ export async function requireSameJoins(
       onPending: (found) => reportChange(`waiting for the projectors of ${found.join(', ')} to end`),
     },
   );
-  if (others.length === 0) return;
-  throw new RebuildRefused(
+  if (others.length > 0) throw stopped(others, generation);
+}
+
+/** Projectors of other code follow the generation. */
+export const stopped = (others: string[], generation: number): RebuildRefused =>
+  new RebuildRefused(
     `projectors of ${others.join(', ')} follow generation ${generation}, and this is ${joinedBy}: ` +
       'each would undo the joins of the other. Run it again once they have ended, or with their release. See whether they have',
     'status',
   );
-}

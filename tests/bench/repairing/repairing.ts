@@ -23,17 +23,17 @@ type Turn = { documents: number; seconds: number; peakMegabytes: number | null; 
 
 const titles = {
   rest: 'nothing',
-  right: '`refresh ticket --all`, no document wrong',
-  wrong: '`refresh ticket --all`, every document wrong',
-  paced: '`refresh ticket --all --pace 500`, every document wrong',
-  messages: '`refresh message --all`, no document wrong',
+  right: '`verify ticket --repair`, no document wrong',
+  wrong: '`verify ticket --repair`, every document wrong',
+  paced: '`verify ticket --repair --pace 500`, every document wrong',
+  messages: '`verify message --repair`, no document wrong',
   rebuild: '`rebuild start`, a projector, `rebuild await`',
 } as const;
 type Name = keyof typeof titles;
 
-/** Compares refreshes of documents in place with a rebuild of the same data. */
-export const benchRefreshing = (options: ReportOptions): Promise<void> =>
-  runBenchmark('refreshing', options, async (environment) => {
+/** Compares repairs of documents in place with a rebuild of the same data. */
+export const benchRepairing = (options: ReportOptions): Promise<void> =>
+  runBenchmark('repairing', options, async (environment) => {
     const published = await publishDataset(environment, options.quick ? quickSize : fullSize);
     const turns: Record<Name, Turn[]> = {
       rest: [],
@@ -120,18 +120,18 @@ async function runRound(
     const seconds = (performance.now() - startMs) / 1_000;
     return { documents, seconds, peakMegabytes: peak, latenciesMs: await reader.stop() };
   };
-  const refresh = async (kind: 'ticket' | 'message', ...args: string[]) => {
+  const repair = async (kind: 'ticket' | 'message', ...args: string[]) => {
     const documents = await collectionOf(databaseOf(1), kind).countDocuments();
-    return measured(documents, () => Promise.resolve(cli(['refresh', kind, '--all', ...args])));
+    return measured(documents, () => Promise.resolve(cli(['verify', kind, '--repair', ...args])));
   };
   const makeWrong = () => tickets.updateMany({}, { $unset: { 'joined.requester': '' } });
   turns.rest.push(await measured(0, () => sleep(5_000, null)));
-  turns.right.push(await refresh('ticket'));
+  turns.right.push(await repair('ticket'));
   await makeWrong();
-  turns.wrong.push(await refresh('ticket'));
+  turns.wrong.push(await repair('ticket'));
   await makeWrong();
-  turns.paced.push(await refresh('ticket', '--pace', '500'));
-  turns.messages.push(await refresh('message'));
+  turns.paced.push(await repair('ticket', '--pace', '500'));
+  turns.messages.push(await repair('message'));
   const records = [...ends.values()].reduce((sum, end) => sum + end, 0);
   const rebuild = await measured(records, async () => {
     const starting = cli(['rebuild', 'start']);

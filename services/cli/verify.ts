@@ -1,0 +1,86 @@
+import { Argument, type Command, Option } from '@commander-js/extra-typings';
+import { type Kind, kinds } from '../../shared/documents/resources.ts';
+import { counted, digits } from '../../shared/runtime/counted.ts';
+import type { VerifyResult, Wrong } from '../operations/verify/result.ts';
+import { verify as verifyDocuments } from '../operations/verify/verify.ts';
+import { type Accept, type Context, UsageError } from './context.ts';
+import { onMongo, outputOfRefusal } from './operate.ts';
+import { example, jsonOption, wholeNumber } from './options.ts';
+import { type Json, lines, output } from './output.ts';
+
+export function addVerify(program: Command, accept: Accept): void {
+  program
+    .command('verify')
+    .description('compare documents of the served generation with a fresh join of the stored entities')
+    .addArgument(new Argument('[kind]', 'of the documents; by default, all').choices(kinds))
+    .argument('[ids...]', 'their ids; by default, all of the kind')
+    .option('--repair', 'write the documents that differ')
+    .option('--pace <documents>', 'the most documents a second, for busy hours', wholeNumber(1_000_000))
+    .option('--after <id>', 'go on after this document of the kind, as an earlier run has printed')
+    .option(
+      '--timeout <seconds>',
+      'with --repair: how long projectors of another release may take to end',
+      wholeNumber(86_400),
+      60,
+    )
+    .addOption(new Option('--why <text>', 'the reason of a repair, for the history').default('a repair'))
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      '\nProjectors and readers go on meanwhile. Exit code 1 if a document differs, with --repair if one still does, or if an id names none.',
+    )
+    .addHelpText(
+      'after',
+      example(
+        'verify',
+        'verify --repair',
+        'verify ticket --repair --pace 500 --why "tickets show the company"',
+        'verify ticket ti_1 ti_2',
+      ),
+    )
+    .action((kind, ids, options) => accept(verify, { kind, ids, ...options }));
+}
+
+type Options = Json & {
+  kind?: Kind | undefined;
+  ids: string[];
+  repair?: true | undefined;
+  pace?: number | undefined;
+  after?: string | undefined;
+  timeout: number;
+  why: string;
+};
+
+async function verify(context: Context, options: Options) {
+  const { kind, ids, repair: isRepair = false, after, timeout: timeoutSeconds } = options;
+  if (after !== undefined && (!kind || ids.length > 0))
+    throw new UsageError('--after takes a kind, and no ids');
+  const connected = onMongo<Options>(async (deps) => {
+    const result = await verifyDocuments(deps, { ...options, isRepair, timeoutSeconds });
+    const isRight = result.differing === result.repaired && result.absent.length === 0;
+    if (!isRepair && result.differing > 0) {
+      const command = [deps.cli, 'verify', ...(kind ? [kind, ...ids] : []), '--repair'];
+      deps.report(`to join the wrong documents again: ${command.join(' ')}`);
+    }
+    return output(options, result, renderVerified(result, options), isRight ? 0 : 1);
+  });
+  return connected(context, options).catch(outputOfRefusal(context, options));
+}
+
+export function renderVerified(
+  result: VerifyResult,
+  { kind, repair }: Pick<Options, 'kind' | 'repair'>,
+): string {
+  const { generation, compared, differing, repaired, fields, samples, absent } = result;
+  const documents = counted(compared, kind ? `${kind} document` : 'document');
+  const outcome = repair ? `, ${digits(repaired)} repaired` : '';
+  return lines([
+    `generation ${generation}: ${documents} compared, ${digits(differing)} differ${outcome}`,
+    ...Object.entries(fields).map(([field, count]) => `  ${digits(count)} ${field}`),
+    ...samples.map(renderWrong),
+    ...absent.map((id) => `  ${id}  there is no such document, or it was deleted`),
+  ]);
+}
+
+const renderWrong = ({ kind, id, fields, reason }: Wrong): string =>
+  [`  ${kind} ${id}`, fields.join(', '), reason ?? ''].filter(Boolean).join('  ');

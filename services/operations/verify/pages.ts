@@ -1,0 +1,26 @@
+import type { Db } from 'mongodb';
+import type { Kind } from '../../../shared/documents/resources.ts';
+import { collectionOf } from '../../../shared/store/connection.ts';
+
+/** The ids of a kind between two, in order. They fit into one reply, so that no cursor stays open. */
+export async function pageOfIds(
+  database: Db,
+  kind: Kind,
+  { after, last }: { after: string; last: string },
+  limit: number,
+): Promise<string[]> {
+  const found = await collectionOf<{ _id: string }>(database, kind)
+    .find({ _id: { $gt: after, $lte: last } }, { sort: { _id: 1 }, limit, batchSize: limit + 1 })
+    .project<{ _id: string }>({ _id: 1 })
+    .toArray();
+  return found.map(({ _id }) => _id);
+}
+
+/** The last id of a kind; '' without documents. */
+export async function lastId(database: Db, kind: Kind): Promise<string> {
+  const found = await collectionOf<{ _id: string }>(database, kind).findOne(
+    {},
+    { sort: { _id: -1 }, projection: { _id: 1 } },
+  );
+  return found?._id ?? '';
+}

@@ -1,0 +1,147 @@
+import type { Db } from 'mongodb';
+import { type EntityState, type Kind, resources } from '../../../shared/documents/resources.ts';
+import { guardOf } from '../../projector/materialize/envelope.ts';
+import { idsInState } from '../../projector/materialize/join.ts';
+import { mongoStore, readWhole } from '../../projector/materialize/mongo-store.ts';
+import { reconcile } from '../../projector/materialize/reconcile.ts';
+import type { RoundDeps } from '../../projector/materialize/rounds.ts';
+import type { JoinedFields, ReadDocuments, Store, Write } from '../../projector/materialize/store.ts';
+import type { PlannedWrite } from '../../projector/materialize/writes.ts';
+import {
+  compared,
+  type ComparedDocument,
+  comparedFields,
+  differencesOf,
+  type ReadDocument,
+} from '../rebuild/differences.ts';
+import { readState } from './stored-state.ts';
+
+export type VerifyDeps = Pick<RoundDeps, 'signal' | 'wait' | 'onStalled'> & {
+  store: Store;
+  /** The store's clock, which sets revisions, marks orphans, and tells which conversations have expired. */
+  now: () => Date;
+  /** Whole documents by id, as far as bounded memory allows; `remaining` are the ids still to be read. */
+  readDocuments: (kind: Kind, ids: string[]) => Promise<{ documents: ReadDocument[]; remaining: string[] }>;
+};
+
+export type Verified = {
+  /** The fields that differ from a fresh join, by the ids of their documents. A repair has written them. */
+  differing: Map<string, string[]>;
+  /** Why differing documents stay as they are, although they were to be repaired, or cannot be; by their ids. */
+  left: Map<string, string>;
+  /** Ids without a living document. */
+  absent: string[];
+};
+
+/** One run over some documents of a kind. */
+type Run<K extends Kind> = {
+  kind: K;
+  isRepair: boolean;
+  now: Date;
+  /** The states of the documents, as the schema of their kind reads them. */
+  states: Map<string, EntityState[K]>;
+  verified: Verified;
+};
+
+/**
+ * Joins documents of one kind again from their whole states, and tells which differ. A repair writes these, beside the
+ * projectors of their generation: Invariant 20 in docs/internals/joins.md. A document that should not exist stays: only
+ * its own events, or those of its owner, delete it.
+ */
+export async function verifyDocuments<K extends Kind>(
+  deps: VerifyDeps,
+  kind: K,
+  ids: string[],
+  { isRepair }: { isRepair: boolean },
+): Promise<Verified> {
+  const verified: Verified = { differing: new Map(), left: new Map(), absent: [] };
+  const run: Run<K> = { kind, isRepair, now: deps.now(), states: new Map(), verified };
+  const living = new Set<string>();
+  const readCurrent = async (_kind: Kind, some: string[]): Promise<ReadDocuments> => {
+    const { documents, remaining } = await deps.readDocuments(kind, some);
+    for (const { _id, state, unreadable } of documents)
+      if (state !== undefined || unreadable !== undefined) living.add(_id);
+    return { ...readStates(run, documents), remaining };
+  };
+  const engine = {
+    ...deps,
+    store: { ...deps.store, readCurrent },
+    // Without changes nothing is deleted, and no position matters.
+    tombstoneDays: 0,
+    isApplied: () => true,
+    onNotRefreshed: (_kind: Kind, id: string, reason: string) => verified.left.set(id, reason),
+    idsIn: (_kind: Kind, { _id }: { _id: string }) => idsInState(kind, run.states.get(_id) as EntityState[K]),
+    review: (item: PlannedWrite<Kind>, write: Write) => reviewed(run, item, write),
+  };
+  await reconcile(engine, kind, ids, new Map(), new Set(ids));
+  verified.absent.push(...ids.filter((id) => !living.has(id)));
+  return verified;
+}
+
+/** Splits whole documents into those whose state can be read, and those that an edit has broken. */
+function readStates<K extends Kind>({ kind, states, verified }: Run<K>, documents: ReadDocument[]) {
+  const read: Omit<ReadDocuments, 'remaining'> = { documents: [], unreadable: [] };
+  for (const stored of documents) {
+    const found = stored.state && readState(kind, stored.state);
+    const broken = stored.unreadable ?? (found && 'broken' in found ? found.broken : null);
+    if (found && 'state' in found) states.set(stored._id, found.state);
+    if (broken === null) read.documents.push(stored);
+    else {
+      read.unreadable.push({ _id: stored._id, field: broken, guard: guardOf(stored) });
+      verified.differing.set(stored._id, [broken]);
+    }
+  }
+  return read;
+}
+
+/** The write of a document that differs from its fresh join; null if it is right, or stays as it is. */
+function reviewed<K extends Kind>(run: Run<K>, item: PlannedWrite<Kind>, write: Write): Write | null {
+  const { kind, isRepair, now, states, verified } = run;
+  const { id } = item;
+  const stored = item.current as ReadDocument;
+  const sortKeys = resources[kind].sortKeys(states.get(id) as EntityState[K]);
+  const fresh = write.op === 'join' ? freshOf(stored, write.document, sortKeys) : null;
+  const fields = differencesOf(kind, { expected: fresh, actual: stored }, now).map(({ field }) => field);
+  if (write.op === 'join' && Boolean(stored.orphanedAt) !== Boolean(write.document.orphanedAt))
+    fields.push('orphanedAt');
+  verified.left.delete(id);
+  // Another worker may have written it since the round before.
+  if (fields.length === 0) verified.differing.delete(id);
+  else verified.differing.set(id, fields);
+  if (fields.length === 0 || !isRepair) return null;
+  if (write.op !== 'join')
+    verified.left.set(id, 'it should not exist: an event of its own or of its owner deletes it');
+  else if (hasMore(stored, sortKeys))
+    verified.left.set(id, 'no list should show it: an event of its own rewrites it');
+  else return { ...write, document: Object.assign(write.document, sortKeys) };
+  return null;
+}
+
+type SortKeys = Pick<ReadDocument, 'byCreated' | 'byUpdated'>;
+
+/** The stored document with the fields of its fresh join. */
+function freshOf(stored: ReadDocument, { joined, refs, pending }: JoinedFields, sortKeys: SortKeys) {
+  const { _id, orgId, version, state } = stored;
+  const fresh: ComparedDocument = { _id, orgId, version, ...sortKeys };
+  if (state) fresh.state = state;
+  if (joined) fresh.joined = joined;
+  if (refs) fresh.refs = refs;
+  if (pending) fresh.pending = pending;
+  return fresh;
+}
+
+/** Whether a document has a sort key that it should not have. A write of joined fields removes none. */
+const hasMore = (stored: ReadDocument, fresh: SortKeys): boolean =>
+  (['byCreated', 'byUpdated'] as const).some(
+    (name) => stored[name] !== undefined && fresh[name] === undefined,
+  );
+
+/** The engine's store, and whole documents, in one database. */
+export const engineOf = (database: Db, at: Date): VerifyDeps => ({
+  store: mongoStore(database),
+  now: () => at,
+  readDocuments: async (kind, ids) => {
+    const { found, remaining } = await readWhole(database, kind, ids, comparedFields);
+    return { documents: found.map(compared), remaining };
+  },
+});

@@ -1,0 +1,261 @@
+import type { Db } from 'mongodb';
+import {
+  type Generation,
+  generationOf,
+  generationsOf,
+  RebuildRefused,
+  requireVersion,
+} from '../../../shared/control/generations.ts';
+import { otherJoiners } from '../../../shared/control/progress.ts';
+import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
+import { type Kind, kinds } from '../../../shared/documents/resources.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
+import { collectionOf, generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
+import { joinedBy } from '../../projector/joined-by.ts';
+import type { OperatorDeps } from '../deps.ts';
+import { watermarksPassed } from '../rebuild/compare.ts';
+import { appliedTo } from '../rebuild/pair-sources.ts';
+import { recordNote } from '../rebuild/transitions.ts';
+import { requireStructures } from '../structures.ts';
+import { batchSizeAt, createPace } from './pace.ts';
+import { lastId, pageOfIds } from './pages.ts';
+import { addWrong, nothingYet, type VerifyResult, type Wrong } from './result.ts';
+import { requireSameJoins, stopped } from './same-joins.ts';
+import { engineOf, verifyDocuments } from './verify-documents.ts';
+
+export type VerifyOptions = {
+  /** All kinds if absent. */
+  kind?: Kind | undefined;
+  /** The documents to verify; all of the kind if empty. */
+  ids?: string[] | undefined;
+  /** Goes on after this document of the kind. */
+  after?: string | undefined;
+  /** Writes the documents that differ. */
+  isRepair: boolean;
+  /** At most this many documents a second; as fast as it goes if absent. */
+  pace?: number | undefined;
+  /** How long projectors that join documents in another way may take to end before a repair. */
+  timeoutSeconds: number;
+  why: string;
+};
+
+export type VerifyOperatorDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'now' | 'by' | 'report'> & {
+  config: Pick<OperatorDeps['config'], 'DATABASE_NAME'>;
+  /** How an operator calls the CLI. */
+  cli: string;
+  /** A monotonic clock, in milliseconds. */
+  nowMs?: (() => number) | undefined;
+};
+
+/** One run of the verb. */
+type Run = {
+  deps: VerifyOperatorDeps;
+  options: VerifyOptions;
+  generation: number;
+  database: Db;
+  result: VerifyResult;
+  /** Documents that differed, and were not written. A lag of the projectors may be the reason. */
+  wrong: Wrong[];
+};
+
+const reportEveryMs = 2_000;
+/** A note in the history names at most this many documents. */
+const idsNamedMax = 5;
+/** At most this many documents that differ are compared again, since they are held in memory. */
+const recheckMax = 20_000;
+/** A document that differs is compared again. After this many times it counts as different. */
+const rounds = 3;
+
+/**
+ * Joins documents of the served generation again, and compares them with the stored ones. A repair writes those that
+ * differ, beside the projectors. Neither stops readers nor projectors.
+ */
+export async function verify(deps: VerifyOperatorDeps, options: VerifyOptions): Promise<VerifyResult> {
+  const registry = await requireRegistry(deps.control);
+  const served = generationOf(registry, registry.generation);
+  requireVersion(served);
+  await requireStructures(deps.control, served);
+  const generation = served.number;
+  const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
+  const run: Run = { deps, options, generation, database, result: nothingYet(generation), wrong: [] };
+  if (options.isRepair) await repairAndRecord(run, served);
+  else await verifyChosen(run);
+  return run.result;
+}
+
+/** Writes the repair to the history, also one that fails. */
+async function repairAndRecord(run: Run, { number }: Generation): Promise<void> {
+  const { deps, options, result } = run;
+  const { control, by, now } = deps;
+  const note = async (text: string) => {
+    const why = `verify --repair${text}; ${options.why}`;
+    await changeRegistry(control, recordNote(number, { by, at: await now(), why }));
+  };
+  await requireSameJoins(deps, number, options.timeoutSeconds);
+  const hasIds = (options.ids ?? []).length > 0;
+  // A user who may not store the history is refused before the first write.
+  if (hasIds) await requireWritable(generationsOf(control));
+  else await note(` of every ${options.kind ?? ''} document`.replaceAll('  ', ' '));
+  try {
+    await verifyChosen(run);
+    // A projector of other code may have started after the last look, and have saved its progress since.
+    await requireSameJoins(deps, number, 0);
+  } catch (error) {
+    if (result.repaired > 0)
+      await note(` stopped (${errorMessage(error)}): ${outcomeOf(run)}`).catch(() => undefined);
+    throw error;
+  }
+  if (!hasIds || result.differing > 0) await note(`: ${outcomeOf(run)}`);
+}
+
+function outcomeOf({ options: { kind, ids = [] }, result: { compared, repaired, differing } }: Run): string {
+  const named = ids.length > 0 ? ` (${firstOf(ids)})` : '';
+  const left = differing > repaired ? `, ${digits(differing - repaired)} left as they are` : '';
+  const documents = counted(compared, kind ? `${kind} document` : 'document');
+  return `${digits(repaired)} of ${documents}${named} repaired${left}`;
+}
+
+/** The first of some ids; the history is one document of MongoDB, which bounds its length. */
+function firstOf(ids: string[]): string {
+  const more = ids.length - idsNamedMax;
+  return ids.slice(0, idsNamedMax).join(', ') + (more > 0 ? ` and ${digits(more)} more` : '');
+}
+
+async function verifyChosen(run: Run): Promise<void> {
+  const { options, result } = run;
+  const ids = [...new Set(options.ids)];
+  if (options.kind && ids.length > 0) await verifyIds(run, options.kind, ids);
+  else for (const kind of options.kind ? [options.kind] : kinds) await verifyKind(run, kind);
+  await compareAgain(run);
+  for (const one of run.wrong) addWrong(result, one);
+}
+
+async function verifyIds(run: Run, kind: Kind, ids: string[]): Promise<void> {
+  const { options, result } = run;
+  const keepPace = createPace(options.pace);
+  const size = batchSizeAt(options.pace);
+  for (let start = 0; start < ids.length; start += size) {
+    const batch = ids.slice(start, start + size);
+    const absent = await verifyBatch(run, kind, batch);
+    result.absent.push(...absent);
+    result.compared += batch.length - absent.length;
+    await keepPace(batch.length);
+  }
+}
+
+/** Reads page by page: a cursor that is killed, or a fail-over, costs one batch at most. */
+async function verifyKind(run: Run, kind: Kind): Promise<void> {
+  const { options, database, result } = run;
+  const keepPace = createPace(options.pace);
+  const reportProgress = createProgress(
+    run,
+    kind,
+    await collectionOf(database, kind).estimatedDocumentCount(),
+  );
+  let after = options.after ?? '';
+  try {
+    // Documents that come later are joined by the projectors of this release.
+    const last = await lastId(database, kind);
+    for (;;) {
+      const ids = await pageOfIds(database, kind, { after, last }, batchSizeAt(options.pace));
+      const next = ids.at(-1);
+      if (next === undefined) break;
+      await verifyBatch(run, kind, ids);
+      result.compared += ids.length;
+      after = next;
+      reportProgress(ids.length, after);
+      await keepPace(ids.length);
+    }
+  } catch (error) {
+    reportRest(run, kind, after);
+    throw error;
+  }
+}
+
+/** Tells how to go on after a run that has failed. */
+function reportRest({ deps, options }: Run, kind: Kind, after: string): void {
+  const verb = `${deps.cli} verify`;
+  const repair = options.isRepair ? ' --repair' : '';
+  const rest = options.kind ? [] : kinds.slice(kinds.indexOf(kind) + 1);
+  const from = after === '' ? '' : ` --after ${after}`;
+  deps.report(
+    `to go on: ${[`${verb} ${kind}${repair}${from}`, ...rest.map((one) => `${verb} ${one}${repair}`)].join('; ')}`,
+  );
+}
+
+/** Verifies some documents, and returns the ids that name none. */
+async function verifyBatch(run: Run, kind: Kind, ids: string[]): Promise<string[]> {
+  const { deps, options, database, result } = run;
+  await requireServed(run);
+  const engine = engineOf(database, await deps.now());
+  const onStalled = () => deps.report(`${kind}: other writes come first again and again`);
+  const { isRepair } = options;
+  const { differing, left, absent } = await verifyDocuments({ ...engine, onStalled }, kind, ids, {
+    isRepair,
+  });
+  for (const id of new Set([...differing.keys(), ...left.keys()])) {
+    const one: Wrong = { kind, id, fields: differing.get(id) ?? [], reason: left.get(id) ?? null };
+    const isRepaired = isRepair && one.reason === null;
+    if (isRepaired) result.repaired += 1;
+    if (isRepaired || run.wrong.length >= recheckMax) addWrong(result, one);
+    else run.wrong.push(one);
+  }
+  return absent;
+}
+
+/** Compares the documents that differ again, once their projectors have caught up. */
+async function compareAgain(run: Run): Promise<void> {
+  const { deps, generation } = run;
+  for (let round = 1; round <= rounds && run.wrong.length > 0; round += 1) {
+    deps.report(
+      `differences in ${counted(run.wrong.length, 'document')}; comparing again once the projectors have caught up`,
+    );
+    const at = await deps.now();
+    const watermarks = async () => [await appliedTo(deps.control, generation)];
+    const hasPassed = await watermarksPassed(watermarks, at, deps);
+    const before = Map.groupBy(run.wrong, (one) => one.kind);
+    run.wrong = [];
+    for (const [kind, some] of before) {
+      const ids = some.map(({ id }) => id);
+      for (let start = 0; start < ids.length; start += batchSizeAt())
+        await verifyBatch(run, kind, ids.slice(start, start + batchSizeAt()));
+    }
+    if (!hasPassed) return;
+  }
+}
+
+/**
+ * Refuses to go on once another generation is served: the rest of this one is of no use to readers. A repair also ends
+ * once a projector of other code has started: each would undo the joins of the other.
+ */
+async function requireServed({ deps, options, generation }: Run): Promise<void> {
+  const { control, now } = deps;
+  const registry = await requireRegistry(control);
+  if (registry.generation !== generation)
+    throw new RebuildRefused(
+      `generation ${registry.generation} is served now, no longer ${generation}. See which one to verify`,
+      'rebuild status',
+    );
+  const others = options.isRepair ? await otherJoiners(control, generation, joinedBy, await now()) : [];
+  if (others.length > 0) throw stopped(others, generation);
+}
+
+/** Returns a function to call after each batch. It reports the progress every two seconds. */
+function createProgress({ deps, result, wrong }: Run, kind: Kind, total: number) {
+  const startMs = performance.now();
+  let read = 0;
+  let reportedMs = startMs;
+  return (documents: number, after: string): void => {
+    read += documents;
+    const nowMs = performance.now();
+    if (nowMs - reportedMs < reportEveryMs) return;
+    reportedMs = nowMs;
+    const perSecond = read / ((nowMs - startMs) / 1_000);
+    const secondsLeft = Math.ceil(Math.max(0, total - read) / perSecond);
+    deps.report(
+      `${kind}: ${digits(read)} of about ${digits(total)} compared, ${digits(result.differing + wrong.length)} differ, ` +
+        `${digits(perSecond)} a second, ${digits(secondsLeft)} s left, after ${after}`,
+    );
+  };
+}
