@@ -63,3 +63,23 @@ test.each([
 ] as [string, boolean][])('the authorization %j is accepted: %s', (authorization, isAccepted) => {
   expect(refused({ CONSOLE_TOKEN: token }, { authorization })).toBe(isAccepted ? undefined : 401);
 });
+
+test.each([
+  ['an address that is typed', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }, undefined],
+  ['a program', {}, undefined],
+  ['the console itself', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' }, undefined],
+  [
+    'a link on another site',
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+    undefined,
+  ],
+  [
+    'a frame on another site',
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+    403,
+  ],
+  ['a picture on another site', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }, 403],
+  ['another host of the same site', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' }, 403],
+])('a request of %s, with %j, is refused: %s', (_, headers, status) => {
+  expect(refused({}, headers as Record<string, string>)).toBe(status);
+});

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import type { ConsoleConfig } from './config.ts';
 
 /** Why a request is refused: its status, a text for the client, and headers. */
-type Refusal = { status: 401 | 421; text: string; headers?: Record<string, string> };
+type Refusal = { status: 401 | 403 | 421; text: string; headers?: Record<string, string> };
 
 type Access = Pick<ConsoleConfig, 'CONSOLE_HOSTNAMES' | 'CONSOLE_TOKEN'>;
 
@@ -12,6 +12,8 @@ type Access = Pick<ConsoleConfig, 'CONSOLE_HOSTNAMES' | 'CONSOLE_TOKEN'>;
 export function refusal(access: Access, { headers }: Pick<IncomingMessage, 'headers'>): Refusal | null {
   if (!isOwnHost(access, headers.host))
     return { status: 421, text: 'Unknown host name: CONSOLE_HOSTNAMES lists the names of the console.\n' };
+  if (isOfForeignPage(headers))
+    return { status: 403, text: 'A page of another site has sent this request. Open the console itself.\n' };
   const { CONSOLE_TOKEN: token } = access;
   if (!token || isToken(token, headers.authorization)) return null;
   return {
@@ -31,6 +33,16 @@ function isOwnHost({ CONSOLE_HOSTNAMES: names }: Access, host: string | undefine
   if (bracketed) return ipaddr.IPv6.isValid(bracketed);
   const name = plain.toLowerCase();
   return name === 'localhost' || names.includes(name) || ipaddr.IPv4.isValidFourPartDecimal(name);
+}
+
+/**
+ * Whether a page of another site loads this one within itself: pictures, scripts and frames could occupy MongoDB for as
+ * long as they are loaded. A link to the console opens a page of its own. Programs send none of these headers.
+ */
+function isOfForeignPage(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site'] ?? 'none';
+  if (site === 'none' || site === 'same-origin') return false;
+  return headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document';
 }
 
 function isToken(token: string, authorization: string | undefined): boolean {

@@ -1,5 +1,6 @@
 import { html } from '../../shared/pages/html.ts';
-import { createReading, createRenderWithDeadline } from './readings.ts';
+import { eventually } from '../../tests/support/eventually.ts';
+import { createOpenReads, createReading, createReadings, createRenderWithDeadline } from './readings.ts';
 
 /** A clock that moves only when a test says so. */
 const clock = () => {
@@ -69,14 +70,14 @@ test('a read that hangs delays no client for longer than the deadline, and is no
 });
 
 test('content that hangs is given up at the deadline, and refused when ten hang', async () => {
-  const render = createRenderWithDeadline(5);
+  const render = createRenderWithDeadline(createOpenReads(), 5);
   const hanging = () => new Promise<never>(() => undefined);
   const answers = await Promise.all(Array.from({ length: 11 }, (_, index) => render(`${index}`, hanging)));
   expect(answers.filter(({ html: text }) => text.includes('has not answered'))).toHaveLength(10);
   expect(answers.at(-1)?.html).toContain('The console is busy. Try again.');
   // a client of content in progress is not refused, because it costs no further read
   expect((await render('0', hanging)).html).toContain('has not answered');
-  const free = createRenderWithDeadline(5_000);
+  const free = createRenderWithDeadline(createOpenReads(), 5_000);
   for (let count = 0; count < 20; count += 1)
     expect(await free(`${count}`, async () => html`yes`)).toEqual(html`yes`);
   const failing = () => free('failing', () => Promise.reject(new Error('<b>no</b>')));
@@ -84,7 +85,7 @@ test('content that hangs is given up at the deadline, and refused when ten hang'
 });
 
 test('content that misses the deadline goes on, and the next request gets it without another read', async () => {
-  const render = createRenderWithDeadline(5);
+  const render = createRenderWithDeadline(createOpenReads(), 5);
   const { promise, resolve } = Promise.withResolvers<ReturnType<typeof html>>();
   let reads = 0;
   const slow = () => {
@@ -98,4 +99,43 @@ test('content that misses the deadline goes on, and the next request gets it wit
   expect(reads).toBe(1);
   // and a later request reads it again
   expect(await render('a', async () => html`new`)).toEqual(html`new`);
+});
+
+/** Work that goes on until its signal aborts, as a read of MongoDB. */
+const untilAborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+
+test('lists and contents share one bound, which lists that are dropped from memory still count for', async () => {
+  const begin = createOpenReads();
+  const list = createReadings(begin, (_: number, signal) => untilAborted(signal), { everyMs: 1, waitMs: 5 });
+  const known = await Promise.all(Array.from({ length: 40 }, (_, query) => list(query)));
+  const busy = 'The console is busy. Try again.';
+  expect(known.filter(({ problem }) => problem !== busy)).toHaveLength(10);
+  const render = createRenderWithDeadline(begin, 5);
+  expect((await render('a', untilAborted)).html).toContain(busy);
+});
+
+test('a read that no request asks for any more is ended, and makes room', async () => {
+  const begin = createOpenReads(100);
+  const render = createRenderWithDeadline(begin, 5);
+  const list = createReadings(begin, (_: string, signal) => untilAborted(signal), { everyMs: 1, waitMs: 5 });
+  const signals: AbortSignal[] = [];
+  const kept = (signal: AbortSignal) => {
+    signals.push(signal);
+    return untilAborted(signal);
+  };
+  await list('left');
+  for (let count = 0; count < 9; count += 1) await render(`left ${count}`, untilAborted);
+  await render('asked', kept).then(({ html: text }) => expect(text).toContain('busy'));
+  // The others end.
+  await eventually(async () => !(await render('asked', kept)).html.includes('busy'));
+  // A page that asks again and again keeps its own.
+  for (let ms = 0; ms < 200; ms += 20) {
+    await render('asked', kept);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  await eventually(() => signals[0]?.aborted === true);
 });

@@ -14,6 +14,37 @@ const deadlineMs = 3_000;
 /** A slow read is repeated less often: reads take at most this part of the time. */
 const busyPart = 1 / 5;
 
+/** Reads that clients choose, by a query or an id: more are refused while this number is in progress. */
+const openMax = 10;
+/** Longer than a page pauses before it asks again, in milliseconds. */
+const abandonedAfterMs = 10_000;
+
+/** A read in progress. `ask` says that another request waits for it. */
+type OpenRead<T> = { result: Promise<T>; ask: () => void };
+
+/** Begins a read, which gets a signal. Throws if too many are in progress. */
+type BeginRead = <T>(work: (signal: AbortSignal) => Promise<T>) => OpenRead<T>;
+
+/**
+ * Bounds the reads in progress, however fast clients come and go. A read for which no request has asked for ten seconds
+ * is ended by its signal.
+ */
+export function createOpenReads(afterMs = abandonedAfterMs): BeginRead {
+  let open = 0;
+  return (work) => {
+    if (open >= openMax) throw new Error('The console is busy. Try again.');
+    open += 1;
+    const controller = new AbortController();
+    const abandon = () => controller.abort(new Error('no page waits for this any more'));
+    const timer = setTimeout(abandon, afterMs).unref();
+    const result = work(controller.signal).finally(() => {
+      open -= 1;
+      clearTimeout(timer);
+    });
+    return { result, ask: () => timer.refresh() };
+  };
+}
+
 type ReadingOptions = { everyMs: number; waitMs?: number; nowMs?: () => number };
 
 /**
@@ -50,57 +81,69 @@ export function createReading<T>(
 
 /** A reading for each query; a query is plain JSON. The least recently used ones of more than 20 are dropped. */
 export function createReadings<Query, T>(
-  read: (query: Query) => Promise<T>,
+  begin: BeginRead,
+  read: (query: Query, signal: AbortSignal) => Promise<T>,
   options: ReadingOptions,
 ): (query: Query) => Promise<Known<T>> {
-  const readings = new LRUCache<string, Reading<T>>({
-    max: 20,
-    memoMethod: (query) => createReading(() => read(JSON.parse(query) as Query), options),
-  });
+  const createOne = (query: string): Reading<T> => {
+    let reading: OpenRead<T> | null = null;
+    const known = createReading(async () => {
+      reading = begin((signal) => read(JSON.parse(query) as Query, signal));
+      return reading.result.finally(() => (reading = null));
+    }, options);
+    return () => {
+      reading?.ask();
+      return known();
+    };
+  };
+  const readings = new LRUCache<string, Reading<T>>({ max: 20, memoMethod: createOne });
   return (query) => readings.memo(JSON.stringify(query))();
 }
 
-/** More are refused while this number is in progress, because one may outlive its deadline. */
-const openMax = 10;
 /** Content that came too late is kept this long for the next request, in milliseconds. */
 const keptForMs = 60_000;
 
 /** Renders the content of a key, or the reason that there is none: within the deadline, never rejecting. */
-export type Render = (key: string, work: () => Promise<Html>) => Promise<Html>;
+export type Render = (key: string, work: (signal: AbortSignal) => Promise<Html>) => Promise<Html>;
 
 /**
  * Creates the function that renders content which pages do not read again by themselves. Requests of one key share the
  * work. Content that misses the deadline goes on, and the next request gets it: a slow MongoDB answers in the end.
  */
-export function createRenderWithDeadline(waitMs = deadlineMs): Render {
-  const open = new Map<string, Promise<Html>>();
+export function createRenderWithDeadline(begin: BeginRead, waitMs = deadlineMs): Render {
+  const open = new Map<string, OpenRead<Html>>();
   const late = new LRUCache<string, Html>({ max: 2 * openMax, ttl: keptForMs });
-  const begin = (key: string, work: () => Promise<Html>): Promise<Html> => {
-    const rendering = work()
-      .catch((error: unknown) => html`<p class="finding bad">${problemText(error)}</p>`)
-      .finally(() => open.delete(key));
-    open.set(key, rendering);
-    return rendering;
+  const beginOnce = (key: string, work: (signal: AbortSignal) => Promise<Html>): OpenRead<Html> => {
+    const begun = open.get(key);
+    if (begun) return begun;
+    const reading = begin((signal) => work(signal).finally(() => open.delete(key)));
+    open.set(key, reading);
+    return reading;
   };
   return async (key, work) => {
     const kept = late.get(key);
     late.delete(key);
     if (kept) return kept;
-    const begun = open.get(key);
-    if (!begun && open.size >= openMax)
-      return html`<p class="finding bad">The console is busy. Try again.</p>`;
-    const rendering = begun ?? begin(key, work);
     let isLate = false;
-    const content = await within(waitMs, rendering, () => {
-      isLate = true;
-      void rendering.then((finished) => late.set(key, finished));
-      return html`<p class="finding bad" data-again>
-        MongoDB has not answered for ${waitMs / 1_000} s. It is still asked: load this page again.
-      </p>`;
-    });
-    // Kept for an earlier request, whose page loads itself again.
-    if (!isLate) late.delete(key);
-    return content;
+    try {
+      const { result, ask } = beginOnce(key, work);
+      ask();
+      const content = await within(waitMs, result, () => {
+        isLate = true;
+        result.then(
+          (finished) => late.set(key, finished),
+          () => undefined,
+        );
+        return html`<p class="finding bad" data-again>
+          MongoDB has not answered for ${waitMs / 1_000} s. It is still asked: load this page again.
+        </p>`;
+      });
+      // Kept for an earlier request, whose page loads itself again.
+      if (!isLate) late.delete(key);
+      return content;
+    } catch (error) {
+      return html`<p class="finding bad">${problemText(error)}</p>`;
+    }
   };
 }
 

@@ -12,21 +12,25 @@ import { type Report, report } from '../operations/report.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ReconnectingKafka } from './connections.ts';
 import { timeOfDay } from './layout.ts';
+import { limitedClient, limitedDatabase } from './limited-reads.ts';
 import {
+  createOpenReads,
   createReading,
   createReadings,
   createRenderWithDeadline,
   type Known,
-  type Render,
 } from './readings.ts';
+
+/** MongoDB ends each command of a read that a client chose after this time, in milliseconds. */
+const readMsMax = 30_000;
 
 /** The facts at one moment, and the findings that follow from them. */
 export type Overview = { facts: Facts; findings: Finding[]; report: Report };
 
 export type SourceDeps = { config: ConsoleConfig; mongo: MongoClient; kafka: ReconnectingKafka };
 
-/** The connections and settings by which pages read for one client. */
-type OperationDeps = {
+/** The connections and settings by which pages read for one client. Their reads end when no page waits any more. */
+export type OperationDeps = {
   config: ConsoleConfig;
   mongo: MongoClient;
   control: Db;
@@ -44,9 +48,8 @@ export type Sources = {
   samples: () => Promise<Known<Sample[]>>;
   /** One page of the dead letters, and one letter more if there is another page. */
   deadLetters: (query: LetterQuery) => Promise<Known<DeadLetterList>>;
-  deps: OperationDeps;
   /** Renders content for one client, which no reading holds. */
-  render: Render;
+  render: (key: string, work: (deps: OperationDeps) => Promise<Html>) => Promise<Html>;
   /** How an operator of this deployment runs commands. */
   commands: Commands;
 };
@@ -70,19 +73,26 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   const samples = createReading(() => connected(async () => readSamples(control, await now())), {
     everyMs: sampleEveryMs / 2,
   });
+  const limited = (signal: AbortSignal): OperationDeps => {
+    const limits = { maxTimeMS: readMsMax, signal };
+    return { ...deps, mongo: limitedClient(mongo, limits), control: limitedDatabase(control, limits) };
+  };
+  const begin = createOpenReads();
   const deadLetters = createReadings(
-    ({ after, ...filter }: LetterQuery) =>
+    begin,
+    ({ after, ...filter }: LetterQuery, signal) =>
       // One more tells whether there is another page.
-      connected(() => listDeadLetters(deps, filter, { limit: lettersMax + 1, after })),
+      connected(() => listDeadLetters(limited(signal), filter, { limit: lettersMax + 1, after })),
     { everyMs: 5_000 },
   );
-  const renderWithDeadline = createRenderWithDeadline();
+  const renderWithDeadline = createRenderWithDeadline(begin);
   // It is read once: the page does not read it again.
   const readOnce = async (work: () => Promise<Html>) =>
     html`${await work()}
       <p class="muted">Read ${timeOfDay(new Date())}.</p>`;
-  const render: Render = (key, work) => renderWithDeadline(key, () => connected(() => readOnce(work)));
-  return { overview, samples, deadLetters, deps, render, commands: commandsIn[config.DEPLOYMENT] };
+  const render: Sources['render'] = (key, work) =>
+    renderWithDeadline(key, (signal) => connected(() => readOnce(() => work(limited(signal)))));
+  return { overview, samples, deadLetters, render, commands: commandsIn[config.DEPLOYMENT] };
 }
 
 /** The dead letters of a page: those of a topic, of a reason, after an id. */

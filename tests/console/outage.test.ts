@@ -1,3 +1,4 @@
+import { eventually } from '../support/eventually.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -17,7 +18,18 @@ describe('while MongoDB does not answer', () => {
       const console = await openConsole({ ...environment.environment, MONGODB_URL: proxiedUrl(port) });
       const close = () => console.close().finally(() => proxy.cut());
       const delay = (ms: number) => (proxy.trouble.delayMs = ms);
-      return { ...console, delay, cut: proxy.cut, mend: () => proxy.listen(port), close };
+      const { heldCount, release } = proxy;
+      const hold = (text: string) => (proxy.trouble.holding = text);
+      return {
+        ...console,
+        delay,
+        hold,
+        heldCount,
+        release,
+        cut: proxy.cut,
+        mend: () => proxy.listen(port),
+        close,
+      };
     },
     { each: true },
   );
@@ -42,6 +54,18 @@ describe('while MongoDB does not answer', () => {
     expect(first).toContain('MongoDB has not answered for 3 s');
     await opened.shows('/explain?id=ti_2', 'ti_2: no living generation has a document with this id');
   });
+
+  it.each(['/dead-letters?after=held_1', '/dead-letters?id=held_1', '/explain?id=held_1'])(
+    'the reads of %s end once no page waits for them, though MongoDB still works',
+    async (path) => {
+      await opened.shows('/', fresh);
+      opened.hold('held_1');
+      await fetch(`${opened.url}${path}`);
+      expect(opened.heldCount()).toBeGreaterThan(0);
+      await eventually(() => opened.heldCount() === 0);
+      opened.release();
+    },
+  );
 
   it('a console that is opened meanwhile shows the data once it answers', async () => {
     await opened.cut();

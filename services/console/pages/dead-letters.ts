@@ -21,7 +21,7 @@ import {
   timeOf,
   withAges,
 } from '../layout.ts';
-import { type LetterQuery, lettersMax, type Sources } from '../sources.ts';
+import { type LetterQuery, lettersMax, type OperationDeps, type Sources } from '../sources.ts';
 
 const path = '/dead-letters';
 
@@ -33,7 +33,7 @@ export const deadLettersPage = (sources: Sources): Page => ({
   title: 'Dead letters',
   fixed: (query) => {
     const id = query.get('id');
-    return id ? sources.render(`dead letter ${id}`, () => letterInFull(sources, id)) : html``;
+    return id ? sources.render(`dead letter ${id}`, (deps) => letterInFull(deps, sources, id)) : html``;
   },
   regions: async (query): Promise<Record<string, Html>> => {
     if (query.get('id')) return {};
@@ -131,7 +131,7 @@ function letters(query: LetterQuery, { deadLetters }: DeadLetterList): Html {
 const keyLink = ({ key }: DeadLetterDetails): Html =>
   /^(<|null$)/.test(key) ? html`${key}` : html`<a href="/explain?id=${key}">${key}</a>`;
 
-async function countedInFull({ deps, commands }: Sources, id: string): Promise<Html> {
+async function countedInFull(deps: OperationDeps, { commands }: Sources, id: string): Promise<Html> {
   const found = await readCounted(deps.control, id);
   return html`<p>${link({}, 'All dead letters')}</p>
     <h2>${breakable(id)}</h2>
@@ -141,9 +141,9 @@ async function countedInFull({ deps, commands }: Sources, id: string): Promise<H
     ])}`;
 }
 
-async function letterInFull(sources: Sources, id: string): Promise<Html> {
-  if (isCountedId(id)) return countedInFull(sources, id);
-  const { deps, commands } = sources;
+async function letterInFull(deps: OperationDeps, sources: Sources, id: string): Promise<Html> {
+  if (isCountedId(id)) return countedInFull(deps, sources, id);
+  const { commands } = sources;
   const letter = await readDeadLetter(deps.control, id);
   const shown = deadLetterDetails(letter, deps.config.TOPIC_PREFIX);
   const next = await lastStep(deps, letter);

@@ -13,7 +13,7 @@ import {
 import type { Row } from '../../operations/row.ts';
 import { readTrace, traceRows } from '../../operations/traces/read-trace.ts';
 import { ago, command, definitions, number, type Page, timeOf, withAges } from '../layout.ts';
-import type { Sources } from '../sources.ts';
+import type { OperationDeps, Sources } from '../sources.ts';
 import { topicPath } from './topics.ts';
 
 /** Explains a document by its id or by the Request-Id of a request that named it, as `support-cli explain` does. */
@@ -29,11 +29,11 @@ export const explainPage = (sources: Sources): Page => ({
           <button>Explain</button>
         </fieldset>
       </form>
-      ${id === '' ? html`` : await sources.render(`explain ${id}`, () => explained(sources, id))}`;
+      ${id === '' ? html`` : await sources.render(`explain ${id}`, (deps) => explained(deps, sources, id))}`;
   },
 });
 
-async function explained({ deps, commands }: Sources, id: string): Promise<Html> {
+async function explained(deps: OperationDeps, { commands }: Sources, id: string): Promise<Html> {
   const trace = requestIdShape.test(id) ? await readTrace(deps.control, id) : null;
   const explanation = await explain(deps, trace ? idInTrace(trace) : id);
   const { documents, now, refused, requests } = explanation;
