@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-
 import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { parseExpectation } from '../../operations/rebuild/expectations.ts';
 import type { Accept } from '../context.ts';
-import { withServers } from '../operate.ts';
+import { onMongo, withServers } from '../operate.ts';
 import { example, jsonOption, wholeNumber } from '../options.ts';
 import { keeps } from './keeps.ts';
 import * as verbs from './verbs.ts';
@@ -48,7 +48,7 @@ function addBuilding(group: Command, accept: Accept): void {
     .description('print every change of a generation: who, when, from which state to which, and why')
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild history'))
-    .action((options) => accept(withServers(verbs.history), options));
+    .action((options) => accept(onMongo(verbs.history), options));
 }
 
 function addComparing(group: Command, accept: Accept): void {

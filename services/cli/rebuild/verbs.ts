@@ -10,7 +10,7 @@ import { startRebuild } from '../../operations/rebuild/start.ts';
 import { type SwitchOptions, switchTo } from '../../operations/rebuild/switch.ts';
 import { watchReports } from '../../operations/report.ts';
 import { type Context, isClosedPipe, type Output } from '../context.ts';
-import { type OperatorVerb, outputOfRefusal, withFacts } from '../operate.ts';
+import { type MongoVerb, type OperatorVerb, outputOfRefusal, withFacts } from '../operate.ts';
 import { type Json, lines, output } from '../output.ts';
 import { renderReport } from '../render-report.ts';
 import { renderComparison, renderHistory, renderStarted, renderSwitched } from './render.ts';
@@ -41,7 +41,7 @@ export const status = (context: Context, options: Json & { watch?: Flag }): Prom
     throw new Error('the status has ended');
   });
 
-export const history: OperatorVerb<Json> = async ({ control }, options) => {
+export const history: MongoVerb<Json> = async ({ control }, options) => {
   const { history: transitions } = await requireRegistry(control);
   return output(options, transitions, renderHistory(transitions));
 };
