@@ -11,8 +11,9 @@ export default {
   testSequencer: '<rootDir>/tests/sequencer.mjs',
   reporters: ['default', '<rootDir>/tests/reporter.mjs'],
   testMatch: ['**/*.test.ts'],
-  // Ends a test or a hook that hangs. No other takes as long, on a slow machine either.
-  testTimeout: 1_800_000,
+  // Ends a test or a hook that hangs. tests/limits.ts has the longer limits, with their reasons.
+  testTimeout: 60_000,
+  setupFilesAfterEnv: ['<rootDir>/tests/limits.ts'],
   // On a busy machine a worker without open handles takes seconds to end; after 500 ms jest would report a leak.
   workerGracefulExitTimeout: 60_000,
   transform: {
