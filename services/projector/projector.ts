@@ -7,11 +7,11 @@ import type { Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
 import type { ProjectorConfig } from './config.ts';
 import { type RunningConsumer, startConsumer } from './consumer/consumer.ts';
+import { partitionFactory } from './create-partition.ts';
 import { storingEnd } from './generations/ending.ts';
 import { startLoops } from './loops.ts';
 import type { Metrics } from './metrics.ts';
 import { prepare, type Prepared } from './prepare.ts';
-import { prerequisiteTopics } from './prerequisite-topics.ts';
 import { shutDown } from './shut-down.ts';
 import { type Brokers, createBrokers } from './startup/brokers.ts';
 import { getReady, type Ready } from './startup/get-ready.ts';
@@ -101,6 +101,11 @@ function consume(
   onFatal: (error: Error) => void,
 ): Promise<RunningConsumer> {
   const { admin, log } = brokers;
+  const generation = registered.number;
+  const { apply } = applier;
+  const prefix = config.TOPIC_PREFIX;
+  const partitions = { control, generation, apply, positions, prefix, logger, onFatal };
+  const createPartition = partitionFactory(partitions);
   return startConsumer({
     kafka,
     admin,
@@ -108,10 +113,9 @@ function consume(
     groupId,
     own,
     control,
-    generation: registered.number,
+    generation,
     positions,
-    apply: applier.apply,
-    prerequisitesOf: (topic) => prerequisiteTopics(topic, config.TOPIC_PREFIX),
+    createPartition,
     logger,
     queuedBytesMax: config.QUEUED_MEGABYTES_MAX * 1024 * 1024,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,

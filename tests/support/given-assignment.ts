@@ -1,12 +1,14 @@
 import type { EachBatchPayload, TopicPartitions } from 'kafkajs';
 import { pino } from 'pino';
-import { type AssignmentDeps, createAssignment } from '../../services/projector/consumer/assignment.ts';
+import { createAssignment } from '../../services/projector/consumer/assignment.ts';
 import { handleBatch } from '../../services/projector/consumer/handle-batch.ts';
+import type { Apply } from '../../services/projector/hand-over.ts';
 import type { Partition } from '../../services/projector/partition/partition.ts';
 import { createPositions } from '../../services/projector/partition/positions.ts';
+import { createWaitForTurn } from '../../services/projector/partition/wait-for-turn.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { rawBatch } from './example-responses.ts';
-import { received, startAt } from './start-partition.ts';
+import { creating, received, startAt } from './start-partition.ts';
 
 export const megabyte = 1024 * 1024;
 export const nothing = { events: 0, rejected: [], times: [] };
@@ -25,7 +27,7 @@ export type Fetched = {
 };
 
 /** An assignment, the offsets that it applies, the partitions that kafkajs does not fetch, and the offsets sought. */
-export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
+export function given(apply: Apply = async () => nothing) {
   const positions = createPositions(() => 0);
   const paused = new Set<string>();
   const [applied, seeks, resolved]: [number[], string[], string[]] = [[], [], []];
@@ -47,18 +49,16 @@ export function given(apply: AssignmentDeps['apply'] = async () => nothing) {
   };
   const assignment = createAssignment(
     {
+      createPartition: creating({
+        apply: (chunk, watch) => {
+          applied.push(...chunk.records.map(({ position }) => position.offset));
+          return apply(chunk, watch);
+        },
+        waitForTurn: createWaitForTurn(positions, () => []),
+        logger,
+      }),
       queuedBytesMax: 16 * megabyte,
-      apply: (chunk, watch) => {
-        applied.push(...chunk.records.map(({ position }) => position.offset));
-        return apply(chunk, watch);
-      },
       positions,
-      prerequisitesOf: () => [],
-      readSetAside: async () => new Map(),
-      logger,
-      onFatal: (error) => {
-        throw error;
-      },
     },
     consumer,
   );

@@ -1,12 +1,14 @@
 import { pino } from 'pino';
 import { startConsumer } from '../../services/projector/consumer/consumer.ts';
 import type { Applied } from '../../services/projector/hand-over.ts';
+import { createWaitForTurn } from '../../services/projector/partition/wait-for-turn.ts';
 import { ensureControlId } from '../../shared/control/control-id.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { anyOrder } from './order.ts';
+import { creating } from './start-partition.ts';
 import type { TestEnvironment } from './test-environment.ts';
 import { withConsumers } from './waiting-kafka.ts';
 
@@ -39,6 +41,7 @@ export async function startConsuming(
   await log.connect();
   const { generation } = await ensureRegistry(testEnvironment.control);
   const controlId = await ensureControlId(testEnvironment.control);
+  const { positions, prerequisitesOf } = anyOrder();
   const consuming = await startConsumer({
     kafka: counting,
     log,
@@ -50,8 +53,13 @@ export async function startConsuming(
     queuedBytesMax: 1_000_000,
     sessionTimeoutMs,
     logger,
-    apply: ({ topic, records }, { signal }) => apply(topic, () => record(topic, records), signal),
-    ...anyOrder(),
+    positions,
+    createPartition: creating({
+      apply: ({ topic, records }, { signal }) => apply(topic, () => record(topic, records), signal),
+      waitForTurn: createWaitForTurn(positions, prerequisitesOf),
+      onFatal: (error) => fatal.push(error),
+      logger,
+    }),
     beginningOf: () => 0,
     onFetched: () => undefined,
     onForeignCommit: () => undefined,

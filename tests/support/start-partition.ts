@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import type { CreatePartition } from '../../services/projector/partition/assigned-partitions.ts';
 import { Partition, type PartitionDeps } from '../../services/projector/partition/partition.ts';
 import { createBudget, createRecordQueue } from '../../services/projector/partition/record-queue.ts';
 import type { RawBatch } from '../../shared/kafka/record-batch.ts';
@@ -35,6 +36,19 @@ export const createPartition = (deps: Pick<PartitionDeps, 'apply'> & Partial<Par
     retryDelayMs: 0,
     ...deps,
   });
+
+/** Creates such partitions for an assignment, with its memory. */
+export const creating =
+  (deps: Pick<PartitionDeps, 'apply'> & Partial<PartitionDeps>): CreatePartition =>
+  ({ topic, partition }, { budget, chunkBytesMax, onApplied }) =>
+    createPartition({
+      topic,
+      partition,
+      queue: createRecordQueue({ partition, budget, chunkBytesMax }),
+      onApplied,
+      retryDelayMs: 500,
+      ...deps,
+    });
 
 /** Starts such a partition at an offset. */
 export const startPartition = (offset: number, deps: Parameters<typeof createPartition>[0]) => {

@@ -1,26 +1,18 @@
 import type { Consumer } from 'kafkajs';
-import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
-import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { collectGarbage } from '../../../shared/runtime/heap.ts';
-import { createLogLimit } from '../../../shared/runtime/log-limit.ts';
-import type { Logger } from '../../../shared/runtime/logger.ts';
-import type { Applied, Apply } from '../hand-over.ts';
-import { Partition, type PartitionDeps } from '../partition/partition.ts';
+import type { Applied } from '../hand-over.ts';
+import type { CreatePartition, SharedByPartitions } from '../partition/assigned-partitions.ts';
+import type { Partition } from '../partition/partition.ts';
 import type { Positions } from '../partition/positions.ts';
-import { createBudget, createRecordQueue, type RecordQueueDeps } from '../partition/record-queue.ts';
-import { createWaitForTurn } from '../partition/wait-for-turn.ts';
+import { createBudget } from '../partition/record-queue.ts';
 import { createFetchControl, placesIn } from './fetch-control.ts';
-
-/** The pause before a failed chunk is retried, in milliseconds. */
-const retryDelayMs = 500;
 
 /** The largest share of the memory that one partition may take, however few partitions are assigned. */
 const partitionShareMax = 1 / 8;
 
 export type AssignmentDeps = {
-  apply: Apply;
-  /** See `PartitionDeps`. */
-  readSetAside: (place: TopicPartition) => Promise<SetAsideOffsets>;
+  createPartition: CreatePartition;
   /**
    * Memory for fetched data, compressed: half of it for queued batches, half for the next fetch. Decompressed batches
    * may take another half. Each partition has an equal share, so that no partition waits for another. A single batch
@@ -28,11 +20,6 @@ export type AssignmentDeps = {
    */
   queuedBytesMax: number;
   positions: Positions;
-  /** The topics whose entities the documents of a topic refer to. */
-  prerequisitesOf: (topic: string) => string[];
-  logger: Logger;
-  /** See `PartitionDeps`. */
-  onFatal: (error: Error) => void;
 };
 
 type OnApplied = (partition: Partition, applied: Applied) => void;
@@ -77,10 +64,9 @@ export function createAssignment(
     fetches.update(partition);
   };
   const listeners: OnApplied[] = [observe];
-  const shared: Shared = {
+  const shared: SharedByPartitions = {
     budget: createBudget(halfBytes, collectGarbage),
     chunkBytesMax: shareBytes,
-    limitRefusals: createLogLimit(),
     onApplied: (partition, applied) => {
       for (const listener of listeners) listener(partition, applied);
     },
@@ -102,7 +88,7 @@ export function createAssignment(
         // After a lost session others may have got further.
         const goesOn = memberId === ownId && former !== undefined && former.position !== null;
         if (goesOn) former.commitAgain();
-        assigned.set(key, goesOn ? former : createPartition(deps, shared, place));
+        assigned.set(key, goesOn ? former : deps.createPartition(place, shared));
       }
       ownId = memberId;
       // A chunk that ends late does no harm: its writes are guarded, like those of a member that has lost its session.
@@ -117,32 +103,4 @@ export function createAssignment(
       return Promise.all([...assigned.values()].map((partition) => partition.stop(graceMs)));
     },
   };
-}
-
-/** The dependencies that all partitions of a process share. */
-type Shared = Pick<PartitionDeps, 'limitRefusals' | 'onApplied'> &
-  Pick<RecordQueueDeps, 'budget' | 'chunkBytesMax'>;
-
-function createPartition(
-  deps: AssignmentDeps,
-  shared: Shared,
-  { topic, partition }: TopicPartition,
-): Partition {
-  const { apply, readSetAside, logger, onFatal } = deps;
-  const { budget, chunkBytesMax, limitRefusals, onApplied } = shared;
-  const queue = createRecordQueue({ partition, budget, chunkBytesMax });
-  const waitForTurn = createWaitForTurn(deps.positions, deps.prerequisitesOf);
-  return new Partition({
-    topic,
-    partition,
-    queue,
-    apply,
-    waitForTurn,
-    readSetAside,
-    onApplied,
-    onFatal,
-    logger,
-    limitRefusals,
-    retryDelayMs,
-  });
 }

@@ -1,20 +1,17 @@
 import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
-import { readSetAside, type SetAsideOffsets } from '../../../shared/control/set-aside.ts';
-import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { describeStrangers, namingGroup, readMembers } from '../../../shared/kafka/group-members.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { errorChain } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { within } from '../../../shared/runtime/within.ts';
-import type { Apply } from '../hand-over.ts';
 import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
 import type { Partition } from '../partition/partition.ts';
-import type { Positions } from '../partition/positions.ts';
 import type { Snapshot } from '../partition/snapshot.ts';
 import { createAssigner } from './assigner.ts';
-import { type Assignment, createAssignment } from './assignment.ts';
+import { type Assignment, type AssignmentDeps, createAssignment } from './assignment.ts';
 import { createGapDetector, GapFound } from './gap-detector.ts';
 import { handleBatch } from './handle-batch.ts';
 import { resumePartitions } from './start-offsets.ts';
@@ -29,7 +26,7 @@ import { refuseStrangeLeader } from './strange-leader.ts';
  *   commit   the positions that were saved                           below
  */
 
-export type ConsumerDeps = {
+export type ConsumerDeps = AssignmentDeps & {
   kafka: Kafka;
   admin: Admin;
   log: LogClient;
@@ -41,14 +38,8 @@ export type ConsumerDeps = {
   own: OwnMembership;
   /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
   sessionTimeoutMs: number;
-  /** See `AssignmentDeps`. */
-  queuedBytesMax: number;
-  positions: Positions;
-  /** The topics whose entities the documents of a topic refer to. */
-  prerequisitesOf: (topic: string) => string[];
   /** See `StartOffsetDeps`. */
   beginningOf: (key: string) => number;
-  apply: Apply;
   /** Called with the number of records that were fetched and queued. */
   onFetched: (topic: string, records: number) => void;
   /** Another client has committed an offset of the group. */
@@ -79,19 +70,7 @@ const noAnswer = (): never => {
  */
 export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
   const consumer = createConsumer(deps);
-  const { apply, positions, prerequisitesOf, queuedBytesMax, logger, onFatal } = deps;
-  const assignment = createAssignment(
-    {
-      apply,
-      readSetAside: (place) => tryReadSetAside(deps, place),
-      queuedBytesMax,
-      positions,
-      prerequisitesOf,
-      logger,
-      onFatal,
-    },
-    consumer,
-  );
+  const assignment = createAssignment(deps, consumer);
   const stopping = new AbortController();
   const { signal } = stopping;
   watchGroup(deps, consumer, assignment, signal);
@@ -124,26 +103,16 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
       await assignment.stop(shutdownGraceMs);
       // If this fails, the group continues from an earlier offset and applies some records again.
       await within(leaveWithinMs, beforeLeaving(), noAnswer).catch((error: unknown) =>
-        logger.warn({ error }, 'could not save progress before leaving the group'),
+        deps.logger.warn({ error }, 'could not save progress before leaving the group'),
       );
       // Between GROUP_JOIN and the first fetch, kafkajs resolves this at once without leaving the group: the partitions
       // then have no owner until the session times out.
       await within(leaveWithinMs, consumer.disconnect(), noAnswer).catch((error: unknown) =>
-        logger.warn({ error }, 'could not leave the group'),
+        deps.logger.warn({ error }, 'could not leave the group'),
       );
     },
   };
 }
-
-/** A failure of this read must hold no partition: the attempt goes on without it, and the next one reads again. */
-const tryReadSetAside = (
-  { control, generation, logger }: ConsumerDeps,
-  { topic, partition }: TopicPartition,
-) =>
-  readSetAside(control, generation, { topic, partition }).catch((error: unknown): SetAsideOffsets => {
-    logger.warn({ error, topic, partition }, 'could not read which records are set aside');
-    return new Map();
-  });
 
 const createConsumer = ({ kafka, groupId, own, sessionTimeoutMs, queuedBytesMax }: ConsumerDeps): Consumer =>
   kafka.consumer({

@@ -1,6 +1,8 @@
 import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import type { Applied } from '../hand-over.ts';
+import type { Partition, PartitionDeps } from './partition.ts';
+import type { RecordQueueDeps } from './record-queue.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** The partitions that the group has assigned to this process, as the record of their progress needs them. */
@@ -16,3 +18,10 @@ export type AssignedPartitions = {
   /** Commits the offsets of a snapshot. Its progress must have been saved before. */
   commit: (snapshot: Snapshot[]) => Promise<void>;
 };
+
+/** The parts that all partitions of a process share. */
+export type SharedByPartitions = Pick<PartitionDeps, 'onApplied'> &
+  Pick<RecordQueueDeps, 'budget' | 'chunkBytesMax'>;
+
+/** Creates a partition that is assigned to this process. */
+export type CreatePartition = (place: TopicPartition, shared: SharedByPartitions) => Partition;

@@ -18,6 +18,28 @@ export type PartitionState =
   /** No further chunk is begun. The one in progress may still end. No other state follows. */
   | { name: 'stopped' };
 
+/*
+ * The life of a partition. It may stop in every state.
+ *
+ *   finding-start ──start──→ idle ──records──→ waiting-for-turn ──its turn──→ applying ──queue is empty──→ idle
+ *                                                      ↑                       │    ↑
+ *                                                      └──next or shared chunk──┤    └──an attempt succeeds──┐
+ *                                                                              └──an attempt fails──→ retrying
+ */
+const followers: Record<PartitionState['name'], PartitionState['name'][]> = {
+  'finding-start': ['idle', 'stopped'],
+  idle: ['waiting-for-turn', 'applying', 'stopped'],
+  // A chunk that waits for another one may fail: its turn then comes again.
+  'waiting-for-turn': ['waiting-for-turn', 'applying', 'retrying', 'stopped'],
+  applying: ['applying', 'waiting-for-turn', 'retrying', 'idle', 'stopped'],
+  retrying: ['retrying', 'applying', 'stopped'],
+  stopped: [],
+};
+
+/** Whether a state may follow another one. */
+export const mayFollow = (before: PartitionState, after: PartitionState): boolean =>
+  followers[before.name].includes(after.name);
+
 /** Why the records of a partition wait, if there are any. Null once it is stopped: the recorded cause stays. */
 export function causeOf(state: PartitionState, fanOutWaiting: number): HoldCause | null {
   switch (state.name) {

@@ -11,7 +11,7 @@ import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Applied, Apply, Chunk, Watch } from '../hand-over.ts';
 import { FetchState, type ReadFrom, type Received } from './fetch-state.ts';
-import { causeOf, isQueued, type PartitionState } from './partition-state.ts';
+import { causeOf, isQueued, mayFollow, type PartitionState } from './partition-state.ts';
 import { createProgressCounter } from './progress-counter.ts';
 import type { RecordQueue, Taken } from './record-queue.ts';
 import { retry } from './retry.ts';
@@ -50,7 +50,13 @@ const nothing: Applied = { events: 0, rejected: [], times: [] };
 
 /**
  * One assigned partition, which applies its fetched records in the order of the log. It owns its state: others read it,
- * and tell it of events.
+ * and tell it of events. partition-state.ts draws its life.
+ *
+ *   start    its start offset is found: batches may be fetched
+ *   receive  queues batches, and begins `#applyQueue` unless that runs
+ *              #waitForTurn   →  #retry(take)  →  #retry(apply)  →  #advance the position  →  the next chunk
+ *   stop     begins no chunk; the one in progress has a grace, then its signal aborts
+ *   #ended   an invariant does not hold: stops, and the process ends
  */
 export class Partition {
   readonly topic: string;
@@ -165,6 +171,7 @@ export class Partition {
   #setState(state: PartitionState): void {
     const before = this.#state;
     if (before.name === 'stopped' || isDeepStrictEqual(before, state)) return;
+    assert(mayFollow(before, state), `a partition is not ${state.name} after ${before.name}`);
     this.#state = state;
     const { topic, partition, position } = this;
     this.#deps.logger.debug({ topic, partition, position, before, after: state }, 'partition state');

@@ -81,6 +81,16 @@ export type RecordQueueDeps = {
   chunkBytesMax: () => number;
 };
 
+/*
+ * The life of a batch. Only the first one of the queue is ever decompressed: the head.
+ *
+ *   push ──→ queued ──take──→ decompressed ──take, up to its end──→ removed
+ *               ↑                  │
+ *               └──────park────────┘      its memory goes back to the budget; the next take decompresses it again
+ *
+ * Records above their share of the memory keep their batch decompressed until `release`. A batch that cannot be
+ * decoded gives one record that stands for it. `close` ends every state.
+ */
 export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   const queue: Queued[] = [];
   let isClosed = false;

@@ -102,6 +102,15 @@ type SweeperTimes = {
   nowMs?: () => number;
 };
 
+/*
+ * The life of a sweeper. It looks at each poll, every five seconds:
+ *
+ *   not the owner ──owns partition 0 of the channels──→ due ──→ erase dead letters ──→ purge ──→ waiting ──→ due …
+ *         ↑                                              ↑                │               │          │
+ *         └──────────────another member owns it──────────┼────────────────┴───────────────┴──────────┘
+ *                                                        └── a failure: the next sweep, in a few minutes, is complete
+ */
+
 /**
  * Sweeps every few minutes while this projector is the owner, less often if that takes long. The API stops serving
  * expired data at once; the sweep purges it within minutes, or after the log is applied up to that instant. The first

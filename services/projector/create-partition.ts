@@ -1,0 +1,57 @@
+import type { Db } from 'mongodb';
+import { readSetAside, type SetAsideOffsets } from '../../shared/control/set-aside.ts';
+import type { TopicPartition } from '../../shared/control/topic-partition.ts';
+import { createLogLimit } from '../../shared/runtime/log-limit.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
+import type { Apply } from './hand-over.ts';
+import type { CreatePartition } from './partition/assigned-partitions.ts';
+import { Partition } from './partition/partition.ts';
+import type { Positions } from './partition/positions.ts';
+import { createRecordQueue } from './partition/record-queue.ts';
+import { createWaitForTurn } from './partition/wait-for-turn.ts';
+import { prerequisiteTopics } from './prerequisite-topics.ts';
+
+/** The pause before a failed chunk is retried, in milliseconds. */
+const retryDelayMs = 500;
+
+type FactoryDeps = {
+  control: Db;
+  generation: number;
+  apply: Apply;
+  positions: Positions;
+  /** The prefix of the topics. */
+  prefix: string;
+  logger: Logger;
+  /** An invariant does not hold in a partition; the process must exit with an error. */
+  onFatal: (error: Error) => void;
+};
+
+/** Creates the partitions of this process. The consumer knows when, and how they share its memory. */
+export function partitionFactory(deps: FactoryDeps): CreatePartition {
+  const { apply, positions, prefix, logger, onFatal } = deps;
+  const limitRefusals = createLogLimit();
+  return ({ topic, partition }, { budget, chunkBytesMax, onApplied }) =>
+    new Partition({
+      topic,
+      partition,
+      queue: createRecordQueue({ partition, budget, chunkBytesMax }),
+      apply,
+      waitForTurn: createWaitForTurn(positions, (of) => prerequisiteTopics(of, prefix)),
+      readSetAside: (place) => tryReadSetAside(deps, place),
+      onApplied,
+      onFatal,
+      logger,
+      limitRefusals,
+      retryDelayMs,
+    });
+}
+
+/** A failure of this read must hold no partition: the attempt goes on without it, and the next one reads again. */
+const tryReadSetAside = (
+  { control, generation, logger }: FactoryDeps,
+  { topic, partition }: TopicPartition,
+) =>
+  readSetAside(control, generation, { topic, partition }).catch((error: unknown): SetAsideOffsets => {
+    logger.warn({ error, topic, partition }, 'could not read which records are set aside');
+    return new Map();
+  });

@@ -1,0 +1,26 @@
+import { mayFollow, type PartitionState } from './partition-state.ts';
+
+const states: Record<PartitionState['name'], PartitionState> = {
+  'finding-start': { name: 'finding-start' },
+  idle: { name: 'idle' },
+  'waiting-for-turn': { name: 'waiting-for-turn', behind: 'prerequisites' },
+  applying: { name: 'applying', isConflicting: false },
+  retrying: { name: 'retrying', isQueued: false },
+  stopped: { name: 'stopped' },
+};
+
+it.each<[PartitionState['name'], PartitionState['name'][]]>([
+  ['finding-start', ['applying', 'waiting-for-turn', 'retrying']],
+  ['idle', ['finding-start', 'retrying']],
+  ['waiting-for-turn', ['finding-start', 'idle']],
+  ['applying', ['finding-start']],
+  ['retrying', ['finding-start', 'idle', 'waiting-for-turn']],
+  ['stopped', ['finding-start', 'idle', 'waiting-for-turn', 'applying', 'retrying']],
+])('a partition that is %s does not become %j', (before, never) => {
+  expect(never.filter((after) => mayFollow(states[before], states[after]))).toEqual([]);
+});
+
+it('a partition may stop in every other state', () => {
+  const all = Object.values(states).filter(({ name }) => name !== 'stopped');
+  expect(all.every((state) => mayFollow(state, states.stopped))).toBe(true);
+});
