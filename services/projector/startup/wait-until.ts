@@ -27,7 +27,7 @@ export class StartRefused extends Error {
 /** Projectors that start together may collide while they create indexes, so only repeated errors are permanent. */
 const permanentErrorsMax = 3;
 
-/** Of a permanent error without a known remedy. */
+/** The end of a refusal whose remedy is unknown. */
 const seeTheLog = 'Waiting does not help: the log of this projector has the cause';
 
 /** The pause between attempts, in milliseconds. */
