@@ -11,12 +11,12 @@ it('a value of the bus stays on its line, and changes nothing on the terminal', 
   expect(printable(table(['name'], [[hostile]]))).toBe(`name\n${shown}\n`);
 });
 
-it.each(['key_2  org_1  live', ' key_1', 'key_1 ', '', '"key_1"', 'a\n\nb', '\u00a0\u00a0'])(
-  '%j, which could look like several columns, is one in quotes',
-  (value) => {
-    expect(inOneColumn(value)).toBe(JSON.stringify(value));
-  },
-);
+it.each([
+  ...['key_2  org_1  live', ' key_1', 'key_1 ', ' ', '', '"key_1"', 'a\nb', '\u00a0\u00a0', '\u0301key_1'],
+  ...['key_b1\u2800\u2800org_b', 'key\u3164_1', 'key\u2003_1', 'key_zw\u200b1', 'key\u00ad_1', 'key\ufeff_1'],
+])('%j, which could look like several columns, is one in quotes', (value) => {
+  expect(inOneColumn(value)).toBe(JSON.stringify(value));
+});
 
 it('other values of a column stay as they are', () => {
   expect(['key_1', 'Export of tickets', 'Müller'].map(inOneColumn)).toEqual([
@@ -26,15 +26,51 @@ it('other values of a column stay as they are', () => {
   ]);
 });
 
-it.each(['\r', '\t', '\x1b', '\x7f', '\x9b', '\u061c', '\u200f', '\u2028', '\u2066'])(
-  '%j is shown by its code',
-  (unit) => {
-    expect(printable(unit)).toBe(`\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  },
-);
+it.each([
+  ...[
+    '\r',
+    '\t',
+    '\x1b',
+    '\x7f',
+    '\x9b',
+    '\u061c',
+    '\u200f',
+    '\u2028',
+    '\u2066',
+    '\u200b',
+    '\u200d',
+    '\u2060',
+  ],
+  ...[
+    '\ufeff',
+    '\u00ad',
+    '\u3164',
+    '\u2800',
+    '\u00a0',
+    '\u2003',
+    '\u3000',
+    '\ufe0f',
+    '\ue000',
+    '\ud800',
+    '\u0378',
+  ],
+])('%j is shown by its code', (unit) => {
+  expect(printable(unit)).toBe(`\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+});
+
+it('a character beyond the first 65,536 is shown by both of its codes, as JSON has it', () => {
+  expect(printable('a\u{e0041}')).toBe('a\\udb40\\udc41');
+  expect(JSON.parse(printable(JSON.stringify('a\u{e0041}')))).toBe('a\u{e0041}');
+});
+
+it('two keys that a terminal would draw alike are told apart', () => {
+  const drawn = ['key_zw1', 'key_zw\u200b1', 'key_zw\\u200b1'].map((id) => printable(inOneColumn(id)));
+  expect(new Set(drawn).size).toBe(3);
+});
 
 it('line ends, other languages and the value of JSON stay as they are', () => {
-  expect(printable('Müller 語 👩‍💻\nשלום')).toBe('Müller 語 👩‍💻\nשלום');
+  const text = 'Müller 語 👩 €5 (½) → …\nשלום हिन्दी';
+  expect(printable(text)).toBe(text);
   const value = { name: hostile };
   expect(JSON.parse(printable(JSON.stringify(value, null, 2)))).toEqual(value);
 });

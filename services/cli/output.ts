@@ -4,22 +4,38 @@ import type { Output } from './context.ts';
 
 export type Json = { json?: true | undefined };
 
-/** Control characters, and those that turn the direction of a text, but for the line end. */
-const controls = /(?!\n)[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
-const escapedUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/**
+ * What a terminal shows as it is: letters, marks, numbers, punctuation, symbols and the blank, but none that is drawn
+ * as nothing, such as a soft hyphen or the empty Braille pattern.
+ */
+const shown = String.raw`(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S} ]`;
+const unshown = new RegExp(`(?!${shown}|\n)[^]`, 'gu');
+
+/** A character as JSON escapes it: beyond the first 65,536 in two parts. */
+const escaped = (character: string): string =>
+  character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 
 /**
  * The text for a terminal. A name from the bus could otherwise hide rows or set the title of the window. JSON stays the
  * same value.
  */
-export const printable = (text: string): string => text.replace(controls, escapedUnit);
+export const printable = (text: string): string => text.replace(unshown, escaped);
 
 /** A value from the bus for one line of text: a line end in it would look like the end of a row. */
-export const onOneLine = (value: string): string => value.replaceAll('\n', escapedUnit);
+export const onOneLine = (value: string): string => value.replaceAll('\n', escaped);
 
-/** A value for columns that two blanks part: in quotes if it could look like several, or like none. */
+/** A mark at the beginning would be drawn over the blank before it. */
+const oneColumn = new RegExp(`^(?!\\p{M})(?:(?!"| {2})${shown})+(?<! )$`, 'u');
+
+/**
+ * A value for columns that two blanks part: in quotes unless it is shown as it is, is not empty and holds no quote, and
+ * has blanks only singly and inside. So two values that differ never look alike.
+ */
 export const inOneColumn = (value: string): string =>
-  /^$|^\s|\s{2}|\s$|"/.test(value) ? JSON.stringify(value) : value;
+  oneColumn.test(value) && !value.startsWith(' ') ? value : JSON.stringify(value);
 
 /** Each text on one line, whatever the ids, names and reasons in it hold. */
 export const lines = (texts: string[]): string => texts.map((text) => `${onOneLine(text)}\n`).join('');

@@ -6,7 +6,7 @@ import { verify as verifyDocuments } from '../operations/verify/verify.ts';
 import { type Accept, type Context, UsageError } from './context.ts';
 import { onMongo, outputOfRefusal } from './operate.ts';
 import { example, jsonOption, wholeNumber } from './options.ts';
-import { type Json, lines, output } from './output.ts';
+import { inOneColumn, type Json, lines, output } from './output.ts';
 
 export function addVerify(program: Command, accept: Accept): void {
   program
@@ -78,9 +78,9 @@ export function renderVerified(
     `generation ${generation}: ${documents} compared, ${digits(differing)} differ${outcome}`,
     ...Object.entries(fields).map(([field, count]) => `  ${digits(count)} ${field}`),
     ...samples.map(renderWrong),
-    ...absent.map((id) => `  ${id}  there is no such document, or it was deleted`),
+    ...absent.map((id) => `  ${inOneColumn(id)}  there is no such document, or it was deleted`),
   ]);
 }
 
 const renderWrong = ({ kind, id, fields, reason }: Wrong): string =>
-  [`  ${kind} ${id}`, fields.join(', '), reason ?? ''].filter(Boolean).join('  ');
+  [`  ${kind} ${inOneColumn(id)}`, fields.join(', '), reason ?? ''].filter(Boolean).join('  ');
