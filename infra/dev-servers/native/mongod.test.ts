@@ -60,7 +60,7 @@ describe('a machine without a mongod', () => {
 
   test('that lacks a library of the one that it has downloaded says so', async () => {
     const missing = 'libcurl.so.4: cannot open shared object file';
-    const script = `#!/bin/sh\necho '${missing}' >&2\nexit 127\n`;
+    const script = `#!/bin/sh\necho '${missing}' >&2\nexit 127\n${'#'.repeat(2 ** 20)}`; // A smaller file counts as damaged.
     await using downloads = await serveDownloads(
       await archiveOf((program) => writeFileSync(program, script, { mode: 0o755 })),
     );

@@ -49,7 +49,8 @@ export async function findMongod(
     return { missing };
   }
   await rm(failed, { force: true });
-  return tried((await locate()) ?? '');
+  const downloaded = await locate();
+  return downloaded === undefined ? { missing: 'was downloaded, and is damaged' } : tried(downloaded);
 }
 
 /** A minimal system lacks libraries of a program that it has downloaded, such as libcurl. */
