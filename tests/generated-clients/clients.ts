@@ -57,7 +57,7 @@ const runPython =
   };
 
 type GeneratedClient = {
-  /** The tools of the machine that it needs. */
+  /** The tools and files of the machine that it needs. */
   tools: string[];
   /** Compiles the client with the program that uses it, runs it, and returns its output. */
   run: (client: Client) => Promise<string>;
@@ -93,6 +93,10 @@ export const clients: Record<string, GeneratedClient> = {
       await mustRun('javac', ['-nowarn', '-d', classes, '-cp', path, `@${join(folder, 'sources')}`]);
       return mustRun('java', ['-cp', path, 'Program'], { env });
     },
+  },
+  php: {
+    tools: ['java', 'php', '/usr/share/php/GuzzleHttp/autoload.php'],
+    run: ({ folder, env }) => mustRun('php', [source('program.php')], { env: { ...env, CLIENT: folder } }),
   },
   'typescript-fetch': {
     tools: ['java'],

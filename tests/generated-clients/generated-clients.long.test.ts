@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -9,8 +8,8 @@ import { tokens, useApi } from '../api/test-api.ts';
 import type { PythonPackages } from '../support/python-packages.ts';
 import { testUnless } from '../support/unless-missing.ts';
 import { clients, generateClients, generatePythonClient, installGenerators } from './clients.ts';
+import { isMissing } from './dialects.ts';
 
-const isMissing = (tool: string) => spawnSync('sh', ['-c', 'command -v "$0"', tool]).status !== 0;
 const found = Object.entries(clients).map(([name, { tools, run }]) => ({
   name,
   run,

@@ -12,12 +12,12 @@ export const idParameter = (prefix: string, example: string) =>
   z.object({
     id: z
       .string()
-      .min(1)
+      .min(prefix.length + 1)
       .max(idLengthMax)
-      .refine((id) => id.startsWith(prefix) && id.length > prefix.length)
+      .refine((id) => id.startsWith(prefix))
       .refine((id) => id.isWellFormed() && !id.includes('\0'))
       .meta({
-        pattern: `^${prefix}[^\\u0000]+$`,
+        pattern: `^${prefix}`,
         description: `The id, which starts with \`${prefix}\`.`,
         examples: [example],
       }),

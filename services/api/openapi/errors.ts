@@ -70,7 +70,7 @@ export const errorExample = (docs: DocsLocation, code: ErrorCode) =>
   errorEnvelope(
     { ...docs, baseUrl: docs.baseUrl ?? exampleOrigin },
     new ApiError(code, code === 'invalid_query_parameter' ? badLimit : {}),
-    { requestId: headers['Request-Id'].example, port: undefined },
+    { requestId: String(headers['Request-Id'].example), port: undefined },
   );
 
 const badLimit = { param: 'limit', message: '`limit` must be an integer from 1 to 100.' };

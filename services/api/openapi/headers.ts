@@ -4,12 +4,12 @@ import type { Header, Reference, Response } from './types.ts';
 
 type Headers = Response['headers'];
 
-const header = (description: string, schema: JsonSchema, example: string): Header => {
+const header = (description: string, schema: JsonSchema, example: string | number): Header => {
   return { description, required: true, schema, example };
 };
 const text = (description: string, schema: JsonSchema, example: string) =>
   header(description, { type: 'string', ...schema }, example);
-const count = (description: string, minimum: number, example: string) =>
+const count = (description: string, minimum: number, example: number) =>
   header(description, { type: 'integer', minimum }, example);
 /** A header that always has the same value. */
 export const fixed = (description: string, value: string) => text(description, { const: value }, value);
@@ -31,19 +31,19 @@ export const headers = {
     commonHeaders['Cache-Control'],
   ),
   'X-Content-Type-Options': fixed('Forbids content-type sniffing.', 'nosniff'),
-  'RateLimit-Limit': count('The number of requests that the key may make in one window.', 1, '100'),
-  'RateLimit-Remaining': count('The number of requests that the key may still make now.', 0, '87'),
+  'RateLimit-Limit': count('The number of requests that the key may make in one window.', 1, 100),
+  'RateLimit-Remaining': count('The number of requests that the key may still make now.', 0, 87),
   'RateLimit-Reset': count(
     'Seconds until the oldest request leaves the window, so that the key may make one more.',
     0,
-    '42',
+    42,
   ),
   'RateLimit-Policy': text(
     'The limit, and the length of the window in seconds.',
-    { pattern: '^\\d+;w=\\d+$' },
+    { pattern: '^[0-9]+;w=[0-9]+$' },
     '100;w=60',
   ),
-  'Retry-After': count('Seconds to wait before you try again.', 1, '7'),
+  'Retry-After': count('Seconds to wait before you try again.', 1, 7),
   ETag: text(
     'The version of the response. Send it as `If-None-Match` to receive 304 if nothing has changed. Very long responses are streamed and have no `ETag`.',
     { pattern: '^(W/)?"[^"]*"$' },

@@ -17,7 +17,7 @@ export type Parameter = {
 /** A group of operations. */
 export type Tag = { name: string; description: string };
 
-export type Header = { description: string; required: boolean; schema: JsonSchema; example: string };
+export type Header = { description: string; required: boolean; schema: JsonSchema; example: string | number };
 
 export type MediaType = {
   schema: JsonSchema;

@@ -14,10 +14,10 @@ export type Interval = { from: string; until: string };
 export const lastInstant = ({ until }: Interval): string => `${until.slice(0, -1)}Z`;
 
 const shape = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?([Zz]|[+-]\d\d(?::?\d\d)?))?$/;
-/** The same for the OpenAPI document, with the ranges of the numbers. */
+/** The same for the OpenAPI document, with the ranges of the numbers, in the expressions that all languages share. */
 const textPattern =
-  '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])' +
-  '([Tt]([01]\\d|2[0-3]):[0-5]\\d(:([0-5]\\d|60)(\\.\\d+)?)?([Zz]|[+-]([01]\\d|2[0-3])(:?[0-5]\\d)?))?$';
+  '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])' +
+  '([Tt]([01][0-9]|2[0-3]):[0-5][0-9](:([0-5][0-9]|60)(\\.[0-9]+)?)?([Zz]|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?))?$';
 
 /**
  * Parses ISO 8601: a UTC day, or a time with `Z` or an offset; returns null for anything else. Bounds are inclusive, so

@@ -1,0 +1,70 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cacheDir, installedOnce } from '../../infra/dev-servers/native/cache.ts';
+import { mustRun } from '../../infra/dev-servers/native/run.ts';
+import { testUnless } from '../support/unless-missing.ts';
+import { useFolder } from '../support/use-opened.ts';
+import { dialectNames, isMissing, matchesIn } from './dialects.ts';
+
+type Node = { [name: string]: unknown };
+const folder = useFolder();
+const document: unknown = JSON.parse(readFileSync('openapi.json', 'utf8'));
+
+/** Each pattern of the document with its examples, and with texts that it refuses. */
+function* pairsOf(value: unknown, examplesAbove: unknown[] = []): Generator<[pattern: string, text: string]> {
+  if (typeof value !== 'object' || value === null) return;
+  const { pattern, example, examples } = value as Node;
+  const own = [example, ...(Array.isArray(examples) ? (examples as unknown[]) : [])].filter(
+    (one) => one !== undefined,
+  );
+  if (typeof pattern === 'string')
+    for (const text of ['', '\n', 'x', ...own, ...examplesAbove]) yield [pattern, String(text)];
+  for (const [name, child] of Object.entries(value)) yield* pairsOf(child, name === 'schema' ? own : []);
+}
+
+const pairs = [...pairsOf(document)];
+const expected = pairs.map(([pattern, text]) => new RegExp(pattern, 'u').test(text));
+
+test('the examples match the patterns of the document, and other texts do not', () => {
+  expect(expected.filter(Boolean).length).toBeGreaterThan(10);
+  const wrong = pairs.filter(([, text], index) => expected[index] !== text.length > 1);
+  expect(wrong).toEqual([]);
+});
+
+for (const { name, tool } of dialectNames)
+  testUnless(
+    isMissing(tool) ? `this machine lacks ${tool}` : null,
+    `${name} reads each pattern alike`,
+    async () => {
+      expect(await matchesIn(name, folder.path, pairs)).toEqual(expected);
+    },
+  );
+
+const spectral = '@stoplight/spectral-cli@6.16.3';
+
+test("Spectral's rules for OpenAPI find nothing", async () => {
+  const installed = await installedOnce(join(cacheDir(), 'spectral-6.16.3'), async (partial) => {
+    // Its packages have scripts that report the installation.
+    await mustRun('npm', [
+      'install',
+      '--prefix',
+      partial,
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      spectral,
+    ]);
+  });
+  const ruleset = join(folder.path, 'ruleset.json');
+  // The operator's contact is on the pages of the documentation.
+  writeFileSync(ruleset, JSON.stringify({ extends: 'spectral:oas', rules: { 'info-contact': 'off' } }));
+  const program = join(installed, 'node_modules/.bin/spectral');
+  const found = await mustRun(program, [
+    'lint',
+    '--ruleset',
+    ruleset,
+    '--fail-severity=hint',
+    'openapi.json',
+  ]);
+  expect(found).toContain('No results');
+});
