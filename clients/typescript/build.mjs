@@ -3,10 +3,17 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
  * Builds the package in `package`: the compiled client, the README, and a package.json with the name that
- * CLIENT_PACKAGE gives it. npm runs this script and puts tsc on the path.
+ * CLIENT_PACKAGE gives it. npm runs this script and puts tsc on the path. Node loads the ES modules by `import` and by
+ * `require`, so that a process has one client; the CommonJS beside them is for test runners that load nothing else.
  */
 rmSync('package', { recursive: true, force: true });
-execFileSync('tsc', ['--project', '.'], { stdio: 'inherit' });
+const compile = (...options) => execFileSync('tsc', ['--project', '.', ...options], { stdio: 'inherit' });
+compile();
+compile(
+  ...['--outDir', 'package/dist/commonjs', '--declaration', 'false', '--verbatimModuleSyntax', 'false'],
+  ...['--module', 'commonjs', '--moduleResolution', 'bundler'],
+);
+writeFileSync('package/dist/commonjs/package.json', JSON.stringify({ type: 'commonjs' }));
 // tsc rewrites the extension of imports in .js files, but not in .d.ts files.
 for (const file of readdirSync('package/dist', { recursive: true }).filter((each) =>
   each.endsWith('.d.ts'),

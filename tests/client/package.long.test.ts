@@ -114,6 +114,32 @@ test.each<Format>([
   },
 );
 
+test('Jest loads it by default', async () => {
+  const project = await install('jest');
+  // The form that the transforms of Jest make of an import.
+  const program = `const { ApiError, createClient } = require('${name}');
+test('a client is made', () => {
+  expect(createClient({ baseUrl: 'https://api.example.com', apiKey: 'key' })).toHaveProperty('tickets');
+  expect(ApiError.name).toBe('ApiError');
+});`;
+  writeFileSync(join(project, 'use.test.js'), program);
+  const jest = [resolve('node_modules/jest/bin/jest.js'), '--rootDir', project, '--config', '{}'];
+  expect(await run(process.execPath, jest, { cwd: project, env: { NODE_OPTIONS: '' } })).toMatchObject({
+    ok: true,
+  });
+});
+
+test('an import and a require in one process share its classes', async () => {
+  const project = await install('both');
+  const program = `const { ApiError } = require('${name}');
+import('${name}').then((imported) => console.log(imported.ApiError === ApiError));`;
+  writeFileSync(join(project, 'both.cjs'), program);
+  for (const node of await nodes())
+    expect(
+      await mustRun(node, [join(project, 'both.cjs')], { env: { NODE_NO_WARNINGS: '1', NODE_OPTIONS: '' } }),
+    ).toBe('true\n');
+});
+
 test('messages of the compiler show the names of types', async () => {
   const wrong = `import type { Client } from '${name}';
 export const title = async (client: Client): Promise<number> => (await client.tickets.retrieve('ti_1')).data;`;

@@ -45,19 +45,20 @@ const isEnvelope = (body: unknown): body is { error: ErrorBody } =>
 
 const isJson = (headers: Headers): boolean => /^application\/json\b/i.test(headers.get('Content-Type') ?? '');
 
+/** A header of which a proxy may have made a list, by sending its own after it. */
+const first = (headers: Headers, name: string): string | null => headers.get(name)?.split(',')[0] ?? null;
+
 function dataAsOfOf(headers: Headers): Date | null {
-  const dataAsOf = new Date(headers.get('Data-As-Of') ?? '');
+  const dataAsOf = new Date(first(headers, 'Data-As-Of') ?? '');
   return Number.isNaN(dataAsOf.getTime()) ? null : dataAsOf;
 }
 
 function rateLimitOf(headers: Headers): RateLimit | null {
-  const limit = headers.get('RateLimit-Limit');
-  if (limit === null) return null;
-  return {
-    limit: Number(limit),
-    remaining: Number(headers.get('RateLimit-Remaining')),
-    resetSeconds: Number(headers.get('RateLimit-Reset')),
-  };
+  const numbers = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'].map((name) =>
+    Number.parseInt(first(headers, name) ?? '', 10),
+  );
+  const [limit = NaN, remaining = NaN, resetSeconds = NaN] = numbers;
+  return numbers.some(Number.isNaN) ? null : { limit, remaining, resetSeconds };
 }
 
 /** Returns undefined if the text is not JSON. */

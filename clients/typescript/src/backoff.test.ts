@@ -29,6 +29,10 @@ describe('retryAfterMs', () => {
       9_000,
     ],
     ['absent', {}, null],
+    ['two values', { 'Retry-After': '7, 9' }, 7_000],
+    ['a fraction', { 'Retry-After': '1.5' }, 1_500],
+    ['nonsense with a number', { 'Retry-After': 'in 7' }, null],
+    ['a number below zero', { 'Retry-After': '-7' }, null],
     ['nonsense', { 'Retry-After': 'soon' }, null],
     ['a negative number', { 'Retry-After': '-' }, null],
   ])('%s', (_, headers, expected) => {

@@ -11,13 +11,15 @@ export function delayAfter(attempt: number, retryAfterMs: number | null, random:
 }
 
 /**
- * Reads `Retry-After`, in seconds or as a date. Returns milliseconds from now, or null if it is missing or malformed. A
- * date is compared with the `Date` of the same response, because clocks differ.
+ * Reads `Retry-After`, in seconds or as a date; of several values the first. Returns milliseconds from now, or null if
+ * it is missing or malformed. A date is compared with the `Date` of the same response, because clocks differ.
  */
 export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   const value = headers.get('Retry-After')?.trim() ?? '';
-  if (/^\d+$/.test(value)) return Number(value) * 1_000;
-  const at = Date.parse(value);
+  const [, seconds] = /^(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(value) ?? [];
+  if (seconds !== undefined) return Math.ceil(Number(seconds) * 1_000);
+  // `Date.parse` finds a date in nearly every text with a number.
+  const at = /^[A-Z][a-z]+,/.test(value) ? Date.parse(value) : NaN;
   if (Number.isNaN(at)) return null;
   const sentMs = Date.parse(headers.get('Date') ?? '');
   return Math.max(0, at - (Number.isNaN(sentMs) ? nowMs : sentMs));
