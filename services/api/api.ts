@@ -120,6 +120,7 @@ const serverOptions = (config: ApiConfig, credentials: Credentials | null): Serv
   trustedProxies: config.API_TRUSTED_PROXIES,
   connectionsMax: config.API_CONNECTIONS_MAX,
   addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
+  keepAliveMs: config.API_KEEP_ALIVE_SECONDS * 1_000,
 });
 
 type LimitDeps = Pick<ApiDeps, 'config' | 'metrics' | 'logger' | 'nowMs'>;

@@ -49,6 +49,11 @@ export const apiSettings = {
     .describe(
       'Open connections from one client address (IPv6: /64); further ones are closed without an answer; trusted proxies are exempt',
     ),
+  API_KEEP_ALIVE_SECONDS: integer(5, 86_400)
+    .default(65)
+    .describe(
+      'How long an idle connection stays open; longer than the idle time-out of the load balancer, which would otherwise send a request on a connection that is being closed',
+    ),
   API_REQUESTS_MAX: integer(1, 1_000_000)
     .default(500)
     .describe(

@@ -67,7 +67,10 @@ async function startStreaming() {
       nowMs: () => performance.now(),
       connectionsRefused,
     },
-    { host, port: 0, credentials: null, connectionsMax: 100, addressConnectionsMax: 100, trustedProxies: [] },
+    {
+      ...{ host, port: 0, credentials: null, trustedProxies: [], keepAliveMs: 65_000 },
+      ...{ connectionsMax: 100, addressConnectionsMax: 100 },
+    },
   );
   return { port: address.port, stop, bodies };
 }

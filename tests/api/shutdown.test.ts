@@ -58,6 +58,19 @@ describe('at SIGTERM', () => {
     await Promise.all(ended);
   });
 
+  it('does not wait for an idle connection, however long it may stay open', async () => {
+    const settings = { API_KEEP_ALIVE_SECONDS: '86400', SHUTDOWN_DELAY_SECONDS: '0' };
+    const child = await children.startServing({ ...proxied, ...settings });
+    const kept = keepAlive();
+    const { headers } = await begin(child, '/v1/tickets?limit=1', kept).then(async (response) => {
+      for await (const _ of response) void _;
+      return response;
+    });
+    expect(headers['keep-alive']).toBe('timeout=86400');
+    expect(await child.stop()).toBe(0);
+    expect(errorsOf(child)).toEqual([]);
+  });
+
   it('answers requests in progress with Connection: close, then stores their traces and exits with 0', async () => {
     const child = await children.startServing({ ...proxied, ...withoutTimeLimits() });
     proxy.trouble.holding = 'ti_slow';

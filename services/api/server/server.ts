@@ -17,8 +17,6 @@ const httpOptions = {
   // When one of these limits passes, the connection is closed, with 408 if that is possible.
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  // Longer than the idle timeout of common load balancers (60 s), so that they close the connection first.
-  keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 1_000,
   // Longer headers are 431. Four times the longest target (414), so that each error keeps its own status.
   maxHeaderSize: 32_768,
@@ -48,6 +46,8 @@ export type ServerOptions = {
   addressConnectionsMax: number;
   /** The limit for each client address does not apply to these. */
   trustedProxies: AddressRange[];
+  /** How long an idle connection stays open, in milliseconds. */
+  keepAliveMs: number;
 };
 
 export type RunningServer = {
@@ -64,7 +64,15 @@ export type RunningServer = {
 /** Serves `listener` over plain HTTP; with credentials, over TLS alone. */
 export async function startServer(
   { listener, connectionsRefused, nowMs, ...unparsed }: ServerDeps,
-  { host, port, credentials, connectionsMax, addressConnectionsMax: max, trustedProxies }: ServerOptions,
+  {
+    host,
+    port,
+    credentials,
+    connectionsMax,
+    addressConnectionsMax: max,
+    trustedProxies,
+    keepAliveMs,
+  }: ServerOptions,
 ): Promise<RunningServer> {
   const serve: Listener = (request, response) => {
     request.url = originForm(request.url ?? '/');
@@ -74,7 +82,7 @@ export async function startServer(
     if (!/^(chunked)?$/i.test(request.headers['transfer-encoding'] ?? '')) return listener(request, response);
     return discardBody(request, response).then((isOpen) => isOpen && listener(request, response));
   };
-  const server = createServer(httpOptions);
+  const server = createServer({ ...httpOptions, keepAliveTimeout: keepAliveMs });
   server.setTimeout(silenceTimeoutMs);
   server.maxConnections = connectionsMax;
   server.on('drop', () => connectionsRefused.inc());
