@@ -17,6 +17,12 @@ describe('a log line of kafkajs', () => {
       level: 'debug',
     },
     {
+      name: 'a partition of a new topic, whose broker does not lead it yet',
+      namespace: 'Connection',
+      error: 'This server is not the leader for that topic-partition',
+      level: 'debug',
+    },
+    {
       name: 'any other error response of a broker',
       namespace: 'Connection',
       error: 'Group authorization failed',

@@ -50,17 +50,21 @@ export function createKafka(settings: KafkaSettings, logger: Logger, options: Cl
 }
 
 /**
- * Error responses during a rebalance, whenever a projector starts, stops or is lost: one for every heartbeat and
- * commit. They are logged as debug, since the client also logs that it joins again.
+ * Error responses that pass, and after which the client asks again: during a rebalance one for every heartbeat and
+ * commit, after a topic is created or a leader moves one for every request. They are logged as debug: if they go on,
+ * the part that waits says so.
  */
-const rebalanceErrors = [
+const passingErrors = [
   'The group is rebalancing, so a rejoin is needed',
   'The group coordinator is not available',
   "The coordinator is loading and hence can't process requests for this group",
+  'This server does not host this topic-partition',
+  'This server is not the leader for that topic-partition',
+  'There is no leader for this topic-partition as we are in the middle of a leadership election',
 ];
 
 export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' | 'debug' {
-  if (namespace === 'Connection' && rebalanceErrors.includes(String(log.error))) return 'debug';
+  if (namespace === 'Connection' && passingErrors.includes(String(log.error))) return 'debug';
   if (level === logLevel.ERROR) return 'error';
   return level === logLevel.WARN ? 'warn' : 'debug';
 }
