@@ -3,7 +3,7 @@
 # leave it to work.
 set -eu
 # `$!` is set as soon as a command has been started: a signal may come before the next assignment.
-trap '[ -z "${!:-}" ] || { kill "$!" 2>/dev/null && wait "$!"; } || :; exit 143' INT TERM
+trap '[ -z "${!:-}" ] || { kill "$!" && wait "$!"; } 2>/dev/null || :; exit 143' INT TERM
 for command in "$@"; do
   sh -c "exec $command" &
   wait "$!"

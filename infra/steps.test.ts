@@ -12,13 +12,16 @@ test('steps run one after another, up to the first that fails', () => {
 
 test('SIGTERM ends the step that runs, and no further one begins', async () => {
   const command = steps('sh -c "echo $$; exec sleep 1000"', 'echo two');
-  const script = spawn('sh', command, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const script = spawn('sh', command, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let output = '';
+  let errors = '';
+  script.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   script.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await once(script.stdout, 'data');
   script.kill('SIGTERM');
   expect(await once(script, 'close')).toEqual([143, null]);
   expect(output).toMatch(/^\d+\n$/);
+  expect(errors).toBe('');
   expect(() => process.kill(-(script.pid ?? 0), 0)).toThrow('ESRCH');
 });
 
