@@ -1,14 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, request as forward, type Server } from 'node:http';
 import { join } from 'node:path';
 import { aptInstall } from '../../infra/dev-servers/native/prerequisites.ts';
 import { run } from '../../infra/dev-servers/native/run.ts';
 import type { OpenApiDocument } from '../../services/api/openapi/spec.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
-import { listen } from '../../shared/runtime/listen.ts';
 import { type ApiProcess, useApiProcesses } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
 import { tokens } from '../api/test-api.ts';
+import { type OddFront, oddRefusals, startOddFront } from '../support/odd-front.ts';
 import { installPythonPackages } from '../support/python-packages.ts';
 import { useFolder } from '../support/use-opened.ts';
 
@@ -77,32 +76,23 @@ const children = useApiProcesses({
 });
 const folder = useFolder({ each: true });
 let api: ApiProcess;
-let proxy: Server;
-let url: string;
+/** The SDK of Singer takes no authority of the test's own, so a front terminates TLS before the API. */
+let front: OddFront;
 
-/** A proxy that terminates TLS before the API: the SDK of Singer takes no authority of the test's own. */
 beforeAll(async () => {
   const jq = await run('jq', ['--version']);
   if (!jq.ok) await aptInstall(['jq']);
   api = await children.startServing({ RATE_LIMIT_REQUESTS: '4', RATE_LIMIT_WINDOW_SECONDS: '4' });
-  proxy = createServer((request, response) => {
-    const headers = { ...request.headers, 'x-forwarded-proto': 'https' };
-    forward({ port: api.port, path: request.url, headers }, (answer) => {
-      answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers));
-    }).end();
-  });
-  url = `http://127.0.0.1:${(await listen(proxy, '127.0.0.1', 0)).port}`;
-});
-afterAll(() => {
-  proxy.closeAllConnections();
-  proxy.close();
 });
 
 beforeEach(async () => {
+  front = await startOddFront(`http://127.0.0.1:${api.port}`);
   const { database } = children.store;
   await database.collection('tickets').deleteMany({});
   await build.store(database, 'ticket', tickets);
 });
+
+afterEach(() => front.close());
 
 const { components } = JSON.parse(readFileSync('openapi.json', 'utf8')) as OpenApiDocument;
 const fieldNames = (schema: string) => Object.keys(components.schemas[schema]?.properties ?? {}).sort();
@@ -117,6 +107,15 @@ async function install({ guide, folder: name, package: wanted }: Connector) {
     report(`The guide to ${guide} is not tested: ${errorMessage(error)}`);
     return null;
   }
+}
+
+/** The check of a mistyped address names the cause within a minute. */
+async function findsWrongAddress(sync: (address: string) => Promise<unknown>): Promise<void> {
+  const failure = await sync('http://127.0.0.1:1').then(String, errorMessage);
+  expect(failure).toContain('Connection refused');
+  const waits = [...failure.matchAll(/Retrying in ([\d.]+) seconds/g)].map(([, seconds]) => Number(seconds));
+  expect(waits).toHaveLength(10);
+  expect(waits.reduce((sum, seconds) => sum + seconds, 0)).toBeLessThan(60);
 }
 
 test.each(connectors)(
@@ -134,14 +133,14 @@ test.each(connectors)(
     writeFileSync(join(folder.path, file), config);
     writeFileSync(join(folder.path, 'script'), script);
     /** Follows the guide. Returns the rows by stream. */
-    const sync = async () => {
+    const sync = async (address = front.url) => {
       const { ok, output } = await run('bash', ['script'], {
         cwd: folder.path,
         env: {
           ...packages.env,
           PATH: `${join(packages.folder, 'bin')}:${process.env.PATH}`,
           HOME: folder.path,
-          API: url,
+          API: address,
           API_KEY: tokens.a,
         },
       });
@@ -156,6 +155,7 @@ test.each(connectors)(
     const idsOf = (rows: Row[] | undefined) => rows?.map(({ id }) => id).sort();
 
     const first = await sync();
+    expect(front.refusals()).toBe(oddRefusals);
     expect(idsOf(first.tickets)).toEqual(tickets.map(({ _id }) => _id).sort());
     expect([idsOf(first.channels), idsOf(first.qas)]).toEqual([['chan_1'], ['qa_1']]);
     // Destinations make columns of the declared fields alone.
@@ -176,6 +176,7 @@ test.each(connectors)(
     expect(idsOf(second.tickets)).toEqual(['ti_7', 'ti_latest']);
     expect(second.tickets?.find(({ id }) => id === 'ti_7')).toMatchObject({ title: 'changed' });
     expect([idsOf(second.channels), idsOf(second.qas)]).toEqual([['chan_1'], ['qa_1']]);
+    if (guide === 'airbyte') await findsWrongAddress(sync);
     expect(api.log.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
   },
 );
