@@ -1,3 +1,11 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  connectBrokers,
+  connectStore,
+  enterGroup,
+  openModel,
+} from '../../services/projector/startup/preconditions.ts';
 import {
   type GenerationRegistry,
   generationsOf,
@@ -129,6 +137,21 @@ test.each(Object.entries(states))(
     expect(code).toBe(1);
   },
 );
+
+/** The conditions whose refusals need other servers or rights, with the test that has them. */
+const elsewhere = {
+  rights: 'check-rights.test.ts',
+  topics: '../projector/kafka-rights.long.test.ts',
+  records: '../projector/kafka-rights.long.test.ts',
+  group: '../projector/shared-group.test.ts',
+};
+
+test('each condition of a start has a state that refuses it', () => {
+  const all = [connectStore, openModel, connectBrokers, enterGroup].flatMap(({ list }) => list);
+  const refused = new Set([...Object.values(states).map(([line]) => line), ...Object.keys(elsewhere)]);
+  expect([...refused].toSorted()).toEqual(all.map(({ name }) => name).toSorted());
+  for (const path of Object.values(elsewhere)) expect(existsSync(join(import.meta.dirname, path))).toBe(true);
+});
 
 test('the check creates nothing, and is well in the state that a projector has left', async () => {
   const names = async () =>
