@@ -14,11 +14,7 @@ const partition = (lag: number | null, lagSeconds: number | null) => ({
 });
 const status = (partitions: GenerationFacts['partitions'] = []): Report =>
   report(facts([own(1, 'active', { partitions })], { deadLetters: 7 }));
-const counts: Counts = {
-  documents: { tickets: 12_345 },
-  pending: { conversations: 3, tickets: 0 },
-  notCounted: [],
-};
+const counts: Counts = { documents: { tickets: 12_345 }, pending: { conversations: 3 }, notCounted: [] };
 
 it('begins with the verdict, and has a remedy below each finding', () => {
   expect(renderStatus(status(), counts)).toBe(
@@ -29,7 +25,7 @@ it('begins with the verdict, and has a remedy below each finding', () => {
       '',
       'generation 1  active, lag 1 s, 0 records to apply',
       '',
-      'pending  3 conversations, 0 tickets',
+      'pending  3 conversations',
       '',
       'documents  estimate',
       'tickets       12345',
@@ -39,25 +35,25 @@ it('begins with the verdict, and has a remedy below each finding', () => {
 });
 
 it('says which parts were not counted, and the reason, which changes no verdict', () => {
-  const reason = 'support_g1.tickets cannot be sharded';
+  const reason = 'not authorized';
   const tokens = { part: 'tokens of several keys', reason: 'operation exceeded time limit' };
   const given = report(
     facts([own(1, 'active')], { sharedTokens: null, deadLetters: null, notCounted: [tokens] }),
   );
   expect(given.sentence).toBe('All is well.');
-  const pending = { conversations: 1, tickets: null };
+  const pending = { conversations: null };
   const text = renderStatus(given, {
     documents: null,
     pending,
-    notCounted: [{ part: 'pending tickets', reason }],
+    notCounted: [{ part: 'pending conversations', reason }],
   });
   expect(text).toContain(
     [
-      'pending  1 conversation, tickets not counted',
+      'pending  conversations not counted',
       '',
       'not counted: tokens of several keys: operation exceeded time limit',
       '',
-      `not counted: pending tickets: ${reason}`,
+      `not counted: pending conversations: ${reason}`,
       '',
     ].join('\n'),
   );
@@ -98,7 +94,7 @@ it('lists the five partitions that lag most, one without a leader included, and 
 });
 
 it('says which figures are incomplete', () => {
-  const pending = { conversations: 10_000, tickets: null };
+  const pending = { conversations: 10_000 };
   const text = renderStatus(status(), { ...counts, pending });
-  expect(text).toMatch(/^pending {2}10,?000 conversations or more, tickets not counted$/m);
+  expect(text).toMatch(/^pending {2}10,?000 conversations or more$/m);
 });

@@ -41,8 +41,8 @@ export type Saved = {
   isPinned: boolean;
   /** Its version, in its package.json. */
   release: string;
-  /** The code by which it joins documents. */
-  joinedBy: string;
+  /** The code by which it joins documents; absent from a build that does not know the field. */
+  joinedBy?: string;
 };
 
 /** The ids of the topics whose records were applied, by topic. A partition without an applied record does not tell. */
@@ -116,7 +116,8 @@ export async function otherJoiners(
 ): Promise<string[]> {
   const others = new Set<string>();
   for (const { saved, updatedAt } of await readProgress(control, generation))
-    if (saved && saved.joinedBy !== joinedBy && !isSilent(updatedAt, now)) others.add(saved.joinedBy);
+    if (saved && saved.joinedBy !== joinedBy && !isSilent(updatedAt, now))
+      others.add(saved.joinedBy ?? 'a build that is not known');
   return [...others].toSorted();
 }
 

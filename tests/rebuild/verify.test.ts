@@ -195,6 +195,9 @@ describe('documents of the served generation', () => {
     const before = [await stored('ticket', 'ti_1'), await registry()];
     await expect(repair('ticket')).rejects.toThrow('projectors of 0.9.0+another follow generation 1');
     expect([await stored('ticket', 'ti_1'), await registry()]).toEqual(before);
+    // and while those of a build that does not save which code it is
+    await progressOf(control).updateOne({ _id: 'other' }, { $unset: { 'saved.joinedBy': true } });
+    await expect(repair('ticket')).rejects.toThrow('projectors of a build that is not known follow');
     // It shows the change before the projectors of this release are there.
     expect(await look({ kind: 'ticket' })).toMatchObject({ differing: 1 });
     await progressOf(control).updateOne({ _id: 'other' }, { $set: { updatedAt: secondsBefore(31) } });

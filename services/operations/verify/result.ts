@@ -1,4 +1,5 @@
 import type { Kind } from '../../../shared/documents/resources.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
 
 /** A document that differs from its fresh join. */
 export type Wrong = {
@@ -27,6 +28,8 @@ export type VerifyResult = {
 };
 
 const samplesMax = 20;
+/** A note in the history names at most this many documents. */
+const idsNamedMax = 5;
 
 /** The result before the first document. */
 export const nothingYet = (generation: number): VerifyResult => ({
@@ -42,4 +45,21 @@ export function addWrong(result: VerifyResult, one: Wrong): void {
     result.fields[name] = (result.fields[name] ?? 0) + 1;
   }
   if (result.samples.length < samplesMax) result.samples.push(one);
+}
+
+/** The outcome of a repair, for the history. */
+export function outcomeOf(
+  { kind, ids = [] }: { kind?: Kind | undefined; ids?: string[] | undefined },
+  { compared, repaired, differing }: VerifyResult,
+): string {
+  const named = ids.length > 0 ? ` (${firstOf(ids)})` : '';
+  const left = differing > repaired ? `, ${digits(differing - repaired)} left as they are` : '';
+  const documents = counted(compared, kind ? `${kind} document` : 'document');
+  return `${digits(repaired)} of ${documents}${named} repaired${left}`;
+}
+
+/** The first of some ids; the history is one document of MongoDB, which bounds its length. */
+function firstOf(ids: string[]): string {
+  const more = ids.length - idsNamedMax;
+  return ids.slice(0, idsNamedMax).join(', ') + (more > 0 ? ` and ${digits(more)} more` : '');
 }

@@ -20,7 +20,7 @@ import { recordNote } from '../rebuild/transitions.ts';
 import { requireStructures } from '../structures.ts';
 import { batchSizeAt, createPace } from './pace.ts';
 import { lastId, pageOfIds } from './pages.ts';
-import { addWrong, nothingYet, type VerifyResult, type Wrong } from './result.ts';
+import { addWrong, nothingYet, outcomeOf, type VerifyResult, type Wrong } from './result.ts';
 import { requireSameJoins, stopped } from './same-joins.ts';
 import { engineOf, verifyDocuments } from './verify-documents.ts';
 
@@ -60,8 +60,6 @@ type Run = {
 };
 
 const reportEveryMs = 2_000;
-/** A note in the history names at most this many documents. */
-const idsNamedMax = 5;
 /** At most this many documents that differ are compared again, since they are held in memory. */
 const recheckMax = 20_000;
 /** A document that differs is compared again. After this many times it counts as different. */
@@ -103,23 +101,10 @@ async function repairAndRecord(run: Run, { number }: Generation): Promise<void> 
     await requireSameJoins(deps, number, 0);
   } catch (error) {
     if (result.repaired > 0)
-      await note(` stopped (${errorMessage(error)}): ${outcomeOf(run)}`).catch(() => undefined);
+      await note(` stopped (${errorMessage(error)}): ${outcomeOf(options, result)}`).catch(() => undefined);
     throw error;
   }
-  if (!hasIds || result.differing > 0) await note(`: ${outcomeOf(run)}`);
-}
-
-function outcomeOf({ options: { kind, ids = [] }, result: { compared, repaired, differing } }: Run): string {
-  const named = ids.length > 0 ? ` (${firstOf(ids)})` : '';
-  const left = differing > repaired ? `, ${digits(differing - repaired)} left as they are` : '';
-  const documents = counted(compared, kind ? `${kind} document` : 'document');
-  return `${digits(repaired)} of ${documents}${named} repaired${left}`;
-}
-
-/** The first of some ids; the history is one document of MongoDB, which bounds its length. */
-function firstOf(ids: string[]): string {
-  const more = ids.length - idsNamedMax;
-  return ids.slice(0, idsNamedMax).join(', ') + (more > 0 ? ` and ${digits(more)} more` : '');
+  if (!hasIds || result.differing > 0) await note(`: ${outcomeOf(options, result)}`);
 }
 
 async function verifyChosen(run: Run): Promise<void> {
