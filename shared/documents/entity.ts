@@ -13,10 +13,12 @@ export type Envelope = {
   orgId: string;
   version: number;
   revision: number;
-  /** The earliest record seen with this version. */
+  /** The latest record seen with this version. */
   position: Position | null;
   /** The latest Kafka tombstone seen on this key, if any. */
   tombstonePosition?: Position;
+  /** Set if a `deleted` event of this version was seen: no other record of the version brings the entity back. */
+  deletedByEvent?: true;
   /** When the deletion was applied. Absent unless the entity is deleted. */
   deletedAt?: Date;
   /** When the TTL index may remove the tombstone. Absent if the tombstone is kept forever. */

@@ -1,7 +1,7 @@
 import { type EntityState, type Kind, states } from '../../shared/documents/resources.ts';
 import type { Event } from '../support/events.ts';
 
-/** `orgId` is null if a conversation's tombstone came before any other record. */
+/** The outcome of one key's records. `orgId` is null if a conversation's tombstone came before any other record. */
 type Row = { kind: Kind; orgId: string | null; version: number; state: unknown; isDeleted: boolean };
 
 /** The maximum number of conversations that a ticket embeds. */
@@ -9,15 +9,14 @@ export const bounds = { embeddedConversations: 200 };
 
 /**
  * The pure fold of a log: the final state of every document, computed in the simplest way from the contract alone and
- * independent of the engine. It folds the records of one key in order, then joins each document from the final states.
- * Entities in `gone` count as missing.
+ * independent of the engine. It decides each key by the order of its records, then joins each document from the final
+ * states. Entities in `gone` count as missing.
  */
 export function fold(history: Event[], gone = new Set<string>()) {
   const rows = new Map<string, Row>();
-  for (const event of history) {
-    const row = rows.get(event.id);
-    const next = step(row, event);
-    if (next) rows.set(event.id, next);
+  for (const [id, records] of Map.groupBy(history, (event) => event.id)) {
+    const row = decide(records);
+    if (row) rows.set(id, row);
   }
   for (const id of gone) rows.delete(id);
   const documents = [...rows].flatMap(([id, { kind, orgId, version, state }]) => {
@@ -38,23 +37,27 @@ export function fold(history: Event[], gone = new Set<string>()) {
 /** The expected documents by id, without deleted ones. */
 export type Expected = ReturnType<typeof fold>;
 
-function step(row: Row | undefined, event: Event): Row | undefined {
-  if (event.op === 'tombstone') return stepTombstone(row, event);
-  const { kind, orgId, version } = event;
-  if (row && (row.orgId ?? orgId) !== orgId) return row;
-  // At an equal version, a deletion wins.
-  if (row && version === row.version && event.op === 'deleted')
-    return { ...row, isDeleted: true, state: null };
-  if (row && version <= row.version) return row;
-  const isDeleted = event.op === 'deleted' || (kind === 'conversation' && (row?.isDeleted ?? false));
-  return { kind, orgId, version, isDeleted, state: isDeleted ? null : states[kind].parse(event.data) };
-}
-
-function stepTombstone(row: Row | undefined, { kind }: Event): Row | undefined {
-  if (row) return { ...row, state: null, isDeleted: true };
-  return kind === 'conversation'
-    ? { kind, orgId: null, version: 0, state: null, isDeleted: true }
-    : undefined;
+/**
+ * What the records of one key say, in the order of the log. The event contract: the highest version counts; a `deleted`
+ * event wins over a state of its own version; a living version is deleted by a tombstone only if no record of that
+ * version comes after the tombstone. The deletion of a conversation is final. Records of another organization than the
+ * first are rejected.
+ */
+function decide(log: Event[]): Row | null {
+  const orgId = log.find(({ op }) => op !== 'tombstone')?.orgId ?? null;
+  const records = log.filter((event) => event.op === 'tombstone' || event.orgId === orgId);
+  const [first] = records;
+  if (!first) return null;
+  const { kind } = first;
+  const events = records.filter(({ op }) => op !== 'tombstone');
+  const version = Math.max(0, ...events.map((event) => event.version));
+  const counting = records.filter((event) => event.op === 'tombstone' || event.version === version);
+  const isDeleted =
+    counting.at(-1)?.op === 'tombstone' ||
+    counting.some(({ op }) => op === 'deleted') ||
+    (kind === 'conversation' && records.some(({ op }) => op === 'tombstone' || op === 'deleted'));
+  const data = events.find((event) => event.version === version)?.data;
+  return { kind, orgId, version, isDeleted, state: isDeleted ? null : states[kind].parse(data) };
 }
 
 type View = {

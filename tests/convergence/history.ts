@@ -6,7 +6,8 @@ import { createRandom, type Random } from '../support/random.ts';
 /**
  * A random history of a few entities that refer to each other: children first, renames after embedding, deletions (also
  * at the version of the last update), re-creations, tombstones, moves to another parent, references across
- * organizations, duplicates, stale versions, and records under the wrong organization. Same seed, same history.
+ * organizations, duplicates, stale versions, records under the wrong organization, and runs of records that are
+ * appended again, deletions and tombstones among them. Same seed, same history.
  */
 export function randomHistory(seed: number, length: number, shape: Partial<Shape> = {}): Event[] {
   const { population = wide, organizations = 2, retentionDays = [0, 10_000] } = shape;
@@ -23,6 +24,14 @@ export function randomHistory(seed: number, length: number, shape: Partial<Shape
     // An entity belongs to one organization; a few records name another.
     const orgId = `org_${seed}_${(number + (random.chance(0.02) ? 1 : 0)) % organizations}`;
     const time = new Date(base + step * 1_000 + random.int(5_000));
+    // A run of records is appended again, up to the newest record of each of its keys.
+    if (random.chance(0.04)) {
+      const from = random.int(history.length + 1);
+      const again = history.slice(Math.max(from, history.length - runMax));
+      const isOfKey = random.chance(0.5);
+      history.push(...again.filter((event) => !isOfKey || event.id === id));
+      continue;
+    }
     const known = versions.get(id) ?? 0;
     const repeat = history.filter((event) => event.id === id);
     if (repeat.length > 0 && random.chance(0.15)) {
@@ -53,6 +62,9 @@ type Shape = {
   /** The possible retention periods of a channel. 10,000 days do not pass while a test runs. */
   retentionDays: number[];
 };
+
+/** The most records that are appended again at a time. */
+const runMax = 12;
 
 const base = Date.UTC(2026, 0, 1);
 

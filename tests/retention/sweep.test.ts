@@ -100,6 +100,7 @@ describe('conversation data that expires by the retention of its channel', () =>
       revision: expect.any(Number) as number,
       position: expect.any(Object) as object,
       tombstonePosition: expect.any(Object) as object,
+      deletedByEvent: true,
       deletedAt: day(0),
       dataRetentionDays: 30,
     });

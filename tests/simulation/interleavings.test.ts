@@ -1,9 +1,10 @@
 import { types } from 'node:util';
 import { verifyDocuments } from '../../services/operations/verify/verify-documents.ts';
+import type { Change } from '../../services/projector/events/change.ts';
 import type { UpdateDeps } from '../../services/projector/materialize/fan-out.ts';
 import type { Store } from '../../services/projector/materialize/store.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
-import { applyChanges, changeOf, deletionOf, engineDeps } from '../support/engine.ts';
+import { applyChanges, changeAt, changeOf, deletionOf, engineDeps } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import type { Event } from '../support/events.ts';
 import { emptyData, envelopeOf, memoryStore, readWhole } from './memory-store.ts';
@@ -11,12 +12,15 @@ import { withoutEdge } from './verifier.ts';
 
 const crashed = new Error('the worker crashed');
 
+/** `pause` is awaited before each step. All records are at `at`; by default each is at the offset of its version. */
+type ApplyOptions = { pause?: (label: string) => Promise<void>; at?: Change['position'] };
+
 /** A store in memory, and workers that each apply a chunk of events of one kind. */
 function given() {
   const data = emptyData();
   const apply = async (
     events: Event[],
-    { pause, ...others }: Partial<UpdateDeps> & { pause?: (label: string) => Promise<void> } = {},
+    { pause, at, ...others }: Partial<UpdateDeps> & ApplyOptions = {},
   ) => {
     const [first] = events;
     if (!first) return;
@@ -24,7 +28,7 @@ function given() {
     await applyChanges(
       deps,
       first.kind,
-      events.map((event) => changeOf(event)),
+      events.map((event) => (at ? changeAt(event, at) : changeOf(event))),
     );
   };
   /** A worker that halts before the step `label`. When resumed, it goes on, or does that step and crashes. */
@@ -32,7 +36,7 @@ function given() {
     events: Event[],
     label: string,
     fate: 'crashes' | 'goes on',
-    others: Partial<UpdateDeps> = {},
+    others: Partial<UpdateDeps> & Pick<ApplyOptions, 'at'> = {},
   ) => {
     const resumed = Promise.withResolvers<void>();
     const halted = Promise.withResolvers<void>();
@@ -48,7 +52,9 @@ function given() {
       () => 'goes on',
       (error: unknown) => error,
     );
-    await halted.promise;
+    // Without that step the work ends, or fails.
+    await Promise.race([halted.promise, end]);
+    expect(hasHalted).toBe(true);
     return async () => {
       resumed.resolve();
       expect(await end).toBe(fate === 'crashes' ? crashed : 'goes on');
@@ -171,6 +177,51 @@ describe('an entity that comes back after its tombstone document has expired', (
     await apply([back], { now: () => new Date(90_000_000) });
     await resume();
     expect(stored('message', 'msg_1')?.joined).toMatchObject({ author: { name: 'Bob' } });
+  });
+});
+
+describe('a fan-out whose record raises no position of the entity', () => {
+  it('is repeated after a crash, although the latest record of the version is applied', async () => {
+    // given a contact of partition 1, whose records are all applied, and a ticket that shows it
+    const { apply, applyLate, stored } = given();
+    const contact = created('contact', 'con_1');
+    const isApplied: UpdateDeps['isApplied'] = (_kind, { partition }) => partition === 1;
+    await apply([contact], { at: { partition: 1, offset: 9, timestampMs: 9 }, isApplied });
+    await apply([created('ticket', 'ti_1')]);
+    // when a worker reads the deletion of the same version from partition 0, earlier, and crashes before the fan-out
+    const earlier = { at: { partition: 0, offset: 1, timestampMs: 1 }, isApplied };
+    const crash = await applyLate(
+      [deletionOf(contact, 1)],
+      "dependents in ticket after ''",
+      'crashes',
+      earlier,
+    );
+    await crash();
+    expect(stored('ticket', 'ti_1')?.joined).toMatchObject({ requester: { name: contact.data?.name } });
+    await apply([deletionOf(contact, 1)], earlier);
+    expect(stored('ticket', 'ti_1')?.joined).toMatchObject({ requester: null });
+  });
+});
+
+describe('a version that a Kafka tombstone has deleted, and that is appended again', () => {
+  it('goes on at no cursor of its former life', async () => {
+    // given a worker that is about to save how far the fan-out of a contact has come, and then crashes
+    const { apply, applyLate, stored } = given();
+    const contact = created('contact', 'con_1', { name: 'Ada' });
+    const at = (offset: number) => ({ at: { partition: 0, offset, timestampMs: offset } });
+    await apply([created('ticket', 'ti_1'), created('ticket', 'ti_2')]);
+    const cursor = 'save the fan-out cursor of contact con_1';
+    const resume = await applyLate([contact], cursor, 'crashes', at(1));
+    // when another applies the tombstone, and a third writes the contact again, and crashes before its fan-out
+    await apply([{ ...contact, op: 'tombstone' }], at(2));
+    const crash = await applyLate([contact], 'dependents in ticket', 'crashes', at(3));
+    await resume();
+    await crash();
+    expect(stored('contact', 'con_1')).not.toHaveProperty('fanOutCursor');
+    // then the fourth refreshes both tickets
+    await apply([contact], at(3));
+    for (const id of ['ti_1', 'ti_2'])
+      expect(stored('ticket', id)?.joined).toMatchObject({ requester: { name: 'Ada' } });
   });
 });
 

@@ -138,10 +138,12 @@ export function memoryStore(
       const ids = found.map(({ _id }) => _id);
       return { ids, next: ids.length < pageSize ? null : (ids.at(-1) ?? null) };
     },
-    saveFanOutCursor: async (kind, { id, version, isDeleted }, cursor) => {
+    saveFanOutCursor: async (kind, { id, version, tombstonePosition, isDeleted }, cursor) => {
       await pause(`save the fan-out cursor of ${kind} ${id}`);
       const document = documents(kind).get(id);
       if (document?.version !== version || (document.deletedAt !== undefined) !== isDeleted) return;
+      if (document.tombstonePosition?.offset !== tombstonePosition?.offset) return;
+      if (document.tombstonePosition?.partition !== tombstonePosition?.partition) return;
       const { fanOutCursor: _fanOutCursor, ...remaining } = document;
       save(kind, cursor ? { ...remaining, fanOutCursor: { ...cursor } } : remaining);
     },
@@ -174,6 +176,7 @@ const envelopeFields = [
   'version',
   'position',
   'tombstonePosition',
+  'deletedByEvent',
   'expiresAt',
   'dataRetentionDays',
 ] as const;

@@ -9,6 +9,7 @@ export type Mutation = {
 
 const engine = 'services/projector/materialize';
 const reconcile = `${engine}/reconcile.ts`;
+const evolve = `${engine}/evolve.ts`;
 const plan = `${engine}/plan.ts`;
 const join = `${engine}/join.ts`;
 const writes = `${engine}/writes.ts`;
@@ -182,29 +183,42 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a stale version is applied',
-    file: `${engine}/evolve.ts`,
+    file: evolve,
     edits: {
-      'if (current && change.version < current.version) return { entity: current, changed: false };': '',
+      'if (!current || change.version > current.version)': 'if (change.version !== current?.version)',
     },
   },
   {
     name: 'a tombstone of a conversation deletes only the versions before it',
-    file: `${engine}/evolve.ts`,
+    file: evolve,
     edits: {
-      '!rules.deletionIsFinal && known.position &&': 'known.position &&',
-      '(rules.deletionIsFinal && current?.deletedAt':
-        '(rules.deletionIsFinal && current?.version && current.deletedAt',
+      'rules.deletionIsFinal || !known.position || known': '!known.position || known',
+      'const isFinal = rules.deletionIsFinal && current?.deletedAt !== undefined;':
+        'const isFinal = rules.deletionIsFinal && current?.version !== 0 && current?.deletedAt !== undefined;',
     },
   },
   {
     name: 'a final deletion of a lower version is ignored',
-    file: `${engine}/evolve.ts`,
-    edits: { '(rules.deletionIsFinal && change.version < current.version)': 'false' },
+    file: evolve,
+    edits: { "if (change.op === 'delete' && rules.deletionIsFinal && !current.deletedAt)": 'if (false)' },
   },
   {
     name: 'a deletion of an equal version is ignored',
-    file: `${engine}/evolve.ts`,
-    edits: { '(change.version === current.version || (rules': '((rules' },
+    file: evolve,
+    edits: {
+      'if (change.version === current.version) return':
+        "if (change.version === current.version && change.op === 'delete') return { entity: current, changed: false };\n  if (change.version === current.version) return",
+    },
+  },
+  {
+    name: 'an entity keeps the earliest record of its version',
+    file: evolve,
+    edits: { 'isAfter(change.position, current.position);': 'isAfter(current.position, change.position);' },
+  },
+  {
+    name: 'a record after a deletion of its version brings the entity back',
+    file: evolve,
+    edits: { 'if (next.deletedByEvent || isFinal': "if (change.op === 'delete' || isFinal" },
   },
   {
     name: 'a re-driven state counts as propagated once it is stored',

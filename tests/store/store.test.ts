@@ -112,7 +112,9 @@ const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => P
   },
   saveFanOutCursor: ({ store }, random) => {
     const kind = random.pick(used);
-    const of = { id: idIn(random, kind), version: random.int(2), isDeleted: random.chance(0.3) };
+    const id = idIn(random, kind);
+    const tombstonePosition = random.chance(0.3) ? position(random) : undefined;
+    const of = { id, version: random.int(2), tombstonePosition, isDeleted: random.chance(0.3) };
     const cursor = random.pick([null, { from: 'message' as const, edge: 'channel', after: 'msg_6' }]);
     return store.saveFanOutCursor(kind, of, cursor);
   },

@@ -30,3 +30,21 @@ test('a dead letter without a version is erased up to the latest tombstone of it
     erasure?.covers({ _id: '', topic: 'support.contacts', subjects: ['con_1'], versioned: null, ...at(ms) });
   expect([10, 20, 21].map(isErased)).toEqual([true, true, false]);
 });
+
+test('a dead letter of a version that a tombstone alone has deleted is erased up to the tombstone, and no later', async () => {
+  const at = (ms: number) => ({ partition: 0, offset: ms, timestampMs: ms });
+  const stored = { ...envelope, position: at(10), tombstonePosition: at(20) };
+  const readEnvelopes = async () => [stored];
+  const tombstone = { op: 'tombstone', id: 'con_1', position: at(20) } as Change;
+  const [erasure] = await erasuresAmong({ readEnvelopes }, 'contact', { changes: [tombstone], rejected: [] });
+  const isErased = (ms: number, version: number) =>
+    erasure?.covers({
+      _id: '',
+      topic: 'support.contacts',
+      subjects: ['con_1'],
+      versioned: { id: 'con_1', version },
+      ...at(ms),
+    });
+  expect([19, 21].map((ms) => isErased(ms, 2))).toEqual([true, false]);
+  expect(isErased(21, 1)).toBe(true);
+});

@@ -5,7 +5,7 @@ import { type Kind, kinds, resources } from '../../../shared/documents/resources
 import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
 import { withinLimit } from '../../../shared/store/within-limit.ts';
 import type { Change, Upsert } from '../events/change.ts';
-import { isAfter } from '../materialize/evolve.ts';
+import { isAfter, isBeforeTombstone } from '../materialize/evolve.ts';
 import type { Store, StoredEnvelope } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
 import type { RejectedRecord } from './dead-letter.ts';
@@ -133,21 +133,24 @@ async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], delet
 
 /**
  * A dead letter is erased if its record can have no effect any more: it has the deleted version or an older one, or
- * comes before the tombstone. Without a readable version its time decides: it is erased up to the latest delivery of
- * the deletion. If the entity came back since, the result is that of one record at a time.
+ * comes before the tombstone. If a tombstone alone has deleted the version, a later record of it has an effect. Without
+ * a readable version its time decides: it is erased up to the latest delivery of the deletion. If the entity came back
+ * since, the result is that of one record at a time.
  */
 function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
   const { _id: id, tombstonePosition } = stored;
   const versions = deletions.map((deletion) => (deletion.op === 'delete' ? deletion.version : 0));
-  const version = stored.deletedAt ? stored.version : Math.max(...versions);
+  const isTombstoneAlone = !stored.deletedByEvent && isBeforeTombstone(stored);
+  if (stored.deletedAt) versions.push(isTombstoneAlone ? stored.version - 1 : stored.version);
+  const version = Math.max(...versions);
   const positions = deletions.map(({ position }): Position | null | undefined => position);
   if (stored.deletedAt) positions.push(stored.position, tombstonePosition);
   const untilMs = Math.max(...positions.map((position) => position?.timestampMs ?? 0));
   const covers: Erasure['covers'] = (deadLetter) => {
     const { versioned, timestampMs } = deadLetter;
     if (versioned?.id !== id) return timestampMs <= untilMs;
-    const isBeforeTombstone = tombstonePosition !== undefined && isAfter(tombstonePosition, deadLetter);
-    return versioned.version <= version || isBeforeTombstone;
+    const isBefore = tombstonePosition !== undefined && isAfter(tombstonePosition, deadLetter);
+    return versioned.version <= version || isBefore;
   };
   return { kind, id, covers };
 }

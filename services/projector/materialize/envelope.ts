@@ -12,6 +12,7 @@ const readable = z
     revision: count,
     position: position.nullable(),
     tombstonePosition: position.optional(),
+    deletedByEvent: z.literal(true).optional(),
     deletedAt: z.date().optional(),
     expiresAt: z.date().optional(),
     dataRetentionDays: z.number().min(0).optional(),

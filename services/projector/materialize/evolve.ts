@@ -7,6 +7,9 @@ import type { StoredEnvelope, StoredState } from './store.ts';
 /** An entity as stored, or as it is about to be: its envelope, and its state while it lives. */
 export type Entity = Omit<StoredEnvelope, '_id' | 'revision'> & { state?: StoredState };
 
+/** A change that carries a version. */
+type StateChange = Exclude<Change, Tombstone>;
+
 type Evolved = { entity: Entity | null; changed: boolean; rejected?: Rejection };
 
 /** The kind's rule, the clock, and how long a tombstone stays. */
@@ -19,9 +22,9 @@ export const isAfter = (a: Position, b: Position): boolean => {
 };
 
 /**
- * Applies one change to an entity. The outcome depends on the set of changes, not on their order or repetition:
- * the highest version wins with its earliest record, a deletion wins over an equal version, and the latest tombstone
- * deletes everything before it. See Invariant 1 in docs/internals/consistency.md.
+ * Applies one change to an entity. The outcome depends on the set of changes, not on their order or repetition: the
+ * highest version counts, a `deleted` event wins over a state of its own version, and the latest Kafka tombstone
+ * deletes a version that has no record after it. See Invariant 1 in docs/internals/consistency.md.
  */
 export function evolve(current: Entity | null, change: Change, rules: EvolveRules): Evolved {
   if (change.op === 'tombstone') return evolveTombstone(current, change.position, rules);
@@ -29,37 +32,64 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
     const detail = 'orgid: the entity is known under another organization';
     return { entity: current, changed: false, rejected: { reason: 'wrong_organization', detail } };
   }
-  if (current && isLateDeletion(current, change, rules))
-    return { entity: toTombstone({ ...current, position: change.position }, rules), changed: true };
-  if (current && change.version < current.version) return { entity: current, changed: false };
-  if (current && change.version === current.version) return evolveDuplicate(current, change, rules);
+  if (!current || change.version > current.version) return evolveNewer(current, change, rules);
+  if (change.version === current.version) return evolveSame(current, change, rules);
+  // After partitions were added, a worker may read a final deletion after later versions.
+  if (change.op === 'delete' && rules.deletionIsFinal && !current.deletedAt)
+    return { entity: toTombstone(current, rules), changed: true };
+  return { entity: current, changed: false };
+}
+
+/** A version that is higher than the stored one. The latest tombstone may come after it, and deletes it then. */
+function evolveNewer(current: Entity | null, change: StateChange, rules: EvolveRules): Evolved {
   const { orgId, version, position } = change;
   const next: Entity = { orgId, version, position };
   if (current?.tombstonePosition) next.tombstonePosition = current.tombstonePosition;
-  const isDeleted =
-    change.op === 'delete' ||
-    (rules.deletionIsFinal && current?.deletedAt !== undefined) ||
-    isBeforeTombstone(next);
-  if (change.op === 'upsert') next.state = change.state;
-  if (!isDeleted) return { entity: next, changed: true };
-  // With the fields of `current`: its retention, and the times of an earlier deletion.
-  return { entity: toTombstone({ ...current, ...next }, rules), changed: true };
+  if (change.op === 'delete') next.deletedByEvent = true;
+  else next.state = change.state;
+  const isFinal = rules.deletionIsFinal && current?.deletedAt !== undefined;
+  if (!next.deletedByEvent && !isFinal && !isBeforeTombstone(next)) return { entity: next, changed: true };
+  // The retention and the time of an earlier deletion stay.
+  const { deletedByEvent: _ofEarlierVersion, ...earlier } = current ?? {};
+  return { entity: toTombstone({ ...earlier, ...next }, rules), changed: true };
 }
 
 /**
- * A deleted entity: the envelope alone, without personal data. MongoDB drops it after `tombstoneDays`; never if the
- * deletion is final, or if a channel had a retention, under which its conversations still expire: Invariant 12. An
- * earlier deletion keeps its times.
+ * A further record of the stored version. It matters in three cases. A `deleted` event deletes the version. A record
+ * after all others of the version may come after a tombstone, which then no longer deletes the version. And a state
+ * replaces one that the sweep has purged, to be served or purged again under the current retention.
+ */
+function evolveSame(current: Entity, change: StateChange, rules: EvolveRules): Evolved {
+  const isLater = !current.position || isAfter(change.position, current.position);
+  const isFirstDeletion = change.op === 'delete' && !current.deletedByEvent;
+  const isPurged = current.state === undefined && !current.deletedAt;
+  if (!isLater && !isFirstDeletion && !(isPurged && change.op === 'upsert'))
+    return { entity: current, changed: false };
+  const next: Entity = { ...current };
+  if (isLater) next.position = change.position;
+  if (change.op === 'delete') next.deletedByEvent = true;
+  const isFinal = rules.deletionIsFinal && current.deletedAt !== undefined;
+  if (next.deletedByEvent || isFinal || isBeforeTombstone(next))
+    return { entity: toTombstone(next, rules), changed: true };
+  if (change.op === 'delete' || current.state !== undefined) return { entity: next, changed: true };
+  const { deletedAt: _deletedAt, expiresAt: _expiresAt, dataRetentionDays: _days, ...revived } = next;
+  return { entity: { ...revived, state: change.state }, changed: true };
+}
+
+/**
+ * A deleted entity: the envelope alone, without personal data. MongoDB drops it `tombstoneDays` after the latest record
+ * that changed it; never if the deletion is final, or if a channel had a retention, under which its conversations still
+ * expire: Invariant 12. A deletion that follows a deletion keeps the time of the first.
  */
 export function toTombstone(entity: Entity, rules: EvolveRules): Entity {
-  const { orgId, version, position, tombstonePosition, deletedAt = rules.now } = entity;
+  const { orgId, version, position, tombstonePosition, deletedByEvent, deletedAt = rules.now } = entity;
   const dataRetentionDays = retentionDaysOf(entity);
-  const isKept = rules.deletionIsFinal || dataRetentionDays > 0;
-  const expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * dayMs);
   const tombstone: Entity = { orgId, version, position, deletedAt };
   if (tombstonePosition) tombstone.tombstonePosition = tombstonePosition;
-  if (!isKept) tombstone.expiresAt = (entity.deletedAt && entity.expiresAt) ?? expiresAt;
+  if (deletedByEvent) tombstone.deletedByEvent = true;
   if (dataRetentionDays > 0) tombstone.dataRetentionDays = dataRetentionDays;
+  else if (!rules.deletionIsFinal)
+    tombstone.expiresAt = new Date(rules.now.getTime() + rules.tombstoneDays * dayMs);
   return tombstone;
 }
 
@@ -73,39 +103,14 @@ function evolveTombstone(current: Entity | null, position: Position, rules: Evol
     return { entity: known, changed: false };
   const next = { ...known, tombstonePosition: position };
   // A conversation cannot come back after its deletion, so its tombstone deletes the later versions too.
-  const isOlder = !rules.deletionIsFinal && known.position && !isAfter(position, known.position);
-  if (known.deletedAt || isOlder) return { entity: next, changed: true };
-  return { entity: toTombstone(next, rules), changed: true };
+  const isDeleted =
+    rules.deletionIsFinal || !known.position || known.deletedAt !== undefined || isBeforeTombstone(next);
+  return { entity: isDeleted ? toTombstone(next, rules) : next, changed: true };
 }
 
-/**
- * Whether a deletion counts although its version is not higher. At an equal version it wins, and a final one wins
- * whatever its version: after partitions were added, it may be read after later versions.
- */
-const isLateDeletion = (current: Entity, change: Exclude<Change, Tombstone>, rules: EvolveRules): boolean =>
-  change.op === 'delete' &&
-  !current.deletedAt &&
-  (change.version === current.version || (rules.deletionIsFinal && change.version < current.version));
-
-/**
- * A duplicate matters in two cases. An earlier record of the version may be before a tombstone, which then deletes it.
- * And any other restores a state that the sweep has purged, to be served or purged again under the current retention.
- */
-function evolveDuplicate(current: Entity, change: Exclude<Change, Tombstone>, rules: EvolveRules): Evolved {
-  const { position } = change;
-  if (change.op === 'upsert' && current.state === undefined && !current.deletedAt) {
-    const { expiresAt: _expiresAt, ...remaining } = current;
-    return { entity: afterTombstone({ ...remaining, position, state: change.state }, rules), changed: true };
-  }
-  const isFinal = rules.deletionIsFinal && current.deletedAt !== undefined;
-  if (isFinal || !current.position || !isAfter(current.position, position))
-    return { entity: current, changed: false };
-  return { entity: afterTombstone({ ...current, position }, rules), changed: true };
-}
-
-/** Whether the record of an entity comes before its latest tombstone, which then deletes the entity. */
-const isBeforeTombstone = ({ position, tombstonePosition }: Entity): boolean =>
+/** Whether every record of the entity's version comes before its latest tombstone, which then deletes the entity. */
+export const isBeforeTombstone = ({
+  position,
+  tombstonePosition,
+}: Pick<Entity, 'position' | 'tombstonePosition'>): boolean =>
   Boolean(position && tombstonePosition && isAfter(tombstonePosition, position));
-
-const afterTombstone = (entity: Entity, rules: EvolveRules): Entity =>
-  isBeforeTombstone(entity) ? toTombstone(entity, rules) : entity;

@@ -11,7 +11,7 @@ import {
 } from './edges.ts';
 import type { RejectedChange } from './plan.ts';
 import { reconcile, type Reconciled, type ReconcileDeps } from './reconcile.ts';
-import type { StoredState } from './store.ts';
+import type { FannedOut, StoredState } from './store.ts';
 
 export type UpdateDeps = ReconcileDeps & {
   /** Aborted when the worker loses its partition, or the process stops. */
@@ -191,7 +191,12 @@ async function refreshPages(deps: UpdateDeps, kind: Kind, entity: Reconciled, ov
   }
 }
 
-const stateOf = ({ id, version, state }: Reconciled) => ({ id, version, isDeleted: state === undefined });
+const stateOf = ({ id, version, tombstonePosition, state }: Reconciled): FannedOut => ({
+  id,
+  version,
+  tombstonePosition,
+  isDeleted: state === undefined,
+});
 
 /** Brings documents of one kind up to date with their references, some at a time. */
 export async function refreshAll(deps: UpdateDeps, kind: Kind, ids: Iterable<string>): Promise<void> {

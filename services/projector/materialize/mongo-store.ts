@@ -18,6 +18,7 @@ export const envelope = {
   revision: 1,
   position: 1,
   tombstonePosition: 1,
+  deletedByEvent: 1,
   deletedAt: 1,
   expiresAt: 1,
   dataRetentionDays: 1,
@@ -67,9 +68,16 @@ export function mongoStore(database: Db): Store {
       const ids = found.map(({ _id }) => _id);
       return { ids, next: ids.length < pageSize ? null : (ids.at(-1) ?? null) };
     },
-    saveFanOutCursor: async (kind, { id, version, isDeleted }, cursor) => {
+    saveFanOutCursor: async (kind, { id, version, tombstonePosition, isDeleted }, cursor) => {
       const update = cursor ? { $set: { fanOutCursor: cursor } } : { $unset: { fanOutCursor: '' as const } };
-      await collection(kind).updateOne({ _id: id, version, deletedAt: { $exists: isDeleted } }, update);
+      // `null` stands for an absent field, too.
+      const life = {
+        version,
+        'tombstonePosition.partition': tombstonePosition?.partition ?? null,
+        'tombstonePosition.offset': tombstonePosition?.offset ?? null,
+        deletedAt: { $exists: isDeleted },
+      };
+      await collection(kind).updateOne({ _id: id, ...life }, update);
     },
     readEnvelopes: (kind, ids) =>
       withinLimit(async (limit) => {

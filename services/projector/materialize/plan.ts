@@ -117,14 +117,16 @@ function plannedWrite<K extends Kind>(
   const upsert = changes.find(
     (change): change is Upsert<K> => change.op === 'upsert' && change.state === entity.state,
   );
-  const cause = upsert ?? changes.at(-1);
+  const last = changes.at(-1);
   const { id, current } = target;
-  const { orgId, state, deletedAt } = entity;
-  if (state === undefined || orgId === null || deletedAt)
-    return { ...target, entity, upsert, cause, joining: null };
+  const { orgId, state, deletedAt, position, tombstonePosition } = entity;
+  // By identity: a record that is read again at its own offset raises nothing.
+  const raisesPosition = !last || last.position === position || last.position === tombstonePosition;
+  const write = { ...target, entity, upsert, cause: upsert ?? last, raisesPosition };
+  if (state === undefined || orgId === null || deletedAt) return { ...write, joining: null };
   const storedIds = () => (current ? idsIn(kind, current) : idsInRefs(kind));
   const ids = upsert ? idsInState(kind, upsert.state) : storedIds();
-  return { ...target, entity, upsert, cause, joining: { id, orgId, ids } };
+  return { ...write, joining: { id, orgId, ids } };
 }
 
 /** Whether a stored state has reached every dependent: Invariant 7. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert';
 import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
+import type { Position } from '../../../shared/documents/entity.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import type { Change } from '../events/change.ts';
@@ -20,6 +21,7 @@ export type ReconcileDeps = PlanDeps &
 export type Reconciled = {
   id: string;
   version: number;
+  tombstonePosition: Position | undefined;
   /** Absent if the entity is deleted. */
   state?: StoredState;
   /** The state that has reached every dependent; null if that is not known. */
@@ -145,6 +147,7 @@ function reconciledOf(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>,
   const reconciled: Reconciled = {
     id,
     version: entity.version,
+    tombstonePosition: entity.tombstonePosition,
     before: propagatedBefore(deps, kind, item),
     // Invariant 8: a new state starts its fan-out from the beginning.
     resumeAt: op === 'join' ? current?.fanOutCursor : document.fanOutCursor,

@@ -1,8 +1,19 @@
-import type { Document, Envelope } from '../../../shared/documents/entity.ts';
+import type { Document, Envelope, Position } from '../../../shared/documents/entity.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 
 /** Progress of a large fan-out: the edge, the kind of its documents, and the last id refreshed. */
 type FanOutCursor = { from: Kind; edge: string; after: string };
+
+/**
+ * The state that a fan-out carries to dependents. A version that a Kafka tombstone has deleted, and that came again
+ * after the tombstone, is another state: its `tombstonePosition` differs.
+ */
+export type FannedOut = {
+  id: string;
+  version: number;
+  tombstonePosition: Position | undefined;
+  isDeleted: boolean;
+};
 
 /** An entity's state as the store returns it: the fields that were asked for, by name. */
 export type StoredState = Readonly<Record<string, unknown>>;
@@ -120,11 +131,7 @@ export type Store = {
     after: string,
   ) => Promise<{ ids: string[]; next: string | null }>;
   /** Records the progress of a state's fan-out (null: complete), if the document still has that state. */
-  saveFanOutCursor: (
-    kind: Kind,
-    of: { id: string; version: number; isDeleted: boolean },
-    cursor: FanOutCursor | null,
-  ) => Promise<void>;
+  saveFanOutCursor: (kind: Kind, of: FannedOut, cursor: FanOutCursor | null) => Promise<void>;
   /** Readable envelopes by id, of tombstones too. Of the state they have the id alone. */
   readEnvelopes: (kind: Kind, ids: string[]) => Promise<(StoredEnvelope & Pick<StoredDocument, 'state'>)[]>;
 };

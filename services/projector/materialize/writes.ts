@@ -27,6 +27,8 @@ export type PlannedWrite<K extends Kind> = {
   upsert: Upsert<K> | undefined;
   /** The change that becomes a dead letter if the store refuses the document; absent for a refresh. */
   cause: Change<K> | undefined;
+  /** Whether the last change raised a position of the entity: the fan-out is complete once that record is applied. */
+  raisesPosition: boolean;
   /** How to join a living document; null for a deleted one. */
   joining: Joining | null;
 };
@@ -73,7 +75,7 @@ function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PlannedWrite<K>
   if (!upsert && current) return { op: 'join', document: fields, guard: current.revision };
   const document: StoredDocument = { ...fields, orgId: entity.orgId, version: entity.version };
   if (upsert) Object.assign(document, { state: upsert.state }, resources[kind].sortKeys(upsert.state));
-  return { op: 'put', document: Object.assign(document, fanOutStarted(deps, kind)), guard };
+  return { op: 'put', document: Object.assign(document, fanOutStarted(deps, kind, item)), guard };
 }
 
 /** The fields that a join sets in the document of a living entity. */
@@ -103,20 +105,31 @@ function tombstoneOf(
   const { id, current, entity } = item;
   const rules = { deletionIsFinal: false, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   // With a state: its owner was deleted, so it is deleted now. Without: it was purged before, and stays so.
-  const { orgId, version, position, tombstonePosition, deletedAt, expiresAt, dataRetentionDays } =
-    entity.state === undefined ? entity : toTombstone(entity, rules);
+  const stateless = entity.state === undefined ? entity : toTombstone(entity, rules);
+  const { orgId, version, position, tombstonePosition, deletedByEvent } = stateless;
+  const { deletedAt, expiresAt, dataRetentionDays } = stateless;
   const tombstone: StoredDocument = { _id: id, orgId, version, revision, position };
   if (tombstonePosition) tombstone.tombstonePosition = tombstonePosition;
+  if (deletedByEvent) tombstone.deletedByEvent = true;
   if (deletedAt) tombstone.deletedAt = deletedAt;
   if (expiresAt) tombstone.expiresAt = expiresAt;
   if (dataRetentionDays) tombstone.dataRetentionDays = dataRetentionDays;
   // Invariant 8: to dependents, all deletions of an entity are one state.
   const goesOn = current?.deletedAt && current.orgId === orgId && current.fanOutCursor;
   if (goesOn) tombstone.fanOutCursor = goesOn;
-  else if (deletedAt) Object.assign(tombstone, fanOutStarted(deps, kind));
+  else if (deletedAt) Object.assign(tombstone, fanOutStarted(deps, kind, item));
   return tombstone;
 }
 
-/** A cursor before the first dependent, so that the fan-out counts as incomplete until its end: Invariant 8. */
-const fanOutStarted = ({ outOfOrder }: WriteDeps, kind: Kind): Pick<StoredDocument, 'fanOutCursor'> | null =>
-  outOfOrder && incomingEdges(kind).length > 0 ? { fanOutCursor: { from: kind, edge: '', after: '' } } : null;
+/**
+ * A cursor before the first dependent, so that the fan-out counts as incomplete until its end: Invariant 8. Without it,
+ * the positions of the document show how far its fan-out has come.
+ */
+const fanOutStarted = (
+  { outOfOrder }: WriteDeps,
+  kind: Kind,
+  { raisesPosition }: PlannedWrite<Kind>,
+): Pick<StoredDocument, 'fanOutCursor'> | null =>
+  (outOfOrder || !raisesPosition) && incomingEdges(kind).length > 0
+    ? { fanOutCursor: { from: kind, edge: '', after: '' } }
+    : null;

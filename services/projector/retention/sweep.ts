@@ -94,7 +94,12 @@ async function sweepConversations(
   const purged = await purge(deps, 'conversation', unused, [refOf('channel', id)]);
   const interrupted = page.filter(({ updatedAt }) => updatedAt === undefined);
   const toRefresh = [...purged, ...interrupted];
-  const changed = toRefresh.map(({ _id, version }) => ({ id: _id, version, before: null }));
+  const changed = toRefresh.map(({ _id, version, tombstonePosition }) => ({
+    id: _id,
+    version,
+    tombstonePosition,
+    before: null,
+  }));
   await updateDependents(deps, 'conversation', changed);
   await purge(deps, 'conversation', toRefresh);
   return purged.length;
