@@ -5,8 +5,8 @@ import type { Output } from './context.ts';
 export type Json = { json?: true | undefined };
 
 /**
- * What a terminal shows as it is: letters, marks, numbers, punctuation, symbols and the blank, but none that is drawn
- * as nothing, such as a soft hyphen or the empty Braille pattern.
+ * Characters that a terminal shows as they are: letters, marks, numbers, punctuation, symbols and the blank, but none
+ * that is drawn as nothing, such as a soft hyphen or the empty Braille pattern.
  */
 const shown = String.raw`(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S} ]`;
 const unshown = new RegExp(`(?!${shown}|\n)[^]`, 'gu');

@@ -23,7 +23,7 @@ const limitedCollection = (collection: Collection, limits: ReadLimits): Collecti
     reads.has(name) ? (first, options) => own(first, { ...limits, ...(options as object) }) : own,
   );
 
-/** The database, whose reads have these limits, whoever begins them. */
+/** The database, whose reads have these limits in every function that begins one. */
 export const limitedDatabase = (database: Db, limits: ReadLimits): Db =>
   withMethods(database, (name, own) =>
     name === 'collection' ? (...args) => limitedCollection(own(...args) as Collection, limits) : own,

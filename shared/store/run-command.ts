@@ -18,9 +18,9 @@ export type Command = {
 export type CommandLimits = Abortable & { maxTimeMS?: number };
 
 /**
- * Runs a command for which the driver has no method that suits. Adds what the driver adds to its own commands alone:
- * the read preference and the concern of the database, and the limit of the server. Without a signal of its own it
- * fails after a minute.
+ * Runs a command for which the driver has no method that suits. Adds the options that the driver adds to its own
+ * commands alone: the read preference and the concern of the database, and the limit of the server. Without a signal
+ * of its own it fails after a minute.
  */
 export async function runCommand(
   database: Db,
