@@ -63,7 +63,7 @@ const reportViolations = `document.addEventListener('securitypolicyviolation', (
   window.reportViolation([violation.violatedDirective, violation.blockedURI, violation.sample].join(' ')))`;
 
 const axe = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
-const violations = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`;
+const violations = `axe.run({ rules: { 'target-size': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html)))`;
 /** How much wider than the screen the page is. */
 export const overflow = 'document.documentElement.scrollWidth - window.innerWidth';
 
