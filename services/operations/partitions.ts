@@ -141,7 +141,7 @@ function causeOf(
   own: Progress | undefined,
   lag: number | null,
 ): HoldCause | null {
-  if (!log || (log.partitions.includes(key) && !log.ends.has(key))) return 'unreadable';
+  if (!log?.ends.has(key)) return 'unreadable';
   if (owners && !owners.has(key)) return 'unassigned';
   if (lag === 0) return null;
   const latestMs = Math.max(0, ...progress.map(({ updatedAt }) => updatedAt.getTime()));

@@ -35,13 +35,16 @@ export function watchTopics(deps: TopicWatchDeps, intervalMs = watchEveryMs): Pi
   const show = (reason: LossReason, losing: Set<string>) => {
     for (const topic of topics) metrics.losesRecords.set({ topic, reason }, losing.has(topic) ? 1 : 0);
   };
+  /** Returns the topics that exist: the brokers answer nothing about settings if they do not know one of the topics. */
   const lookAtLogs = async () => {
-    const { ends } = await log.read(topics);
+    const { ends, partitions } = await log.read(topics);
     const truncated = logsWithoutBeginning(generation, ends).map(({ key }) => parsePartitionKey(key).topic);
     show('truncated', new Set(truncated));
+    const existing = new Set(partitions.map((key) => parsePartitionKey(key).topic));
+    return topics.filter((topic) => existing.has(topic));
   };
-  const lookAtSettings = async () => {
-    const warnings = topicWarnings(await readTopicSettings(admin, topics), 0);
+  const lookAtSettings = async (existing: string[]) => {
+    const warnings = topicWarnings(await readTopicSettings(admin, existing), 0);
     for (const reason of losingRisks) {
       const losing = warnings.filter(({ risk }) => risk === reason).map(({ topic }) => topic);
       show(reason, new Set(losing));
@@ -49,8 +52,7 @@ export function watchTopics(deps: TopicWatchDeps, intervalMs = watchEveryMs): Pi
   };
   let isTold = false;
   const look = async () => {
-    await lookAtLogs();
-    await lookAtSettings();
+    await lookAtSettings(await lookAtLogs());
     isTold = false;
   };
   return repeat(look, {

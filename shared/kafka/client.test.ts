@@ -1,12 +1,11 @@
 import { type LogEntry, logLevel } from 'kafkajs';
 import { levelOf } from './client.ts';
 
-const entry = (namespace: string, error: string): LogEntry => ({
-  namespace,
-  level: logLevel.ERROR,
-  label: 'ERROR',
-  log: { timestamp: '', message: 'Response Heartbeat(key: 12, version: 3)', error },
-});
+const entry = (
+  namespace: string,
+  error: string,
+  message = 'Response Heartbeat(key: 12, version: 3)',
+): LogEntry => ({ namespace, level: logLevel.ERROR, label: 'ERROR', log: { timestamp: '', message, error } });
 
 describe('a log line of kafkajs', () => {
   test.each([
@@ -38,4 +37,11 @@ describe('a log line of kafkajs', () => {
     const text = error === 'rejoin' ? 'The group is rebalancing, so a rejoin is needed' : error;
     expect(levelOf(entry(namespace, text))).toBe(level);
   });
+
+  test.each(['Crash: KafkaJSError: gone', 'Restarting the consumer in 200ms'])(
+    '%s is left to the event of the consumer',
+    (message) => {
+      expect(levelOf(entry('Consumer', '', message))).toBe('debug');
+    },
+  );
 });

@@ -63,7 +63,11 @@ const passingErrors = [
   'There is no leader for this topic-partition as we are in the middle of a leadership election',
 ];
 
+/** The lines about a consumer that fails and restarts. The event of it is logged with its error. */
+const restartLines = /^(?:Crash: |Restarting the consumer in )/;
+
 export function levelOf({ namespace, level, log }: LogEntry): 'error' | 'warn' | 'debug' {
+  if (namespace === 'Consumer' && restartLines.test(log.message)) return 'debug';
   if (namespace === 'Connection' && passingErrors.includes(String(log.error))) return 'debug';
   if (level === logLevel.ERROR) return 'error';
   return level === logLevel.WARN ? 'warn' : 'debug';

@@ -19,12 +19,14 @@ type OffsetManager = {
   resolveOffsets: () => Promise<void>;
 };
 
-const leaderNotAvailable = 5;
+/** The errors of partitions that have a leader nevertheless: none, and REPLICA_NOT_AVAILABLE. */
+const ledDespite = [0, 9];
 
 /**
- * kafkajs rejects the metadata of all topics while one partition has no leader, and so fetches nothing, joins no group
- * and reads no offsets. The patch lets such a partition wait alone: its leader is -1, a broker that is never fetched
- * from. An error about missing permissions names the topics.
+ * kafkajs rejects the metadata of all topics while one partition has no leader, or one topic is unknown, and so fetches
+ * nothing, joins no group and reads no offsets. The patch lets that part wait alone: the leader of such a partition is
+ * -1, a broker that is never fetched from, and such a topic has no partitions. Metadata in which no topic is known is
+ * still rejected. An error about missing permissions names the topics.
  */
 export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } }: LeaderParts): void {
   const protocol = metadata.protocol.bind(metadata);
@@ -35,7 +37,10 @@ export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } 
       const parse = (data: Metadata) => {
         const refused = data.topicMetadata.filter((one) => one.topicErrorCode === topicAuthorizationFailed);
         if (refused.length > 0) throw topicsRefused(refused.map(({ topic }) => topic));
-        return response.parse({ ...data, topicMetadata: data.topicMetadata.map(accept) });
+        const isSomeKnown = data.topicMetadata.some(({ topicErrorCode }) => topicErrorCode === 0);
+        return response.parse(
+          isSomeKnown ? { ...data, topicMetadata: data.topicMetadata.map(accept) } : data,
+        );
       };
       return { ...call, response: { ...response, parse } };
     };
@@ -49,11 +54,12 @@ export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } 
   };
 }
 
-const accept = (topic: TopicMetadata): TopicMetadata => ({
-  ...topic,
-  partitionMetadata: topic.partitionMetadata.map((partition) =>
-    partition.partitionErrorCode === leaderNotAvailable
-      ? { ...partition, partitionErrorCode: 0, leader: -1 }
-      : partition,
-  ),
-});
+function accept(topic: TopicMetadata): TopicMetadata {
+  if (topic.topicErrorCode !== 0) return { ...topic, topicErrorCode: 0, partitionMetadata: [] };
+  const partitionMetadata = topic.partitionMetadata.map((partition) => {
+    const { partitionErrorCode, leader } = partition;
+    const isLed = ledDespite.includes(partitionErrorCode);
+    return { ...partition, partitionErrorCode: 0, leader: isLed ? leader : -1 };
+  });
+  return { ...topic, partitionMetadata };
+}

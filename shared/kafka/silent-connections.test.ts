@@ -151,12 +151,21 @@ test('two requests that find a connection closed open one', async () => {
   expect(sockets).toHaveLength(1);
 });
 
+test('an attempt that is ended does not succeed later', async () => {
+  const { create } = opened;
+  const connection = create();
+  const connecting = connection.connect().then(String, (error: Error) => error.message);
+  await connection.disconnect();
+  expect(await connecting).toBe('Connection error: disconnected');
+  expect(connection.isConnected()).toBe(false);
+  expect(await ask(connection)).toBe('answered');
+});
+
 test('a socket that was ended says nothing to the next connection', async () => {
   const { create, sockets, closed } = opened;
   const connection = create();
   expect(await ask(connection)).toBe('answered');
-  const disconnecting = connection.disconnect();
-  await disconnecting;
+  await connection.disconnect();
   expect(await ask(connection)).toBe('answered');
   await eventually(() => closed.has(sockets[0] as Socket));
   expect(await ask(connection)).toBe('answered');

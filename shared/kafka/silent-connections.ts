@@ -99,14 +99,15 @@ function giveUp(connection: Connection): void {
   connection.connectionStatus = 'disconnected';
   connection.authenticatedAt = null;
   socket?.destroy();
+  delete connection.socket;
   requestQueue.rejectAll(new KafkaJSConnectionClosedError('no answer', { host, port }));
   requestQueue.destroy();
 }
 
 /**
  * Two requests that find a connection closed would each open a socket, of which one is lost. A socket whose attempt has
- * timed out, or that was ended, would still report to the next one's connection, and the rest of a response would be
- * taken for the beginning of the next.
+ * failed, or that was ended, would still report to the next one's connection, and the rest of a response would be taken
+ * for the beginning of the next.
  */
 function openOneAtATime(prototype: Connection): void {
   const { connect, disconnect } = prototype;
@@ -115,20 +116,24 @@ function openOneAtATime(prototype: Connection): void {
     connection.chunks = [];
     connection.bytesBuffered = 0;
     connection.bytesNeeded = lengthBytes;
+    const connecting = connect.call(connection);
+    const { socket } = connection;
     try {
-      const isOpen = await connect.call(connection);
+      const isOpen = await connecting;
       heardAt.set(connection, Date.now());
       return isOpen;
     } catch (error) {
-      connection.socket?.destroy();
+      socket?.destroy();
       throw error;
-    } finally {
-      opening.delete(connection);
     }
   };
   prototype.connect = function (this: Connection) {
     if (this.connectionStatus !== 'disconnected') return connect.call(this);
-    const attempt = opening.get(this) ?? open(this);
+    const shared = opening.get(this);
+    if (shared) return shared;
+    const attempt = open(this).finally(() => {
+      if (opening.get(this) === attempt) opening.delete(this);
+    });
     opening.set(this, attempt);
     return attempt;
   };
@@ -136,7 +141,11 @@ function openOneAtATime(prototype: Connection): void {
     const { socket } = this;
     const isClosed = await disconnect.call(this);
     heardAt.delete(this);
-    socket?.destroySoon();
+    // An attempt would succeed after its end.
+    if (opening.delete(this)) socket?.destroy(new Error('disconnected'));
+    else socket?.destroySoon();
+    // Each further end would add a listener to it.
+    if (this.socket === socket) delete this.socket;
     return isClosed;
   };
 }

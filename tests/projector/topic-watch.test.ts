@@ -85,4 +85,10 @@ describe('a topic that loses records which were applied', () => {
     expect(await cli('rebuild', 'start')).toMatchObject({ code: 0 });
     expect(await found('log-beginnings')).toEqual([]);
   });
+
+  test('is still found once another topic was deleted', async () => {
+    await environment.admin.deleteTopics({ topics: [topic('qa')] });
+    await alterTopic('tag', { 'cleanup.policy': 'delete' });
+    await eventually(async () => (await losses()).includes(`${topic('tag')} not_compacted`));
+  });
 });

@@ -87,7 +87,7 @@ function whyWaiting({ registry, kafka, waiting }: Facts, own: GenerationFacts): 
 /** Projectors that save nothing still run if their group has members: unknown if its coordinator does not answer. */
 function whySilent({ kafka }: Facts, own: GenerationFacts, savedAt: Date, restart: string): Judged | string {
   const since = savedAt.toISOString();
-  // The Kafka client leaves its group while a topic is missing, so the group does not tell whether projectors run.
+  // A start waits for missing topics outside the group, so the group does not tell whether projectors run.
   if (kafka.missing.length > 0 && kafka.otherPrefixes.length === 0)
     return `no progress has been saved since ${since}, because topics are missing`;
   const members = kafka.members.get(own.generation.number);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
@@ -14,6 +15,7 @@ import { createAssigner } from './assigner.ts';
 import { type Assignment, type AssignmentDeps, createAssignment } from './assignment.ts';
 import { createGapDetector, GapFound } from './gap-detector.ts';
 import { handleBatch } from './handle-batch.ts';
+import { createRestartPauses } from './restart-pauses.ts';
 import { resumePartitions } from './start-offsets.ts';
 import { refuseStrangeLeader } from './strange-leader.ts';
 
@@ -69,10 +71,10 @@ const noAnswer = (): never => {
  * until its start offset is found.
  */
 export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
-  const consumer = createConsumer(deps);
-  const assignment = createAssignment(deps, consumer);
   const stopping = new AbortController();
   const { signal } = stopping;
+  const consumer = createConsumer(deps, signal);
+  const assignment = createAssignment(deps, consumer);
   watchGroup(deps, consumer, assignment, signal);
   await consumer.connect();
   await consumer.subscribe({ topics: deps.own.topics, fromBeginning: true });
@@ -114,8 +116,16 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   };
 }
 
-const createConsumer = ({ kafka, groupId, own, sessionTimeoutMs, queuedBytesMax }: ConsumerDeps): Consumer =>
-  kafka.consumer({
+function createConsumer(
+  { kafka, groupId, own, sessionTimeoutMs, queuedBytesMax }: ConsumerDeps,
+  stopping: AbortSignal,
+): Consumer {
+  const pauseMs = createRestartPauses();
+  const restartOnFailure = async () => {
+    await sleep(pauseMs(), undefined, { signal: stopping }).catch(() => undefined);
+    return !stopping.aborted;
+  };
+  return kafka.consumer({
     groupId,
     partitionAssigners: [createAssigner(own.followed)],
     allowAutoTopicCreation: false,
@@ -132,7 +142,9 @@ const createConsumer = ({ kafka, groupId, own, sessionTimeoutMs, queuedBytesMax 
     maxBytes: 4 * 1024 * 1024,
     // The limit of all partitions together: the patch of kafkajs gives each an equal share.
     maxBytesPerPartition: queuedBytesMax / 2,
+    retry: { retries: 5, restartOnFailure },
   });
+}
 
 function watchGroup(deps: ConsumerDeps, consumer: Consumer, assignment: Assignment, stopping: AbortSignal) {
   let reassigned = new AbortController();

@@ -1,0 +1,37 @@
+import { pino } from 'pino';
+import { createTopics } from '../../services/operations/topics/create-topics.ts';
+import { readLogGaps } from '../../shared/control/log-gaps.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+describe('a topic is deleted while its projector runs', () => {
+  const options = { projectors: 0, partitions: 2 };
+  const { environment, publish, applied, find, topic, start, cli } = useProjector(options);
+
+  test('the other topics are applied, without a restart of the consumer', async () => {
+    const lines: string[] = [];
+    const logger = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
+    const running = await start({ logger });
+    await publish(created('tag', 'tag_before'), created('contact', 'con_before'));
+    await applied();
+    // when
+    await environment.admin.deleteTopics({ topics: [topic('tag')] });
+    await eventually(async () => (await cli('status')).text.includes('topics are gone'));
+    await publish(created('contact', 'con_after'));
+    // then
+    await eventually(async () => (await find('contact', 'con_after')) !== null);
+    const status = await cli('status');
+    expect(status.text).toMatch(new RegExp(`topics are gone.*${topic('tag')}`));
+    expect(status.text).not.toContain('no projector has run');
+    expect(lines.filter((line) => line.includes('restarts'))).toEqual([]);
+    expect({ live: running.live(), fatal: running.fatal }).toEqual({ live: null, fatal: [] });
+    // when it is created again, its records are those of another topic
+    await createTopics(environment.admin, environment.config.TOPIC_PREFIX, { partitions: 2 });
+    await eventually(() => running.fatal.length > 0);
+    const gaps = await readLogGaps(environment.control, 1);
+    expect(new Set(gaps.map((gap) => `${gap.topic} ${gap.kind}`))).toEqual(
+      new Set([`${topic('tag')} replaced`]),
+    );
+  });
+});
