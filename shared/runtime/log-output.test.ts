@@ -35,11 +35,12 @@ function run(script: string, path: string): ChildProcess {
   return child;
 }
 
-/** Logs `count` lines of 1 KB, says so, and exits with 3 at SIGTERM. */
+/** Logs `count` lines of 1 KB and says so. Logs more lines from SIGUSR2 on, and exits with 3 at SIGTERM. */
 const logMany = (count: number) => `
   const output = createLogOutput({ batchBytes: 4_096 });
   const logger = createLogger('test', 'info', output);
   process.on('SIGTERM', () => process.exit(3));
+  process.on('SIGUSR2', () => setInterval(() => logger.info('later'), 10));
   setInterval(() => undefined, 1_000);
   for (let index = 0; index < ${count}; index += 1) logger.info({ index, filler: '-'.repeat(900) }, 'line');
   process.send(output.linesLost());`;
@@ -55,22 +56,26 @@ test('lines that wait are written when the process exits', async () => {
   expect(readFileSync(path, 'utf8')).toContain('last words');
 });
 
-test('a line tells a reader that stopped and reads again how many lines were lost', async () => {
+test('one line tells a reader that stopped and reads again how many lines were lost', async () => {
   const { path } = makePipe();
   const count = 10_000;
   const child = run(logMany(count), path);
   const [lost] = (await once(child, 'message')) as [number];
   expect(lost).toBeGreaterThan(count / 2);
   const indexes: number[] = [];
+  const others: string[] = [];
   for await (const text of createInterface({ input: createReadStream(path) })) {
     const line = JSON.parse(text) as { msg: string; index: number; lines: number };
     if (line.msg === 'line') {
       indexes.push(line.index);
       continue;
     }
+    if (others.push(line.msg) > 5) child.kill();
+    if (line.msg === 'later') continue;
     expect(line).toMatchObject({ level: 'warn', service: 'test', lines: lost });
-    child.kill();
+    child.kill('SIGUSR2');
   }
+  expect(others.filter((message) => message !== 'later')).toHaveLength(1);
   expect(indexes).toEqual(Array.from({ length: count - lost }, (_, index) => index));
 });
 
