@@ -104,13 +104,23 @@ const pathsOf = (owner: Owner): string[] =>
     return 'startingAfter' in route.query.shape ? `${own}?limit=2` : own;
   });
 
-/** How often each organization has asked. */
+/** How often each organization has asked, as its window counts. */
 const asked = new Map<string, number>();
 
-const ask = (owner: Owner, path: string): Promise<Answer> => {
-  asked.set(owner.token, (asked.get(owner.token) ?? 0) + 1);
-  return api.get(path, { token: owner.token });
-};
+/**
+ * Asks again while the API answers 503 with `Retry-After`, as a client does: under a load that takes a slow machine ten
+ * seconds, that answer is legal.
+ */
+async function ask(owner: Owner, path: string): Promise<Answer> {
+  for (;;) {
+    const answer = await api.get(path, { token: owner.token });
+    // Without the header the request was refused before it was counted.
+    if (answer.headers.has('ratelimit-remaining')) asked.set(owner.token, (asked.get(owner.token) ?? 0) + 1);
+    if (answer.status !== 503) return answer;
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  }
+}
 
 const bodyOf = async (owner: Owner, path: string): Promise<string> => {
   const { status, text } = await ask(owner, path);
