@@ -1,9 +1,8 @@
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import { watchPools } from '../../shared/control/pool-watch.ts';
 import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
+import { explained, isRefusal } from '../../shared/kafka/errors.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
-import { isRefusal } from '../../shared/kafka/refusals.ts';
-import { explained } from '../../shared/kafka/remedies.ts';
 import type { Environment } from '../../shared/runtime/config.ts';
 import { createLogOutput } from '../../shared/runtime/log-output.ts';
 import { createLogger, type Logger } from '../../shared/runtime/logger.ts';

@@ -1,4 +1,4 @@
-import { explained } from '../../shared/kafka/remedies.ts';
+import { explained } from '../../shared/kafka/errors.ts';
 import { configOrExit, type Environment, readConfig } from '../../shared/runtime/config.ts';
 import { commandsIn } from '../operations/deployment.ts';
 import { deploymentSetting } from '../operations/settings.ts';

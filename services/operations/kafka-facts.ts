@@ -2,14 +2,13 @@ import kafkajs from 'kafkajs';
 import { readControlId } from '../../shared/control/control-id.ts';
 import { type Generation, groupIdOf } from '../../shared/control/generations.ts';
 import { readProgress } from '../../shared/control/progress.ts';
+import { classify, explained, isTransient } from '../../shared/kafka/errors.ts';
 import { type Member, readMembers } from '../../shared/kafka/group-members.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
 import type { OwnMembership } from '../../shared/kafka/member-metadata.ts';
 import { followedTopics } from '../../shared/kafka/other-topics.ts';
-import { explained, remedyFor } from '../../shared/kafka/remedies.ts';
 import { readTopicSettings, type TopicSettings } from '../../shared/kafka/topic-settings.ts';
 import { prefixesOf } from '../../shared/kafka/topics.ts';
-import { isTransient } from '../../shared/kafka/transient-errors.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { within } from '../../shared/runtime/within.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -58,7 +57,7 @@ export async function readKafka(
     members: new Map(),
   };
   const fail = (error: unknown): void => {
-    const isOutage = isTransient(error) && remedyFor(error) === null;
+    const isOutage = isTransient(error) && classify(error).remedy === null;
     facts.problem ??= isOutage ? `${errorMessage(error)}. ${ifDown}` : explained(error);
   };
   const memberships = await readMemberships(deps, living);

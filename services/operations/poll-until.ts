@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTransient } from '../../shared/kafka/transient-errors.ts';
-import { isUserRefusal, retryPauseMs } from '../../shared/store/transient-errors.ts';
+import { classify, isTransient } from '../../shared/kafka/errors.ts';
+import { retryPauseMs } from '../../shared/store/errors.ts';
 
 /** A command that waits fails once MongoDB has refused a read for this long, in milliseconds. */
 const refusedMaxMs = 60_000;
@@ -22,7 +22,8 @@ export function createPatience(nowMs = () => performance.now()) {
         hasRead = true;
         return value;
       } catch (error) {
-        const mayPass = isTransient(error) || isUserRefusal(error);
+        const { is, of } = classify(error);
+        const mayPass = isTransient(error) || (is === 'refuses-us' && of === 'store');
         if (!hasRead || !mayPass || nowMs() > endMs) throw error;
         await sleep(retryPauseMs(error, attempt, refusedPauseMs));
       }

@@ -1,4 +1,4 @@
-import { explained } from '../../shared/kafka/remedies.ts';
+import { explained } from '../../shared/kafka/errors.ts';
 import type { WaitingReport } from './waiting-report.ts';
 
 export type KafkaWatch = {

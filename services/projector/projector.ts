@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Kafka } from 'kafkajs';
 import type { MongoClient } from 'mongodb';
 import { beginningOf } from '../../shared/control/registry.ts';
-import { withRemedy } from '../../shared/kafka/remedies.ts';
+import { withRemedy } from '../../shared/kafka/errors.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
 import type { ProjectorConfig } from './config.ts';

@@ -1,4 +1,4 @@
-import { isRefusal } from '../../shared/kafka/refusals.ts';
+import { isRefusal } from '../../shared/kafka/errors.ts';
 
 /** A process that is refused for this long ends, in milliseconds: its successor reads settings and files again. */
 const limitDefaultMs = 60_000;

@@ -3,7 +3,7 @@ import { type ConnectionWatch, watchConnections, type WatchTimes } from '../runt
 import { errorMessage } from '../runtime/error-message.ts';
 import { within } from '../runtime/within.ts';
 import { controlDatabase } from '../store/connection.ts';
-import { isOverload, isUserRefusal } from '../store/transient-errors.ts';
+import { classifyStoreError } from '../store/errors.ts';
 import { readRegistry } from './generations.ts';
 
 type PoolWatchDeps = {
@@ -45,10 +45,10 @@ export function watchPools(
         const client = createFresh();
         await read(client).finally(() => void client.close().catch(() => undefined));
       },
-      isFailure: (error) => !isBusy(error) && !isOverload(error),
+      isFailure: (error) => !isBusy(error) && classifyStoreError(error).is !== 'overloaded',
       mend: async (name, error) => {
         const client = pools[name];
-        if (!client || !isUserRefusal(error)) return;
+        if (!client || classifyStoreError(error).is !== 'refuses-us') return;
         logger.warn(
           { pool: name, reason: errorMessage(error) },
           'MongoDB refuses the user on old connections, but not on a new one; they are opened again',

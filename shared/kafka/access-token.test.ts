@@ -8,8 +8,7 @@ import {
 } from 'kafkajs';
 import { listen } from '../runtime/listen.ts';
 import { createAccessTokens, tokenMechanism } from './access-token.ts';
-import { isRefusal } from './refusals.ts';
-import { isKafkaAuthorizationError, isTransient } from './transient-errors.ts';
+import { classify } from './errors.ts';
 
 let issuer: Server;
 let url: string;
@@ -67,17 +66,17 @@ it('a token is asked for with the encoded credentials, and with the scope if the
 });
 
 it.each([
-  ['refuses the request', { status: 400, body: 'secret' }, { refused: true, transient: false }],
-  ['refuses the client', { status: 401, body: 'secret' }, { refused: true, transient: false }],
-  ['forbids the client', { status: 403, body: 'secret' }, { refused: true, transient: false }],
-  ['breaks the connection', { status: 0, body: '' }, { refused: false, transient: true }],
-  ['is overloaded', { status: 503, body: 'secret' }, { refused: false, transient: true }],
-  ['answers with something else', { status: 200, body: '<html>' }, { refused: false, transient: true }],
+  ['refuses the request', { status: 400, body: 'secret' }, 'refuses-us'],
+  ['refuses the client', { status: 401, body: 'secret' }, 'refuses-us'],
+  ['forbids the client', { status: 403, body: 'secret' }, 'refuses-us'],
+  ['breaks the connection', { status: 0, body: '' }, 'passes'],
+  ['is overloaded', { status: 503, body: 'secret' }, 'passes'],
+  ['answers with something else', { status: 200, body: '<html>' }, 'passes'],
 ])('an issuer that %s is told apart, and asked again for the next connection', async (_, bad, expected) => {
   const token = tokens();
   answer = bad;
   const error = await token.get().catch((reason: unknown) => reason);
-  expect({ refused: isKafkaAuthorizationError(error), transient: isTransient(error) }).toEqual(expected);
+  expect(classify(error).is).toBe(expected);
   expect(String(error)).toMatch(/KAFKA_SASL_TOKEN_URL/);
   expect(String(error)).not.toContain('secret');
   issue('three');
@@ -119,7 +118,7 @@ describe('a token that a broker', () => {
     issue('one');
     const error = await authenticate(token, answer).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ name: 'KafkaJSConnectionError', retriable: true });
-    expect(isRefusal(error)).toBe(true);
+    expect(classify(error).is).toBe('refuses-us');
     issue('two');
     expect(await token.get()).toBe('two');
   });

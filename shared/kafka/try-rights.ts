@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
 import { parsePartitionKey } from '../control/topic-partition.ts';
 import { errorMessage } from '../runtime/error-message.ts';
+import { classify } from './errors.ts';
 import { inGroup, ownProtocol } from './group-members.ts';
 import { encodeMembership, type OwnMembership } from './member-metadata.ts';
 import type { Broker, ProtocolCall } from './metadata.ts';
 import { createErrorFromCode, refusedTopics, topicsRefused } from './protocol-errors.ts';
-import { isKafkaAuthorizationError } from './transient-errors.ts';
 
 /** The parts of a kafkajs 2.2.4 cluster and broker that are used here; the types of the package do not include them. */
 type FetchingCluster = { findBroker: (named: { nodeId: string }) => Promise<object> };
@@ -49,7 +49,7 @@ export async function tryFetch(
     } catch (error) {
       const named = refusedTopics(error);
       if (named.length > 0) refused.push(...named);
-      else if (isKafkaAuthorizationError(error)) throw error;
+      else if (classify(error).is === 'refuses-us') throw error;
       else for (const key of keys) untried.set(parsePartitionKey(key).topic, errorMessage(error));
     }
   if (refused.length > 0) throw topicsRefused(refused);

@@ -1,5 +1,5 @@
 import { isNativeError } from 'node:util/types';
-import { isOutOfMemory } from '../runtime/out-of-memory.ts';
+import { errorChain } from '../runtime/error-message.ts';
 
 /** Errors of the language, of zod and BSON, and of the driver for a command that it does not send. */
 const codeErrors = new Set([
@@ -17,6 +17,16 @@ const codeErrors = new Set([
   'MongoInvalidArgumentError',
 ]);
 
+/** The codes of zlib and zstd, the last for a decompressor that cannot be created. */
+const memoryErrors = new Set<unknown>([
+  'Z_MEM_ERROR',
+  'ZSTD_error_memory_allocation',
+  'ERR_ZLIB_INITIALIZATION_FAILED',
+]);
+
+const isOutOfMemory = (error: Error): boolean =>
+  /allocation failed/i.test(error.message) || ('code' in error && memoryErrors.has(error.code));
+
 const abortErrors = new Set<unknown>(['AbortError', 'TimeoutError']);
 
 /**
@@ -30,6 +40,12 @@ export function isCodeError(error: unknown): boolean {
   const { code, cause } = error as { code?: unknown; cause?: unknown };
   if (!codeErrors.has(error.name) || isOutOfMemory(error)) return false;
   return !isOfSystem(error.name, code) && (cause === undefined || isCodeError(cause));
+}
+
+/** The class of an error that comes from no server. */
+export function classOfCode(error: unknown): 'no-memory' | 'our-code' | 'other' {
+  if (errorChain(error).some(isOutOfMemory)) return 'no-memory';
+  return isCodeError(error) ? 'our-code' : 'other';
 }
 
 /** An aborted signal throws a `DOMException`, which is no native error everywhere. */

@@ -1,6 +1,6 @@
 import { storeTime } from './clock.ts';
 import { controlDatabase, createMongo } from './connection.ts';
-import { explainedStoreError } from './remedies.ts';
+import { explainedStoreError } from './errors.ts';
 
 const client = createMongo('mongodb://127.0.0.1:1/?directConnection=true', 'test');
 const control = controlDatabase(client, 'x');

@@ -1,6 +1,6 @@
 import { type Db, MongoServerError } from 'mongodb';
+import { notPrimaryCode } from './error-codes.ts';
 import { type CommandLimits, runCommand } from './run-command.ts';
-import { notPrimaryCode } from './transient-errors.ts';
 
 /** The parts of MongoDB's answer to `hello` that the services read. */
 export type Hello = {

@@ -2,8 +2,8 @@ import { mongoStore } from '../../services/projector/materialize/mongo-store.ts'
 import type { Store } from '../../services/projector/materialize/store.ts';
 import { bulkWrite } from '../../shared/store/bulk-write.ts';
 import { createMongo } from '../../shared/store/connection.ts';
+import { classifyStoreError } from '../../shared/store/errors.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { isTransientStoreError } from '../../shared/store/transient-errors.ts';
 import { eventually } from '../support/eventually.ts';
 import { describeOnMongo, startReplicaSet } from '../support/mongo-servers.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -45,9 +45,9 @@ describeOnMongo(['mongod'], 'a primary that falls silent', () => {
     await collection.insertOne({ _id: 'first' });
     (await replicaSet.primary()).pause();
     const error = await bulkWrite(collection, operations, limitMs).catch((thrown: unknown) => thrown);
-    expect({ error, isTransient: isTransientStoreError(error) }).toEqual({
+    expect({ error, is: classifyStoreError(error).is }).toEqual({
       error: expect.any(Error) as unknown,
-      isTransient: true,
+      is: 'passes',
     });
     await replicaSet.mend();
     await bulkWrite(collection, operations);
@@ -64,8 +64,8 @@ describeOnMongo(['mongod'], 'a primary that falls silent', () => {
     await eventually(() => ready >= 6);
     (await replicaSet.primary()).pause();
     const outcomes = await Promise.allSettled(readsOf(mongoStore(database), largeIds));
-    expect(outcomes.map((outcome) => 'reason' in outcome && isTransientStoreError(outcome.reason))).toEqual(
-      outcomes.map(() => true),
+    expect(outcomes.map((outcome) => 'reason' in outcome && classifyStoreError(outcome.reason).is)).toEqual(
+      outcomes.map(() => 'passes'),
     );
     await replicaSet.mend();
     expect((await mongoStore(database).readCurrent('ticket', largeIds)).documents).toEqual([]);

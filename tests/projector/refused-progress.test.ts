@@ -13,9 +13,10 @@ test.each([
 ])('status names why MongoDB refuses the progress of a projector: code %i', async (code, errmsg, remedy) => {
   const proxy = createRefusingProxy(environment.config.MONGODB_URL);
   const MONGODB_URL = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
-  proxy.state.refuse = ({ name }) => (name === 'update progress' ? { code, errmsg } : null);
   await publish(created('tag', 'tag_1'));
   const projector = await start({ settings: { MONGODB_URL }, refusalLimitMs: 1_000 });
+  // Its start has tried to write progress.
+  proxy.state.refuse = ({ name }) => (name === 'update progress' ? { code, errmsg } : null);
   await eventually(() => projector.fatal.length > 0);
   // An ending projector stores why.
   await eventually(async () => (await failuresOf(environment.control).countDocuments()) > 0);

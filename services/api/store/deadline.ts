@@ -1,6 +1,7 @@
 import { within } from '../../../shared/runtime/within.ts';
-import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
-import { isRepeatable, StoreUnavailable } from './store-errors.ts';
+import type { ErrorClass } from '../../../shared/store/error-classes.ts';
+import { classifyStoreError, retryPauseMs } from '../../../shared/store/errors.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
 /** How long the store may work on one read (`maxTimeMS`); then the client receives a 503. */
 export const serverTimeoutMs = 7_000;
@@ -10,6 +11,21 @@ export const serverTimeoutMs = 7_000;
  * slow server costs no connection, unless the read was repeated.
  */
 export const readTimeoutMs = 10_000;
+
+/** Whether a read is repeated after an error of a class: the store was away, not slow. */
+const repeats: Record<ErrorClass, boolean> = {
+  // The connections of a user that was created again are opened again meanwhile.
+  'refuses-us': true,
+  'refuses-connection': true,
+  overloaded: true,
+  'too-slow': false,
+  passes: true,
+  'refuses-document': false,
+  'wrong-command': false,
+  'no-memory': false,
+  'our-code': false,
+  other: false,
+};
 
 /** The pause before a read is repeated, unless the store is overloaded. */
 const pauseMs = 100;
@@ -66,7 +82,7 @@ export async function readRepeatedly<T>(
     } catch (error) {
       // A passed deadline tells less than the failure before it.
       if (limits.signal.aborted) throw failure ?? error;
-      if (!isRepeatable(error)) throw error;
+      if (!repeats[classifyStoreError(error).is]) throw error;
       failure = error;
     }
     onRepeat?.(failure);

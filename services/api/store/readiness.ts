@@ -1,7 +1,7 @@
 import type { Gauge } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
-import { explainedStoreError } from '../../../shared/store/remedies.ts';
+import { explainedStoreError } from '../../../shared/store/errors.ts';
 import type { ReadSnapshots } from './read-snapshot.ts';
 
 /** Polling also keeps `Data-As-Of` fresh for refused requests. */

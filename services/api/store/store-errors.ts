@@ -1,6 +1,7 @@
 import { MongoServerError } from 'mongodb';
 import { NoSuchGeneration, OtherProjectionVersion } from '../../../shared/control/generations.ts';
-import { isTransientStoreError, isUserRefusal } from '../../../shared/store/transient-errors.ts';
+import type { ErrorClass } from '../../../shared/store/error-classes.ts';
+import { classifyStoreError } from '../../../shared/store/errors.ts';
 
 /** The read model cannot be served for a temporary reason: no generation yet, missing indexes, or no answer in time. */
 export class StoreUnavailable extends Error {
@@ -21,15 +22,20 @@ export class Overloaded extends Error {
   }
 }
 
-/** The codes of MongoDB for a command that has used up its time: a repetition would load a slow store twice. */
-const timeLimitCodes = new Set<unknown>([50, 262]);
-
-/** Whether the store is away, or refuses: also a user, whose connections are opened again meanwhile. */
-const isRefused = (error: unknown): boolean => isTransientStoreError(error) || isUserRefusal(error);
-
-/** Whether a read that failed with this error may succeed when it is repeated: the store was away, not slow. */
-export const isRepeatable = (error: unknown): boolean =>
-  isRefused(error) && !(error instanceof MongoServerError && timeLimitCodes.has(error.code));
+/** Whether an error of a class is the store's, which may pass. */
+const isOfStore: Record<ErrorClass, boolean> = {
+  // A user whom MongoDB refuses on old connections alone: they are opened again.
+  'refuses-us': true,
+  'refuses-connection': true,
+  overloaded: true,
+  'too-slow': true,
+  passes: true,
+  'refuses-document': false,
+  'wrong-command': false,
+  'no-memory': false,
+  'our-code': false,
+  other: false,
+};
 
 /** MongoDB's code for a value that it does not accept. */
 const badValue = 2;
@@ -43,6 +49,6 @@ export const isStoreUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnavailable ||
   error instanceof OtherProjectionVersion ||
   error instanceof NoSuchGeneration ||
-  isRefused(error) ||
+  isOfStore[classifyStoreError(error).is] ||
   lacksIndex(error) ||
   (error instanceof DOMException && error.name === 'TimeoutError');

@@ -1,7 +1,7 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { dayMs } from '../../../shared/documents/instant.ts';
+import { classify, isTransient } from '../../../shared/kafka/errors.ts';
 import { topicsOf } from '../../../shared/kafka/topics.ts';
-import { isKafkaAuthorizationError, isTransient } from '../../../shared/kafka/transient-errors.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { within } from '../../../shared/runtime/within.ts';
 import { pollUntil } from '../poll-until.ts';
@@ -59,7 +59,7 @@ function throwReasons(error: unknown): never {
   if (!(error instanceof kafkajs.KafkaJSAggregateError)) throw error;
   const reasons = error.errors.map((one) => {
     if (typeof one === 'string') return one;
-    const right = isKafkaAuthorizationError(one) ? ': this Kafka user needs Create on it' : '';
+    const right = classify(one).is === 'refuses-us' ? ': this Kafka user needs Create on it' : '';
     return `${(one as { topic?: string }).topic ?? ''}: ${one.message}${right}`;
   });
   throw new Error(`the brokers refuse the topics: ${[...new Set(reasons)].join('; ')}`, { cause: error });

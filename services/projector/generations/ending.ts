@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import { storeFailure } from '../../../shared/control/failures.ts';
 import { readLogGaps, storeLogGaps } from '../../../shared/control/log-gaps.ts';
-import { withRemedy } from '../../../shared/kafka/remedies.ts';
+import { withRemedy } from '../../../shared/kafka/errors.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { GapFound } from '../consumer/gap-detector.ts';
 

@@ -1,5 +1,5 @@
 import { type Collection, MongoBulkWriteError, MongoNetworkError, MongoServerError } from 'mongodb';
-import { isTransient } from '../../../shared/kafka/transient-errors.ts';
+import { isTransient } from '../../../shared/kafka/errors.ts';
 import { storedDocument } from '../../../tests/support/engine.ts';
 import { writeGuarded } from './mongo-write.ts';
 import type { StoredDocument } from './store.ts';

@@ -6,7 +6,7 @@ import {
   MongoBulkWriteError,
 } from 'mongodb';
 import { bulkWrite } from '../../../shared/store/bulk-write.ts';
-import { causeOfBulk } from '../../../shared/store/transient-errors.ts';
+import { causeOfBulk } from '../../../shared/store/errors.ts';
 import type { StoredDocument, Write, Written } from './store.ts';
 import { failureOf, refusalIn } from './write-errors.ts';
 

@@ -1,6 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { MongoInvalidArgumentError, MongoServerError } from 'mongodb';
-import { isOutOfMemory } from '../../../shared/runtime/out-of-memory.ts';
+import { storeCodes } from '../../../shared/store/error-codes.ts';
+import { classifyStoreError } from '../../../shared/store/errors.ts';
 import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
 
 /**
@@ -17,23 +18,6 @@ const duplicateKey = 11_000;
 
 /** Another transaction was in the way (WriteConflict). MongoDB itself tries again first. */
 const writeConflict = 112;
-
-/** MongoDB's codes for a document that it refuses, whatever the revision: its own limits, and rules of an operator. */
-const refusals = new Map([
-  [2, 'a value is refused'],
-  [9, 'it cannot be parsed'],
-  [14, 'a value has a type that is refused'],
-  [121, "it breaks a validation rule of the collection; the server's log has the rule"],
-  [171, 'an index would hold the products of two lists'],
-  [10_003, 'the collection is capped, so no document may grow'],
-  [10_334, 'it is too large'],
-  [16_755, 'a geographical index cannot hold it'],
-  [16_766, 'a hashed index cannot hold a list'],
-  [17_262, 'a text index does not know its language'],
-  [17_280, 'a key of an index is too long'],
-  [17_419, 'an update makes it too large'],
-  [17_420, 'an update makes it too large'],
-]);
 
 /** MongoDB's form, with a collation between if the index has one, and that of stores on PostgreSQL. */
 const indexForms = [/ index: (.+?)(?: collation: .*)? dup key: /, /: Index '(.+)'$/];
@@ -60,8 +44,8 @@ export function failureOf({ namespace, id }: WritePlace, code: number, message: 
       return failure('refused', `another document has the same key in the unique index ${index}`);
     return failure('taken', `its key is taken in the index ${index ?? 'that MongoDB does not name'}`);
   }
-  const refusal = refusals.get(code);
-  if (refusal !== undefined) return failure('refused', refusal);
+  const known = storeCodes.get(code);
+  if (known?.is === 'refuses-document') return failure('refused', known.text);
   const cause = causeInSqlState(code);
   if (cause === null) return null;
   return cause === 'conflict'
@@ -74,7 +58,8 @@ export function failureOf({ namespace, id }: WritePlace, code: number, message: 
  */
 export function refusalIn(place: WritePlace, error: unknown): string | null {
   // Compared by name: under jest, Node's own code throws another RangeError class.
-  const isTooLong = isNativeError(error) && error.name === 'RangeError' && !isOutOfMemory(error);
+  const isTooLong =
+    isNativeError(error) && error.name === 'RangeError' && classifyStoreError(error).is !== 'no-memory';
   if (isTooLong || error instanceof MongoInvalidArgumentError)
     return `${place.namespace}: document ${place.id}: ${error.message}`;
   if (!(error instanceof MongoServerError)) return null;

@@ -9,7 +9,7 @@ import {
 } from '../../../shared/kafka/record-batch.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { isOutOfMemory } from '../../../shared/runtime/out-of-memory.ts';
+import { classifyStoreError } from '../../../shared/store/errors.ts';
 import { noHeaders } from '../events/headers.ts';
 import { type OpenBatch, openBatch, type Place } from './open-batch.ts';
 
@@ -196,8 +196,9 @@ async function readInto(
     return read.isEnd && read.error === undefined;
   } catch (error) {
     // The records before this batch are taken without it, so none is lost when the caller tries again.
-    if (isOutOfMemory(error) && taken.records.length === 0) throw error;
-    if (!isOutOfMemory(error)) first.error = error;
+    const isNoMemory = classifyStoreError(error).is === 'no-memory';
+    if (isNoMemory && taken.records.length === 0) throw error;
+    if (!isNoMemory) first.error = error;
     return false;
   }
 }

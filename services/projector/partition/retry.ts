@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
+import { retryPauseMs } from '../../../shared/store/errors.ts';
 
 type RetryDeps = {
   /** Ends the attempts, and the pause between two of them. */

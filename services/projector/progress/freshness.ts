@@ -1,8 +1,8 @@
 import { type HoldCause, holdCauses } from '../../../shared/control/hold-causes.ts';
 import { type HeldBy, isSilent } from '../../../shared/control/progress.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import { classify } from '../../../shared/kafka/errors.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
-import { isKafkaError } from '../../../shared/kafka/transient-errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
@@ -69,7 +69,7 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps)
       // Records may have come since.
       for (const [topic, lag] of lags) metrics.lagSeconds.set({ topic }, lag + elapsed);
       metrics.staleness.set(ageSeconds + elapsed);
-      hold(isKafkaError(error) ? 'unreadable' : 'unsaved', heldSeconds + elapsed);
+      hold(classify(error).of === 'kafka' ? 'unreadable' : 'unsaved', heldSeconds + elapsed);
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb';
 import { clearSweepFailure, storeSweepFailure, watermark } from '../../../shared/control/progress.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
-import { explained } from '../../../shared/kafka/remedies.ts';
+import { explained } from '../../../shared/kafka/errors.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat, type Repeating, type Run } from '../../../shared/runtime/repeat.ts';

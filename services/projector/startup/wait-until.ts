@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { explained } from '../../../shared/kafka/remedies.ts';
-import { isKafkaError, isTransient } from '../../../shared/kafka/transient-errors.ts';
+import { classify, explained, isTransient } from '../../../shared/kafka/errors.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Meet } from '../../../shared/runtime/preconditions.ts';
-import { retryPauseMs } from '../../../shared/store/transient-errors.ts';
+import { retryPauseMs } from '../../../shared/store/errors.ts';
 import { createRefusalLimit } from '../refusal-limit.ts';
 
 /**
@@ -39,7 +38,7 @@ export type OnWait = (condition: string, reason: string) => void;
 /** The condition that a start waits for after an error that may pass. The error of a server names that server alone. */
 function conditionOf(error: unknown): string {
   if (error instanceof NotReady) return error.condition;
-  return isKafkaError(error) ? 'the brokers are unavailable' : 'MongoDB is unavailable';
+  return classify(error).of === 'kafka' ? 'the brokers are unavailable' : 'MongoDB is unavailable';
 }
 
 /**

@@ -1,3 +1,4 @@
+import { AssertionError } from 'node:assert';
 import { readFileSync } from 'node:fs';
 import {
   MongoAPIError,
@@ -7,11 +8,13 @@ import {
   MongoNetworkError,
   MongoNetworkTimeoutError,
   MongoNotConnectedError,
+  MongoParseError,
   MongoServerError,
   MongoServerSelectionError,
   MongoWriteConcernError,
 } from 'mongodb';
-import { isOverload, isTransientStoreError, isUserRefusal, retryPauseMs } from './transient-errors.ts';
+import { storeCodes } from './error-codes.ts';
+import { classifyStoreError, retryPauseMs } from './errors.ts';
 
 /** Instances of the driver's classes, filled as the driver fills them. The states cannot be produced on demand. */
 const answered = (code: number, errmsg = 'refused', errorLabels: string[] = []) =>
@@ -31,6 +34,8 @@ class PoolClosed extends MongoDriverError {
   }
 }
 
+const is = (error: unknown) => classifyStoreError(error).is;
+
 describe('an error of MongoDB', () => {
   it.each([
     ['no server', new MongoServerSelectionError('none', {} as never)],
@@ -44,7 +49,6 @@ describe('an error of MongoDB', () => {
     ['a missing majority for a bulk', bulk(64)],
     ['a store on PostgreSQL that has lost it', answered(1, 'pool.go:90: failed to connect')],
     ['a store on PostgreSQL that has lost it, in a bulk', bulk(1, 'conn.go:7: unexpected EOF')],
-    ['a primary that steps down during a bulk', bulk(189)],
     ['a connection that was reset under a write', ofNode('ECONNRESET', 'write ECONNRESET')],
     ['a connection that the server has ended', ofNode('EPIPE', 'This socket has been ended')],
     [
@@ -57,16 +61,28 @@ describe('an error of MongoDB', () => {
     ['a write in a bulk that fails for an unknown reason', bulk(999_999)],
     ['a name without an address in its records', new MongoAPIError('No addresses found at host')],
     ['a wrong command with the label that says to repeat it', answered(2, 'refused', ['RetryableError'])],
-  ])('is transient: %s', (_, error) => {
-    expect(isTransientStoreError(error)).toBe(true);
+  ])('passes: %s', (_, error) => {
+    expect(is(error)).toBe('passes');
   });
 
   it.each([
-    ...[6, 7, 50, 262, 89, 9_001, 91, 133, 134, 189, 11_600, 11_602, 10_058, 10_107, 13_435, 13_436],
+    ...[6, 7, 89, 9_001, 133, 134],
     ...[64, 100, 43, 175, 237],
-    // Refusals that pass by themselves: an interrupted read, a moved shard, a full cache, a lost snapshot, shed load.
-    ...[24, 112, 202, 211, 246, 279, 290, 365, 384, 11_601, 13_388, 433, 449, 450, 462, 463, 473],
-  ])('is transient: code %i of a server', (code) => expect(isTransientStoreError(answered(code))).toBe(true));
+    // Refusals that pass by themselves: an interrupted read, a moved shard, a full cache, a lost snapshot.
+    ...[24, 112, 202, 211, 246, 279, 290, 365, 384, 11_601, 13_388],
+  ])('passes: code %i of a server', (code) => expect(is(answered(code))).toBe('passes'));
+
+  it.each([50, 262])('is too slow: code %i of a server', (code) =>
+    expect(is(answered(code))).toBe('too-slow'),
+  );
+
+  it.each([91, 189, 11_600, 11_602, 10_058, 10_107, 13_435, 13_436])(
+    'comes from a member that is not the primary, whatever its labels: code %i of a server',
+    (code) => {
+      const labelled = answered(code, 'refused', ['RetryableWriteError']);
+      expect([answered(code), labelled, bulk(code)].map(is)).toEqual(Array(3).fill('refuses-connection'));
+    },
+  );
 
   it.each([
     ['ENOTFOUND', 'querySrv'],
@@ -74,55 +90,46 @@ describe('an error of MongoDB', () => {
     ['ETIMEOUT', 'queryTxt'],
     ['ENOENT', 'open'],
     ['EAI_AGAIN', 'getaddrinfo'],
-  ])(
-    'is transient: a look-up of a name or the opening of a certificate that ends with %s (%s)',
-    (code, syscall) =>
-      expect(isTransientStoreError(Object.assign(ofNode(code, 'no name'), { syscall }))).toBe(true),
+  ])('passes: a look-up of a name or the opening of a certificate that ends with %s (%s)', (code, syscall) =>
+    expect(is(Object.assign(ofNode(code, 'no name'), { syscall }))).toBe('passes'),
   );
 
   it.each([
-    ['an index of the same name', answered(86)],
-    ['an index with other options', answered(85)],
-    ['a wrong password', answered(18)],
-    ['a missing permission', answered(13)],
-    ['a duplicate id', answered(11_000)],
-    ['a document that cannot be stored', bulk(10_334)],
-    ['a wrong value', answered(2)],
-    ['an unknown command', answered(59)],
-    ['an unknown field', answered(40_415)],
-    ['a wrong argument', new MongoInvalidArgumentError('wrong')],
-    ['a file that is missing', ofNode('ENOENT', 'no such file')],
-    ['a bug', new TypeError('undefined')],
-    ['a text', 'text'],
-  ])('is permanent: %s', (_, error) => {
-    expect(isTransientStoreError(error)).toBe(false);
+    ['an index of the same name', answered(86), 'wrong-command'],
+    ['an index with other options', answered(85), 'wrong-command'],
+    ['a wrong password', answered(18), 'refuses-us'],
+    ['a missing permission', answered(13), 'refuses-us'],
+    ['a user of Atlas', answered(8_000), 'refuses-us'],
+    ['a missing permission inside', new Error('indexes', { cause: answered(13) }), 'refuses-us'],
+    ['a duplicate id', answered(11_000), 'refuses-document'],
+    ['a document that cannot be stored', bulk(10_334), 'refuses-document'],
+    ['a wrong value', answered(2), 'refuses-document'],
+    ['an unknown command', answered(59), 'wrong-command'],
+    ['an unknown field', answered(40_415), 'wrong-command'],
+    ['a wrong connection string', new MongoParseError('wrong'), 'wrong-command'],
+    ['a wrong argument', new MongoInvalidArgumentError('wrong'), 'our-code'],
+    ['a bug', new TypeError('undefined'), 'our-code'],
+    ['a bug, with its place', new Error('in a join', { cause: new TypeError('undefined') }), 'our-code'],
+    ['a text', 'text', 'our-code'],
+    ['a lack of memory', new RangeError('Array buffer allocation failed'), 'no-memory'],
+    ['a file that is missing', ofNode('ENOENT', 'no such file'), 'other'],
+    ['a failed assertion', new AssertionError({ message: 'position <= end' }), 'other'],
+  ])('does not pass by itself: %s', (_, error, expected) => {
+    expect(is(error)).toBe(expected);
   });
-});
-
-it('a user that MongoDB does not admit or permit is refused, which is not transient', () => {
-  for (const code of [13, 18, 8_000])
-    expect({
-      isUserRefusal: isUserRefusal(answered(code)),
-      isTransient: isTransientStoreError(answered(code)),
-    }).toEqual({ isUserRefusal: true, isTransient: false });
-  expect(isUserRefusal(answered(11_600))).toBe(false);
 });
 
 describe('an overloaded MongoDB', () => {
   const labelled = answered(999_999, 'refused', ['SystemOverloadedError']);
 
   it('is known by its label, or by its code without one', () => {
-    expect([labelled, answered(462), answered(433)].map(isOverload)).toEqual([true, true, true]);
+    expect([labelled, answered(462), answered(433)].map(is)).toEqual(Array(3).fill('overloaded'));
   });
 
   it('is not a MongoDB that is away, although the driver gives the same label to a failed connection', () => {
     const reset = new MongoNetworkError('reset');
     reset.addErrorLabel('SystemOverloadedError');
-    expect({
-      resetIsOverload: isOverload(reset),
-      shutdownIsOverload: isOverload(answered(91)),
-      resetIsTransient: isTransientStoreError(reset),
-    }).toEqual({ resetIsOverload: false, shutdownIsOverload: false, resetIsTransient: true });
+    expect([is(reset), is(answered(91))]).toEqual(['passes', 'refuses-connection']);
   });
 
   it('is left alone for longer with each attempt, for half a minute at most', () => {
@@ -143,8 +150,8 @@ describe('an overloaded MongoDB', () => {
 it('the table of errors for operators lists each code of a wrong command, and no other', () => {
   const row = /^\| a wrong command: ([^;]+);/m.exec(readFileSync('docs/mongodb.md', 'utf8'))?.[1] ?? '';
   const listed = [...row.matchAll(/\d+/g)].map(Number);
-  const all = Array.from({ length: 100_000 }, (_, code) => code);
-  const isPermanent = (code: number) =>
-    !isTransientStoreError(answered(code)) && !isUserRefusal(answered(code));
-  expect(listed).toEqual(all.filter(isPermanent));
+  const permanent = [...storeCodes].filter(([, { is: one }]) =>
+    /^(?:refuses-document|wrong-command)$/.test(one),
+  );
+  expect(listed).toEqual(permanent.map(([code]) => code).toSorted((a, b) => a - b));
 });

@@ -1,0 +1,93 @@
+import { isNativeError } from 'node:util/types';
+import { errorChain, errorMessage } from '../runtime/error-message.ts';
+import { certificateError, type Classified, classifyChain, type ErrorClass } from '../store/error-classes.ts';
+import { classifyOne, classifyStoreError, withText } from '../store/errors.ts';
+import { advertisedAddress } from './advertised.ts';
+import { kafkaTypes, ownRemedies } from './error-types.ts';
+import { otherProtocol } from './listener-protocol.ts';
+
+type KafkaError = Error & { retriable?: unknown; type?: unknown; code?: unknown };
+
+const certificates =
+  'Check KAFKA_TLS_CA (or NODE_EXTRA_CA_CERTS), KAFKA_TLS_CERT and KAFKA_TLS_KEY against the certificates of the brokers ' +
+  'and of the token issuer, which may have been renewed';
+
+const listenerProtocol =
+  'Check KAFKA_SSL and KAFKA_SASL_MECHANISM against the listener that KAFKA_BROKERS names; a proxy does the same while ' +
+  'no broker runs behind it';
+
+const unreachable = (address: string) =>
+  `A broker advertises ${address}, which is not in KAFKA_BROKERS: if it runs, check its advertised.listeners, and whether this host ` +
+  'resolves and reaches that address';
+
+/** Classifies an error of work on the brokers or MongoDB, and of the code around it. */
+export function classify(error: unknown): Classified {
+  const isOfKafka = errorChain(error).some(({ name }) => name.startsWith('KafkaJS'));
+  const found = isOfKafka ? classifyChain(error, (cause) => ofKafka(cause) ?? classifyOne(cause)) : null;
+  if (found) return { ...found, of: 'kafka' };
+  const { remedy, ...classified } = classifyStoreError(error);
+  const own = errorChain(error).flatMap(({ name }) => ownRemedies.get(name) ?? []);
+  return { ...classified, of: isOfKafka ? 'kafka' : classified.of, remedy: remedy ?? own[0] ?? null };
+}
+
+/** The class of an error of kafkajs, without its causes; null for one of its own, such as a bad response. */
+function ofKafka(error: KafkaError): Classified | null {
+  const { name, type, retriable, code } = error;
+  const as = (is: ErrorClass, remedy: string | null = null): Classified => ({ is, of: 'kafka', remedy });
+  const entry = kafkaTypes.get(String(type)) ?? kafkaTypes.get(name);
+  if (code === otherProtocol) return as('refuses-connection', listenerProtocol);
+  const certificate = certificateError(error, 'kafka', certificates);
+  if (certificate) return certificate;
+  if (entry?.is === 'refuses-us') return as(entry.is, entry.remedy);
+  if (retriable === true) {
+    const address = advertisedAddress(error);
+    return as('passes', address === null ? (entry?.remedy ?? null) : unreachable(address));
+  }
+  if (entry) return as(entry.is, entry.remedy);
+  return typeof type === 'string' && name.startsWith('KafkaJS') ? as('passes') : null;
+}
+
+const mayPass: Record<ErrorClass, boolean> = {
+  'refuses-us': false,
+  'refuses-connection': true,
+  overloaded: true,
+  'too-slow': true,
+  passes: true,
+  'refuses-document': false,
+  'wrong-command': false,
+  'no-memory': false,
+  'our-code': false,
+  other: false,
+};
+
+/** Whether MongoDB or the brokers are temporarily unavailable, which a restart would not change. */
+export const isTransient = (error: unknown): boolean => mayPass[classify(error).is];
+
+const refuses: Record<ErrorClass, boolean> = {
+  'refuses-us': true,
+  'refuses-connection': true,
+  overloaded: false,
+  'too-slow': false,
+  passes: false,
+  // Such as saved progress that breaks a rule of an operator.
+  'refuses-document': true,
+  'wrong-command': false,
+  'no-memory': false,
+  'our-code': false,
+  other: false,
+};
+
+/**
+ * Whether the brokers or MongoDB answer, but refuse this process or its writes. It may pass, but a process that
+ * reads its settings and files again may be needed.
+ */
+export const isRefusal = (error: unknown): boolean => refuses[classify(error).is];
+
+/** The message of an error, with the setting or the right that mends it if that is known. */
+export const explained = (error: unknown): string => withText(errorMessage(error), classify(error).remedy);
+
+/** The error with its remedy in its message, if one is known. */
+export function withRemedy(error: unknown): Error {
+  if (isNativeError(error) && explained(error) === error.message) return error;
+  return new Error(explained(error), { cause: error });
+}

@@ -1,0 +1,83 @@
+import { errorChain } from '../runtime/error-message.ts';
+
+/** The meanings of an error for the work that has met it. Of several in a chain, the first one here counts. */
+const classes = [
+  /** A server does not admit the user, or does not permit the request: its settings or its rights are wrong. */
+  'refuses-us',
+  /**
+   * Server and process do not accept each other, which may pass: a certificate that is renewed, a listener of another
+   * protocol, another replica set, a member that is not the primary.
+   */
+  'refuses-connection',
+  /** A server has too much to do. It may pass, and wants its clients to come back later. */
+  'overloaded',
+  /** A command has used up its time. It may pass, but a repetition at once would load a slow server twice. */
+  'too-slow',
+  /** A server is away, or has failed at this request: it may pass. */
+  'passes',
+  /** MongoDB refuses the document, and refuses it again. */
+  'refuses-document',
+  /** The command is wrong, and is wrong again when it is repeated. */
+  'wrong-command',
+  /** The process is at its limits, whatever it works on: later there may be memory. */
+  'no-memory',
+  /** Code threw because of the data that it worked on, so that the same data makes it throw again. */
+  'our-code',
+  /** None of these: an aborted signal, a failed assertion, an error that a caller knows by its class. */
+  'other',
+] as const;
+
+export type ErrorClass = (typeof classes)[number];
+
+export type Classified = {
+  is: ErrorClass;
+  /** The server that it comes from; null for no server. */
+  of: 'kafka' | 'store' | null;
+  /** The setting, the right or the step that helps, in words; null if none is known. */
+  remedy: string | null;
+};
+
+/** Classifies an error by itself and its causes: `one` classifies each of them, or returns null. */
+export function classifyChain(error: unknown, one: (cause: Error) => Classified | null): Classified | null {
+  const found = errorChain(error).flatMap((cause) => one(cause) ?? []);
+  const [worst] = found.toSorted((a, b) => classes.indexOf(a.is) - classes.indexOf(b.is));
+  if (!worst) return null;
+  const known = [worst, ...found.filter(({ is }) => is === worst.is), ...found];
+  return { ...worst, remedy: known.find(({ remedy }) => remedy !== null)?.remedy ?? null };
+}
+
+/** The codes of Node.js for a server's certificate that this process does not accept. */
+const verificationCodes = new Set([
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'CRL_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'HOSTNAME_MISMATCH',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_CRL',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/**
+ * The codes of OpenSSL for a server that does not accept this process's certificate. The part before ALERT differs
+ * between versions of TLS and of OpenSSL.
+ */
+const alertPattern =
+  /^ERR_SSL_.*_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)$/;
+
+/** An error of a certificate: this process does not accept the server's, or the server this process's. */
+export function certificateError(error: Error, of: 'kafka' | 'store', remedy: string): Classified | null {
+  const code = String((error as { code?: unknown }).code);
+  const isMeant = verificationCodes.has(code) || alertPattern.test(code);
+  return isMeant ? { is: 'refuses-connection', of, remedy } : null;
+}

@@ -1,0 +1,128 @@
+import { isNativeError } from 'node:util/types';
+import {
+  MongoBulkWriteError,
+  MongoError,
+  MongoServerError,
+  MongoServerSelectionError,
+  type TopologyDescription,
+} from 'mongodb';
+import { errorChain, errorMessage } from '../runtime/error-message.ts';
+import { classOfCode } from './code-errors.ts';
+import { certificateError, type Classified, classifyChain, type ErrorClass } from './error-classes.ts';
+import { storeCodes } from './error-codes.ts';
+
+/** Labels that say that a command may be repeated, whatever its code. */
+const transientLabels = ['RetryableError', 'RetryableWriteError', 'SystemOverloadedError'];
+
+/** Errors of the driver for a wrong use of it, or for a wrong connection string. Its other errors may pass. */
+const permanentDriverErrors = new Set([
+  'MongoParseError',
+  'MongoMissingCredentialsError',
+  'MongoMissingDependencyError',
+  'MongoCompatibilityError',
+  'MongoTransactionError',
+  'MongoBatchReExecutionError',
+  'MongoCursorInUseError',
+  'MongoCursorExhaustedError',
+  'MongoTailableCursorError',
+]);
+
+/**
+ * Errors of Node's socket: the driver passes them on as they are if the connection is lost while it writes a command.
+ */
+const socketCodes = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/** Node's calls that look a name up. The driver passes on their errors for a `mongodb+srv` address as they are. */
+const lookUpCalls = /^(?:query[A-Z]|getaddrinfo$)/;
+
+const certificates =
+  "Check tlsCAFile (or NODE_EXTRA_CA_CERTS) and tlsCertificateKeyFile in MONGODB_URL against MongoDB's certificates, which " +
+  'may have been renewed';
+
+const otherReplicaSet = (name: string) =>
+  `No server that MONGODB_URL names is a member of a replica set ${name}: check replicaSet in MONGODB_URL against the ` +
+  'set of rs.status(), or leave it out for a server without a replica set';
+
+const noPreferredMember =
+  'MongoDB has a primary, but no member that readPreference, readPreferenceTags and maxStalenessSeconds in MONGODB_URL ' +
+  'select: start such members, or change these options';
+
+/**
+ * The error that ended a bulk write: the driver wraps it, and calls it the response. Any other error is its own cause.
+ */
+export const causeOfBulk = (error: unknown): unknown =>
+  error instanceof MongoBulkWriteError && isNativeError(error.errorResponse) ? error.errorResponse : error;
+
+/** Classifies an error of work on MongoDB, and of the code around it. */
+export const classifyStoreError = (error: unknown): Classified =>
+  classifyChain(error, classifyOne) ?? { is: classOfCode(error), of: null, remedy: null };
+
+const ofStore = (is: ErrorClass, remedy: string | null = null): Classified => ({ is, of: 'store', remedy });
+
+/** The class of an error of MongoDB, its driver or a socket, without its causes; null for any other error. */
+export function classifyOne(thrown: Error): Classified | null {
+  const error = causeOfBulk(thrown);
+  if (error instanceof MongoServerSelectionError) return noServer(error.reason);
+  if (error instanceof MongoServerError) return answer(error);
+  if (error instanceof MongoError && error.name !== 'MongoInvalidArgumentError')
+    return ofStore(permanentDriverErrors.has(error.name) ? 'wrong-command' : 'passes');
+  if (!isNativeError(error)) return null;
+  const { code, syscall } = error as { code?: unknown; syscall?: unknown };
+  // Also of a file that MONGODB_URL names, which the driver opens to connect: it may just be replaced.
+  const isOfNetwork =
+    socketCodes.has(String(code)) || lookUpCalls.test(String(syscall)) || syscall === 'open';
+  return isOfNetwork ? ofStore('passes') : certificateError(error, 'store', certificates);
+}
+
+/** No server could be used. The errors of the servers tell more, if they have answered. */
+function noServer(topology: TopologyDescription | undefined): Classified {
+  const servers = [...(topology?.servers?.values() ?? [])];
+  // Every server has answered that it is a member of another set, or of none: the driver then forgets it.
+  if (topology?.setName && servers.length === 0)
+    return ofStore('refuses-connection', otherReplicaSet(topology.setName));
+  const answers = servers.flatMap((server) => errorChain(server.error).map(classifyOne));
+  const refusal = answers.find((found) => found?.is === 'refuses-us' || found?.is === 'refuses-connection');
+  // The user may be created, or the certificate renewed, while the driver asks again.
+  if (refusal) return ofStore('refuses-connection', refusal.remedy);
+  const hasPrimary = servers.some(({ type }) => type === 'RSPrimary');
+  return ofStore('passes', hasPrimary ? noPreferredMember : null);
+}
+
+/**
+ * An answer of MongoDB. Only its own answers say that it is overloaded: the driver gives the same label to a connection
+ * that could not be opened.
+ */
+function answer(error: MongoServerError): Classified {
+  const entry = storeCodes.get(Number(error.code));
+  if (error.hasErrorLabel('SystemOverloadedError')) return ofStore('overloaded');
+  // The write may be durable already, or become durable once a majority is back. The caller retries until it knows.
+  const isUnconfirmed =
+    error.name === 'MongoWriteConcernError' ||
+    (error instanceof MongoBulkWriteError && error.result.getWriteConcernError() !== undefined);
+  if (isUnconfirmed || !entry) return ofStore('passes');
+  const isRepeatable = transientLabels.some((label) => error.hasErrorLabel(label));
+  const isPermanent = entry.is === 'wrong-command' || entry.is === 'refuses-document';
+  return isPermanent && isRepeatable ? ofStore('passes') : ofStore(entry.is, entry.remedy);
+}
+
+/** The message of an error of MongoDB, with its remedy if one is known. */
+export const explainedStoreError = (error: unknown): string =>
+  withText(errorMessage(error), classifyStoreError(error).remedy);
+
+/** A message with a remedy, which it may contain already. */
+export const withText = (message: string, remedy: string | null): string =>
+  remedy === null || message.includes(remedy) ? message : `${message}. ${remedy}`;
+
+/** The first pause while MongoDB is overloaded, and the longest, in milliseconds. */
+const overloadPauseMs = { first: 500, max: 30_000 };
+
+/**
+ * The pause after a failed attempt, in milliseconds: `usualMs`, or a longer one while MongoDB is overloaded. The longer
+ * one doubles with each attempt, from 1 on, and is up to half shorter by chance, so that clients do not come back
+ * together.
+ */
+export function retryPauseMs(error: unknown, attempt: number, usualMs: number): number {
+  if (classifyStoreError(error).is !== 'overloaded') return usualMs;
+  const longest = Math.min(overloadPauseMs.first * 2 ** attempt, overloadPauseMs.max);
+  return Math.max(usualMs, longest * (1 - Math.random() / 2));
+}
