@@ -68,9 +68,7 @@ test('one cause is one card: without projectors, or without Kafka, no card says 
     'bad: generation 1: no projector has run for 8 min GENERATION=1 npm run projector',
   ]);
   const away = await shown(overviewPage, facts([own(1, 'active', stopped)], { kafka: kafkaAway }));
-  expect(cards(away)).toEqual([
-    expect.stringMatching(/^bad: Kafka \(KAFKA_BROKERS\): connect ECONNREFUSED\./),
-  ]);
+  expect(cards(away)).toEqual(['bad: Kafka (KAFKA_BROKERS): connect ECONNREFUSED']);
   const failing = own(1, 'active', { lagSeconds: 475 });
   expect(cards(await shown(overviewPage, facts([failing])))).toEqual(['bad: generation 1: it lags by 475 s']);
 });
@@ -142,7 +140,7 @@ test('each generation shows its next command in the deployment once, and a faile
     'support-cli rebuild rollback 5',
   ]);
   expect(page).toContain('○ not yet generation 2 was not compared with the active one');
-  expect(page).toContain('Checks before a promotion: 8 of 9 hold');
+  expect(page).toContain('Checks before a promotion: 9 of 10 hold');
   expect((await copied([own(1, 'active')])).slice(1)).toEqual(['support-cli rebuild start']);
 });
 
