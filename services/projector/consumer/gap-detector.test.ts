@@ -8,6 +8,7 @@ const fetching = (partition: number) => {
     nextOffset: 5,
     leaderEpoch: 2,
     comparedEpoch: 2,
+    awaitedEpoch: -1,
     topicId: null as string | null,
     comparedWith: (epoch: number) => void (fetchState.comparedEpoch = epoch),
     ofTopic: (id: string) => void (fetchState.topicId = id),
@@ -131,6 +132,15 @@ describe('the gap detector', () => {
       compared.push(fetchState.comparedEpoch);
     }
     expect(compared).toEqual([2, 2, 3]);
+  });
+
+  it('compares the log for a batch that waits, if the brokers name no epoch of their leaders', async () => {
+    const { fetchState, asked, detect } = given(async () => ({ leaderEpoch: 2, endOffset: 5 }));
+    await detect({ leaderEpoch: -1 });
+    expect({ asked: asked.length, compared: fetchState.comparedEpoch }).toEqual({ asked: 0, compared: 2 });
+    fetchState.awaitedEpoch = 4;
+    await detect({ leaderEpoch: -1 }, 2);
+    expect({ asked: asked.length, compared: fetchState.comparedEpoch }).toEqual({ asked: 1, compared: 4 });
   });
 
   it('asks for nothing while the leader stays, or before the first record was read', async () => {

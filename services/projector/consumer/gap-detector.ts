@@ -69,7 +69,7 @@ export type Fetching = TopicPartition & { fetchState: ComparedState };
 
 type ComparedState = Pick<
   FetchState,
-  'nextOffset' | 'leaderEpoch' | 'comparedEpoch' | 'topicId' | 'comparedWith' | 'ofTopic'
+  'nextOffset' | 'leaderEpoch' | 'comparedEpoch' | 'awaitedEpoch' | 'topicId' | 'comparedWith' | 'ofTopic'
 >;
 
 type DetectorDeps = { epochEnds: (epochs: ReadonlyMap<string, number>) => Promise<Map<string, EpochEnd>> };
@@ -133,8 +133,12 @@ async function compareEpochs(
   partitions: Fetching[],
   { leaderEpochs }: Pick<GapLogState, 'leaderEpochs'>,
 ): Promise<Map<Fetching, Compared>> {
-  const presentOf = (fetching: Fetching) =>
-    leaderEpochs.get(partitionKey(fetching)) ?? fetching.fetchState.comparedEpoch;
+  const presentOf = (fetching: Fetching) => {
+    const { comparedEpoch, awaitedEpoch } = fetching.fetchState;
+    const named = leaderEpochs.get(partitionKey(fetching)) ?? comparedEpoch;
+    // Brokers that name no epoch of a leader still write one into each batch.
+    return named >= 0 ? named : Math.max(comparedEpoch, awaitedEpoch);
+  };
   const due = partitions.filter(
     (fetching) =>
       fetching.fetchState.leaderEpoch >= 0 && presentOf(fetching) !== fetching.fetchState.comparedEpoch,

@@ -43,7 +43,10 @@ export function handleBatch(
     return seek(consumer, assigned, expected);
   }
   // Another leader has been elected. The gap detector compares its log within a second or two.
-  if (fetched.leaderEpoch > assigned.fetchState.comparedEpoch) return assignment.rest(assigned);
+  if (fetched.leaderEpoch > assigned.fetchState.comparedEpoch) {
+    assigned.fetchState.awaits(fetched.leaderEpoch);
+    return assignment.rest(assigned);
+  }
   const received = beforeLoadEnd(fetched, assignment.positions.loadEnd(key));
   assignment.positions.observe(key, { end: received.end });
   payload.resolveOffset(String(received.nextOffset - 1));

@@ -34,6 +34,7 @@ export class FetchState {
   #nextOffset: number | null = null;
   #leaderEpoch = -1;
   #comparedEpoch = -1;
+  #awaitedEpoch = -1;
   #topicId: string | null = null;
   #end = 0;
   #error: string | null = null;
@@ -59,6 +60,11 @@ export class FetchState {
    */
   get comparedEpoch(): number {
     return this.#comparedEpoch;
+  }
+
+  /** The epoch of the batch that was last put back until the log of its leader is compared; -1 if none was. */
+  get awaitedEpoch(): number {
+    return this.#awaitedEpoch;
   }
 
   /** The id of the topic when the start offset was found; null before that, and if the brokers have no topic ids. */
@@ -105,6 +111,11 @@ export class FetchState {
   /** The broker can read the partition. */
   succeeded(): void {
     this.#error = null;
+  }
+
+  /** A batch of this epoch waits for the comparison with the log of its leader. */
+  awaits(leaderEpoch: number): void {
+    this.#awaitedEpoch = leaderEpoch;
   }
 
   /** The log of the leader with this epoch holds all that was fetched. */
