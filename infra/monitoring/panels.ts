@@ -139,8 +139,20 @@ export const rows: Record<string, Panel[]> = {
       ],
     },
     {
-      title: 'Room for dead letters',
-      description: 'How much of their bound do dead letters take? From 100 % on, they are not stored whole.',
+      title: 'Dead letters',
+      description: 'Which records stand unapplied, until an operator re-drives or purges them?',
+      unit: 'short',
+      queries: [
+        [
+          'max by (generation, topic, reason) (projector_dead_letters_unapplied) > 0',
+          '{{generation}} {{topic}} {{reason}}',
+        ],
+      ],
+    },
+    {
+      title: 'Bytes of dead letters',
+      description:
+        'How much of its share do the bytes of dead letters take, of the fullest topic? Beyond it, they are not stored.',
       unit: 'percentunit',
       queries: [['max by (generation) (projector_dead_letters_filled_ratio)', 'generation {{generation}}']],
     },

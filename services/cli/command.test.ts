@@ -66,7 +66,7 @@ it('has these verbs, and groups of verbs', () => {
     'accept',
     'rebuild start status history await compare promote rollback drop keeps restore-registry',
     'verify',
-    'dead-letters list show redrive purge set-aside',
+    'dead-letters list show redrive purge skip',
     'keys list create archive block unblock',
   ]);
 });

@@ -17,7 +17,7 @@ const mongoSettings = {
     .string()
     .optional()
     .describe(
-      'Name of the operator in the history of generations, in blocks of keys and in marks of purged dead letters; by default the system user and the host',
+      'Name of the operator in the history of generations, in blocks of keys and in the ledger of dead letters; by default the system user and the host',
     ),
 };
 

@@ -15,7 +15,6 @@ export type OperatorDeps = {
     LATENESS_ALLOWANCE_SECONDS: number;
     REBUILD_DAYS_MAX: number;
     DEAD_LETTER_MEGABYTES_MAX: number;
-    DEAD_LETTERS_MAX: number;
   };
   /** The entity topics. */
   topics: string[];

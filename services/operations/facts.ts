@@ -1,18 +1,17 @@
 import { findBlocksMarker } from '../../shared/control/blocked-keys.ts';
-import { type DeadLetterSize, deadLettersOf, measureDeadLetters } from '../../shared/control/dead-letters.ts';
 import { type GenerationRegistry, readRegistry } from '../../shared/control/generations.ts';
+import { countUnapplied } from '../../shared/control/ledger-store.ts';
+import { measureBytes } from '../../shared/control/record-bytes.ts';
 import { readRemains, type Remainder } from '../../shared/control/remains.ts';
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
-import { countAllCounted } from '../../shared/control/tallies.ts';
 import { type WaitingProjector, waitingProjectors } from '../../shared/control/waiting-projectors.ts';
 import type { TokenKeys } from '../../shared/keys/token-keys.ts';
 import { readNoMajoritySince } from '../../shared/store/majority.ts';
-import { type RoomLimits, roomLimits } from '../projector/dead-letters/room.ts';
+import { filledPart, shareOf } from '../projector/dead-letters/byte-shares.ts';
 import type { OperatorDeps } from './deps.ts';
 import { type GenerationFacts, readGeneration } from './generation-facts.ts';
 import { type KafkaFacts, readKafka, type UseKafka } from './kafka-facts.ts';
 import { type NotCounted, optional } from './optional.ts';
-import { deadLettersMax } from './own-rejects.ts';
 import { readSharedTokens } from './shared-tokens.ts';
 
 /** Everything that an operator is told about, read once. `findings` judges it. */
@@ -38,17 +37,18 @@ export type Facts = {
   noMajoritySince: Date | null;
   /** The projectors that apply nothing, but say why; the latest first. */
   waiting: WaitingProjector[];
-  /** The stored ones up to `deadLettersMax`, and all that are counted; null: not counted. */
+  /** The dead letters that stand unapplied in any generation; null: not counted. */
   deadLetters: number | null;
-  /** The size of the stored dead letters, and the limits above which further ones are stored in part, or counted. */
-  deadLetterSize: DeadLetterSize | null;
-  deadLetterLimits: RoomLimits;
+  /** The part of its share that the bytes of dead letters take, of the topic that takes most; null: not counted. */
+  deadLetterBytesFilled: number | null;
   /** The parts that MongoDB refused to count. */
   notCounted: NotCounted[];
 };
 
 /** A page or a status waits this long for Kafka, in milliseconds. After that it shows the facts of MongoDB alone. */
 const shownWithinMs = 3_000;
+/** MongoDB may sum the bytes of dead letters for this long, in milliseconds. */
+const measureTimeoutMs = 500;
 /** A verb that acts on the facts waits longer: a slow answer must refuse no step. */
 const actedWithinMs = 30_000;
 
@@ -75,23 +75,25 @@ export async function readFacts(
   const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
   const now = await deps.now();
   const notCounted: NotCounted[] = [];
-  const stored = () => deadLettersOf(control).countDocuments({}, { limit: deadLettersMax, hint: '_id_' });
-  const read = await named({
+  const shareBytes = shareOf(config.DEAD_LETTER_MEGABYTES_MAX, deps.topics);
+  const facts = await named({
     generations: Promise.all(
       living.map((one) => readGeneration(deps, { registry, kafka, now, before, notCounted }, one)),
     ),
     noMajoritySince: readNoMajoritySince(control),
     replicas: liveReplicas(control, now),
     waiting: waitingProjectors(control, now),
-    storedDeadLetters: optional(notCounted, 'dead letters', stored),
-    countedDeadLetters: optional(notCounted, 'counted dead letters', () => countAllCounted(control)),
-    deadLetterSize: optional(notCounted, 'the size of the dead letters', () => measureDeadLetters(control)),
+    deadLetters: optional(notCounted, 'dead letters', async () =>
+      (await countUnapplied(control)).reduce((sum, { count }) => sum + count, 0),
+    ),
+    deadLetterBytesFilled: optional(notCounted, 'the bytes of the dead letters', async () =>
+      filledPart(await measureBytes(control, { maxTimeMS: measureTimeoutMs }), shareBytes),
+    ),
     hasBlocksMarker: findBlocksMarker(control),
     sharedTokens: optional(notCounted, 'tokens of several keys', () =>
       readSharedTokens(control, config.DATABASE_NAME, registry),
     ),
   });
-  const { storedDeadLetters, countedDeadLetters, ...facts } = read;
   return {
     ...facts,
     now,
@@ -100,11 +102,6 @@ export async function readFacts(
     registry,
     remains,
     kafka,
-    deadLetters:
-      storedDeadLetters === null || countedDeadLetters === null
-        ? null
-        : storedDeadLetters + countedDeadLetters,
-    deadLetterLimits: roomLimits(config),
     notCounted,
   };
 }

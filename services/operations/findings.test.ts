@@ -20,7 +20,7 @@ const judged = (given: Facts) => {
 };
 const gaps = [gap];
 const reject = {
-  firstReject: { _id: 'tags/0/1@0', reason: 'not_json' as const, detail: 'no' },
+  firstReject: { id: 'tags/0/1@0', reason: 'not_json' as const, detail: 'no' },
   rejectCount: 1,
 };
 
@@ -114,12 +114,15 @@ test.each<[fact: string, given: Facts, names: string[], sentence: string]>([
   expect(said.sentence.startsWith(sentence)).toBe(true);
 });
 
-test('a number that was counted to its limit says so, and the partition to look at is named', () => {
+test('dead letters are counted, and the partition to look at is named', () => {
   const texts = (more: Partial<Facts>) => findings(alone({}, more)).map(({ text }) => text);
-  expect(texts({ deadLetters: 9_999 })).toEqual(['dead letters: 9,999']);
-  expect(texts({ deadLetters: 10_000 })).toEqual(['dead letters: 10,000 or more']);
+  expect(texts({ deadLetters: 10_000 })).toEqual(['dead letters: 10,000']);
+  expect(texts({ deadLetterBytesFilled: 0.9 })).toEqual([]);
+  expect(texts({ deadLetterBytesFilled: 0.99 })).toEqual([
+    expect.stringContaining('further ones are stored without their bytes'),
+  ]);
   const [rejects] = findings(beside(ready({ ...reject, rejectCount: 10_000 })));
-  expect(rejects?.text).toContain('it has 10,000 dead letters or more that the active generation does not');
+  expect(rejects?.text).toContain('it has 10,000 dead letters that the active generation does not');
   const unreachable = [{ broker: '7', error: new Error('connect ECONNREFUSED') }];
   const log = {
     partitions: ['t/1', 't/0'],

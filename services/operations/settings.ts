@@ -20,7 +20,6 @@ export const operatorSettings = {
   ...deploymentSetting,
   LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
   DEAD_LETTER_MEGABYTES_MAX: projectorSettings.DEAD_LETTER_MEGABYTES_MAX,
-  DEAD_LETTERS_MAX: projectorSettings.DEAD_LETTERS_MAX,
   REBUILD_DAYS_MAX: decimal(0)
     .default(3)
     .describe(

@@ -36,11 +36,8 @@ export const projectorSettings = {
   DEAD_LETTER_MEGABYTES_MAX: integer(1, 1_000_000)
     .default(256)
     .describe(
-      'Megabytes of dead letters above which the projector stores only the head of a further one, and above twice as many counts it only; a redrive then reads its record from Kafka',
+      'Megabytes that the bytes of dead letters may take; each topic has the same share. Beyond it, the projector stores a dead letter without its bytes, and a redrive reads the record from Kafka',
     ),
-  DEAD_LETTERS_MAX: integer(1)
-    .default(100_000)
-    .describe('Dead letters that are stored each by itself; further ones are counted only'),
   LATENESS_ALLOWANCE_SECONDS: decimal(0)
     .default(5)
     .describe(

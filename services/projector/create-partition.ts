@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { readSetAside, type SetAsideOffsets } from '../../shared/control/set-aside.ts';
+import { readSkips, type SkippedOffsets } from '../../shared/control/ledger-store.ts';
 import type { TopicPartition } from '../../shared/control/topic-partition.ts';
 import { createLogLimit } from '../../shared/runtime/log-limit.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
@@ -37,7 +37,7 @@ export function partitionFactory(deps: FactoryDeps): CreatePartition {
       queue: createRecordQueue({ partition, budget, chunkBytesMax }),
       apply,
       waitForTurn: createWaitForTurn(positions, (of) => prerequisiteTopics(of, prefix)),
-      readSetAside: (place) => tryReadSetAside(deps, place),
+      readSkips: (place) => tryReadSkips(deps, place),
       onApplied,
       onFatal,
       logger,
@@ -47,11 +47,8 @@ export function partitionFactory(deps: FactoryDeps): CreatePartition {
 }
 
 /** A failure of this read must hold no partition: the attempt goes on without it, and the next one reads again. */
-const tryReadSetAside = (
-  { control, generation, logger }: FactoryDeps,
-  { topic, partition }: TopicPartition,
-) =>
-  readSetAside(control, generation, { topic, partition }).catch((error: unknown): SetAsideOffsets => {
-    logger.warn({ error, topic, partition }, 'could not read which records are set aside');
+const tryReadSkips = ({ control, generation, logger }: FactoryDeps, { topic, partition }: TopicPartition) =>
+  readSkips(control, generation, { topic, partition }).catch((error: unknown): SkippedOffsets => {
+    logger.warn({ error, topic, partition }, 'could not read which records are skipped');
     return new Map();
   });

@@ -1,12 +1,12 @@
 import type { Db } from 'mongodb';
-import { measureDeadLetters } from '../../shared/control/dead-letters.ts';
+import { measureBytes } from '../../shared/control/record-bytes.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
-import { topicOf } from '../../shared/kafka/topics.ts';
+import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { thrownPlaces } from '../../shared/store/code-errors.ts';
 import type { FinishDeps } from './apply/phases.ts';
 import type { ProjectorConfig } from './config.ts';
-import { createDeadLetterRoom, type DeadLetterRoom, roomLimits } from './dead-letters/room.ts';
+import { type ByteShares, createByteShares, shareOf } from './dead-letters/byte-shares.ts';
 import { mongoStore } from './materialize/mongo-store.ts';
 import type { Metrics } from './metrics.ts';
 import type { Positions } from './partition/positions.ts';
@@ -21,7 +21,7 @@ export type EngineDeps = Pick<FinishDeps, 'control' | 'generation' | 'now'> & {
 };
 
 /** The dependencies for applying records. */
-export type Engine = FinishDeps & { room: DeadLetterRoom };
+export type Engine = FinishDeps & { shares: ByteShares };
 
 /** Creates the dependencies for applying records: the engine's store, the dead letters, and its reports. */
 export function createEngine(
@@ -29,8 +29,9 @@ export function createEngine(
   config: ProjectorConfig,
 ): Engine {
   const { TOPIC_PREFIX: prefix, TOMBSTONE_DAYS: tombstoneDays } = config;
+  const shareBytes = shareOf(config.DEAD_LETTER_MEGABYTES_MAX, topicsOf(prefix));
   return {
-    room: createDeadLetterRoom(() => measureDeadLetters(control), roomLimits(config)),
+    shares: createByteShares(() => measureBytes(control), shareBytes),
     control,
     generation,
     now,

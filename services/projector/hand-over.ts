@@ -1,5 +1,5 @@
+import type { SkippedOffsets } from '../../shared/control/ledger-store.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
-import type { SetAsideOffsets } from '../../shared/control/set-aside.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 
 /*
@@ -11,8 +11,8 @@ import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 export type Chunk = {
   topic: string;
   records: KafkaRecord[];
-  /** The records among them that an operator has set aside. A partition reads them once an attempt has failed. */
-  setAside?: SetAsideOffsets;
+  /** The records among them that an operator skips. A partition reads them once an attempt has failed. */
+  skipped?: SkippedOffsets;
 };
 
 /** How a partition watches one attempt to apply a chunk: two signals that end it, and its reports. */

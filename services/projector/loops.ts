@@ -4,7 +4,7 @@ import { watchBrokers } from './broker-watch.ts';
 import type { ProjectorConfig } from './config.ts';
 import type { RunningConsumer } from './consumer/consumer.ts';
 import { countApplied } from './count-applied.ts';
-import { watchRoom } from './dead-letters/room.ts';
+import { watchDeadLetters } from './dead-letters/watch-dead-letters.ts';
 import { followRegistry } from './generations/follow.ts';
 import { createKafkaWatch } from './kafka-watch.ts';
 import type { Metrics } from './metrics.ts';
@@ -61,7 +61,7 @@ export function startLoops(
   const followed = { control, generation, allowanceMs, now, by, metrics, logger };
   const following = followRegistry({ ...followed, positions, applier, onFatal: onDropped });
   const sweeping = startRetention({ ...deps, database: ready.database, log, engine, consumer }, config);
-  const measuring = watchRoom(engine.room, metrics, logger);
+  const measuring = watchDeadLetters(engine, metrics, logger);
   const watching = watchTopics({ admin, log, topics, generation: registered, metrics, logger });
   const liveness = createLiveness(nowMs());
   const commitLoop = startCommitLoop(

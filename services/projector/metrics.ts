@@ -6,19 +6,24 @@ import { registerBuildInfo } from '../../shared/runtime/release.ts';
 import { repeatCauses } from './materialize/rounds.ts';
 
 /** The metrics by their use in the code. The `help` of each is its description. */
-export type Metrics = RecordMetrics & EngineMetrics & LagMetrics & { registry: Registry };
+export type Metrics = RecordMetrics & DeadLetterMetrics & EngineMetrics & LagMetrics & { registry: Registry };
 
-/** About records, from the fetch to the dead letter. */
+/** About records, from the fetch on. */
 type RecordMetrics = {
   fetched: Counter<'topic'>;
   events: Counter<'topic'>;
-  deadLetters: Counter<'topic' | 'reason'>;
-  deadLetterRoom: Gauge;
   late: Counter<'topic'>;
   foreignCommits: Counter<'topic'>;
   losesRecords: Gauge<'topic' | 'reason'>;
   batchSeconds: Histogram<'topic'>;
   batchRecords: Histogram;
+};
+
+/** About the records that are not applied. */
+type DeadLetterMetrics = {
+  deadLetters: Counter<'topic' | 'reason'>;
+  deadLettersUnapplied: Gauge<'topic' | 'reason'>;
+  deadLetterBytes: Gauge;
 };
 
 /** About the documents that the engine writes, and the sweep. */
@@ -49,7 +54,13 @@ export function createMetrics(): Metrics {
   // The default of 10 ms would be most of the work of an idle projector.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   registerBuildInfo(registry);
-  return { registry, ...recordMetrics([registry]), ...engineMetrics([registry]), ...lagMetrics([registry]) };
+  return {
+    registry,
+    ...recordMetrics([registry]),
+    ...deadLetterMetrics([registry]),
+    ...engineMetrics([registry]),
+    ...lagMetrics([registry]),
+  };
 }
 
 const recordMetrics = (registers: Registry[]): RecordMetrics => ({
@@ -63,17 +74,6 @@ const recordMetrics = (registers: Registry[]): RecordMetrics => ({
     name: 'projector_events_total',
     help: 'Events applied, including duplicates and stale events',
     labelNames: ['topic'],
-    registers,
-  }),
-  deadLetters: new Counter({
-    name: 'projector_dead_letters_total',
-    help: 'Records that could not be applied and were stored as dead letters, by reason: readers lack their effect until an operator re-drives them',
-    labelNames: ['topic', 'reason'],
-    registers,
-  }),
-  deadLetterRoom: new Gauge({
-    name: 'projector_dead_letters_filled_ratio',
-    help: 'The part of `DEAD_LETTER_MEGABYTES_MAX` or of `DEAD_LETTERS_MAX` that the stored dead letters take, whichever is more: from 1 on, further ones are stored in part, or counted',
     registers,
   }),
   late: new Counter({
@@ -105,6 +105,26 @@ const recordMetrics = (registers: Registry[]): RecordMetrics => ({
     name: 'projector_batch_records',
     help: 'Records applied together, 1,000 at most: small batches cost more for each record',
     buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000],
+    registers,
+  }),
+});
+
+const deadLetterMetrics = (registers: Registry[]): DeadLetterMetrics => ({
+  deadLetters: new Counter({
+    name: 'projector_dead_letters_total',
+    help: 'Records that could not be applied and were stored as dead letters, by reason',
+    labelNames: ['topic', 'reason'],
+    registers,
+  }),
+  deadLettersUnapplied: new Gauge({
+    name: 'projector_dead_letters_unapplied',
+    help: 'Dead letters that stand unapplied in the generation, by reason: readers lack their effect until an operator re-drives or purges them. Every projector of the generation shows the same number',
+    labelNames: ['topic', 'reason'],
+    registers,
+  }),
+  deadLetterBytes: new Gauge({
+    name: 'projector_dead_letters_filled_ratio',
+    help: 'The part of its share of `DEAD_LETTER_MEGABYTES_MAX` that the bytes of dead letters take, of the topic that takes most: near 1, further ones are stored without their bytes',
     registers,
   }),
 });
@@ -186,7 +206,10 @@ export function initializeMetrics(metrics: Metrics, generation: number, topics: 
   for (const topic of topics) {
     for (const counter of [metrics.fetched, metrics.events, metrics.late, metrics.foreignCommits])
       counter.inc({ topic }, 0);
-    for (const reason of Object.keys(rejectionReasons)) metrics.deadLetters.inc({ topic, reason }, 0);
+    for (const reason of Object.keys(rejectionReasons)) {
+      metrics.deadLetters.inc({ topic, reason }, 0);
+      metrics.deadLettersUnapplied.set({ topic, reason }, 0);
+    }
     for (const reason of lossReasons) metrics.losesRecords.set({ topic, reason }, 0);
   }
   for (const kind of kinds) {

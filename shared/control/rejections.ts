@@ -15,10 +15,13 @@ export const rejectionReasons = {
   undecodable:
     'a batch of records cannot be decompressed or decoded; its dead letter stands for all its records',
   projector_error: "the projector's own code throws an error for the record, which is a bug",
-  set_aside: 'an operator set the record aside by hand',
+  skipped: 'an operator skipped the record, because its partition stood still at it',
 } as const;
 
-/** Why a record is dead-lettered; `detail` names fields and rules, never values. */
+/**
+ * Why a record is dead-lettered. `detail` names fields and rules of the contract: it holds no value, and nothing that a
+ * producer chooses, because the ledger groups records by it.
+ */
 export type Rejection = { reason: keyof typeof rejectionReasons; detail: string };
 
 /** A step of the work on a record in which the projector's code may throw an error. */

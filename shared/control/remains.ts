@@ -2,8 +2,8 @@ import type { Collection, Db } from 'mongodb';
 import { generationDatabase } from '../store/connection.ts';
 import { hasDocuments, listGenerationDatabases } from '../store/generation-databases.ts';
 import { blockedKeys, blocksMarkerId } from './blocked-keys.ts';
-import { deadLettersOf, purgeMarksOf } from './dead-letters.ts';
 import { failuresOf } from './failures.ts';
+import { ledgerOf } from './ledger-store.ts';
 import { logGapsOf } from './log-gaps.ts';
 import { progressOf, watermarksOf } from './progress.ts';
 import { samplesOf } from './samples.ts';
@@ -28,8 +28,7 @@ export async function readRemains(control: Db): Promise<Remainder[]> {
     numbered(samplesOf(control), ({ generation }) => generation),
     numbered(failuresOf(control), ({ _id }) => _id),
     numbered(logGapsOf(control), ({ generation }) => generation),
-    unnumbered(deadLettersOf(control)),
-    unnumbered(purgeMarksOf(control)),
+    unnumbered(ledgerOf(control)),
     unnumbered(blockedKeys(control), blocksMarkerId),
   ]);
   const found = inControl.flatMap((one) => one ?? []);

@@ -1,8 +1,9 @@
 import type { Explanation } from '../../services/operations/explain/explanation.ts';
-import { type DeadLetter, deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { generationsOf, projectionVersion } from '../../shared/control/generations.ts';
+import { parseRecordId } from '../../shared/control/ledger.ts';
 import { type RequestTrace, requestTracesOf } from '../../shared/control/request-traces.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { encode } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -111,7 +112,7 @@ describe('support-cli explain', () => {
   });
 
   it('names the records of an entity that were refused, and the command that shows each', async () => {
-    const [refused = ''] = (await deadLetters({ offset: 1 })).map(({ _id }) => _id);
+    const [refused = ''] = (await deadLetters(({ offset }) => offset === 1)).map(({ _id }) => _id);
     const { code, text } = await cli('explain', 'con_1');
     expect(code).toBe(0);
     expect(text).toMatch(/^ {2}status +living/m);
@@ -129,14 +130,14 @@ describe('support-cli explain', () => {
 
   it('names the latest ten of many refused records, the latest first', async () => {
     const numbers = Array.from({ length: 11 }, (_, index) => index);
-    const many = numbers.map((number) => ({
-      _id: `${number}`,
-      subjects: ['con_many'],
-      lastAt: new Date(number),
-    }));
-    await deadLettersOf(environment.control).insertMany(many as DeadLetter[]);
+    for (const number of numbers)
+      await storeDeadLetter(environment, created('contact', 'con_many'), {
+        offset: 100 + number,
+        now: new Date(number),
+      });
     const { refused } = await explained('con_many');
-    expect(refused.map(({ id }) => Number(id))).toEqual(numbers.slice(1).reverse());
+    const offsets = refused.map(({ id }) => parseRecordId(id).offset - 100);
+    expect(offsets).toEqual(numbers.slice(1).reverse());
   });
 
   it('explains the document that a request has named', async () => {

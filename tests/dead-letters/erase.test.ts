@@ -2,9 +2,10 @@ import type { RejectedRecord } from '../../services/projector/dead-letters/dead-
 import { eraseDeadLetters, eraseSince, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';
-import { deadLettersOf, ensureDeadLetterIndexes, purgeMarksOf } from '../../shared/control/dead-letters.ts';
+import { ensureDeadLetterIndexes, ledgerOf } from '../../shared/control/ledger-store.ts';
+import { recordBytesOf } from '../../shared/control/record-bytes.ts';
 import { openDatabases } from '../support/databases.ts';
-import { ampleRoom } from '../support/dead-letters.ts';
+import { ampleShares, standingLetters } from '../support/dead-letters.ts';
 import { recordOf, storedDocument } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -12,16 +13,18 @@ import { useOpened } from '../support/use-opened.ts';
 describe('the dead letters about a deleted entity', () => {
   const opened = useOpened(openDatabases);
   beforeAll(() => ensureDeadLetterIndexes(opened.control));
-  beforeEach(() => Promise.all([deadLettersOf, purgeMarksOf].map((of) => of(opened.control).deleteMany({}))));
+  beforeEach(async () => {
+    await ledgerOf(opened.control).deleteMany({});
+    await recordBytesOf(opened.control).deleteMany({});
+  });
 
   const rejectedVersion = (id: string, version: number): RejectedRecord => ({
     record: recordOf(created('contact', id, {}, version), version),
-    // Each has a detail of its own, so that they are not counted as alike ones.
-    rejection: { reason: 'bad_data', detail: `data.emails[${version}]: must be an object` },
+    rejection: { reason: 'bad_data', detail: 'data.emails[]: must be an object' },
   });
   const deps = () => ({ control: opened.control, prefix: 'support.', now: () => new Date() });
   const store = (rejected: RejectedRecord[], topic = 'support.contacts', generation = 1) =>
-    storeDeadLetters({ ...deps(), generation, room: ampleRoom }, topic, rejected);
+    storeDeadLetters({ ...deps(), generation, shares: ampleShares }, topic, rejected);
 
   test('are erased, whatever their number, and the others are kept', async () => {
     const rejected = Array.from({ length: 1_200 }, (_, index) => rejectedVersion('con_1', index + 1));
@@ -30,16 +33,17 @@ describe('the dead letters about a deleted entity', () => {
     const covers = ({ versioned }: { versioned: { version: number } | null }) =>
       (versioned?.version ?? 0) <= 1_199;
     await eraseDeadLetters(deps(), [{ ...entity, covers }]);
-    const left = await deadLettersOf(opened.control).find().sort({ offset: 1 }).toArray();
+    const left = await standingLetters(opened.control);
     expect(left.map(({ offset }) => offset)).toEqual([1_200, 2_000]);
+    expect(await recordBytesOf(opened.control).countDocuments()).toBe(2);
   });
 
   test('stay erased when another generation rejects their records, even if it finds their entity alive', async () => {
     const rejected = [rejectedVersion('con_moved', 1)];
     await store(rejected);
     await eraseDeadLetters(deps(), [{ kind: 'contact', id: 'con_moved', covers: () => true }]);
-    expect(await store(rejected, 'support.contacts', 2)).toEqual({ stored: [], counted: [] });
-    expect(await deadLettersOf(opened.control).countDocuments({ subjects: 'con_moved' })).toBe(0);
+    expect(await store(rejected, 'support.contacts', 2)).toEqual({ standing: [], attached: [] });
+    expect(await recordBytesOf(opened.control).countDocuments({ subjects: 'con_moved' })).toBe(0);
   });
 
   test('are erased by a later look, also between those of a topic that is no longer read', async () => {
@@ -53,7 +57,7 @@ describe('the dead letters about a deleted entity', () => {
       { ...deps(), store: { readEnvelopes }, signal, onProgress: () => undefined },
       new Date(0),
     );
-    const left = await deadLettersOf(opened.control).find().toArray();
+    const left = await standingLetters(opened.control);
     expect(left.map(({ topic }) => topic)).toEqual(['support.former', 'support.former']);
   });
 
@@ -78,7 +82,7 @@ describe('the dead letters about a deleted entity', () => {
       const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
       // then the letter before the deletion is erased, and the later one is kept
       await eraseDeadLetters(deps(), erasures);
-      const left = await deadLettersOf(opened.control).find({ subjects: 'con_9' }).toArray();
+      const left = await standingLetters(opened.control);
       expect(left.map(({ offset }) => offset)).toEqual([5]);
     },
   );

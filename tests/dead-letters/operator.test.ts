@@ -8,9 +8,10 @@ import { useProjector } from '../support/use-projector.ts';
 
 describe('the dead-letter commands of the CLI, while a projector runs', () => {
   const { environment, topic, send, publish, applied, find, deadLetters, ...projector } = useProjector();
-  const deadLetterOf = async (id: string) => (await deadLetters({ _id: id }))[0] ?? null;
+  const deadLetterOf = async (id: string) => (await deadLetters(({ _id }) => _id === id))[0] ?? null;
   const idAt = async (kind: Kind, offset: number) =>
-    (await deadLetters({ topic: topic(kind), partition: 0, offset }))[0]?._id ?? '';
+    (await deadLetters((one) => one.topic === topic(kind) && one.partition === 0 && one.offset === offset))[0]
+      ?._id ?? '';
   const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
   const json = async (...args: string[]) => {
     const { text } = await cli(...args, '--json');
@@ -55,9 +56,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     expect(list.text).toMatch(
       /channels\/0\/0@\d+\n {2}\S+Z {2}1× {2}unknown_type\n {2}key chan_p {2}org_1\n {2}type: must be/,
     );
-    expect(list.text).toMatch(
-      /tags\/0\/0@\d+\n {2}\S+Z {2}1× {2}not_json {2}→ purge\n {2}key <15 bytes> {2}no org\n/,
-    );
+    expect(list.text).toMatch(/tags\/0\/0@\d+\n {2}\S+Z {2}1× {2}not_json\n {2}key <15 bytes> {2}no org\n/);
     expect(await json('list', '--org', 'org_1')).toMatchObject({
       total: 1,
       deadLetters: [{ key: 'chan_p' }],
@@ -71,7 +70,8 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     const id = await idAt('channel', 0);
     const shown = await cli('show', id);
     expect(shown.code).toBe(0);
-    expect(shown.text).toContain(`redrive ${id} (by a release that accepts it)`);
+    expect(shown.text).toContain(`dead-letters redrive ${id}`);
+    expect(shown.text).toMatch(/^headers +.*x-by/m);
     for (const kept of ['chan_p', 'org_1', 'unknown_type', '--raw prints'])
       expect(shown.text).toContain(kept);
     const asJson = JSON.stringify(await json('show', id));
@@ -95,14 +95,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     const fresh = await deadLettered(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
     const stale = await deadLettered(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
     const [bad, org] = [await idAt('contact', 2), await idAt('contact', 3)];
-    // when they are listed, then each has its next step
-    const { deadLetters: letters } = await json('list', '--topic', topic('contact'));
-    const advised = (letters as { id: string; next: string }[]).map(({ id, next }) => [id, next]);
-    // The other organization may delete its entity.
-    const next = { [fresh]: 'redrive', [stale]: 'redrive', [bad]: 'purge', [org]: null };
-    expect(Object.fromEntries(advised)).toEqual(next);
     const { text: listed } = await cli('list');
-    expect(listed).toContain('→ purge: no release can apply it');
     expect(listed).toMatch(/dead-letters redrive --topic <topic> --reason <reason>$/);
     expect((await cli('show', bad)).text).toContain(`purge ${bad} (no release can apply it)`);
     // given that the entity of the other organization is removed
@@ -140,7 +133,8 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     await publish(contact, bad);
     await applied();
     const deletion = await deadLettered({ ...contact, version: 3, op: 'deleted' }, 61);
-    const about = async () => (await deadLetters({ subjects: 'con_leaves' })).length;
+    const about = async () =>
+      (await deadLetters(({ subjects }) => subjects?.includes('con_leaves') ?? false)).length;
     expect(await about()).toBe(2);
     expect(await cli('redrive', deletion)).toMatchObject({ code: 0 });
     expect(await about()).toBe(0);

@@ -40,7 +40,7 @@ describe('no record stops its partition', () => {
     expect(((await find('message', 'msg_1'))?.state as { content: string }).content).toBe(content);
     expect(await find('message', 'msg_3')).not.toBeNull();
     expect(await deadLetters()).toMatchObject([
-      { reason: 'unknown_type', offset: 1, orgId: 'org_1', subjects: ['msg_2', 'conv_1'], truncated: null },
+      { reason: 'unknown_type', offset: 1, orgId: 'org_1', subjects: ['msg_2', 'conv_1'] },
     ]);
     expect(logged).toEqual([]);
   });

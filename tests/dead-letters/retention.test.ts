@@ -1,6 +1,6 @@
-import { deadLettersOf, ensureDeadLetterIndexes } from '../../shared/control/dead-letters.ts';
+import { ensureDeadLetterIndexes } from '../../shared/control/ledger-store.ts';
 import { day, eventsOf, useReadModel } from '../retention/read-model.ts';
-import { storeDeadLetter } from '../support/dead-letters.ts';
+import { standingLetters, storeDeadLetter } from '../support/dead-letters.ts';
 import type { Event } from '../support/events.ts';
 
 const { channel, ticket, conversation, message } = eventsOf('a');
@@ -19,8 +19,8 @@ describe('dead letters about an expired conversation', () => {
     return storeDeadLetter(model, event, { offset: (offset += 1), timestampMs, now });
   };
   const deadLetters = async () => {
-    const found = await deadLettersOf(model.control).find().sort({ offset: 1 }).toArray();
-    return found.map(({ subjects }) => subjects[0]);
+    const found = (await standingLetters(model.control)).toSorted((a, b) => a.offset - b.offset);
+    return found.map(({ subjects }) => subjects?.[0]);
   };
   const isServed = async (onDay: number) => (await model.answersAt('a', day(onDay))).conversation !== null;
 

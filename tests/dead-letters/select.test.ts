@@ -1,63 +1,94 @@
-import { countsPipeline } from '../../services/operations/dead-letters/list.ts';
+import { listDeadLetters } from '../../services/operations/dead-letters/list.ts';
 import { selected } from '../../services/operations/dead-letters/select.ts';
-import type { DeadLetterFilter } from '../../services/operations/dead-letters/selection.ts';
-import {
-  type DeadLetter,
-  deadLettersOf,
-  ensureDeadLetterIndexes,
-} from '../../shared/control/dead-letters.ts';
+import type { DeadLetterFilter, Selection } from '../../services/operations/dead-letters/selection.ts';
+import { recordId, rejectRecords, spanIdOf } from '../../shared/control/ledger.ts';
+import { changeSpans, ensureDeadLetterIndexes } from '../../shared/control/ledger-store.ts';
+import { recordBytesOf, sizesPipeline } from '../../shared/control/record-bytes.ts';
 import { openDatabases } from '../support/databases.ts';
+import { addToLedger } from '../support/dead-letters.ts';
 import { useOpened } from '../support/use-opened.ts';
 
+const topic = 'support.tags';
+const rejection = { reason: 'not_json', detail: 'value: must be JSON' } as const;
+const recordAt = (offset: number) => ({ topic, partition: 0, offset, timestampMs: 1, ...rejection });
 const instants = ['09:59:59.999', '10:00:00.000', '10:59:59.999', '11:00:00.000', '11:00:00.001'];
 const at = (time: string) => new Date(`2026-01-31T${time}Z`);
 
 describe('the dead letters between two instants', () => {
   const opened = useOpened(openDatabases);
   beforeAll(async () => {
-    const deadLetters = instants.map((time) => ({ _id: time, lastAt: at(time), truncated: null, bytes: 1 }));
-    await deadLettersOf(opened.control).insertMany(deadLetters as unknown as DeadLetter[]);
+    for (const [offset, time] of instants.entries())
+      await addToLedger(opened.control, recordAt(offset), [1], at(time));
   });
-  it.each<[string, DeadLetterFilter, string[]]>([
-    ['since an instant, inclusively', { since: at('10:00:00.000') }, instants.slice(1)],
-    ['until an instant, exclusively', { until: at('11:00:00.000') }, instants.slice(0, 3)],
-    ['since and until', { since: at('10:00:00.000'), until: at('11:00:00.000') }, instants.slice(1, 3)],
-  ])('are those last stored %s', async (_, filter, expected) => {
-    const found: string[] = [];
-    for await (const ids of selected(opened.control, { filter, limit: 100 })) found.push(...ids);
-    expect(found).toEqual(expected);
+  it.each<[string, DeadLetterFilter, number[]]>([
+    ['since an instant, inclusively', { since: at('10:00:00.000') }, [1, 2, 3, 4]],
+    ['until an instant, exclusively', { until: at('11:00:00.000') }, [0, 1, 2]],
+    ['since and until', { since: at('10:00:00.000'), until: at('11:00:00.000') }, [1, 2]],
+  ])('are those last rejected %s', async (_, filter, expected) => {
+    const chunks = await Array.fromAsync(selected(opened.control, { filter, limit: 100 }));
+    expect(chunks.flat().map(({ offset }) => offset)).toEqual(expected);
+    const listed = await listDeadLetters({ ...opened, config: { TOPIC_PREFIX: 'support.' } }, filter, {
+      limit: 100,
+    });
+    expect(listed.deadLetters.map(({ offset }) => offset)).toEqual(expected.toReversed());
+    expect(listed.total).toBe(expected.length);
   });
 });
 
 describe('more dead letters than one chunk', () => {
   const opened = useOpened(openDatabases);
-  it('are selected once each, in the order of their ids, up to the limit', async () => {
-    const ids = Array.from({ length: 450 }, (_, index) => String(index).padStart(3, '0'));
-    const deadLetters = ids.map((_id) => ({ _id, bytes: 1 }));
-    await deadLettersOf(opened.control).insertMany(deadLetters as unknown as DeadLetter[]);
-    const select = async (selection: Parameters<typeof selected>[1]) => {
+  it('are selected once each, in the order of the log, up to the limit', async () => {
+    const offsets = Array.from({ length: 450 }, (_, index) => 20 * index);
+    for (const offset of offsets) await addToLedger(opened.control, recordAt(offset), [1]);
+    const select = async (selection: Selection) => {
       const chunks = await Array.fromAsync(selected(opened.control, selection));
       expect(Math.max(...chunks.map(({ length }) => length))).toBe(200);
-      return chunks.flat();
+      return chunks.flat().map(({ offset }) => offset);
     };
-    expect(await select({ filter: {}, limit: 401 })).toEqual(ids.slice(0, 401));
-    expect(await select({ ids: ids.toReversed() })).toEqual(ids);
+    expect(await select({ filter: {}, limit: 401 })).toEqual(offsets.slice(0, 401));
+    const ids = offsets.map((offset) => recordId(recordAt(offset)));
+    expect(await select({ ids: ids.toReversed() })).toEqual(offsets);
   });
 });
 
-describe('the counts by topic and reason, which the console reads every few seconds', () => {
+describe('100,000 dead letters', () => {
   const opened = useOpened(openDatabases);
-  it.each<DeadLetterFilter>([{}, { topic: 't' }, { reason: 'bad_data' }, { topic: 't', reason: 'bad_data' }])(
-    'read an index, and no dead letter: %j',
-    async (filter) => {
-      await ensureDeadLetterIndexes(opened.control);
-      const one = { _id: `${JSON.stringify(filter)}`, topic: 't', reason: 'bad_data', bytes: 1 };
-      await deadLettersOf(opened.control).insertOne(one as unknown as DeadLetter);
-      const plan = JSON.stringify(
-        await deadLettersOf(opened.control).aggregate(countsPipeline(filter)).explain('executionStats'),
-      );
-      // The tests' stand-in has other plans.
-      if (plan.includes('totalDocsExamined')) expect(plan).toMatch(/"totalDocsExamined":0\b/);
-    },
-  );
+  it('are counted and listed from some twenty documents, page by page', async () => {
+    await ensureDeadLetterIndexes(opened.control);
+    const offsets = Array.from({ length: 100_000 }, (_, offset) => offset);
+    const bySpan = Map.groupBy(offsets, (offset) => spanIdOf(recordAt(offset)));
+    await changeSpans(opened.control, bySpan.keys(), (span) =>
+      rejectRecords(span, (bySpan.get(span._id) ?? []).map(recordAt), { generation: 1, now: new Date() }),
+    );
+    const commands: string[] = [];
+    opened.mongo.on('commandStarted', ({ commandName }) => commands.push(commandName));
+    const latest = await listDeadLetters(
+      { ...opened, config: { TOPIC_PREFIX: 'support.' } },
+      {},
+      { limit: 50 },
+    );
+    expect(latest).toMatchObject({ total: 100_000, counts: [{ topic, reason: 'not_json', count: 100_000 }] });
+    expect(latest.deadLetters).toHaveLength(50);
+    expect(commands.length).toBeLessThan(10);
+    const after = recordId(recordAt(4_990));
+    const page = await listDeadLetters(
+      { ...opened, config: { TOPIC_PREFIX: 'support.' } },
+      {},
+      { limit: 21, after },
+    );
+    expect(page.deadLetters.map(({ offset }) => offset)).toEqual(offsets.slice(4_991, 5_012));
+  });
+});
+
+describe('the sizes of the bytes by topic, which each status reads', () => {
+  const opened = useOpened(openDatabases);
+  it('are read from an index, and from no document', async () => {
+    await ensureDeadLetterIndexes(opened.control);
+    await recordBytesOf(opened.control).insertOne({ _id: 'one', topic, size: 1 } as never);
+    const plan = JSON.stringify(
+      await recordBytesOf(opened.control).aggregate(sizesPipeline).explain('executionStats'),
+    );
+    // The tests' stand-in has other plans.
+    if (plan.includes('totalDocsExamined')) expect(plan).toMatch(/"totalDocsExamined":0\b/);
+  });
 });

@@ -1,66 +1,90 @@
 import { randomBytes } from 'node:crypto';
-import { buffer, deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
-import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
-import { deadLettersOf, purgeDeadLetters, purgeMarksOf } from '../../shared/control/dead-letters.ts';
+import { buffer, type RejectedRecord } from '../../services/projector/dead-letters/dead-letter.ts';
+import {
+  storeDeadLetters,
+  type StoreDeadLettersDeps,
+} from '../../services/projector/dead-letters/store-dead-letters.ts';
+import { recordId } from '../../shared/control/ledger.ts';
+import {
+  closeDeadLetters,
+  ensureDeadLetterIndexes,
+  purgeDeadLetters,
+  readLedgerRecords,
+} from '../../shared/control/ledger-store.ts';
+import { readStoredAt, recordBytesOf, removeUnchangedBytes } from '../../shared/control/record-bytes.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { openDatabases } from '../support/databases.ts';
-import { ampleRoom } from '../support/dead-letters.ts';
+import { ampleShares, fullShares, standingLetters } from '../support/dead-letters.ts';
 import { rawHeaders } from '../support/example-records.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const megabyte = 1024 * 1024;
+const topic = 'support.tags';
 
 describe('storing dead letters', () => {
-  const opened = useOpened(openDatabases);
-  const topic = 'support.tags';
+  const opened = useOpened(openDatabases, { each: true });
+  beforeEach(() => ensureDeadLetterIndexes(opened.control));
 
-  const record = (offset: number, value: Buffer): KafkaRecord => ({
+  const record = (offset: number, value = Buffer.from('{')): KafkaRecord => ({
     key: Buffer.from(`tag_${offset}`),
     value,
     headers: rawHeaders({}),
     position: { partition: 0, offset, timestampMs: 1_700_000_000_000 },
   });
+  const records = (first: number, last: number) =>
+    Array.from({ length: last - first + 1 }, (_, index) => record(first + index));
+  type Options = Partial<StoreDeadLettersDeps> & Partial<Rejection> & { at?: string };
   const store = (
-    records: KafkaRecord[],
-    {
-      reason = 'not_json',
-      at = '2026-01-01T00:00:00Z',
-      generation = 1,
-    }: { reason?: Rejection['reason']; at?: string; generation?: number } = {},
+    given: KafkaRecord[],
+    { reason = 'not_json', detail = reason, at = '2026-01-01T00:00:00Z', ...deps }: Options = {},
   ) =>
     storeDeadLetters(
-      { control: opened.control, prefix: 'support.', generation, now: () => new Date(at), room: ampleRoom },
+      {
+        control: opened.control,
+        prefix: 'support.',
+        generation: 1,
+        now: () => new Date(at),
+        shares: ampleShares,
+        ...deps,
+      },
       topic,
-      records.map((given) => ({ record: given, rejection: { reason, detail: reason } })),
+      given.map((one): RejectedRecord => ({ record: one, rejection: { reason, detail } })),
     );
-  const stored = (offset: number) => deadLettersOf(opened.control).findOne({ topic, offset });
+  const standing = () => standingLetters(opened.control);
+  const at = async (offset: number) => (await standing()).filter((one) => one.offset === offset);
+  const attached = () => recordBytesOf(opened.control).countDocuments();
+  const idOf = ({ position }: KafkaRecord) => recordId({ topic, ...position });
+  const purge = { at: new Date('2026-02-01T00:00:00Z'), by: 'ann' };
 
-  test('a record that arrives again is stored once, and counted with its latest reason', async () => {
-    await store([record(1, Buffer.from('{')), record(2, Buffer.from('{'))]);
-    const again = [record(1, Buffer.from('{')), record(3, Buffer.from('{'))];
-    await store(again, { reason: 'bad_data', at: '2026-01-02T00:00:00Z' });
-    expect(await stored(1)).toMatchObject({
-      count: 2,
-      reason: 'bad_data',
-      detail: 'bad_data',
-      firstAt: new Date('2026-01-01T00:00:00Z'),
-      lastAt: new Date('2026-01-02T00:00:00Z'),
-    });
-    expect(await stored(2)).toMatchObject({ count: 1, reason: 'not_json' });
+  test('a record that arrives again is stored once, with its latest reason and both times', async () => {
+    await store(records(1, 2));
+    await store([record(1), record(3)], { reason: 'bad_data', at: '2026-01-02T00:00:00Z', generation: 2 });
+    expect(await at(1)).toMatchObject([
+      {
+        count: 2,
+        reason: 'bad_data',
+        generations: [1, 2],
+        firstAt: new Date('2026-01-01T00:00:00Z'),
+        lastAt: new Date('2026-01-02T00:00:00Z'),
+      },
+    ]);
+    expect(await at(2)).toMatchObject([{ count: 1, reason: 'not_json', generations: [1] }]);
+    expect(await attached()).toBe(3);
   });
 
-  test('one that an operator has purged stays purged in every generation', async () => {
-    const [purged, kept] = [record(50, Buffer.from('{')), record(51, Buffer.from('{'))];
+  test('one that an operator has purged stays purged in every generation, without its bytes', async () => {
+    const [purged, kept] = [record(50), record(51)];
     await store([purged]);
-    const _id = deadLetterId(topic, purged.position);
-    const purge = { at: new Date(), by: 'ann' };
-    await purgeDeadLetters(opened.control, [_id], purge);
-    const { stored: again } = await store([purged, kept], { generation: 2 });
-    expect(again.map((one) => one.record)).toEqual([kept]);
-    expect(await stored(50)).toBeNull();
-    const mark = { _id, topic, ...purged.position, reason: 'not_json', ...purge };
-    expect(await purgeMarksOf(opened.control).find().toArray()).toEqual([mark]);
+    expect(await purgeDeadLetters(opened.control, [idOf(purged)], purge)).toBe(1);
+    expect(await purgeDeadLetters(opened.control, [idOf(purged)], purge)).toBe(0);
+    const stored = await store([purged, kept], { generation: 2 });
+    expect(stored.standing.map((one) => one.record)).toEqual([kept]);
+    expect((await standing()).map(({ offset }) => offset)).toEqual([51]);
+    expect(await attached()).toBe(1);
+    expect([...(await readLedgerRecords(opened.control, [idOf(purged)])).values()]).toMatchObject([
+      { offset: 50, reason: 'not_json', purged: purge },
+    ]);
   });
 
   test('a record of a topic that was created again is stored beside the one that was at its offset', async () => {
@@ -71,21 +95,110 @@ describe('storing dead letters', () => {
     };
     await store([before, again]);
     await store([again]);
-    const found = await deadLettersOf(opened.control).find({ offset: 40 }).sort({ _id: 1 }).toArray();
-    expect(found.map(({ value, count }) => [buffer(value)?.toString(), count])).toEqual([
+    expect((await at(40)).map(({ value, count }) => [buffer(value ?? null)?.toString(), count])).toEqual([
       ['{1', 1],
       ['{2', 2],
     ]);
+    // and a purge of the former decides nothing about the later one, nor the other way round
+    await purgeDeadLetters(opened.control, [idOf(before)], purge);
+    expect((await store([before, again])).standing.map((one) => one.record)).toEqual([again]);
+    await purgeDeadLetters(opened.control, [idOf(again)], purge);
+    expect(await store([before, again])).toEqual({ standing: [], attached: [] });
   });
 
-  test('large records of one batch are stored', async () => {
-    const sizes = [0.6 * megabyte, 0.6 * megabyte, 900 * 1024, 7.9 * megabyte];
+  test('the same record appended again at a later offset is another dead letter', async () => {
+    const [first, again] = [record(7, Buffer.from('{same')), record(8, Buffer.from('{same'))];
+    await store([first]);
+    await purgeDeadLetters(opened.control, [idOf(first)], purge);
+    await store([again]);
+    expect((await standing()).map(({ offset }) => offset)).toEqual([8]);
+  });
+
+  test('large records of one batch are stored, and one above 8 MB without its bytes', async () => {
+    const sizes = [0.6 * megabyte, 0.6 * megabyte, 900 * 1024, 7.9 * megabyte, 8 * megabyte];
     const values = sizes.map((size) => randomBytes(Math.round(size)));
     await store(values.map((value, index) => record(20 + index, value)));
-    for (const [index, value] of values.entries()) {
-      const deadLetter = await stored(20 + index);
-      expect(buffer(deadLetter?.value ?? null)?.equals(value)).toBe(true);
-      expect(deadLetter?.truncated).toBeNull();
+    const stored = await standing();
+    expect(stored.map(({ value }) => buffer(value ?? null)?.length)).toEqual([
+      ...values.slice(0, 4).map(({ length }) => length),
+      undefined,
+    ]);
+  });
+
+  test('a record beyond the share of its topic has no bytes, and smaller ones after it have', async () => {
+    const shares = { left: async () => 5_000, add: jest.fn() };
+    const values = [1_000, 3_000, 1_000, 1_000].map((size) => Buffer.alloc(size));
+    const stored = await store(
+      values.map((value, index) => record(index, value)),
+      { shares },
+    );
+    const offsets = stored.attached.map((one) => one.record.position.offset);
+    expect(offsets).toEqual([0, 2]);
+    expect(shares.add.mock.calls).toEqual([[topic, 2 * (1_000 + 1_024 + 5)]]);
+    expect(await standing()).toHaveLength(4);
+  });
+
+  test('two workers that store the same records at once store each once, for both generations', async () => {
+    const workers = Array.from({ length: 8 }, (_, index) =>
+      store(records(4_900, 5_100), { generation: 1 + (index % 2) }),
+    );
+    await Promise.all(workers);
+    const found = await standing();
+    expect(found.map(({ offset }) => offset)).toEqual(
+      records(4_900, 5_100).map((one) => one.position.offset),
+    );
+    expect(new Set(found.map(({ generations }) => generations.join()))).toEqual(new Set(['1,2']));
+    expect(await attached()).toBe(201);
+  });
+
+  test('a purge between the record and its bytes leaves no bytes', async () => {
+    const purged = record(7);
+    const left = async () => {
+      await purgeDeadLetters(opened.control, [idOf(purged)], purge);
+      return megabyte;
+    };
+    const stored = await store([purged, record(8)], { shares: { left, add: () => undefined } });
+    expect(stored.attached.map((one) => one.record.position.offset)).toEqual([8]);
+    expect(await attached()).toBe(1);
+  });
+
+  test('the bytes of a worker that crashed before its recheck go at the next delivery of their record', async () => {
+    const purged = record(7);
+    await store([purged]);
+    const bytes = await recordBytesOf(opened.control).find().toArray();
+    await purgeDeadLetters(opened.control, [idOf(purged)], purge);
+    await recordBytesOf(opened.control).insertMany(bytes);
+    await store([purged]);
+    expect(await attached()).toBe(0);
+  });
+
+  test('a redrive that closes a record keeps the bytes that a build has stored again meanwhile', async () => {
+    await store(records(7, 8));
+    const ids = records(7, 8).map(idOf);
+    // given that the build rejects one of them after the redrive has closed it, and before its bytes go
+    const readAt = await readStoredAt(opened.control, ids);
+    await store([record(7)], { generation: 2, at: '2026-01-02T00:00:00Z' });
+    await removeUnchangedBytes(opened.control, ids, readAt);
+    expect(await recordBytesOf(opened.control).find().toArray()).toMatchObject([{ offset: 7 }]);
+    // and without a build, they go with the record
+    await closeDeadLetters(opened.control, ids, 1);
+    await closeDeadLetters(opened.control, ids, 2);
+    expect({ standing: await standing(), attached: await attached() }).toEqual({ standing: [], attached: 0 });
+  });
+
+  test('a flood is stored in few and small documents, by few commands for a chunk, whatever the details', async () => {
+    let commands = 0;
+    for (let first = 0; first < 20_000; first += 1_000) {
+      if (first === 1_000) opened.mongo.on('commandStarted', () => (commands += 1));
+      await store(records(first % 15_000, (first % 15_000) + 999), {
+        shares: fullShares,
+        detail: `the producer's own text ${first}`,
+      });
     }
+    expect(await standing()).toHaveLength(15_000);
+    expect(commands).toBeLessThanOrEqual(19 * 3);
+    const spans = await opened.control.collection('dead_letters').find().toArray();
+    expect(spans).toHaveLength(3);
+    expect(await attached()).toBe(0);
   });
 });

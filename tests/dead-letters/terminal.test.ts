@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { dieWithParent } from '../../infra/dev-servers/parent-death.ts';
-import { purgeMarksOf } from '../../shared/control/dead-letters.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
+import { ledgerOf } from '../../shared/control/ledger-store.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -18,7 +18,7 @@ describe('on a terminal', () => {
 
   beforeEach(async () => {
     await ensureRegistry(environment.control);
-    await purgeMarksOf(environment.control).deleteMany();
+    await ledgerOf(environment.control).deleteMany();
     for (const offset of [1, 2]) await storeDeadLetter(environment, rejected, { offset });
   });
 

@@ -1,8 +1,8 @@
-import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { kinds } from '../../shared/documents/resources.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { fold } from '../convergence/fold.ts';
 import { readDocuments } from '../convergence/read-documents.ts';
+import { standingLetters } from '../support/dead-letters.ts';
 import type { Event } from '../support/events.ts';
 import type { TestEnvironment } from '../support/test-environment.ts';
 import { type Logged, readLog } from './read-log.ts';
@@ -36,10 +36,7 @@ export async function expectConverged(
 }
 
 async function deadLetterIds({ control }: TestEnvironment): Promise<Set<string>> {
-  const found = await deadLettersOf(control)
-    .find({}, { projection: { _id: 1 } })
-    .toArray();
-  return new Set(found.map(({ _id }) => _id));
+  return new Set((await standingLetters(control)).map(({ _id }) => _id));
 }
 
 /**

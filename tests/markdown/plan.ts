@@ -84,7 +84,7 @@ export const steps: Step[] = [
   cli('dead-letters purge --until 2026-10-01T00:00:00Z --yes'),
   cli('dead-letters purge --topic support.contacts --until 2026-11-24T09:00:00Z', asks),
   ...['--why "stops release 1.4.0" --dry-run', '--why "stops release 1.4.0"'].map((words) =>
-    cli(`dead-letters set-aside support.messages/1/8012 ${words}`, refused('the record is not in the log')),
+    cli(`dead-letters skip support.messages/1/8012 ${words}`, refused('the record is not in the log')),
   ),
   cli('verify'),
   cli('verify --repair'),

@@ -1,18 +1,27 @@
 import { redrive as redriveOn } from '../../services/operations/dead-letters/redrive.ts';
-import { nextSteps, redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
+import { redriveSelected } from '../../services/operations/dead-letters/redrive-selected.ts';
+import { readOwnRejects } from '../../services/operations/own-rejects.ts';
+import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { recordOf } from '../../services/projector/dead-letters/dead-letter.ts';
+import { forgetPurged } from '../../services/projector/dead-letters/forget-purged.ts';
 import { mongoStore } from '../../services/projector/materialize/mongo-store.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
+import {
+  ledgerOf,
+  purgeDeadLetters,
+  readLedgerRecords,
+  storeSkip,
+} from '../../shared/control/ledger-store.ts';
+import { recordBytesOf } from '../../shared/control/record-bytes.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
-import { storeDeadLetter } from '../support/dead-letters.ts';
+import { standingLetters, storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
-import { activeAndReady, generation, present, useRebuild } from './fixture.ts';
+import { activeAndReady, generation, present, secondsBefore, useRebuild } from './fixture.ts';
 
 describe('dead letters of several generations', () => {
   const rebuild = useRebuild();
-  const deps = () => ({ ...rebuild, now: async () => present });
+  const deps = () => ({ ...rebuild, now: async () => present, readRecords: null });
 
   /** Stores a valid tag, as if a former release had rejected it on these generations. */
   const rejectedOn = async (id: string, generations: number[]): Promise<string> => {
@@ -29,8 +38,7 @@ describe('dead letters of several generations', () => {
     redriveSelected(deps(), { ids }, { dryRun: false, onProgress: () => undefined });
   const isIn = async (number: number, id: string) =>
     (await collectionOf(rebuild.databaseOf(number), 'tag').countDocuments({ _id: id })) === 1;
-  const openFor = async (id: string) =>
-    (await deadLettersOf(rebuild.control).findOne({ _id: id }))?.generations;
+  const openFor = async (id: string) => (await readLedgerRecords(rebuild.control, [id])).get(id)?.generations;
 
   test('are re-driven on each living generation that lacks the record, then removed', async () => {
     await rebuild.given([generation(1, 'active'), generation(2, 'ready'), generation(3, 'dropped')]);
@@ -65,8 +73,10 @@ describe('dead letters of several generations', () => {
       tombstoneDays: 30,
       now: () => present,
     };
-    const letters = await deadLettersOf(rebuild.control).find({ _id: id }).toArray();
-    const readable = letters.map((deadLetter) => ({ deadLetter, record: recordOf(deadLetter) }));
+    const [bytes] = await recordBytesOf(rebuild.control).find({ _id: id }).toArray();
+    const [entry] = (await standingLetters(rebuild.control)).filter(({ _id }) => _id === id);
+    if (!bytes || !entry) throw new Error('there is no dead letter');
+    const readable = [{ id, entry, record: recordOf(bytes) }];
     await expect(redriveOn(target, readable, { dryRun: false })).rejects.toThrow(
       'generation 2 is being dropped',
     );
@@ -85,17 +95,6 @@ describe('dead letters of several generations', () => {
     const again = await redrive(both);
     expect(again).toMatchObject({ applied: 0, refused: 1 });
     expect(again.refusals[0]?.detail).toContain('open for generation 1 only, of another release');
-    // That release can still apply the record, so a purge is not advised, not even if only its head is stored.
-    const letters = await deadLettersOf(rebuild.control).find().toArray();
-    expect(await nextSteps(deps(), letters)).toEqual(new Map());
-    const truncated = { keyBytes: 1, headersBytes: 0, valueBytes: 1, sha256: '' };
-    await deadLettersOf(rebuild.control).updateOne({ _id: both }, { $set: { truncated } });
-    expect(await nextSteps(deps(), letters)).toEqual(new Map([[both, 'redrive']]));
-    // A list reads the bytes of the first 4 MB alone.
-    const large = letters.map((letter) => ({ ...letter, bytes: 5_000_000 }));
-    const listed = await nextSteps(deps(), [...large, { _id: 'other', bytes: 1 }]);
-    expect(listed.get('other')).toBe('show');
-    expect((await redrive(both)).refusals[0]?.detail).toContain('publish it again');
     expect(await openFor(both)).toEqual([1]);
   });
 
@@ -105,26 +104,75 @@ describe('dead letters of several generations', () => {
     await rebuild.truncate(topic);
     await rebuild.given(activeAndReady());
     const letters = [
-      { _id: `${topic}/0/1`, offset: 1, generations: [1] },
-      { _id: `${topic}/0/2`, offset: 2, generations: [1] },
-      { _id: `${topic}/1/2`, offset: 2, partition: 1, generations: [1] },
-      { _id: 'of a topic that no broker answers for', offset: 2, topic: 'other', generations: [1] },
-      { _id: 'of another generation', offset: 0, generations: [3] },
+      { offset: 1, generations: [1] },
+      { offset: 2, generations: [1] },
+      { offset: 2, partition: 1, generations: [1] },
+      // No broker answers for this topic.
+      { offset: 2, topic: 'other', generations: [1] },
+      { offset: 0, generations: [3] },
     ];
-    for (const letter of letters) await rebuild.deadLetter({ topic, ...letter });
-    expect(await rebuild.switchOnce(2, {}, { topics })).toMatchObject({ outcome: 'promoted' });
-    expect(await Promise.all(letters.map(({ _id }) => openFor(_id)))).toEqual([
-      ...[[1, 2], [1], [1, 2], [1, 2], [3]],
-    ]);
+    const ids: string[] = [];
+    for (const letter of letters) ids.push(await rebuild.deadLetter({ topic, ...letter }));
+    const lines: string[] = [];
+    const deps = { topics, report: (line: string) => lines.push(line) };
+    expect(await rebuild.switchOnce(2, {}, deps)).toMatchObject({ outcome: 'promoted' });
+    expect(await Promise.all(ids.map(openFor))).toEqual([[1, 2], [1], [1, 2], [1, 2], [3]]);
+    // and the promotion reports their number
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^generation 2 lacks the effect of \d+ dead letters$/),
+    );
   });
 
   test('are carried over by a rollback while no partition has a leader', async () => {
     await rebuild.given([generation(1, 'standby'), generation(2, 'active')]);
-    await rebuild.deadLetter({ _id: 'open', generations: [2] });
+    const open = await rebuild.deadLetter({ generations: [2] });
     const { log } = rebuild.deps();
     const read = async (topics: string[]) => ({ ...(await log.read(topics)), ends: new Map() });
     const rolledBack = await rebuild.switchOnce(1, { step: 'rollback' }, { log: { ...log, read } });
     expect(rolledBack).toMatchObject({ outcome: 'rolled-back' });
-    expect(await openFor('open')).toEqual([2, 1]);
+    expect(await openFor(open)).toEqual([1, 2]);
+  });
+
+  test('are closed for a generation that is dropped, with the bytes that none lacks any more', async () => {
+    await rebuild.given([generation(1, 'active'), generation(2, 'standby')]);
+    const both = await rejectedOn('tag_31', [1, 2]);
+    const second = await rejectedOn('tag_32', [2]);
+    await storeSkip(
+      rebuild.control,
+      { topic: 'support.tags', partition: 0, offset: 99 },
+      { generations: [2], by: 'ann', why: 'test', at: present },
+    );
+    await dropGeneration(rebuild.deps(), 2, { why: 'test', force: true, timeoutSeconds: 0 });
+    expect([await openFor(both), await openFor(second)]).toEqual([[1], undefined]);
+    const bytes = await recordBytesOf(rebuild.control)
+      .find({ _id: { $in: [both, second] } })
+      .toArray();
+    expect(bytes.map(({ _id }) => _id)).toEqual([both]);
+    expect(await ledgerOf(rebuild.control).countDocuments({ 'skips.generations': 2 })).toBe(0);
+  });
+
+  test('of a build count against it once both generations are complete up to their first rejection', async () => {
+    await rebuild.given(activeAndReady());
+    for (const offset of [35, 36]) await rebuild.deadLetter({ offset, at: secondsBefore(60) });
+    await rebuild.deadLetter({ offset: 36, generations: [1], at: secondsBefore(50) });
+    await rebuild.deadLetter({ offset: 37, at: secondsBefore(40) });
+    const ownUpTo = async (seconds: number) => {
+      await rebuild.setWatermark(1, secondsBefore(seconds));
+      const completeTo = secondsBefore(30);
+      return (await readOwnRejects(rebuild.control, { active: 1, number: 2, completeTo, now: present }))
+        .count;
+    };
+    expect([await ownUpTo(60), await ownUpTo(59), await ownUpTo(39)]).toEqual([0, 1, 2]);
+  });
+
+  test('that were purged are forgotten when Kafka has deleted their records', async () => {
+    const { topics } = await rebuild.topicWith({ 'cleanup.policy': 'compact,delete' });
+    const [topic = ''] = topics;
+    await rebuild.truncate(topic);
+    const ids: string[] = [];
+    for (const offset of [1, 2]) ids.push(await rebuild.deadLetter({ topic, offset }));
+    await purgeDeadLetters(rebuild.control, ids, { by: 'ann', at: present });
+    await forgetPurged(rebuild.control, rebuild.deps().log, topics);
+    expect([...(await readLedgerRecords(rebuild.control, ids)).keys()]).toEqual([ids[1]]);
   });
 });

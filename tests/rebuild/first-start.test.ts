@@ -3,8 +3,9 @@ import type { Db } from 'mongodb';
 import { registerPartitions } from '../../services/projector/progress/progress.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
-import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
+import { emptySpan } from '../../shared/control/ledger.ts';
+import { ledgerOf } from '../../shared/control/ledger-store.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
@@ -43,7 +44,7 @@ const ofGeneration = (control: Db) => generationDatabase(control.client, control
 test.each<[string, (control: Db) => Promise<unknown>]>([
   ['progress (generation 7)', (control) => registerPartitions(control, 7, ['tags/0'], at)],
   ['watermarks (generation 7)', (control) => watermarksOf(control).insertOne({ _id: 7, completeTo: at })],
-  ['dead_letters', (control) => deadLettersOf(control).insertOne({ _id: 'tags/0/1@0' } as never)],
+  ['dead_letters', (control) => ledgerOf(control).insertOne(emptySpan('tags/0/0'))],
   [
     'blocked_keys',
     (control) => blockedKeys(control).insertOne({ _id: 'key_1', orgId: 'a', at, by: 'a', why: 'b' }),

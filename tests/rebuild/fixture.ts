@@ -5,7 +5,6 @@ import { factsNow } from '../../services/operations/facts.ts';
 import { type Switched, switchTo } from '../../services/operations/rebuild/switch.ts';
 import { report } from '../../services/operations/report.ts';
 import { untilLed } from '../../services/operations/topics/create-topics.ts';
-import { type DeadLetter, deadLettersOf } from '../../shared/control/dead-letters.ts';
 import {
   type ComparisonReport,
   type Generation,
@@ -15,12 +14,15 @@ import {
   projectionVersion,
   readRegistry,
 } from '../../shared/control/generations.ts';
+import type { RecordKey } from '../../shared/control/ledger.ts';
 import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
+import type { Rejection } from '../../shared/control/rejections.ts';
 import { replicasOf } from '../../shared/control/replicas.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { addToLedger } from '../support/dead-letters.ts';
 import { report as comparison } from '../support/facts.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
@@ -183,8 +185,9 @@ export async function openRebuild() {
         at: present,
         ...changes,
       }),
-    deadLetter: (changes: Partial<DeadLetter> = {}) =>
-      deadLettersOf(control).insertOne({ ...deadLetterFields(topics[0] ?? ''), ...changes }),
+    /** Adds a record to the ledger. Returns its id. */
+    deadLetter: ({ generations = [2], at = secondsBefore(60), ...record }: DeadLetterOptions = {}) =>
+      addToLedger(control, { ...rejectedRecord(topics[0] ?? ''), ...record }, generations, at),
     /**
      * Inserts a document, each time into a new collection: a session of DocumentDB may keep a dropped collection in its
      * cache, and then finds none in a new one of the same name.
@@ -224,25 +227,13 @@ export async function openRebuild() {
   };
 }
 
-const deadLetterFields = (topic: string): DeadLetter => ({
-  _id: `${topic}/0/5@0`,
+type DeadLetterOptions = Partial<RecordKey> & { generations?: number[]; at?: Date };
+
+const rejectedRecord = (topic: string): RecordKey & Rejection => ({
   topic,
   partition: 0,
   offset: 5,
-  key: null,
-  value: null,
-  headers: [],
-  truncated: null,
-  bytes: 0,
   timestampMs: 0,
-  orgId: null,
-  versioned: null,
-  subjects: [],
   reason: 'not_json',
   detail: 'no JSON',
-  firstAt: secondsBefore(60),
-  lastAt: secondsBefore(60),
-  count: 1,
-  generation: 2,
-  generations: [2],
 });

@@ -5,6 +5,7 @@ import { failuresOf } from '../../shared/control/failures.ts';
 import { activeGeneration, type Generation } from '../../shared/control/generations.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
 import { samplesOf } from '../../shared/control/samples.ts';
+import { standingLetters } from '../support/dead-letters.ts';
 import { comparisonReport, generation, longAgo, present, type Rebuild, secondsBefore } from './fixture.ts';
 
 /** By then replicas have noticed a switch, and projectors that saved progress at `present` still count as running. */
@@ -52,14 +53,14 @@ export function operatorsOf(rebuild: Rebuild) {
       await failuresOf(rebuild.control).insertOne({ _id: number, ...failure });
       const sample = { generation: number, at: longAgo, lagSeconds: 0, applied: 1 };
       await samplesOf(rebuild.control).insertOne({ _id: `${number}/1`, ...sample });
-      await rebuild.deadLetter({ _id: `of ${number}`, firstAt: later, lastAt: later, generations: [number] });
+      await rebuild.deadLetter({ offset: number, at: later, generations: [number] });
     }
-    await rebuild.deadLetter({ _id: 'of both', generations: [1, 2] });
+    await rebuild.deadLetter({ offset: 9, generations: [1, 2] });
   }
 
   const deadLetterIds = async () => {
-    const found = await rebuild.control.collection('dead_letters').find().sort({ _id: 1 }).toArray();
-    return found.map(({ _id, generations }) => `${String(_id)}: ${String(generations)}`);
+    const found = await standingLetters(rebuild.control);
+    return found.map(({ offset, generations }) => `${offset}: ${String(generations)}`);
   };
   /** The documents of a generation, and how many of each collection of the control database are about it. */
   const remains = async (number: number) => {
@@ -88,7 +89,7 @@ export function operatorsOf(rebuild: Rebuild) {
     expect(active.map((one) => one.number)).toEqual([number]);
     expect(await activeGeneration(rebuild.control)).toMatchObject({ generation: number });
     expect(await remains(number)).toEqual(everythingOf());
-    expect(await deadLetterIds()).toContain(`of ${number}: ${number}`);
+    expect(await deadLetterIds()).toContain(`${number}: ${number}`);
   }
 
   const historyOf = async () => {

@@ -31,7 +31,10 @@ describe('a promotion is refused, and changes nothing, for', () => {
   test.each<[title: string, arrange: () => Promise<unknown>, rule: string]>([
     [
       'a dead letter that the active generation lacks, and that an operator has just re-driven without success',
-      () => rebuild.deadLetter({ lastAt: secondsBefore(1), count: 2 }),
+      async () => {
+        await rebuild.deadLetter();
+        await rebuild.deadLetter({ at: secondsBefore(1) });
+      },
       'rejects',
     ],
     [
@@ -117,7 +120,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
 
   test('no dead letter that both generations have, or that one of them may not have reached yet', async () => {
     await rebuild.deadLetter({ generations: [1, 2] });
-    await rebuild.deadLetter({ _id: 'later', firstAt: secondsBefore(8), lastAt: secondsBefore(8) });
+    await rebuild.deadLetter({ offset: 6, at: secondsBefore(8) });
     for (const [number, other] of [
       [1, 2],
       [2, 1],
@@ -132,7 +135,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
     // given an active generation whose projectors stopped before the rejection
     await active({ updatedAt: secondsBefore(90) });
     await rebuild.setWatermark(1, secondsBefore(90));
-    await rebuild.deadLetter({ firstAt: secondsBefore(60) });
+    await rebuild.deadLetter({ at: secondsBefore(60) });
     expect(names(failed(await rebuild.switchOnce(2)))).toEqual(['rejects']);
   });
 

@@ -1,6 +1,6 @@
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
 import { sweep } from '../../services/projector/retention/sweep.ts';
-import { deadLettersOf } from '../../shared/control/dead-letters.ts';
+import { purgeDeadLetters } from '../../shared/control/ledger-store.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
@@ -71,12 +71,12 @@ describe('a message whose conversation is missing', () => {
   test('waits again while a dead letter may bring its conversation', async () => {
     // given a message whose conversation is a dead letter
     await model.apply([message(0)], day(100));
-    await storeDeadLetter(model, conversation(0), { now: day(100) });
+    const id = await storeDeadLetter(model, conversation(0), { now: day(100) });
     // then it stays, and is served once the conversation is re-driven
     expect(await model.sweepAsOf(day(130))).toEqual(purged(0));
     expect(await stored()).toMatchObject({ orphanedAt: day(130) });
     await model.apply([channel(0), conversation(0)], day(140));
-    await deadLettersOf(model.control).deleteMany({});
+    await purgeDeadLetters(model.control, [id], { by: 'ann', at: day(100) });
     expect(await model.sweepAsOf(day(170))).toEqual(purged(0));
     expect((await model.answersAt('a', day(170))).messages).toMatchObject([{ id: 'msg_a_000' }]);
   });

@@ -2,8 +2,8 @@ import { pino } from 'pino';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
-import { deadLettersOf } from '../../shared/control/dead-letters.ts';
 import { storeSweepFailure, watermarksOf } from '../../shared/control/progress.ts';
+import { recordBytesOf } from '../../shared/control/record-bytes.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
@@ -18,21 +18,21 @@ describe('the sweeper of a projector', () => {
     const { control } = model;
     const own = { control, prefix: 'support.', generation: 1, now: () => new Date() };
     const logger = pino({ level: 'silent' });
-    const expireMarks = async () => undefined;
+    const forgetPurged = async () => undefined;
     const metrics = createMetrics();
     return startSweeper(
-      { ...deps, ...own, logger, metrics, expireMarks, isOwner: () => true, ...changes },
+      { ...deps, ...own, logger, metrics, forgetPurged, isOwner: () => true, ...changes },
       options,
     );
   };
 
-  test('erases, in each of its runs, dead letters of deleted entities whose `lastAt` is some minutes old', async () => {
+  test('erases, in each of its runs, dead letters of deleted entities whose `storedAt` is some minutes old', async () => {
     const contact = created('contact', 'con_gone');
     await model.apply([contact, deletionOf(contact, 2)], new Date());
     /** Stores a dead letter about the contact, as a slow worker does. */
     const storeLate = (offset: number) =>
       storeDeadLetter(model, contact, { offset, now: new Date(Date.now() - 300_000) });
-    const isErased = async () => (await deadLettersOf(model.control).countDocuments()) === 0;
+    const isErased = async () => (await recordBytesOf(model.control).countDocuments()) === 0;
     await storeLate(1);
     const sweeper = start({}, { intervalMs: 10, pollMs: 5 });
     // the first run reads all of them, and a later run those since the run before it, with an overlap

@@ -93,7 +93,7 @@ export function memorySweepStore(
       await pause('sweep dead letters');
       return new Set([...deadLetters].flatMap(({ subjects }) => subjects.filter((id) => ids.includes(id))));
     },
-    hasCountedConversations: async () => false,
+    hasUnnamedConversations: async () => false,
     eraseDeadLetters: async (ids, upTo) => {
       await pause('erase dead letters');
       for (const deadLetter of deadLetters)

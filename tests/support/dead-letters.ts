@@ -1,16 +1,42 @@
 import type { Db } from 'mongodb';
-import { deadLetterId } from '../../services/projector/dead-letters/dead-letter.ts';
+import type { RecordFields } from '../../services/projector/dead-letters/dead-letter.ts';
 import {
   storeDeadLetters,
   type StoreDeadLettersDeps,
 } from '../../services/projector/dead-letters/store-dead-letters.ts';
+import {
+  type LedgerRecord,
+  recordId,
+  type RecordKey,
+  rejectRecords,
+  spanIdOf,
+} from '../../shared/control/ledger.ts';
+import { changeSpans, readSpans, standing } from '../../shared/control/ledger-store.ts';
+import { recordBytesOf } from '../../shared/control/record-bytes.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
 import { topicOf } from '../../shared/kafka/topics.ts';
 import { recordAt } from './engine.ts';
 import type { Event } from './events.ts';
 
-/** Room for every dead letter. */
-export const ampleRoom: StoreDeadLettersDeps['room'] = { left: async () => 'whole', add: () => undefined };
+/** Shares that hold the bytes of every dead letter, or of none. */
+export const ampleShares: StoreDeadLettersDeps['shares'] = {
+  left: async () => 2 ** 40,
+  add: () => undefined,
+};
+export const fullShares: StoreDeadLettersDeps['shares'] = { left: async () => 0, add: () => undefined };
+
+/** A dead letter that stands unapplied, with the fields of its bytes, if they are stored. */
+export type StandingLetter = LedgerRecord & { _id: string } & Partial<Pick<RecordFields, ByteField>>;
+type ByteField = 'key' | 'value' | 'headers' | 'bytes' | 'orgId' | 'versioned' | 'subjects' | 'undecodable';
+
+/** The dead letters that stand unapplied, in the order of the ledger. */
+export async function standingLetters(control: Db): Promise<StandingLetter[]> {
+  const entries: LedgerRecord[] = [];
+  for await (const span of readSpans(control, {})) entries.push(...standing(span));
+  const found = await recordBytesOf(control).find().toArray();
+  const byId = new Map(found.map((bytes) => [bytes._id, bytes]));
+  return entries.map((entry) => ({ ...byId.get(recordId(entry)), ...entry, _id: recordId(entry) }));
+}
 
 type Options = {
   offset?: number;
@@ -39,7 +65,21 @@ export async function storeDeadLetter(
   const topic = topicOf(event.kind, prefix);
   const record = recordAt(event, { partition, offset, timestampMs });
   const rejection = { reason, detail: 'data: must be another' };
-  const deps = { control, prefix, generation, now: () => now, room: ampleRoom };
+  const deps = { control, prefix, generation, now: () => now, shares: ampleShares };
   await storeDeadLetters(deps, topic, [{ record, rejection }]);
-  return deadLetterId(topic, record.position);
+  return recordId({ topic, partition, offset, timestampMs });
+}
+
+/** Adds a record to the ledger for some generations, without bytes. Returns its id. */
+export async function addToLedger(
+  control: Db,
+  record: RecordKey & Rejection,
+  generations: number[],
+  now = new Date(),
+): Promise<string> {
+  for (const generation of generations)
+    await changeSpans(control, [spanIdOf(record)], (span) =>
+      rejectRecords(span, [record], { generation, now }),
+    );
+  return recordId(record);
 }

@@ -13,7 +13,7 @@ import {
 } from '../../services/projector/materialize/fan-out.ts';
 import type { RejectedChange } from '../../services/projector/materialize/plan.ts';
 import type { Store, StoredDocument } from '../../services/projector/materialize/store.ts';
-import type { SetAsideOffsets } from '../../shared/control/set-aside.ts';
+import type { SkippedOffsets } from '../../shared/control/ledger-store.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { encode, type Event, type Produced } from './events.ts';
@@ -108,8 +108,8 @@ export async function applyRecords(
   deps: UpdateDeps,
   kind: Kind,
   records: KafkaRecord[],
-  setAside: SetAsideOffsets = new Map(),
+  skipped: SkippedOffsets = new Map(),
 ): Promise<Effect> {
-  const chunk = parseChunk(kind, { topic: kind, records, setAside }, deps);
+  const chunk = parseChunk(kind, { topic: kind, records, skipped }, deps);
   return finishFanOuts(deps, chunk, await applyPhaseOne(deps, [chunk]));
 }

@@ -102,8 +102,7 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
   waiting: [],
   deadLetters: 0,
   notCounted: [],
-  deadLetterSize: { bytes: 0, count: 0 },
-  deadLetterLimits: { bytesMax: 256 * 1024 * 1024, countMax: 100_000 },
+  deadLetterBytesFilled: 0,
   ...changes,
 });
 

@@ -21,7 +21,7 @@ export const createPartition = (deps: Pick<PartitionDeps, 'apply'> & Partial<Par
     topic: 't',
     partition: 0,
     waitForTurn: async () => undefined,
-    readSetAside: async () => new Map(),
+    readSkips: async () => new Map(),
     queue: createRecordQueue({
       partition: 0,
       budget: createBudget(1, () => undefined),

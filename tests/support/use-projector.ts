@@ -1,12 +1,11 @@
 import { ConfigResourceTypes, type Producer, type ProducerConfig } from 'kafkajs';
-import type { Filter } from 'mongodb';
 import { type Service, startService } from '../../infra/service.ts';
 import { createTopics } from '../../services/operations/topics/create-topics.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { type DeadLetter, deadLettersOf } from '../../shared/control/dead-letters.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
 import { topicOf, topicsOf } from '../../shared/kafka/topics.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
+import { type StandingLetter, standingLetters } from './dead-letters.ts';
 import type { Event, Produced } from './events.ts';
 import { eventually } from './eventually.ts';
 import { logEnds } from './progress.ts';
@@ -96,8 +95,9 @@ export function useProjector({
     applied: () => applied(environment, fatal),
     find: (kind: Kind, id: string) =>
       collectionOf<StoredDocument>(environment.database, kind).findOne({ _id: id }),
-    deadLetters: (filter: Filter<DeadLetter> = {}) =>
-      deadLettersOf(environment.control).find(filter).sort({ _id: 1 }).toArray(),
+    /** The dead letters that stand unapplied, in the order of the ledger. */
+    deadLetters: (matches: (letter: StandingLetter) => boolean = () => true) =>
+      standingLetters(environment.control).then((letters) => letters.filter(matches)),
     /** The committed offsets of the topic's partitions, added up. */
     committed: async (kind: Kind) => {
       const groupId = environment.config.CONSUMER_GROUP;

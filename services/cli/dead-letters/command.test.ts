@@ -41,8 +41,8 @@ describe('the arguments of the dead-letter verbs', () => {
     });
   });
 
-  it('set a record of the log aside by its place', () => {
-    expect(read('set-aside support.messages/1/8012 --why broken --dry-run --json')).toEqual({
+  it('skip a record of the log by its place', () => {
+    expect(read('skip support.messages/1/8012 --why broken --dry-run --json')).toEqual({
       place: { topic: 'support.messages', partition: 1, offset: 8_012 },
       why: 'broken',
       dryRun: true,
@@ -51,12 +51,12 @@ describe('the arguments of the dead-letter verbs', () => {
   });
 
   it.each([
-    ['', 'one of list, show, redrive, purge, set-aside'],
-    ['set-aside support.messages/1 --why broken', 'A record is <topic>/<partition>/<offset>'],
-    ['set-aside support.messages/1/-1 --why broken', 'A record is <topic>/<partition>/<offset>'],
-    [`set-aside ${id} --why broken`, 'has no @<timestamp>'],
-    ['set-aside support.messages/1/8012', "'--why <text>' not specified"],
-    ['set-aside --why broken', "missing required argument 'record'"],
+    ['', 'one of list, show, redrive, purge, skip'],
+    ['skip support.messages/1 --why broken', 'A record is <topic>/<partition>/<offset>'],
+    ['skip support.messages/1/-1 --why broken', 'A record is <topic>/<partition>/<offset>'],
+    [`skip ${id} --why broken`, 'has no @<timestamp>'],
+    ['skip support.messages/1/8012', "'--why <text>' not specified"],
+    ['skip --why broken', "missing required argument 'record'"],
     ['show support.tags/0/17', 'The id of a dead letter is <topic>/<partition>/<offset>@<timestamp>'],
     ['redrive support.tags/x/1@2', 'The id of a dead letter is'],
     ['redrive', 'ids, or filters, or --all'],

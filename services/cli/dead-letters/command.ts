@@ -4,8 +4,8 @@ import {
   InvalidArgumentError,
   Option,
 } from '@commander-js/extra-typings';
+import type { RecordPlace } from '../../../shared/control/ledger.ts';
 import { type Rejection, rejectionReasons } from '../../../shared/control/rejections.ts';
-import type { RecordPlace } from '../../../shared/control/set-aside.ts';
 import { parseInstant } from '../../../shared/documents/instant.ts';
 import {
   type DeadLetterFilter,
@@ -15,7 +15,7 @@ import {
 import type { Accept } from '../context.ts';
 import { onMongo } from '../operate.ts';
 import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
-import { setAsideVerb } from './set-aside.ts';
+import { skip } from './skip.ts';
 import * as verbs from './verbs.ts';
 
 const reasons = Object.keys(rejectionReasons) as Rejection['reason'][];
@@ -47,13 +47,8 @@ export function addDeadLetters(program: Command, accept: Accept): void {
   const group = program
     .command('dead-letters')
     .helpCommand(false)
-    .description(
-      'list, inspect, re-drive or delete records that the projector could not apply, or set one aside',
-    )
-    .addHelpText(
-      'after',
-      '\nAn id is <topic>/<partition>/<offset>@<timestamp>, or <topic>/<partition>/counted@<hash>, as list prints it.\n',
-    );
+    .description('list, inspect, re-drive or delete records that the projector could not apply, or skip one')
+    .addHelpText('after', '\nAn id is <topic>/<partition>/<offset>@<timestamp>, as list prints it.\n');
   filtered(group, 'list')
     .description('list dead letters, the latest first, with counts by topic and reason')
     .option('--limit <n>', 'at most this many', wholeNumber(listLimit.max), listLimit.default)
@@ -67,13 +62,13 @@ export function addDeadLetters(program: Command, accept: Accept): void {
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      '\nOf a record above 8 MB, only the head is stored, and of counted ones the offsets.',
+      '\nThe bytes of a record above 8 MB, or beyond the share of its topic, are in Kafka alone.',
     )
     .addHelpText('after', example('dead-letters show support.contacts/0/17@1795503600000'))
     .action((id, options) => accept(onMongo(verbs.show), { id, ...options }));
   addRedrive(group, accept);
   addPurge(group, accept);
-  addSetAside(group, accept);
+  addSkip(group, accept);
 }
 
 function addRedrive(group: Command, accept: Accept): void {
@@ -84,7 +79,7 @@ function addRedrive(group: Command, accept: Accept): void {
     .option('--dry-run', 'print the outcome of each, but change nothing')
     .addHelpText(
       'after',
-      '\nExit code 1 if any is refused or not found. Reads records of which only the head or the offset is stored from Kafka.',
+      '\nExit code 1 if any is refused or not found. Reads records whose bytes are not stored from Kafka.',
     )
     .addHelpText(
       'after',
@@ -105,8 +100,8 @@ function addPurge(group: Command, accept: Accept): void {
     .option('--dry-run', 'print how many it would delete, but change nothing')
     .addHelpText(
       'after',
-      '\nOf each, a mark stays: its position and reason, the operator and the time. A rebuild that meets the record again\n' +
-        'stores no dead letter.',
+      '\nOf each stay its position and reason, the operator and the time. A rebuild that meets the record again stores no\n' +
+        'dead letter.',
     )
     .addHelpText('after', example('dead-letters purge --until 2026-10-01T00:00:00Z --yes'))
     .action((ids, { yes, dryRun, json, ...options }, verb) =>
@@ -114,9 +109,9 @@ function addPurge(group: Command, accept: Accept): void {
     );
 }
 
-function addSetAside(group: Command, accept: Accept): void {
+function addSkip(group: Command, accept: Accept): void {
   group
-    .command('set-aside')
+    .command('skip')
     .description(
       'the last resort for a partition that stands still: store one record as a dead letter without applying it',
     )
@@ -130,11 +125,8 @@ function addSetAside(group: Command, accept: Accept): void {
       '\nHolds for every generation that has not applied the record. Its projector takes the record out when its batch has\n' +
         'failed once more. "redrive" applies it later.',
     )
-    .addHelpText(
-      'after',
-      example('dead-letters set-aside support.messages/1/8012 --why "stops release 1.4.0"'),
-    )
-    .action((place, options) => accept(onMongo(setAsideVerb), { place, ...options }));
+    .addHelpText('after', example('dead-letters skip support.messages/1/8012 --why "stops release 1.4.0"'))
+    .action((place, options) => accept(onMongo(skip), { place, ...options }));
 }
 
 /** Returns the selection, or reports a usage error. A missing argument never selects all: that takes `--all`. */
@@ -163,7 +155,7 @@ function placeOf(text: string): RecordPlace {
 
 function idOf(text: string): string {
   // The timestamp is in milliseconds, up to 64 bits.
-  if (/^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/(\d{1,15}@-?\d{1,19}|counted@[0-9a-f]{12})$/.test(text)) return text;
+  if (/^[A-Za-z0-9._-]{1,249}\/\d{1,10}\/\d{1,15}@-?\d{1,19}$/.test(text)) return text;
   throw new InvalidArgumentError(
     'The id of a dead letter is <topic>/<partition>/<offset>@<timestamp>, as list prints it.',
   );

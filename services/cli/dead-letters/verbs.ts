@@ -1,28 +1,27 @@
-import type { DeadLetter } from '../../../shared/control/dead-letters.ts';
+import type { RecordBytes } from '../../../shared/control/record-bytes.ts';
 import { topicsOf } from '../../../shared/kafka/topics.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
-import { countedRows, isCountedId, readCounted } from '../../operations/dead-letters/counted.ts';
 import {
+  type DeadLetter,
   deadLetterDetails,
-  type DeadLetterList,
   deadLetterRows,
-  listDeadLetters,
-  readDeadLetter,
-} from '../../operations/dead-letters/list.ts';
+  verbFor,
+} from '../../operations/dead-letters/details.ts';
+import { type DeadLetterList, listDeadLetters, readDeadLetter } from '../../operations/dead-letters/list.ts';
 import { type ReadRecords, recordReader } from '../../operations/dead-letters/read-records.ts';
 import {
-  lastStep,
   needsLog,
   redriveSelected,
   type RedriveSummary,
 } from '../../operations/dead-letters/redrive-selected.ts';
-import { countFound, countSelected, purgeSelected } from '../../operations/dead-letters/select.ts';
+import { countSelected, purgeSelected } from '../../operations/dead-letters/select.ts';
 import {
   type DeadLetterFilter,
   isFiltered,
   type Selection,
 } from '../../operations/dead-letters/selection.ts';
 import { shellWord } from '../../operations/deployment.ts';
+import type { Row } from '../../operations/row.ts';
 import { buffer } from '../../projector/dead-letters/dead-letter.ts';
 import { configs } from '../config.ts';
 import { confirmed, type Output, type Terminal, UsageError, withKafka } from '../context.ts';
@@ -54,42 +53,19 @@ const shortened = (text: string): string =>
   text.length <= detailLengthMax ? text : `${text.slice(0, detailLengthMax).replace(/\s+\S*$/, '')}…`;
 
 /** Lines for a terminal of 80 columns, except for long ids. */
-function renderList(
-  { deadLetters, counted: some, total, counts }: DeadLetterList,
-  filter: DeadLetterFilter,
-  cli: string,
-) {
+function renderList({ deadLetters, total, counts }: DeadLetterList, filter: DeadLetterFilter, cli: string) {
   if (total === 0) return isFiltered(filter) ? 'no dead letter matches\n' : 'no dead letters\n';
-  const letters = deadLetters.flatMap(({ lastAt, id, key, orgId, count, reason, detail, next }) => [
+  const letters = deadLetters.flatMap(({ lastAt, id, key, orgId, count, reason, detail, bytes }) => [
     id,
-    `  ${lastAt}  ${digits(count)}×  ${reason}${next ? `  → ${next}` : ''}`,
-    `  key ${key}  ${orgId ?? 'no org'}`,
+    `  ${lastAt}  ${digits(count)}×  ${reason}`,
+    bytes === null ? '  its bytes are in Kafka alone' : `  key ${key}  ${orgId ?? 'no org'}`,
     `  ${shortened(detail)}`,
   ]);
-  const entries = some.flatMap(({ id, count, reason, detail, firstOffset, lastOffset, lastAt, next }) => [
-    id,
-    `  ${lastAt}  ${counted(count, 'record')}  ${reason}  → ${next}`,
-    `  offsets ${firstOffset} to ${lastOffset}, without their bytes`,
-    `  ${shortened(detail)}`,
-  ]);
-  const refused = deadLetters.some(({ next }) => next === null);
-  const advice = [
-    ...([...deadLetters, ...some].some(({ next }) => next === 'purge')
-      ? ['→ purge: no release can apply it']
-      : []),
-    ...(deadLetters.some(({ next }) => next === 'show')
-      ? ['→ show: this list has not read it; show names its next step']
-      : []),
-    ...(refused ? ['no →: this release refuses it. Re-drive it with one that accepts it'] : []),
-  ];
   const sums = counts.map(({ topic, reason, count }) => `${digits(count).padStart(8)}  ${topic}  ${reason}`);
-  const shown = deadLetters.length + some.reduce((sum, { count }) => sum + count, 0);
   return lines([
     ...letters,
-    ...entries,
     '',
-    ...(advice.length > 0 ? [...advice, ''] : []),
-    `${digits(shown)} shown of ${digits(total)}:`,
+    `${digits(deadLetters.length)} shown of ${digits(total)}:`,
     ...sums,
     'once their cause is mended:',
     `  ${cli} dead-letters redrive --topic <topic> --reason <reason>`,
@@ -102,50 +78,31 @@ export const show: MongoVerb<Json & { id: string; raw?: true | undefined }> = as
   { terminal },
 ) => {
   const { id, raw, json } = options;
-  if (isCountedId(id)) return showCounted(deps, options);
   const deadLetter = await readDeadLetter(deps.control, id);
   if (raw) return showRaw(terminal, deadLetter, json ?? false);
   const details = deadLetterDetails(deadLetter, deps.config.TOPIC_PREFIX);
-  const next = await lastStep(deps, deadLetter);
-  const notes = {
-    redrive: '',
-    purge: ' (no release can apply it)',
-    later: ' (by a release that accepts it)',
-  };
-  const command = `${deps.cli} dead-letters ${next ?? 'redrive'} ${shellWord(id)}${notes[next ?? 'later']}`;
-  const all = rows([...deadLetterRows(details), ['next', command], ['bytes', '--raw prints them']]);
-  return output(options, { ...details, next }, all);
+  const next = verbFor(details.reason);
+  const note = next === 'purge' ? ' (no release can apply it)' : '';
+  const command = `${deps.cli} dead-letters ${next} ${shellWord(id)}${note}`;
+  const raws: Row = ['bytes', details.bytes === null ? null : '--raw prints them'];
+  return output(options, details, rows([...deadLetterRows(details), ['next', command], raws]));
 };
-
-async function showCounted(
-  { control, cli }: ServedDeps,
-  options: Json & { id: string; raw?: true | undefined },
-): Promise<Output> {
-  const { id, raw } = options;
-  if (raw) throw new UsageError(`of counted dead letters only the offsets are stored, no bytes: ${id}`);
-  const found = await readCounted(control, id);
-  const next = `${cli} dead-letters ${found.next} ${shellWord(id)}`;
-  return output(options, found, rows([['id', id], ...countedRows(found), ['next', next]]));
-}
 
 /**
  * The original bytes of a record: of its value or, as JSON, of key, headers and value in base64. Warnings go to
  * standard error, so that standard output has only the bytes.
  */
-function showRaw({ report }: Terminal, deadLetter: DeadLetter, json: boolean): Output {
-  const { _id: id, topic, partition, offset, timestampMs, truncated } = deadLetter;
-  const value = buffer(deadLetter.value);
+function showRaw({ report }: Terminal, { id, bytes }: DeadLetter, json: boolean): Output {
+  if (!bytes) throw new UsageError(`the bytes of ${id} are not stored: read the record from Kafka`);
+  const { topic, partition, offset, timestampMs } = bytes;
+  const value = buffer(bytes.value);
   report('These are the original bytes of the record. They may contain personal data and secrets.');
   if (!json && value === null) report('The record has no value (null).');
-  if (truncated)
-    report(
-      `Only the first ${digits(value?.length ?? 0)} of ${counted(truncated.valueBytes, 'byte')} are kept.`,
-    );
   if (!json) return { text: value ?? '', exitCode: 0 };
-  const base64 = (bytes: DeadLetter['value']) => buffer(bytes)?.toString('base64') ?? null;
-  const place = { id, topic, partition, offset, timestampMs, truncated, encoding: 'base64' };
-  const headers = deadLetter.headers.map((header) => ({ name: header.name, value: base64(header.value) }));
-  const record = { key: base64(deadLetter.key), headers, value: base64(deadLetter.value) };
+  const base64 = (part: RecordBytes['value']) => buffer(part)?.toString('base64') ?? null;
+  const place = { id, topic, partition, offset, timestampMs, encoding: 'base64' };
+  const headers = bytes.headers.map((header) => ({ name: header.name, value: base64(header.value) }));
+  const record = { key: base64(bytes.key), headers, value: base64(bytes.value) };
   return { text: asJson({ ...place, ...record }), exitCode: 0 };
 }
 
@@ -185,13 +142,12 @@ export const purge: MongoVerb<
 > = async ({ control, config, by, now }, options, { terminal }) => {
   const { selection, yes, dryRun } = options;
   if ('filter' in selection) requireTopic(selection.filter, config);
-  const count = yes && !dryRun ? 0 : await countSelected(control, selection);
+  const count = await countSelected(control, selection);
   const question = `Delete ${counted(count, 'dead letter')} for good? No re-drive is possible afterwards.`;
   if (!yes && !dryRun && !(await confirmed(terminal, 'delete', question)))
     return { text: 'nothing was deleted\n', exitCode: 1 };
-  const found = 'ids' in selection ? await countFound(control, selection.ids) : 0;
   const purged = dryRun ? count : await purgeSelected(control, selection, { at: await now(), by });
-  const missing = 'ids' in selection ? selection.ids.length - found : 0;
+  const missing = 'ids' in selection ? selection.ids.length - count : 0;
   const notFound = missing > 0 ? `; not found: ${counted(missing, 'id')}` : '';
   const outcome = dryRun ? 'would be deleted. Dry run: nothing was changed' : 'deleted';
   const text = lines([`${counted(purged, 'dead letter')} ${outcome}${notFound}`]);

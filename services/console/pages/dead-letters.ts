@@ -1,14 +1,12 @@
 import { type Html, html, table } from '../../../shared/pages/html.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
-import { countedRows, isCountedId, readCounted } from '../../operations/dead-letters/counted.ts';
 import {
   type DeadLetterDetails,
   deadLetterDetails,
-  type DeadLetterList,
   deadLetterRows,
-  readDeadLetter,
-} from '../../operations/dead-letters/list.ts';
-import { lastStep } from '../../operations/dead-letters/redrive-selected.ts';
+  verbFor,
+} from '../../operations/dead-letters/details.ts';
+import { type DeadLetterList, readDeadLetter } from '../../operations/dead-letters/list.ts';
 import { shellWord } from '../../operations/deployment.ts';
 import {
   breakable,
@@ -25,9 +23,7 @@ import { type LetterQuery, lettersMax, type OperationDeps, type Sources } from '
 
 const path = '/dead-letters';
 
-/**
- * The dead letters by topic and reason, then one by one, each with its next step; or one of them, without its bytes.
- */
+/** The dead letters by topic and reason, then one by one; or one of them, without its bytes. */
 export const deadLettersPage = (sources: Sources): Page => ({
   path,
   title: 'Dead letters',
@@ -45,7 +41,7 @@ export const deadLettersPage = (sources: Sources): Page => ({
       stale: stale ?? html``,
       groups: found.value
         ? html`${groups(sources.commands.cli, wanted, found.value, stale === null)}
-          ${countedOnly(found.value)} ${letters(wanted, found.value)}`
+          ${letters(wanted, found.value)}`
         : html`<p>No dead letters are known yet.</p>`,
       fresh: freshness(found),
     };
@@ -89,36 +85,19 @@ function groups(
     )}`;
 }
 
-/** The dead letters of which only the offsets are stored. */
-function countedOnly({ counted: entries }: DeadLetterList): Html {
-  if (entries.length === 0) return html``;
-  return html`${table(
-    'Alike ones that are counted: a redrive reads their records from Kafka',
-    ['Counted', 'Number', 'Offsets', 'Detail', 'Next'],
-    entries.map((one) => [
-      link({ id: one.id }, one.id),
-      number(one.count),
-      html`${one.firstOffset} to ${one.lastOffset}`,
-      html`${one.reason}: ${one.detail}`,
-      html`${one.next}`,
-    ]),
-  )}`;
-}
-
 /** One page of the dead letters, without secrets and personal data. */
 function letters(query: LetterQuery, { deadLetters }: DeadLetterList): Html {
   if (deadLetters.length === 0) return html``;
   const shown = deadLetters.slice(0, lettersMax);
   const last = shown.at(-1);
   return html`${table(
-      `${counted(shown.length, 'dead letter')}${query.after && ` after ${query.after}`}, in the order of their ids`,
-      ['Dead letter', 'Key', 'Detail', "Kafka's time", 'Next'],
+      `${counted(shown.length, 'dead letter')}${query.after && ` after ${query.after}`}, in the order of the log`,
+      ['Dead letter', 'Key', 'Detail', "Kafka's time"],
       shown.map((one) => [
         link({ id: one.id }, one.id),
         keyLink(one),
         html`${one.reason}: ${one.detail}`,
         timeOf(one.recordAt),
-        html`${one.next ?? 'redrive by another release'}`,
       ]),
     )}
     <p>
@@ -129,35 +108,23 @@ function letters(query: LetterQuery, { deadLetters }: DeadLetterList): Html {
 
 /** The key, as a link to the explanation of its entity. Only an id is shown as it is. */
 const keyLink = ({ key }: DeadLetterDetails): Html =>
-  /^(<|null$)/.test(key) ? html`${key}` : html`<a href="/explain?id=${key}">${key}</a>`;
+  /^(<|null$|unknown$)/.test(key) ? html`${key}` : html`<a href="/explain?id=${key}">${key}</a>`;
 
-async function countedInFull(deps: OperationDeps, { commands }: Sources, id: string): Promise<Html> {
-  const found = await readCounted(deps.control, id);
-  return html`<p>${link({}, 'All dead letters')}</p>
-    <h2>${breakable(id)}</h2>
-    ${definitions([
-      ...countedRows(found).map(([name, value]): [string, Html] => [name, withAges(value)]),
-      ['next', command(`${commands.cli} dead-letters ${found.next} ${shellWord(id)}`)],
-    ])}`;
-}
-
-async function letterInFull(deps: OperationDeps, sources: Sources, id: string): Promise<Html> {
-  if (isCountedId(id)) return countedInFull(deps, sources, id);
-  const { commands } = sources;
-  const letter = await readDeadLetter(deps.control, id);
-  const shown = deadLetterDetails(letter, deps.config.TOPIC_PREFIX);
-  const next = await lastStep(deps, letter);
-  const run = (verb: string) => `${commands.cli} dead-letters ${verb} ${shellWord(shown.id)}`;
-  const purge = html`a redrive is refused. Once the source has corrected the entity: ${command(run('purge'))}`;
-  const redrive = html`${next ? '' : 'by a release that accepts it:'} ${command(run('redrive'))}`;
+async function letterInFull(deps: OperationDeps, { commands }: Sources, id: string): Promise<Html> {
+  const shown = deadLetterDetails(await readDeadLetter(deps.control, id), deps.config.TOPIC_PREFIX);
+  const next = verbFor(shown.reason);
+  const run = (verb: string) => command(`${commands.cli} dead-letters ${verb} ${shellWord(shown.id)}`);
+  const purge = html`no release can apply it. Once the source has corrected the entity: ${run('purge')}`;
   return html`<p>${link({}, 'All dead letters')}</p>
     <h2>${breakable(shown.id)}</h2>
     ${definitions([
       // The heading is the record.
       ...deadLetterRows(shown)
         .slice(1)
-        .map(([name, value]): [string, Html] => [name, name === 'key' ? keyLink(shown) : withAges(value)]),
-      ['next', next === 'purge' ? purge : redrive],
-      ['bytes', command(`${run('show')} --raw`)],
+        .flatMap(([name, value]): [string, Html][] =>
+          value === null ? [] : [[name, name === 'key' ? keyLink(shown) : withAges(value)]],
+        ),
+      ['next', next === 'purge' ? purge : run(next)],
+      ...(shown.bytes === null ? [] : [['bytes', run('show --raw')] satisfies [string, Html]]),
     ])}`;
 }

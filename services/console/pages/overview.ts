@@ -1,9 +1,7 @@
 import { isBuild } from '../../../shared/control/generations.ts';
 import { type Html, html, table } from '../../../shared/pages/html.ts';
-import { orMore } from '../../../shared/runtime/counted.ts';
 import type { Facts } from '../../operations/facts.ts';
 import { causes, type Finding, verdict } from '../../operations/findings.ts';
-import { deadLettersMax } from '../../operations/own-rejects.ts';
 import type { GenerationReport } from '../../operations/report.ts';
 import {
   ago,
@@ -78,9 +76,7 @@ const buildLink = (facts: Facts, build: GenerationReport): Html => {
 };
 
 const deadLettersText = ({ deadLetters }: Overview['report']): Html =>
-  deadLetters === null
-    ? html`not counted`
-    : html`${number(deadLetters)}${orMore(deadLetters, deadLettersMax)}`;
+  deadLetters === null ? html`not counted` : number(deadLetters);
 
 /** The parts that MongoDB refused to count. */
 const notCountedList = ({ notCounted }: Facts): Html =>

@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
-import { closeDeadLetters, type DeadLetter, deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { generationOf, readRegistry } from '../../../shared/control/generations.ts';
+import { type LedgerRecord, rejectRecords, spanIdOf } from '../../../shared/control/ledger.ts';
+import { changeSpans, closeDeadLetters } from '../../../shared/control/ledger-store.ts';
 import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
@@ -9,7 +10,6 @@ import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { parseRecord } from '../../projector/apply/parse-record.ts';
 import { applyChanges, finishFanOuts, parseChunk } from '../../projector/apply/phases.ts';
 import { eraseDeadLetters, erasuresAmong } from '../../projector/dead-letters/erase.ts';
-import { countAgain } from '../../projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../projector/events/change.ts';
 import { type Entity, evolve } from '../../projector/materialize/evolve.ts';
 import type { ReconcileDeps } from '../../projector/materialize/reconcile.ts';
@@ -31,21 +31,10 @@ export type Redriven = { id: string } & (
 
 type Outcomes = Map<KafkaRecord, Redriven>;
 
-/** A dead letter and its record: as stored, or as read from Kafka. */
-export type Readable = {
-  deadLetter: Pick<DeadLetter, '_id' | 'topic' | 'partition' | 'offset'>;
-  record: KafkaRecord;
-};
+/** A dead letter and its record: from its bytes, or from the log. */
+export type Readable = { id: string; entry: LedgerRecord; record: KafkaRecord };
 
-/** Stores the outcomes on a generation: dead letters are closed for it, or stay, refused once more. */
-export type Settle = (
-  deps: Pick<RedriveDeps, 'control' | 'generation' | 'now'>,
-  closed: Readable[],
-  refused: { deadLetter: Readable['deadLetter']; rejection: Rejection }[],
-) => Promise<void>;
-
-/** A dry run changes nothing. Without `settle`, the dead letters are stored ones. */
-export type RedriveOptions = { dryRun: boolean; settle?: Settle };
+type Refused = { entry: LedgerRecord; rejection: Rejection };
 
 /**
  * Applies dead letters with the parser and the guards of the pipeline, on one generation. It commits no offset and may
@@ -56,19 +45,19 @@ export type RedriveOptions = { dryRun: boolean; settle?: Settle };
 export async function redrive(
   deps: RedriveDeps,
   readable: Readable[],
-  { dryRun, settle = settleStored }: RedriveOptions,
-) {
+  { dryRun }: { dryRun: boolean },
+): Promise<Redriven[]> {
   const results: Redriven[] = [];
-  for (const [topic, ofTopic] of Map.groupBy(readable, ({ deadLetter }) => deadLetter.topic)) {
+  for (const [topic, ofTopic] of Map.groupBy(readable, ({ entry }) => entry.topic)) {
     const kind = kindOfTopic(topic, deps.prefix);
-    if (kind) results.push(...(await redriveKind(deps, kind, ofTopic, { dryRun, settle })));
-    else results.push(...ofTopic.map(({ deadLetter }) => unknownTopic(deadLetter, deps.prefix)));
+    if (kind) results.push(...(await redriveKind(deps, kind, ofTopic, dryRun)));
+    else results.push(...ofTopic.map((one) => unknownTopic(one, deps.prefix)));
   }
   return results;
 }
 
-const unknownTopic = ({ _id, topic }: Readable['deadLetter'], prefix: string): Redriven => ({
-  id: _id,
+const unknownTopic = ({ id, entry: { topic } }: Readable, prefix: string): Redriven => ({
+  id,
   outcome: 'refused',
   reason: 'unknown_topic',
   detail: `${topic} is not one of the topics with the prefix ${prefix}`,
@@ -78,35 +67,18 @@ async function redriveKind(
   deps: RedriveDeps,
   kind: Kind,
   readable: Readable[],
-  { dryRun, settle }: { dryRun: boolean; settle: Settle },
-) {
+  dryRun: boolean,
+): Promise<Redriven[]> {
   const inLogOrder = readable.toSorted(
-    ({ deadLetter: a }, { deadLetter: b }) => a.partition - b.partition || a.offset - b.offset,
+    ({ entry: a }, { entry: b }) => a.partition - b.partition || a.offset - b.offset,
   );
   const outcomes = await previewRedrive(deps, kind, inLogOrder);
-  if (!dryRun) await apply(deps, kind, inLogOrder, outcomes, settle);
+  if (!dryRun) await apply(deps, kind, inLogOrder, outcomes);
   return [...outcomes.values()];
 }
 
-export const refuseTruncated = ({ _id, topic, partition, offset, reason, detail }: DeadLetter): Redriven => ({
-  id: _id,
-  outcome: 'refused',
-  reason,
-  detail:
-    (reason === 'undecodable'
-      ? `${detail}; only the head of the batch is stored; it was in partition ${partition} of ${topic}: `
-      : `only the head of the record is stored, and it is not in the log any more; it was at offset ${offset} of partition ${partition} of ${topic}: `) +
-    'publish it again from its source, then purge this dead letter',
-});
-
 /** Applies the dead letters, and corrects the expected outcomes. */
-async function apply(
-  deps: RedriveDeps,
-  kind: Kind,
-  readable: Readable[],
-  outcomes: Outcomes,
-  settle: Settle,
-) {
+async function apply(deps: RedriveDeps, kind: Kind, readable: Readable[], outcomes: Outcomes): Promise<void> {
   const records = readable.map(({ record }) => record);
   const watch = { signal: new AbortController().signal, onProgress: () => undefined };
   const engine: ReconcileDeps = {
@@ -127,33 +99,29 @@ async function apply(
   const registry = await readRegistry(deps.control);
   if (registry) generationOf(registry, deps.generation);
   const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
-  const refused = readable.flatMap(({ deadLetter, record }) => {
+  const refused = readable.flatMap(({ entry, record }) => {
     const rejection = rejections.get(record);
-    return rejection ? [{ deadLetter, rejection }] : [];
+    return rejection ? [{ entry, rejection }] : [];
   });
-  await settle(
-    deps,
-    readable.filter(({ record }) => !rejections.has(record)),
-    refused,
-  );
+  await rejectAgain(deps, refused);
+  const closed = readable.filter(({ record }) => !rejections.has(record)).map(({ id }) => id);
+  await closeDeadLetters(deps.control, closed, deps.generation);
   await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
-  for (const { deadLetter, record } of readable) {
+  for (const { id, record } of readable) {
     const rejection = rejections.get(record);
-    if (rejection) outcomes.set(record, { id: deadLetter._id, outcome: 'refused', ...rejection });
-    else if (outcomes.get(record)?.outcome === 'refused')
-      outcomes.set(record, { id: deadLetter._id, outcome: 'applied' });
+    if (rejection) outcomes.set(record, { id, outcome: 'refused', ...rejection });
+    else if (outcomes.get(record)?.outcome === 'refused') outcomes.set(record, { id, outcome: 'applied' });
   }
 }
 
-/** Closes stored dead letters, and counts the refused ones again. */
-const settleStored: Settle = async (deps, closed, refused) => {
-  const updates = refused.map(({ deadLetter, rejection }) => ({
-    updateOne: { filter: { _id: deadLetter._id }, update: countAgain(deps, rejection) },
-  }));
-  if (updates.length > 0) await deadLettersOf(deps.control).bulkWrite(updates, { ordered: false });
-  const ids = closed.map(({ deadLetter }) => deadLetter._id);
-  await closeDeadLetters(deps.control, ids, deps.generation);
-};
+/** The refused records stay in the ledger with the latest reason, unless another operator has closed them. */
+async function rejectAgain({ control, generation, now }: RedriveDeps, refused: Refused[]): Promise<void> {
+  const bySpan = Map.groupBy(refused, ({ entry }) => spanIdOf(entry));
+  await changeSpans(control, bySpan.keys(), (span) => {
+    const rejects = (bySpan.get(span._id) ?? []).map(({ entry, rejection }) => ({ ...entry, ...rejection }));
+    rejectRecords(span, rejects, { generation, now: now(), onlyIfLacking: true });
+  });
+}
 
 /** The likely outcome of each dead letter, by the same rules on the stored entities, without a write. */
 async function previewRedrive({ store, now, tombstoneDays }: RedriveDeps, kind: Kind, readable: Readable[]) {
@@ -173,10 +141,10 @@ async function previewRedrive({ store, now, tombstoneDays }: RedriveDeps, kind: 
     }
   };
   return new Map(
-    parsed.map(({ deadLetter, record, result }): [KafkaRecord, Redriven] => {
+    parsed.map(({ id, record, result }): [KafkaRecord, Redriven] => {
       const expected = 'change' in result ? evolveNext(result.change) : result.rejected;
       const outcome = 'outcome' in expected ? expected : { outcome: 'refused' as const, ...expected };
-      return [record, { id: deadLetter._id, ...outcome }];
+      return [record, { id, ...outcome }];
     }),
   );
 }

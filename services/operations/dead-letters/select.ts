@@ -1,69 +1,104 @@
 import { Binary, type Db, type Filter } from 'mongodb';
-import { type DeadLetter, deadLettersOf, purgeDeadLetters } from '../../../shared/control/dead-letters.ts';
-import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
-import { countCounted, purgeCounted } from './counted.ts';
+import {
+  type LedgerRecord,
+  type LedgerSpan,
+  parseRecordId,
+  type Purge,
+  recordId,
+  spanIdOf,
+} from '../../../shared/control/ledger.ts';
+import { isStanding, purgeDeadLetters, readSpans, standing } from '../../../shared/control/ledger-store.ts';
+import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import type { DeadLetterFilter, Selection } from './selection.ts';
 
-export function storeFilter({ topic, reason, key, org, since, until }: DeadLetterFilter): Filter<DeadLetter> {
-  const lastAt: { $gte?: Date; $lt?: Date } = {};
-  if (since) lastAt.$gte = since;
-  if (until) lastAt.$lt = until;
-  const filter: Record<string, unknown> = {};
-  if (topic !== undefined) filter.topic = topic;
-  if (reason !== undefined) filter.reason = reason;
-  if (key !== undefined) filter.key = new Binary(Buffer.from(key));
-  if (org !== undefined) filter.orgId = org;
-  if (since || until) filter.lastAt = lastAt;
-  return filter;
-}
-
-export const selectionFilter = (selection: Selection): Filter<DeadLetter> =>
-  'ids' in selection ? { _id: { $in: selection.ids } } : storeFilter(selection.filter);
-
-/** Limits of one chunk. A single larger dead letter is a chunk of its own. */
-const deadLettersPerChunk = 200;
-export const bytesPerChunk = 4 * 1024 * 1024;
+/** Records of a chunk, at most. */
+const recordsPerChunk = 200;
 
 /**
- * Yields the ids of the selected dead letters in chunks of bounded size, in the order of the ids, each id once.
- * Includes dead letters that are stored meanwhile with a later id.
+ * Yields the selected records that stand unapplied, in chunks, in the order of the spans and within them of the log.
+ * Includes records that are rejected meanwhile with a later offset.
  */
-export async function* selected(control: Db, selection: Selection): AsyncGenerator<string[]> {
-  const filter = selectionFilter(selection);
-  let remaining = 'ids' in selection ? selection.ids.length : selection.limit;
-  let after = '';
-  while (remaining > 0) {
-    const found = await deadLettersOf(control)
-      .find({ $and: [filter, { _id: { $gt: after } }] })
-      .project<Pick<DeadLetter, '_id' | 'bytes'>>({ bytes: 1 })
-      .sort({ _id: 1 })
-      .limit(Math.min(remaining, deadLettersPerChunk))
-      .toArray();
-    const last = found.at(-1);
-    if (!last) return;
-    for (const chunk of splitBySize(found, ({ bytes }) => bytes, bytesPerChunk))
-      yield chunk.map(({ _id }) => _id);
-    after = last._id;
-    remaining -= found.length;
+export async function* selected(control: Db, selection: Selection): AsyncGenerator<LedgerRecord[]> {
+  const matches = 'ids' in selection ? byIds(selection.ids) : byFilter(selection.filter);
+  let remaining = 'ids' in selection ? Infinity : selection.limit;
+  for await (const records of chunks(control, spansOf(selection), matches)) {
+    const found = 'ids' in selection ? records : await withBytes(control, records, selection.filter);
+    const taken = found.slice(0, remaining);
+    if (taken.length > 0) yield taken;
+    remaining -= taken.length;
+    if (remaining <= 0) return;
   }
 }
 
+async function* chunks(
+  control: Db,
+  filter: Filter<LedgerSpan>,
+  matches: (record: LedgerRecord) => boolean,
+): AsyncGenerator<LedgerRecord[]> {
+  let chunk: LedgerRecord[] = [];
+  for await (const span of readSpans(control, filter))
+    for (const record of standing(span).filter(matches)) {
+      chunk.push(record);
+      if (chunk.length < recordsPerChunk) continue;
+      yield chunk;
+      chunk = [];
+    }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** The spans that may hold selected records. */
+export function spansOf(selection: Selection): Filter<LedgerSpan> {
+  if ('ids' in selection) return { _id: { $in: selection.ids.map((id) => spanIdOf(parseRecordId(id))) } };
+  const { topic, reason, since } = selection.filter;
+  const filter: Record<string, unknown> = { lastAt: since ? { $gte: since } : isStanding };
+  if (topic !== undefined) filter.topic = topic;
+  if (reason !== undefined) filter['groups.reason'] = reason;
+  return filter;
+}
+
+function byIds(ids: string[]): (record: LedgerRecord) => boolean {
+  const wanted = new Set(ids);
+  return (record) => wanted.has(recordId(record));
+}
+
+/** Matches the fields of the ledger. */
+export const byFilter =
+  ({ reason, since, until }: DeadLetterFilter) =>
+  (record: LedgerRecord): boolean =>
+    (reason === undefined || record.reason === reason) &&
+    (since === undefined || record.lastAt >= since) &&
+    (until === undefined || record.lastAt < until);
+
+/** Whether a filter asks for fields of the bytes. */
+export const needsBytes = ({ key, org }: DeadLetterFilter): boolean => key !== undefined || org !== undefined;
+
+/** The records whose bytes a filter matches; all of them if it does not ask for bytes. */
+export async function withBytes(
+  control: Db,
+  records: LedgerRecord[],
+  filter: DeadLetterFilter,
+): Promise<LedgerRecord[]> {
+  if (!needsBytes(filter)) return records;
+  const wanted: Filter<RecordBytes> = { _id: { $in: records.map(recordId) } };
+  if (filter.key !== undefined) wanted.key = new Binary(Buffer.from(filter.key));
+  if (filter.org !== undefined) wanted.orgId = filter.org;
+  const found = await recordBytesOf(control)
+    .find(wanted, { projection: { _id: 1 } })
+    .toArray();
+  const ids = new Set(found.map(({ _id }) => _id));
+  return records.filter((record) => ids.has(recordId(record)));
+}
+
 export async function countSelected(control: Db, selection: Selection): Promise<number> {
-  const stored = await deadLettersOf(control).countDocuments(selectionFilter(selection));
-  const count = stored + (await countCounted(control, selection)).count;
-  return 'ids' in selection ? count : Math.min(count, selection.limit);
+  let count = 0;
+  for await (const records of selected(control, selection)) count += records.length;
+  return count;
 }
 
-/** The number of ids that name dead letters, or counted ones. */
-export async function countFound(control: Db, ids: string[]): Promise<number> {
-  const stored = await deadLettersOf(control).countDocuments({ _id: { $in: ids } });
-  return stored + (await countCounted(control, { ids })).ids.size;
-}
-
-/** Purges the selected dead letters; each leaves a mark, or its offset in its tally. Returns their number. */
-export async function purgeSelected(control: Db, selection: Selection, purge: { at: Date; by: string }) {
+/** Purges the selected dead letters. Returns their number. */
+export async function purgeSelected(control: Db, selection: Selection, purge: Purge): Promise<number> {
   let purged = 0;
-  for await (const ids of selected(control, selection)) purged += await purgeDeadLetters(control, ids, purge);
-  const limit = 'ids' in selection ? Infinity : selection.limit - purged;
-  return purged + (await purgeCounted(control, selection, limit, purge));
+  for await (const records of selected(control, selection))
+    purged += await purgeDeadLetters(control, records.map(recordId), purge);
+  return purged;
 }

@@ -1,7 +1,8 @@
 import type { Db } from 'mongodb';
-import { type DeadLetter, deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { type Generation, projectionVersion } from '../../../shared/control/generations.ts';
+import { readLedgerRecords } from '../../../shared/control/ledger-store.ts';
 import { progressOf, watermark } from '../../../shared/control/progress.ts';
+import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import type { RequestTrace } from '../../../shared/control/request-traces.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
@@ -65,22 +66,25 @@ export async function explain(deps: Deps, id: string): Promise<Explanation> {
 }
 
 const refusedMax = 10;
-type Refusing = Pick<DeadLetter, '_id' | 'versioned' | 'reason' | 'detail'>;
 
-/** The latest dead letters whose key, subject or state names the entity. */
+/** The latest dead letters whose bytes name the entity by their key, subject or state. */
 async function refusedRecords(control: Db, id: string): Promise<Explanation['refused']> {
-  const found = await deadLettersOf(control)
+  const found = await recordBytesOf(control)
     .find({ subjects: id })
-    .project<Refusing>({ versioned: 1, reason: 1, detail: 1 })
-    .sort({ lastAt: -1 })
+    .project<Pick<RecordBytes, '_id' | 'versioned'>>({ versioned: 1 })
+    .sort({ storedAt: -1 })
     .limit(refusedMax)
     .toArray();
-  return found.map(({ _id, versioned, reason, detail }) => ({
-    id: _id,
-    version: versioned?.id === id ? versioned.version : null,
-    reason,
-    detail,
-  }));
+  const entries = await readLedgerRecords(
+    control,
+    found.map(({ _id }) => _id),
+  );
+  return found.flatMap(({ _id, versioned }) => {
+    const entry = entries.get(_id);
+    if (!entry || entry.purged) return [];
+    const version = versioned?.id === id ? versioned.version : null;
+    return [{ id: _id, version, reason: entry.reason, detail: entry.detail }];
+  });
 }
 
 /** The id in the path of a traced request. Throws an error if there is none. */

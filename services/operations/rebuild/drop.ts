@@ -1,4 +1,3 @@
-import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import { failuresOf } from '../../../shared/control/failures.ts';
 import {
   type Generation,
@@ -8,13 +7,12 @@ import {
   RebuildRefused,
   replaceRegistry,
 } from '../../../shared/control/generations.ts';
+import { closeGeneration } from '../../../shared/control/ledger-store.ts';
 import { logGapsOf } from '../../../shared/control/log-gaps.ts';
 import { progressOf, watermarksOf } from '../../../shared/control/progress.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { samplesOf } from '../../../shared/control/samples.ts';
-import { setAsideOf } from '../../../shared/control/set-aside.ts';
-import { closeGeneration } from '../../../shared/control/tallies.ts';
 import { inGroup } from '../../../shared/kafka/group-members.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
@@ -128,10 +126,6 @@ async function removeEverything(drop: Drop): Promise<void> {
   await failuresOf(control).deleteMany({ _id: number });
   await logGapsOf(control).deleteMany({ generation: number });
   await onStep?.('dead letters');
-  await deadLettersOf(control).updateMany({ generations: number }, { $pull: { generations: number } });
-  await deadLettersOf(control).deleteMany({ generations: { $size: 0 } });
-  await setAsideOf(control).updateMany({ generations: number }, { $pull: { generations: number } });
-  await setAsideOf(control).deleteMany({ generations: { $size: 0 } });
   await closeGeneration(control, number);
   await onStep?.('documents');
   await generationDatabase(mongo, config.DATABASE_NAME, number).dropDatabase();

@@ -1,12 +1,13 @@
 import { type Db, MongoServerError } from 'mongodb';
 import { createBlocksMarker, findBlocksMarker } from '../../../shared/control/blocked-keys.ts';
-import { type DeadLetter, deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import {
   type GenerationRegistry,
   generationsOf,
   readRegistry,
   RebuildRefused,
 } from '../../../shared/control/generations.ts';
+import type { LedgerSpan } from '../../../shared/control/ledger.ts';
+import { ledgerOf } from '../../../shared/control/ledger-store.ts';
 import { progressOf, watermark } from '../../../shared/control/progress.ts';
 import { numbersOf, readRemains } from '../../../shared/control/remains.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
@@ -86,12 +87,12 @@ async function readGeneration(control: Db, number: number): Promise<RemainingGen
 }
 
 async function numbersOfDeadLetters(control: Db): Promise<number[]> {
-  const letters = await deadLettersOf(control)
+  const spans = await ledgerOf(control)
     .find()
-    .project<Pick<DeadLetter, 'generation' | 'generations'>>({ generation: 1, generations: 1 })
+    .project<Pick<LedgerSpan, 'groups'>>({ 'groups.generations': 1 })
     .sort({ _id: 1 })
     .toArray();
-  return letters.flatMap(({ generation, generations }) => [generation, ...generations]);
+  return spans.flatMap(({ groups }) => groups.flatMap(({ generations }) => generations));
 }
 
 /** The numbers in the names of consumer groups. Without Kafka's answer they are unknown. */

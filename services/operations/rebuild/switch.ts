@@ -1,18 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
 import {
   generationOf,
   type GenerationRegistry,
   replaceRegistry,
 } from '../../../shared/control/generations.ts';
+import type { LedgerRecord } from '../../../shared/control/ledger.ts';
+import { carryOverDeadLetters, countUnapplied } from '../../../shared/control/ledger-store.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
-import { carryOverTallies } from '../../../shared/control/tallies.ts';
-import {
-  parsePartitionKey,
-  partitionKey,
-  type TopicPartition,
-} from '../../../shared/control/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { factsNow } from '../facts.ts';
 import { against, blocking, type Finding, findings } from '../findings.ts';
@@ -61,6 +58,7 @@ export async function switchTo(
     if (!wasActive) {
       await deps.onStep?.('carry over');
       await carryOver(deps, registry.generation, number);
+      await reportLacking(deps, number);
       await deps.onStep?.('switch');
       const cause = { by: deps.by, at: await deps.now(), why: withAccepted(options.why, findings) };
       // If the generations have changed, the checks are made again. Notes in the history change none of them.
@@ -111,12 +109,14 @@ const withAccepted = (why: string, found: Finding[]): string =>
  */
 async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<void> {
   const { ends } = await deps.log.read(deps.topics);
-  const inLog = [...ends].map(([key, { low }]) => ({ ...parsePartitionKey(key), offset: { $gte: low } }));
-  const lost = { generations: from, ...(inLog.length > 0 && { $nor: inLog }) };
-  await deadLettersOf(deps.control).updateMany(lost, { $addToSet: { generations: to } });
-  const isLost = (tally: TopicPartition, offset: number) =>
-    offset < (ends.get(partitionKey(tally))?.low ?? Infinity);
-  await carryOverTallies(deps.control, { from, to }, isLost);
+  const isLost = (record: LedgerRecord) => record.offset < (ends.get(partitionKey(record))?.low ?? Infinity);
+  await carryOverDeadLetters(deps.control, { from, to }, isLost);
+}
+
+async function reportLacking({ control, report }: OperatorDeps, number: number): Promise<void> {
+  const counts = await countUnapplied(control, number);
+  const count = counts.reduce((sum, one) => sum + one.count, 0);
+  if (count > 0) report(`generation ${number} lacks the effect of ${counted(count, 'dead letter')}`);
 }
 
 /** Waits until every live replica serves the generation. Returns the replicas that do not when the time is up. */

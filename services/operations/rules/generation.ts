@@ -2,12 +2,11 @@ import { isBuild } from '../../../shared/control/generations.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { describeStrangers } from '../../../shared/kafka/group-members.ts';
-import { counted, digits, orMore } from '../../../shared/runtime/counted.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';
-import { deadLettersMax } from '../own-rejects.ts';
 import { byLag, withoutLog } from '../partitions.ts';
 import { followsWithinSeconds, lagText, recordsLeft } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
@@ -69,9 +68,8 @@ export const generationRules = {
       return first
         ? {
             text:
-              `it has ${counted(rejectCount, 'dead letter')}${orMore(rejectCount, deadLettersMax)} that the active ` +
-              'generation does not have; the first is ' +
-              `${first._id} (${first.reason}: ${first.detail}): fix the cause, and re-drive them`,
+              `it has ${counted(rejectCount, 'dead letter')} that the active generation does not have; the first is ` +
+              `${first.id} (${first.reason}: ${first.detail}): fix the cause, and re-drive them`,
             remedy: `${cli} dead-letters list`,
             isFinal: isBuild(generation),
           }

@@ -3,7 +3,7 @@ import { blocking, findings } from '../findings.ts';
 
 test('dead letters that MongoDB refuses to count prevent a promotion only if they are those of the build', () => {
   const build = own(2, 'ready', { rejectCount: null, generation: { report } });
-  const all = findings(facts([own(1, 'active'), build], { deadLetters: null, deadLetterSize: null }));
+  const all = findings(facts([own(1, 'active'), build], { deadLetters: null, deadLetterBytesFilled: null }));
   expect(blocking(all, 2, 'promote')).toMatchObject([
     { name: 'rejects', text: 'MongoDB refuses to count its dead letters' },
   ]);

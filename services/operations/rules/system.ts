@@ -4,12 +4,10 @@ import { describeHidden } from '../../../shared/kafka/find-topics.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
 import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import type { TokenKeys } from '../../../shared/keys/token-keys.ts';
-import { counted, digits, orMore } from '../../../shared/runtime/counted.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
-import { roomLeft } from '../../projector/dead-letters/room.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
-import { deadLettersMax } from '../own-rejects.ts';
 import { everyStep, type Judged, type Rule, switches } from './rule.ts';
 
 /** The tokens of several keys that a status names. */
@@ -111,12 +109,9 @@ export const systemRules = {
     judge: ({ deadLetters }, _, { cli }) =>
       deadLetters === null || deadLetters === 0
         ? null
-        : {
-            text: `dead letters: ${digits(deadLetters)}${orMore(deadLetters, deadLettersMax)}`,
-            remedy: `${cli} dead-letters list`,
-          },
+        : { text: `dead letters: ${digits(deadLetters)}`, remedy: `${cli} dead-letters list` },
   },
-  'dead-letter-room': { severity: 'attention', blocks: [], judge: lackOfRoom },
+  'dead-letter-bytes': { severity: 'attention', blocks: [], judge: fullShare },
 } satisfies Record<string, Rule<null>>;
 
 /** The command of Kafka that changes a setting of a topic. */
@@ -153,17 +148,15 @@ function refusedTokens(tokens: TokenKeys[]): string[] {
   return others > 0 ? [...named, `${counted(others, 'further token')} of several keys are refused`] : named;
 }
 
-/** Says that further dead letters lack room, and which part of them is kept. */
-function lackOfRoom({ deadLetterSize: size, deadLetterLimits: limits }: Facts, _: null, { cli }: Commands) {
-  if (size === null) return null;
-  const room = roomLeft(size, limits);
-  if (room === 'whole') return null;
-  const kept = room === 'head' ? 'only the head of a further one is stored' : 'further ones are only counted';
-  const taken = `${counted(size.count, 'dead letter')} of ${digits(size.bytes / 1024 / 1024)} MB`;
+/** A share counts as full before it is: a record that no longer fits is stored without its bytes. */
+const fullFrom = 0.95;
+
+function fullShare({ deadLetterBytesFilled: filled }: Facts, _: null, { cli }: Commands): Judged | null {
+  if (filled === null || filled < fullFrom) return null;
   return {
     text:
-      `${taken} take their bound (DEAD_LETTER_MEGABYTES_MAX, DEAD_LETTERS_MAX), so ${kept}, and a redrive needs Kafka ` +
-      'to have its record still: fix the cause, then re-drive or purge them',
+      'the bytes of the dead letters of a topic take its share of DEAD_LETTER_MEGABYTES_MAX, so further ones are stored ' +
+      'without their bytes, and a redrive needs Kafka to have the record still: fix the cause, then re-drive or purge them',
     remedy: `${cli} dead-letters list`,
   };
 }

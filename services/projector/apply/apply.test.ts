@@ -28,9 +28,9 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
   };
   // Without rejected records and deletions, nothing of the control database is read.
   const control = undefined as unknown as Db;
-  const room = { left: async () => 'whole' as const, add: () => undefined };
+  const shares = { left: async () => 0, add: () => undefined };
   const engine = engineDeps({ ...memory, readCurrent });
-  const deps = { ...engine, control, room, prefix: 'support.', generation: 1 };
+  const deps = { ...engine, control, shares, prefix: 'support.', generation: 1 };
   const applier = createApplier(deps, createMetrics());
   applier.applyOneAtATime(isOneAtATime);
   const run = (name: string, count = 1, watch: Partial<Watch> = {}) => {

@@ -1,5 +1,5 @@
+import type { SkippedOffsets } from '../../../shared/control/ledger-store.ts';
 import { projectorError, type Rejection } from '../../../shared/control/rejections.ts';
-import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { isCodeError } from '../../../shared/store/code-errors.ts';
@@ -10,12 +10,12 @@ import { parse } from '../events/parse.ts';
 type ParsedRecord = { change: Change } | { rejected: Rejection; error?: unknown };
 
 /**
- * Parses a record, unless an operator has set it aside. A record for which the parser throws is dead-lettered: retried,
- * it would hold its partition for good.
+ * Parses a record, unless an operator skips it. A record for which the parser throws is dead-lettered: retried, it
+ * would hold its partition for good.
  */
-export function parseRecord(kind: Kind, record: KafkaRecord, setAside?: SetAsideOffsets): ParsedRecord {
-  const detail = setAside?.get(record.position.offset);
-  if (detail !== undefined) return { rejected: { reason: 'set_aside', detail } };
+export function parseRecord(kind: Kind, record: KafkaRecord, skipped?: SkippedOffsets): ParsedRecord {
+  const rejection = skipped?.get(record.position.offset);
+  if (rejection) return { rejected: rejection };
   try {
     return parse(kind, record);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { AssertionError } from 'node:assert';
 import { BSON, MongoNetworkError } from 'mongodb';
+import type { Rejection } from '../../../shared/control/rejections.ts';
 import { type Kind, resources, states } from '../../../shared/documents/resources.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { type Data, emptyData, memoryStore } from '../../../tests/simulation/memory-store.ts';
@@ -17,18 +18,18 @@ import type { Chunk } from '../hand-over.ts';
 import type { Store } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
 
-type Options = { data?: Data; plant?: (store: Store) => Partial<Store>; setAside?: Chunk['setAside'] };
+type Options = { data?: Data; plant?: (store: Store) => Partial<Store>; skipped?: Chunk['skipped'] };
 
 /** Applies one batch. Returns the ids that are then stored, those of the applied changes, and the rejected records. */
 async function apply(kind: Kind, records: KafkaRecord[], options: Options = {}) {
-  const { data = emptyData(), plant = () => ({}), setAside = new Map() } = options;
+  const { data = emptyData(), plant = () => ({}), skipped = new Map() } = options;
   const store = memoryStore(data);
   const notRefreshed: string[] = [];
   const deps = engineDeps(
     { ...store, ...plant(store) },
     { onNotRefreshed: (of, id, reason) => notRefreshed.push(`${of} ${id}: ${reason}`) },
   );
-  const { changes, rejected } = await applyRecords(deps, kind, records, setAside);
+  const { changes, rejected } = await applyRecords(deps, kind, records, skipped);
   return {
     stored: [...(data.get(kind)?.keys() ?? [])].sort(),
     changes: changes.map(({ id }) => id).sort(),
@@ -209,10 +210,11 @@ test('an outage at the second attempt of a change fails the batch: its record is
   await expect(applying).rejects.toThrow('connection closed');
 });
 
-test('a record that is set aside is not parsed, and its neighbours are applied', async () => {
+test('a record that is skipped is not parsed, and its neighbours are applied', async () => {
   plantIn(states.ticket, 'safeParse');
-  const setAside = new Map([[badOffset, 'set aside by ada: broken']]);
-  const { stored, rejected } = await apply('ticket', tickets(), { setAside });
+  const rejection: Rejection = { reason: 'skipped', detail: 'skipped by ada: broken' };
+  const skipped = new Map([[badOffset, rejection]]);
+  const { stored, rejected } = await apply('ticket', tickets(), { skipped });
   expect(stored).toEqual(neighbours('ti_'));
-  expect(rejected).toEqual([{ offset: badOffset, reason: 'set_aside', detail: 'set aside by ada: broken' }]);
+  expect(rejected).toEqual([{ offset: badOffset, ...rejection }]);
 });

@@ -44,7 +44,7 @@ export function parseChunk(kind: Kind, chunk: Chunk, watch: Watch): ParsedChunk 
   const changes: Change[] = [];
   const rejected: RejectedRecord[] = [];
   for (const record of chunk.records) {
-    const parsed = parseRecord(kind, record, chunk.setAside);
+    const parsed = parseRecord(kind, record, chunk.skipped);
     if ('change' in parsed) changes.push(parsed.change);
     else rejected.push({ record, rejection: parsed.rejected, error: parsed.error });
   }
@@ -73,14 +73,14 @@ export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): 
 export async function finish(deps: FinishDeps, chunk: ParsedChunk, outcome: Outcome): Promise<Applied> {
   const { topic, kind } = chunk;
   const { changes, rejected } = await finishFanOuts(deps, chunk, outcome);
-  const { stored, counted } = await storeDeadLetters(deps, topic, rejected);
+  const { standing, attached } = await storeDeadLetters(deps, topic, rejected);
   for (const { record, rejection, error } of rejected.filter(isProjectorError))
     deps.onProjectorError?.({ ...record.position, topic }, rejection.detail, error);
-  // A counted one has nothing to erase.
-  await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected: stored }));
+  // Without bytes, there is nothing to erase.
+  await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected: attached }));
   return {
     events: changes.length,
-    rejected: [...stored, ...counted].map(({ rejection }) => rejection.reason),
+    rejected: standing.map(({ rejection }) => rejection.reason),
     times: changes.map(({ time }) => time.getTime()),
   };
 }

@@ -1,19 +1,18 @@
-import { createHash } from 'node:crypto';
 import type { Binary } from 'mongodb';
+import type { OnStepFailed } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import {
-  binary,
-  type Headers,
-  record,
-  structured,
-  tagBytes,
-} from '../../../tests/support/example-records.ts';
+import { binary, record, structured, tagBytes } from '../../../tests/support/example-records.ts';
 import { entityVersion } from '../events/envelope.ts';
 import { parse } from '../events/parse.ts';
-import { buffer, recordFields, recordOf } from './dead-letter.ts';
+import { buffer, type RecordFields, recordFields, recordOf } from './dead-letter.ts';
 
 const prefix = 'support.';
-const deadLetter = (given: KafkaRecord) => recordFields('support.tags', prefix, given);
+
+function deadLetter(given: KafkaRecord, onFailed?: OnStepFailed): RecordFields {
+  const fields = recordFields('support.tags', prefix, given, onFailed);
+  if (!fields) throw new Error('the record has no bytes');
+  return fields;
+}
 
 const long = (prefix: string) => prefix.padEnd(257, 'x');
 
@@ -63,48 +62,23 @@ test.each<[string, KafkaRecord]>([
 const megabyte = 1024 * 1024;
 const text = (bytes: Binary | null) => buffer(bytes)?.toString();
 
-test('a record of 8 MB is stored whole, a larger one as its head, sizes and hash', () => {
-  const key = 'k'.repeat(2_000);
-  const headers = { ce_id: Buffer.from('evt_1') };
-  const value = Buffer.alloc(8 * megabyte - 4_000, 'v');
-  expect(deadLetter(record(value, headers, key))).toMatchObject({
-    truncated: null,
-    bytes: value.length + 2_010,
-  });
-  const larger = Buffer.concat([value, Buffer.alloc(4_000, 'w')]);
-  const head = deadLetter(record(larger, headers, key));
-  expect(text(head.key)).toBe('k'.repeat(1_024));
-  expect(text(head.value)).toBe('v'.repeat(65_536));
-  expect(head.headers.map(({ name, value }) => [name, text(value)])).toEqual([['ce_id', 'evt_1']]);
-  expect(head).toMatchObject({
-    bytes: larger.length + 2_010,
-    truncated: {
-      keyBytes: 2_000,
-      headersBytes: 10,
-      valueBytes: larger.length,
-      sha256: createHash('sha256').update(larger).digest('hex'),
-    },
-  });
+test('a batch that cannot be decoded stays one: no redrive takes its bytes for a record', () => {
+  const undecodable = 'the records of offsets 7 to 9 cannot be decoded: it is broken';
+  const again = recordOf(deadLetter({ ...structured(), undecodable }));
+  expect(parse('tag', again)).toMatchObject({ rejected: { reason: 'undecodable' } });
 });
 
-test.each<[string, Headers]>([
-  ['large', { 'x-large': Buffer.alloc(9 * megabyte) }],
-  ['many', { x: Array.from({ length: 200_000 }, () => Buffer.alloc(0)) }],
-])('headers that are too %s for a document are left out, and their bytes are counted', (_, headers) => {
-  const head = deadLetter(binary(tagBytes(), {}, headers));
-  expect(head).toMatchObject({ headers: [], orgId: 'org_1', subjects: ['tag_1'] });
-  expect(head.truncated?.headersBytes).toBeGreaterThanOrEqual(200_000);
-  // and key and value, which are short enough, are stored whole
-  expect(text(head.key)).toBe('tag_1');
-  expect(text(head.value)).toBe(tagBytes().toString());
+test('the size of a dead letter counts its bytes, each header, and its document', () => {
+  const large = deadLetter(record(Buffer.alloc(9 * megabyte), { x: ['', ''] }, 'key'));
+  expect(large.bytes).toBe(9 * megabyte + 5);
+  expect(large.size).toBe(large.bytes + 2 * 64 + 1024);
 });
 
-test('the subjects of a dead letter come from its whole record, also from after the stored head', () => {
+test('the subjects of a dead letter come from its whole record', () => {
   const data = { id: 'msg_1', content: 'x'.repeat(9 * megabyte), conversationId: 'conv_1' };
   const given = structured({ subject: 'msg_1', type: 'support.message.updated.v1', data });
-  const head = recordFields('support.messages', prefix, { ...given, key: null });
-  expect(text(head.value)).not.toContain('conv_1');
-  expect(head.subjects).toEqual(['msg_1', 'conv_1']);
+  const fields = recordFields('support.messages', prefix, { ...given, key: null });
+  expect(fields?.subjects).toEqual(['msg_1', 'conv_1']);
 });
 
 describe('a field of a dead letter for which the code throws is left out, and the bytes are kept', () => {
@@ -114,7 +88,7 @@ describe('a field of a dead letter for which the code throws is left out, and th
   };
   const failing = (given: KafkaRecord) => {
     const steps: string[] = [];
-    const fields = recordFields('support.tags', prefix, given, { onFailed: (step) => steps.push(step) });
+    const fields = recordFields('support.tags', prefix, given, (step) => steps.push(step));
     return { steps, fields };
   };
 
@@ -122,22 +96,20 @@ describe('a field of a dead letter for which the code throws is left out, and th
     jest.spyOn(entityVersion, 'safeParse').mockImplementation(fail);
     const { steps, fields } = failing(structured());
     expect(steps).toEqual(['identity']);
-    expect(fields).toMatchObject({ orgId: null, versioned: null, subjects: ['tag_1'], truncated: null });
-    expect(text(fields.value)).toBe(structured().value?.toString());
+    expect(fields).toMatchObject({ orgId: null, versioned: null, subjects: ['tag_1'] });
+    expect(text(fields?.value ?? null)).toBe(structured().value?.toString());
   });
 
   test('the subjects, which are then every id in its bytes', () => {
     jest.spyOn(JSON, 'parse').mockImplementation(fail);
     const event = structured({ type: 'support.message.updated.v1', data: { id: 'msg_1', content: 'msg_2' } });
     const fields = recordFields('support.messages', prefix, event);
-    expect(fields.subjects).toEqual(['tag_1', 'msg_1', 'msg_2']);
+    expect(fields?.subjects).toEqual(['tag_1', 'msg_1', 'msg_2']);
   });
 
-  test('headers that end too early', () => {
+  test('but not a part of the bytes: a record whose headers end too early has none, and is read from the log', () => {
     const { steps, fields } = failing({ ...structured(), headers: Buffer.from([4, 200]) });
-    expect(steps).toEqual(['content', 'identity', 'subjects']);
-    expect(fields).toMatchObject({ headers: [], orgId: null, subjects: ['tag_1'] });
-    expect(text(fields.value)).toBe(structured().value?.toString());
+    expect({ steps, fields }).toEqual({ steps: ['content'], fields: null });
   });
 
   test('but not for a lack of memory, after which the batch is retried', () => {

@@ -1,5 +1,6 @@
 import type { Abortable, Db, FindCursor } from 'mongodb';
-import { type DeadLetter, deadLettersOf, purgeDeadLetters } from '../../../shared/control/dead-letters.ts';
+import { purgeDeadLetters } from '../../../shared/control/ledger-store.ts';
+import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { type Kind, kinds, resources } from '../../../shared/documents/resources.ts';
 import { kindOfTopic, topicOf } from '../../../shared/kafka/topics.ts';
@@ -13,7 +14,7 @@ import { subjectsOf } from './subjects.ts';
 
 /** The part of a dead letter that decides whether it is erased. */
 type Erasable = Pick<
-  DeadLetter,
+  RecordBytes,
   '_id' | 'topic' | 'subjects' | 'versioned' | 'partition' | 'offset' | 'timestampMs'
 >;
 
@@ -33,8 +34,8 @@ const idsPerRead = 1_000;
 
 /**
  * Purges the dead letters of deleted entities: a redrive could restore nothing of them, and they may hold personal
- * data. Callers call it after the deletion and their own dead letters are durable: Invariant 14 in
- * docs/internals/retention.md. The marks name `by`.
+ * data. Callers call it after the deletion and the bytes of their own dead letters are durable: Invariant 14 in
+ * docs/internals/retention.md. The purge names `by`.
  */
 export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by = 'a deletion') {
   if (erasures.length > 0) await withinLimit((limit) => eraseCovered(deps, erasures, by, limit));
@@ -43,7 +44,7 @@ export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by 
 async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, limit: Abortable) {
   const { control, prefix, now } = deps;
   const byId = Map.groupBy(erasures, ({ id }) => id);
-  await using candidates = deadLettersOf(control)
+  await using candidates = recordBytesOf(control)
     .find({ subjects: { $in: [...byId.keys()] } }, limit)
     .project<Erasable>({ topic: 1, subjects: 1, versioned: 1, partition: 1, offset: 1, timestampMs: 1 });
   // An id without a prefix may belong to another entity on another topic.
@@ -77,16 +78,16 @@ export async function erasuresAmong(
 }
 
 /**
- * Rechecks the dead letters stored since an instant, page by page, and erases each one of a deleted entity. A worker
- * that lost its partition may have stored one and crashed before it looked.
+ * Rechecks the dead letters whose bytes were stored since an instant, page by page, and erases each one of a deleted
+ * entity. A worker that lost its partition may have stored one and crashed before it looked.
  */
 export async function eraseSince(
   { store, signal, onProgress, ...deps }: EraseSinceOptions,
   since: Date,
 ): Promise<void> {
-  await using recent = deadLettersOf(deps.control)
-    .find({ lastAt: { $gte: since } })
-    .project<Pick<DeadLetter, '_id' | 'topic' | 'subjects'>>({ topic: 1, subjects: 1 });
+  await using recent = recordBytesOf(deps.control)
+    .find({ storedAt: { $gte: since } })
+    .project<Pick<RecordBytes, '_id' | 'topic' | 'subjects'>>({ topic: 1, subjects: 1 });
   for await (const deadLetters of pages(recent)) {
     signal.throwIfAborted();
     onProgress();

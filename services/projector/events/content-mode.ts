@@ -1,7 +1,7 @@
 import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { decodeBase64, decodeJson } from './bytes.ts';
-import { describeNames, type Headers, isStructured, readHeaders } from './headers.ts';
+import { type Headers, isStructured, readHeaders } from './headers.ts';
 
 export const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
 
@@ -26,7 +26,8 @@ let structuredHeaders: KafkaRecord['headers'] = Buffer.alloc(0);
  * value says so. A null value is a deletion if the headers say so, otherwise a tombstone.
  */
 export function readContent({ value, headers: given, undecodable }: KafkaRecord): Content {
-  if (undecodable !== undefined) return rejected('undecodable', undecodable);
+  if (undecodable !== undefined)
+    return rejected('undecodable', 'the batch of the record cannot be decompressed or decoded');
   if (value !== null && given.equals(structuredHeaders)) return structured(value);
   const headers = readHeaders(given);
   for (const [name, text] of headers) {
@@ -44,7 +45,7 @@ export function readContent({ value, headers: given, undecodable }: KafkaRecord)
     'rejected' in content
       ? content.rejected
       : { reason: 'bad_envelope' as const, detail: 'specversion: is missing' };
-  return rejected(reason, `${detail}; there is no header ce_specversion, but ${describeNames(given)}`);
+  return rejected(reason, `${detail}; there is no header ce_specversion`);
 }
 
 /** A deletion of another entity or schema version counts too: the rules for the envelope reject it later. */

@@ -21,7 +21,7 @@ function outcomes(kind: Kind, data: object, given: Given = {}): Outcome[] {
   const parsed = records.map((record) => parse(kind, record));
   const failed: string[] = [];
   for (const record of records)
-    recordFields(topicOf(kind, 'support.'), 'support.', record, { onFailed: (step) => failed.push(step) });
+    recordFields(topicOf(kind, 'support.'), 'support.', record, (step) => failed.push(step));
   expect(failed).toEqual([]);
   return parsed.map((one) => ('change' in one ? 'applied' : 'rejected'));
 }
@@ -99,6 +99,8 @@ test('a producer may stamp a record with any time, which the event itself replac
       const position = { ...record.position, timestampMs };
       expect(parse('tag', { ...record, position })).toHaveProperty('change');
       expect(parse('tag', { ...record, value: null, position })).toHaveProperty('change');
-      expect(recordFields('support.tags', 'support.', { ...record, position }).timestampMs).toBe(timestampMs);
+      expect(recordFields('support.tags', 'support.', { ...record, position })?.timestampMs).toBe(
+        timestampMs,
+      );
     }
 });

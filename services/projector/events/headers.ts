@@ -88,18 +88,3 @@ const withLength = (bytes: Buffer | null): Buffer[] => (bytes ? [varint(bytes.le
 /** Whether the content type is that of one event as a whole, such as `application/cloudevents+json; charset=utf-8`. */
 export const isStructured = (headers: Headers): boolean =>
   /^\s*application\/cloudevents(?!-batch)/i.test(headers.get('content-type') ?? '');
-
-/** Header names that are listed, at most. */
-const namesMax = 10;
-/** Characters of each that are shown, at most. */
-const nameLengthMax = 40;
-
-/** Lists the names of a record's headers, for the detail of a dead letter. */
-export function describeNames(headers: KafkaRecord['headers']): string {
-  const names = decodeHeaders(headers).map(({ name }) =>
-    name.slice(0, nameLengthMax).replace(/[^\x21-\x7e]/g, '?'),
-  );
-  if (names.length === 0) return 'the record has no headers';
-  const more = names.length > namesMax ? ` and ${names.length - namesMax} more` : '';
-  return `the headers ${names.slice(0, namesMax).join(', ')}${more}`;
-}

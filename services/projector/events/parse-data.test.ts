@@ -75,7 +75,7 @@ describe('the rate limit of a key', () => {
   });
 });
 
-test('a rejection names at most five paths with their rules', () => {
+test('a rejection names its first path with its rule, the same for every index of a list, and no value', () => {
   const bad = {
     ...examples.conversation,
     title: 1,
@@ -86,8 +86,14 @@ test('a rejection names at most five paths with their rules', () => {
   };
   const parsed = parse('conversation', withData('conversation', bad));
   expect(parsed).toMatchObject({
-    rejected: { reason: 'bad_data', detail: matching(/^data\.role: [^;]+; data\..+; and 2 more$/) },
+    rejected: { reason: 'bad_data', detail: matching(/^data\.role: [^;]+; and others$/) },
   });
+  const details = [0, 1, 17].map((index) => {
+    const tagIds = Array.from({ length: index + 1 }, (_, at) => (at === index ? 3 : 'tag_1'));
+    const one = parse('ticket', withData('ticket', { ...examples.ticket, tagIds }));
+    return 'rejected' in one ? one.rejected.detail : '';
+  });
+  expect(new Set(details)).toEqual(new Set([matching(/^data\.tagIds\[\]: /)]));
 });
 
 test('parse never throws, whatever the bytes, the headers, the attributes and the data', () => {

@@ -146,21 +146,13 @@ describe('the envelope', () => {
     [
       'an event of neither mode',
       record(tagBytes(), { 'content-type': 'application/json', 'ce-id': 'evt_1' }),
-      /^specversion: is missing; there is no header ce_specversion, but the headers content-type, ce-id$/,
+      /^specversion: is missing; there is no header ce_specversion$/,
     ],
-    ['an event without headers', record(tagBytes()), /, but the record has no headers$/],
-    [
-      'an event of many odd headers',
-      record(
-        tagBytes(),
-        Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`\u2028${index}`, 'x'])),
-      ),
-      /, but the headers \?0, .*, \?9 and 2 more$/,
-    ],
+    ['an event without headers', record(tagBytes()), 'specversion: is missing'],
     [
       'a batch of events',
       record(bytes([attributes]), { 'content-type': 'application/cloudevents-batch+json' }),
-      /^value: must be an object .*, but the headers content-type$/,
+      /^value: must be an object .*; there is no header ce_specversion$/,
     ],
     ['a header with two values', binary(tagBytes(), {}, { ce_type: ['a', 'b'] }), 'header ce_type: '],
     ['a header in two cases', binary(tagBytes(), {}, { CE_ID: 'b' }), 'header ce_id: '],

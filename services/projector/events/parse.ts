@@ -86,19 +86,17 @@ function change(
   return { change: { op: 'upsert', id, orgId, version, state: state.data, time: at, position } };
 }
 
-/** The most issues of one record that are named; the rest are counted. */
-const issuesMax = 5;
-
 /**
- * Describes issues as paths and rules, such as `data.status: Invalid option: …`. It never quotes the value: paths
- * consist of declared field names and array indexes, and rules name the expected form.
+ * Describes the first issue as a path and a rule, such as `data.status: Invalid option: …`. Whatever a producer sends,
+ * there are few such texts: a path consists of declared field names, without the indexes of lists, and a rule names the
+ * expected form, never the value.
  */
 export function describeIssues(error: z.ZodError, root?: string): string {
-  const named = error.issues
-    .slice(0, issuesMax)
-    .map(({ path, message }) => `${[...(root ? [root] : []), ...path].join('.')}: ${message}`);
-  const more = error.issues.length - named.length;
-  return named.join('; ') + (more > 0 ? `; and ${more} more` : '');
+  const [first, ...others] = error.issues;
+  if (!first) return root ?? '';
+  const names = first.path.map((name) => (typeof name === 'number' ? '[]' : String(name)));
+  const path = [...(root ? [root] : []), ...names].join('.').replaceAll('.[]', '[]');
+  return `${path}: ${first.message}${others.length > 0 ? '; and others' : ''}`;
 }
 
 const megabyte = 1024 * 1024;
@@ -114,5 +112,5 @@ export function describeOversize(recordBytes: number, state: object): string | n
   if (recordBytes <= measuredBytesMin) return null;
   const bytes = BSON.calculateObjectSize(state);
   if (bytes <= stateBytesMax) return null;
-  return `data: takes ${bytes} bytes in MongoDB, more than the limit of ${stateBytesMax}`;
+  return `data: takes more than ${stateBytesMax} bytes in MongoDB`;
 }

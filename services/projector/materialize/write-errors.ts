@@ -7,7 +7,7 @@ import { causeInSqlState } from '../../../shared/store/stand-in-errors.ts';
 /**
  * Why a document was not written. `refused`: MongoDB will refuse this document again. `taken`: its id is in use;
  * usually another write came first. `rolled_back`: other writes were in the way; try again. The detail is stored with a
- * dead letter, so it names no values of fields.
+ * dead letter, so it names no id and no values of fields.
  */
 export type WriteFailure = { is: 'refused' | 'taken' | 'rolled_back'; detail: string };
 
@@ -32,10 +32,10 @@ const indexIn = (message: string): string | null => {
 };
 
 /** The failure that an error code says; null for every other error, which tells nothing about the document. */
-export function failureOf({ namespace, id }: WritePlace, code: number, message: string): WriteFailure | null {
+export function failureOf({ namespace }: WritePlace, code: number, message: string): WriteFailure | null {
   const failure = (is: WriteFailure['is'], why: string): WriteFailure => ({
     is,
-    detail: `${namespace}: document ${id}: ${why} (code ${code})`,
+    detail: `${namespace}: ${why} (code ${code})`,
   });
   if (code === writeConflict) return failure('rolled_back', 'other writes are in the way');
   if (code === duplicateKey) {
@@ -61,7 +61,7 @@ export function refusalIn(place: WritePlace, error: unknown): string | null {
   const isTooLong =
     isNativeError(error) && error.name === 'RangeError' && classifyStoreError(error).is !== 'no-memory';
   if (isTooLong || error instanceof MongoInvalidArgumentError)
-    return `${place.namespace}: document ${place.id}: ${error.message}`;
+    return `${place.namespace}: the driver refuses the document (${error.name})`;
   if (!(error instanceof MongoServerError)) return null;
   const failure = failureOf(place, Number(error.code), error.message);
   return failure?.is === 'refused' ? failure.detail : null;

@@ -83,13 +83,13 @@ describe('the position of a partition', () => {
   });
 });
 
-it('a partition reads which records are set aside before each attempt but the first', async () => {
+it('a partition reads which records are skipped before each attempt but the first', async () => {
   const reads: number[] = [];
   const given: unknown[] = [];
   const partition = startPartition(5, {
-    readSetAside: async () => new Map([[7, `read ${reads.push(given.length)}`]]),
-    apply: async ({ setAside }) => {
-      if (given.push(setAside?.get(7)) < 3) throw new Error('refused by MongoDB');
+    readSkips: async () => new Map([[7, { reason: 'skipped', detail: `read ${reads.push(given.length)}` }]]),
+    apply: async ({ skipped }) => {
+      if (given.push(skipped?.get(7)?.detail) < 3) throw new Error('refused by MongoDB');
       return nothingApplied;
     },
   });

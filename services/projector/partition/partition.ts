@@ -1,7 +1,7 @@
 import assert, { AssertionError } from 'node:assert';
 import { isDeepStrictEqual } from 'node:util';
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
-import type { SetAsideOffsets } from '../../../shared/control/set-aside.ts';
+import type { SkippedOffsets } from '../../../shared/control/ledger-store.ts';
 import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 import { isTransient } from '../../../shared/kafka/errors.ts';
 import type { LogOffsets } from '../../../shared/kafka/log-client.ts';
@@ -29,8 +29,8 @@ export type PartitionDeps = TopicPartition & {
   queue: RecordQueue;
   apply: Apply;
   waitForTurn: WaitForTurn;
-  /** Reads which records of the partition an operator has set aside. Called before each attempt but the first. */
-  readSetAside: (place: TopicPartition) => Promise<SetAsideOffsets>;
+  /** Reads which records of the partition an operator skips. Called before each attempt but the first. */
+  readSkips: (place: TopicPartition) => Promise<SkippedOffsets>;
   /** Called after each chunk that was applied, once the position has moved. */
   onApplied: (partition: Partition, applied: Applied) => void;
   /** An invariant does not hold. The partition has stopped; the process must exit with an error. */
@@ -244,13 +244,13 @@ export class Partition {
   /** Applies records, and tries again until it succeeds. It skips none. */
   async #apply(records: KafkaRecord[]): Promise<Applied> {
     if (records.length === 0) return nothing;
-    const { apply, readSetAside } = this.#deps;
+    const { apply, readSkips } = this.#deps;
     const countAttempt = createProgressCounter(() => (this.#progressCount += 1));
     let hasFailed = false;
     return this.#retry(async () => {
       const watch = this.#watch(countAttempt());
       const chunk: Chunk = { topic: this.topic, records };
-      if (hasFailed) chunk.setAside = await readSetAside({ topic: this.topic, partition: this.partition });
+      if (hasFailed) chunk.skipped = await readSkips({ topic: this.topic, partition: this.partition });
       hasFailed = true;
       return apply(chunk, watch);
     });

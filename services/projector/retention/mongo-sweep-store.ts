@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
-import { deadLettersOf } from '../../../shared/control/dead-letters.ts';
-import { talliesOf } from '../../../shared/control/tallies.ts';
+import { recordId } from '../../../shared/control/ledger.ts';
+import { readSpans, standing } from '../../../shared/control/ledger-store.ts';
+import { recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import { keyAbove } from '../../../shared/documents/instant.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
@@ -65,8 +66,8 @@ type SweptMessages = {
 
 /** The sweep's work on dead letters. */
 type SweptDeadLetters = {
-  /** Whether records of conversations are counted dead letters, which name no conversation. */
-  hasCountedConversations: () => Promise<boolean>;
+  /** Whether a dead letter of the conversations has no bytes, and so names no conversation. */
+  hasUnnamedConversations: () => Promise<boolean>;
   /** Which of these conversations dead letters name. */
   readInDeadLetters: (conversationIds: string[]) => Promise<Set<string>>;
   /** Erases the dead letters about conversations whose records were published up to an instant. */
@@ -184,13 +185,17 @@ function expiringMessages(database: Db): SweptMessages {
 }
 
 const deadLetters = (deps: EraseDeps): SweptDeadLetters => ({
-  hasCountedConversations: async () => {
-    const counted = { topic: topicOf('conversation', deps.prefix), 'entries.0': { $exists: true } };
-    return (await talliesOf(deps.control).findOne(counted, { projection: { _id: 1 } })) !== null;
+  hasUnnamedConversations: async () => {
+    for await (const span of readSpans(deps.control, { topic: topicOf('conversation', deps.prefix) })) {
+      const ids = standing(span).map(recordId);
+      const named = await recordBytesOf(deps.control).countDocuments({ _id: { $in: ids } });
+      if (named < ids.length) return true;
+    }
+    return false;
   },
   readInDeadLetters: async (conversationIds) => {
     const subjects = { $match: { subjects: { $in: conversationIds } } };
-    const found = await deadLettersOf(deps.control)
+    const found = await recordBytesOf(deps.control)
       .aggregate<{ _id: string }>([
         ...[subjects, { $unwind: '$subjects' }, subjects],
         { $group: { _id: '$subjects' } },

@@ -3,7 +3,7 @@ import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Repeating } from '../../../shared/runtime/repeat.ts';
 import type { ProjectorConfig } from '../config.ts';
-import { expireMarks } from '../dead-letters/expire-marks.ts';
+import { forgetPurged } from '../dead-letters/forget-purged.ts';
 import type { Engine } from '../engine.ts';
 import type { Metrics } from '../metrics.ts';
 import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
@@ -30,7 +30,7 @@ export function startRetention(
   return startSweeper({
     ...engine,
     sweepStore: mongoSweepStore({ control, database, prefix, now }),
-    expireMarks: () => expireMarks(control, log, topics),
+    forgetPurged: () => forgetPurged(control, log, topics),
     isOwner: () => ownsSweep(consumer.snapshot(), prefix),
     metrics,
     logger,

@@ -125,7 +125,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     const ids = [...new Set(orphans.map(({ conversationId }) => conversationId))];
     // In this order: a redrive writes the conversation before it removes the dead letter.
     const isNamed = await sweepStore.readInDeadLetters(ids);
-    const isAnyCounted = await sweepStore.hasCountedConversations();
+    const isAnyUnnamed = await sweepStore.hasUnnamedConversations();
     const conversations = await store.readEnvelopes('conversation', ids);
     const living = new Map(conversations.flatMap(({ _id, orgId, state }) => (state ? [[_id, orgId]] : [])));
     const {
@@ -134,7 +134,7 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
       lost = [],
     } = Object.groupBy(orphans, ({ orgId, conversationId }) => {
       if (living.get(conversationId) === orgId) return 'marked';
-      return isAnyCounted || isNamed.has(conversationId) ? 'waiting' : 'lost';
+      return isAnyUnnamed || isNamed.has(conversationId) ? 'waiting' : 'lost';
     });
     // A refresh removes the mark of a message whose conversation is there.
     const idsOfMarked = marked.map(({ _id }) => _id);

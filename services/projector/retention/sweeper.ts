@@ -14,8 +14,8 @@ type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgres
   control: Db;
   prefix: string;
   generation: number;
-  /** Removes the marks of purged records that no log has any more. */
-  expireMarks: () => Promise<void>;
+  /** Forgets the purged records that no log has any more. */
+  forgetPurged: () => Promise<void>;
   /** Whether this projector sweeps: it owns partition 0 of the channels. */
   isOwner: () => boolean;
   metrics: Pick<Metrics, 'sweepFailing'>;
@@ -42,7 +42,7 @@ export const ownsSweep = (assigned: Snapshot[], prefix: string): boolean =>
 /** Complete sweeps take at most this part of the time, and so do the others. */
 const busyPart = 1 / 20;
 
-/** A dead letter is stored within this time of its `lastAt`, in milliseconds. The next owner finds later ones. */
+/** Bytes are stored within this time of their `storedAt`, in milliseconds. The next owner finds later ones. */
 const deadLettersOverlapMs = 600_000;
 
 /**
@@ -148,7 +148,7 @@ export function startSweeper(
     nextMs = startMs + intervalMs;
     const startedAt = deps.now();
     await eraseSince({ ...deps, signal, onProgress }, deadLettersSince);
-    // A worker takes `lastAt` before its write, which MongoDB may delay.
+    // A worker takes `storedAt` before its write, which MongoDB may delay.
     deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     const dueMs = nextCompleteMs;
     const isComplete = startMs >= dueMs;
@@ -159,7 +159,7 @@ export function startSweeper(
     if (!isComplete) nextMs = after(startMs, intervalMs);
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
     // Last: data past its retention is purged without Kafka, too.
-    if (isComplete) await deps.expireMarks();
+    if (isComplete) await deps.forgetPurged();
     await outcome.succeed();
   };
   const sweeping = repeat(sweepIfOwner, {

@@ -1,11 +1,11 @@
 import type { Db } from 'mongodb';
-import { ensureDeadLetterIndexes } from '../../../shared/control/dead-letters.ts';
 import {
   ensureRegistry,
   type Generation,
   generationOf,
   requireVersion,
 } from '../../../shared/control/generations.ts';
+import { ensureDeadLetterIndexes } from '../../../shared/control/ledger-store.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
 import { ensureBlocksMarker, requireRegistry } from '../../../shared/control/registry.ts';
 import { storeTime } from '../../../shared/store/clock.ts';

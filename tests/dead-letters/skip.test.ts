@@ -1,5 +1,5 @@
+import { readSkip } from '../../shared/control/ledger-store.ts';
 import { progressOf } from '../../shared/control/progress.ts';
-import { setAsideOf } from '../../shared/control/set-aside.ts';
 import { resources } from '../../shared/documents/resources.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
@@ -11,8 +11,8 @@ describe('a partition that stands still at a record', () => {
   const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
   const tag = (id: string, version = 1) => created('tag', id, {}, version);
   const place = (offset: number) => `${topic('tag')}/0/${offset}`;
-  const setAside = (offset: number, ...args: string[]) =>
-    cli('set-aside', place(offset), '--why', 'stops release 1', '--yes', ...args);
+  const skip = (offset: number, ...args: string[]) =>
+    cli('skip', place(offset), '--why', 'stops release 1', '--yes', ...args);
   const progress = () => progressOf(environment.control).findOne({ topic: topic('tag') });
 
   /** The code fails for a record, with an error that counts as one of a server: its batch is retried for ever. */
@@ -24,7 +24,7 @@ describe('a partition that stands still at a record', () => {
     });
   };
 
-  test('goes on once an operator has set the record aside, also after a restart', async () => {
+  test('goes on once an operator has skipped the record, also after a restart', async () => {
     const planted = plant();
     await publish(tag('tag_1'));
     await start();
@@ -36,24 +36,25 @@ describe('a partition that stands still at a record', () => {
     });
     expect(await find('tag', 'tag_3')).toBeNull();
     // given refused places, and a dry run, which change nothing
-    expect(await setAside(0)).toMatchObject({
+    expect(await skip(0)).toMatchObject({
       code: 1,
       errors: expect.stringContaining('is applied already') as string,
     });
-    expect(await setAside(4)).toMatchObject({
+    expect(await skip(4)).toMatchObject({
       code: 1,
       errors: expect.stringContaining('ends before offset 4') as string,
     });
-    expect(await cli('set-aside', 'unknown/0/1', '--why', 'x')).toMatchObject({ code: 2 });
-    expect(await cli('set-aside', `${topic('tag')}/7/1`, '--why', 'x')).toMatchObject({ code: 1 });
+    expect(await cli('skip', 'unknown/0/1', '--why', 'x')).toMatchObject({ code: 2 });
+    expect(await cli('skip', `${topic('tag')}/7/1`, '--why', 'x')).toMatchObject({ code: 1 });
     // and without a terminal, `--yes` is needed
-    expect(await cli('set-aside', place(2), '--why', 'x')).toMatchObject({ code: 2 });
-    expect((await setAside(2, '--dry-run')).text).toContain('would be set aside for generation 1');
-    expect(await setAsideOf(environment.control).countDocuments()).toBe(0);
-    // when the projector restarts after the record is set aside
+    expect(await cli('skip', place(2), '--why', 'x')).toMatchObject({ code: 2 });
+    expect((await skip(2, '--dry-run')).text).toContain('would be skipped for generation 1');
+    const skipOf = () => readSkip(environment.control, { topic: topic('tag'), partition: 0, offset: 2 });
+    expect(await skipOf()).toBeNull();
+    // when the projector restarts after the record is skipped
     await stop();
-    expect(await setAside(2)).toMatchObject({ code: 0 });
-    expect((await setAside(2)).text).toContain('was set aside at');
+    expect(await skip(2)).toMatchObject({ code: 0 });
+    expect((await skip(2)).text).toContain('was skipped at');
     await start();
     await applied();
     // then it alone is a dead letter, which names the operator and the reason
@@ -62,15 +63,15 @@ describe('a partition that stands still at a record', () => {
     expect(await deadLetters()).toMatchObject([
       {
         offset: 2,
-        reason: 'set_aside',
-        detail: expect.stringMatching(/^set aside by .+: stops release 1$/) as string,
+        reason: 'skipped',
+        detail: expect.stringMatching(/^skipped by .+: stops release 1$/) as string,
         versioned: { id: 'tag_bad', version: 1 },
       },
     ]);
-    expect((await setAside(2)).text).toContain('was set aside at');
+    expect((await skip(2)).text).toContain('was skipped at');
     // and it is re-driven once the cause is mended
     planted.mockRestore();
-    expect((await cli('redrive', '--reason', 'set_aside')).text).toContain('1 dead letter: 1 applied');
+    expect((await cli('redrive', '--reason', 'skipped')).text).toContain('1 dead letter: 1 applied');
     expect(await find('tag', 'tag_bad')).not.toBeNull();
   });
 });

@@ -1,0 +1,116 @@
+import type { LedgerRecord } from '../../../shared/control/ledger.ts';
+import type { RecordBytes, RecordHeaderBytes } from '../../../shared/control/record-bytes.ts';
+import type { Rejection } from '../../../shared/control/rejections.ts';
+import { recordTime, recordTimeText } from '../../../shared/documents/instant.ts';
+import { idSchema } from '../../../shared/documents/resources.ts';
+import { kindOfTopic } from '../../../shared/kafka/topics.ts';
+import { counted, digits } from '../../../shared/runtime/counted.ts';
+import { buffer } from '../../projector/dead-letters/dead-letter.ts';
+import { decodeText } from '../../projector/events/bytes.ts';
+import type { Row } from '../row.ts';
+
+/** A dead letter, joined with its bytes; null if they are not stored. */
+export type DeadLetter<Bytes = RecordBytes> = { id: string; entry: LedgerRecord; bytes: Bytes | null };
+
+/** A dead letter for display: no headers and value, which may hold secrets and personal data. Instants: ISO 8601. */
+export type DeadLetterDetails = Pick<
+  LedgerRecord,
+  'topic' | 'partition' | 'offset' | 'reason' | 'detail' | 'count' | 'generations'
+> & {
+  id: string;
+  /** The key if it is an id; else its size. `unknown` without the bytes of the record. */
+  key: string;
+  /** The id of the organization, or its size; null if the record names none, or without its bytes. */
+  orgId: string | null;
+  firstAt: string;
+  lastAt: string;
+  /** Null if the record's timestamp is not a valid one. */
+  recordAt: string | null;
+  /** The size of the record; null if its bytes are not stored, so that a redrive reads it from the log. */
+  bytes: number | null;
+  /** The offsets of a batch that cannot be decoded; null for other records, or without their bytes. */
+  undecodable: string | null;
+  /** Some names of its headers; null if they were not read, or are not stored. */
+  headerNames: string[] | null;
+};
+
+type ShownBytes = Omit<RecordBytes, 'headers' | 'value'> & { headers?: RecordHeaderBytes[] };
+
+/** Header names that are shown, at most, and the characters of each. */
+const headerNamesMax = 10;
+const headerNameLengthMax = 40;
+
+const shownName = ({ name }: RecordHeaderBytes): string =>
+  name.slice(0, headerNameLengthMax).replace(/[^\x21-\x7e]/g, '?');
+
+/** No release can apply a record refused for one of these reasons: its entity has to be published again. */
+const hopelessReasons: ReadonlySet<string> = new Set<Rejection['reason']>([
+  'not_json',
+  'key_mismatch',
+  'too_large',
+  'undecodable',
+]);
+
+/** The verb for a dead letter: `purge` if no release can apply its record. */
+export const verbFor = (reason: string): 'redrive' | 'purge' =>
+  hopelessReasons.has(reason) ? 'purge' : 'redrive';
+
+/** The part of a dead letter that may be displayed. */
+export function deadLetterDetails(
+  { id, entry, bytes }: DeadLetter<ShownBytes>,
+  prefix: string,
+): DeadLetterDetails {
+  const { topic, partition, offset, reason, detail, count, generations } = entry;
+  return {
+    id,
+    topic,
+    partition,
+    offset,
+    key: bytes ? shownKey(bytes, prefix) : 'unknown',
+    orgId: (bytes?.orgId ?? null) && shownId(bytes?.orgId ?? ''),
+    reason,
+    detail,
+    firstAt: entry.firstAt.toISOString(),
+    lastAt: entry.lastAt.toISOString(),
+    count,
+    generations,
+    recordAt: recordTime(entry.timestampMs),
+    bytes: bytes?.bytes ?? null,
+    undecodable: bytes?.undecodable ?? null,
+    headerNames: bytes?.headers?.slice(0, headerNamesMax).map(shownName) ?? null,
+  };
+}
+
+export const deadLetterRows = (details: DeadLetterDetails): Row[] => [
+  ['record', details.id],
+  ['key', details.key],
+  ['org', details.orgId ?? 'unknown'],
+  ['timestamp', recordTimeText(details.recordAt)],
+  [
+    'size',
+    details.bytes === null
+      ? 'its bytes are not stored; a redrive reads the record from Kafka'
+      : counted(details.bytes, 'byte'),
+  ],
+  ['reason', details.reason],
+  ['detail', details.detail],
+  ['batch', details.undecodable],
+  ['headers', details.headerNames && (details.headerNames.join(', ') || 'none')],
+  ['stored', `${digits(details.count)}×, first ${details.firstAt}, last ${details.lastAt}`],
+  ['generations', details.generations.join(', ')],
+];
+
+/** A key is shown if it is an id of its kind. Any other may be a name, an address or a secret. */
+function shownKey({ topic, key }: Pick<RecordBytes, 'topic' | 'key'>, prefix: string): string {
+  const bytes = buffer(key);
+  if (bytes === null) return 'null';
+  const kind = kindOfTopic(topic, prefix);
+  const text = decodeText(bytes);
+  const isId = kind !== null && text !== null && idSchema(kind).safeParse(text).success;
+  return isId ? shownId(text) : sizeOf(bytes);
+}
+
+/** An id, unless it has characters that a name or an address has. */
+const shownId = (id: string): string => (/^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : sizeOf(Buffer.from(id)));
+
+const sizeOf = (bytes: Buffer) => `<${counted(bytes.length, 'byte')}>`;

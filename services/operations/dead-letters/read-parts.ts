@@ -1,0 +1,100 @@
+import type { Db } from 'mongodb';
+import { type LedgerRecord, recordId } from '../../../shared/control/ledger.ts';
+import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
+import { recordOf } from '../../projector/dead-letters/dead-letter.ts';
+import type { ReadRecords } from './read-records.ts';
+import type { Readable, Redriven } from './redrive.ts';
+
+/** Dead letters whose records were found, and those of which neither the store nor the log has the bytes. */
+type Part = { readable: Readable[]; refused: Redriven[] };
+
+type Deps = { control: Db; readRecords: ReadRecords | null };
+
+/** The bytes of a part are bounded. A single larger dead letter is a part of its own. */
+const bytesPerPart = 4 * 1024 * 1024;
+
+/** Neighbours whose bytes are all stored, or all read from the log of one partition. */
+type Run = { isStored: boolean; entries: LedgerRecord[] };
+
+/**
+ * Reads the records of dead letters in parts, in their order: from the stored bytes, else from the log. The position in
+ * the log decides about each record, but in order, fewer of them are superseded.
+ */
+export async function* readParts(deps: Deps, entries: LedgerRecord[]): AsyncGenerator<Part> {
+  const sizes = await readSizes(deps.control, entries);
+  for (const { isStored, entries: run } of runsOf(entries, sizes)) {
+    if (!isStored) yield* readLog(deps, run);
+    else
+      for (const part of splitBySize(run, (one) => sizes.get(recordId(one)) ?? 0, bytesPerPart))
+        yield await readBytes(deps, part);
+  }
+}
+
+async function readSizes(control: Db, entries: LedgerRecord[]): Promise<Map<string, number>> {
+  const found = await recordBytesOf(control)
+    .find({ _id: { $in: entries.map(recordId) } })
+    .project<Pick<RecordBytes, '_id' | 'bytes'>>({ bytes: 1 })
+    .toArray();
+  return new Map(found.map(({ _id, bytes }) => [_id, bytes]));
+}
+
+function runsOf(entries: LedgerRecord[], sizes: Map<string, number>): Run[] {
+  const runs: Run[] = [];
+  for (const entry of entries) {
+    const isStored = sizes.has(recordId(entry));
+    const last = runs.at(-1);
+    const [first] = last?.entries ?? [];
+    const isSameLog = first !== undefined && partitionKey(first) === partitionKey(entry);
+    if (last?.isStored === isStored && (isStored || isSameLog)) last.entries.push(entry);
+    else runs.push({ isStored, entries: [entry] });
+  }
+  return runs;
+}
+
+/** Bytes that a purge has removed meanwhile leave their record out. */
+async function readBytes({ control }: Deps, entries: LedgerRecord[]): Promise<Part> {
+  const found = await recordBytesOf(control)
+    .find({ _id: { $in: entries.map(recordId) } })
+    .toArray();
+  const byId = new Map(found.map((bytes) => [bytes._id, bytes]));
+  const readable = entries.flatMap((entry): Readable[] => {
+    const id = recordId(entry);
+    const bytes = byId.get(id);
+    return bytes ? [{ id, entry, record: recordOf(bytes) }] : [];
+  });
+  return { readable, refused: [] };
+}
+
+/** Reads the records of one partition from the log. A topic that was created again has others at their offsets. */
+async function* readLog({ readRecords }: Deps, entries: LedgerRecord[]): AsyncGenerator<Part> {
+  const [first] = entries;
+  if (!first) return;
+  if (!readRecords) throw new Error('the bytes of some were removed meanwhile');
+  const byOffset = Map.groupBy(entries, ({ offset }) => offset);
+  const missing = new Set(entries);
+  for (let offsets = [...byOffset.keys()]; offsets.length > 0;) {
+    const { records, remaining } = await readRecords(first, offsets);
+    const readable = [...records].flatMap(([offset, record]): Readable[] => {
+      const entry = byOffset.get(offset)?.find((one) => one.timestampMs === record.position.timestampMs);
+      if (!entry || entry.reason === 'undecodable') return [];
+      missing.delete(entry);
+      return [{ id: recordId(entry), entry, record }];
+    });
+    yield { readable, refused: [] };
+    offsets = remaining;
+  }
+  yield { readable: [], refused: [...missing].map(refuseLost) };
+}
+
+const refuseLost = (entry: LedgerRecord): Redriven => ({
+  id: recordId(entry),
+  outcome: 'refused',
+  reason: entry.reason,
+  detail:
+    entry.reason === 'undecodable'
+      ? 'its batch cannot be decoded: publish the entities of the batch again from their source, then purge this dead letter'
+      : 'its bytes are not stored, and the log does not have the record any more: publish its entity again from its ' +
+        'source, then purge this dead letter',
+});

@@ -1,0 +1,50 @@
+/** The share of each topic in the bytes of dead letters, and its use. */
+export type ByteShares = {
+  /** How many bytes a topic may still store; 0 or less if its share is full. */
+  left: (topic: string) => Promise<number>;
+  /** Adds the bytes that this process has stored for a topic. */
+  add: (topic: string, bytes: number) => void;
+  /** The part of its share that the fullest topic takes. */
+  filled: () => Promise<number>;
+};
+
+/** Each topic has the same share of a bound in megabytes, so that a flood on one leaves the others theirs. */
+export const shareOf = (megabytesMax: number, topics: string[]): number =>
+  Math.floor((megabytesMax * 1024 * 1024) / topics.length);
+
+/** The part of its share that the topic with the most bytes takes. */
+export const filledPart = (sizes: Map<string, number>, shareBytes: number): number =>
+  Math.max(0, ...sizes.values()) / shareBytes;
+
+/** A measurement counts for this long, in milliseconds, and until this process has added a part of a share. */
+const measuredForMs = 5_000;
+const measureAfterPart = 1 / 8;
+
+/**
+ * Bounds the bytes of dead letters, so that they do not fill the store of the read model. Several projectors may exceed
+ * a share by the bytes that each adds between two measurements.
+ */
+export function createByteShares(
+  measure: () => Promise<Map<string, number>>,
+  shareBytes: number,
+  nowMs: () => number = () => performance.now(),
+): ByteShares {
+  let sizes = new Map<string, number>();
+  let measuredMs = -Infinity;
+  let addedBytes = 0;
+  const measured = async (): Promise<Map<string, number>> => {
+    if (nowMs() - measuredMs < measuredForMs && addedBytes < shareBytes * measureAfterPart) return sizes;
+    sizes = await measure();
+    measuredMs = nowMs();
+    addedBytes = 0;
+    return sizes;
+  };
+  return {
+    left: async (topic) => shareBytes - ((await measured()).get(topic) ?? 0),
+    add: (topic, bytes) => {
+      addedBytes += bytes;
+      sizes.set(topic, (sizes.get(topic) ?? 0) + bytes);
+    },
+    filled: async () => filledPart(await measured(), shareBytes),
+  };
+}

@@ -1,0 +1,253 @@
+import { randomInt } from 'node:crypto';
+import { type Collection, type Db, type Filter, MongoBulkWriteError } from 'mongodb';
+import { bulkWrite } from '../store/bulk-write.ts';
+import { builtByMajority } from '../store/indexes.ts';
+import { causeInSqlState } from '../store/stand-in-errors.ts';
+import {
+  carryOver,
+  closeRecords,
+  emptySpan,
+  forgetBefore,
+  isEmptySpan,
+  type LedgerRecord,
+  type LedgerSpan,
+  type OpenSpan,
+  openSpan,
+  packSpan,
+  parseRecordId,
+  type Purge,
+  purgeRecords,
+  recordId,
+  recordIn,
+  type RecordPlace,
+  type Skip,
+  skipOffset,
+  spanIdOf,
+  unskip,
+  unwritten,
+} from './ledger.ts';
+import { readStoredAt, recordBytesOf, removeBytes, removeUnchangedBytes } from './record-bytes.ts';
+import type { Rejection } from './rejections.ts';
+import type { TopicPartition } from './topic-partition.ts';
+
+export const ledgerOf = (control: Db): Collection<LedgerSpan> => control.collection('dead_letters');
+
+/** Creates the indexes of the ledger and of the bytes that do not exist yet. */
+export async function ensureDeadLetterIndexes(control: Db): Promise<void> {
+  await ledgerOf(control).createIndexes(
+    [
+      { name: 'lastAt', key: { lastAt: -1, _id: -1 } },
+      { name: 'topic', key: { topic: 1, partition: 1 } },
+      { name: 'generations', key: { 'groups.generations': 1 } },
+    ],
+    builtByMajority,
+  );
+  await recordBytesOf(control).createIndexes(
+    [
+      { name: 'subjects', key: { subjects: 1 } },
+      { name: 'storedAt', key: { storedAt: 1 } },
+      // Holds all that a measurement of a topic reads, because the bytes of a record may be 8 MB.
+      { name: 'size', key: { topic: 1, size: 1 } },
+    ],
+    builtByMajority,
+  );
+}
+
+/** Matches the spans with a record that stands unapplied. */
+export const isStanding = { $gt: new Date(0) };
+
+/** Spans that are read or changed at a time. Limits the memory. */
+const spansPerRead = 20;
+
+/** The spans of a filter, in the order of the log. */
+export async function* readSpans(control: Db, filter: Filter<LedgerSpan>): AsyncGenerator<OpenSpan> {
+  await using found = ledgerOf(control).find(filter).sort({ _id: 1 }).batchSize(spansPerRead);
+  for await (const span of found) yield openSpan(span);
+}
+
+/** The records of a span that stand unapplied, in the order of the log. */
+export const standing = ({ records }: OpenSpan): LedgerRecord[] =>
+  [...records.values()]
+    .filter(({ purged }) => purged === null)
+    .toSorted((a, b) => a.offset - b.offset || a.timestampMs - b.timestampMs);
+
+/** The records with these ids, purged ones too, by their id. */
+export async function readLedgerRecords(control: Db, ids: string[]): Promise<Map<string, LedgerRecord>> {
+  const found = new Map<string, LedgerRecord>();
+  const bySpan = Map.groupBy(ids, (id) => spanIdOf(parseRecordId(id)));
+  for await (const span of readSpans(control, { _id: { $in: [...bySpan.keys()] } }))
+    for (const id of bySpan.get(span._id) ?? []) {
+      const record = recordIn(span, parseRecordId(id));
+      if (record) found.set(id, record);
+    }
+  return found;
+}
+
+/** How many records of a topic and a reason stand unapplied. */
+export type UnappliedCount = Pick<LedgerRecord, 'topic' | 'reason'> & { count: number };
+
+type CountedSpan = Pick<LedgerSpan, 'topic'> & { groups: Omit<LedgerSpan['groups'][number], 'records'>[] };
+
+/** Counts the records that stand unapplied in a generation, or in any, by topic and reason. It reads no record. */
+export async function countUnapplied(control: Db, generation?: number): Promise<UnappliedCount[]> {
+  const spans = await ledgerOf(control)
+    .find({ lastAt: isStanding })
+    .project<CountedSpan>({ topic: 1, 'groups.reason': 1, 'groups.generations': 1, 'groups.count': 1 })
+    .toArray();
+  const counts = new Map<string, UnappliedCount>();
+  for (const { topic, groups } of spans)
+    for (const { reason, generations, count } of groups) {
+      const isCounted = generation === undefined ? generations.length > 0 : generations.includes(generation);
+      const key = JSON.stringify([topic, reason]);
+      const before = counts.get(key)?.count ?? 0;
+      if (isCounted) counts.set(key, { topic, reason, count: before + count });
+    }
+  return [...counts.values()];
+}
+
+/**
+ * Changes spans, each by one compare-and-set; `change` edits the span that it is given, again if another client has
+ * written it meanwhile. Each write counts once a majority has it, also one that changes nothing: the offset of a record
+ * is committed after it. A span that holds nothing is removed.
+ */
+export async function changeSpans(
+  control: Db,
+  ids: Iterable<string>,
+  change: (span: OpenSpan) => void,
+): Promise<void> {
+  const wanted = [...new Set(ids)].toSorted();
+  for (let start = 0; start < wanted.length; start += spansPerRead)
+    await changeSome(control, wanted.slice(start, start + spansPerRead), change);
+}
+
+async function changeSome(control: Db, ids: string[], change: (span: OpenSpan) => void): Promise<void> {
+  const emptied: string[] = [];
+  for (let left = ids; left.length > 0;) {
+    const stored = await ledgerOf(control)
+      .find({ _id: { $in: left } })
+      .toArray();
+    const byId = new Map(stored.map((span) => [span._id, span]));
+    const changed = left.map((id) => {
+      const span = openSpan(byId.get(id) ?? emptySpan(id));
+      change(span);
+      return packSpan(span);
+    });
+    const toWrite = changed.filter((span) => byId.has(span._id) || !isEmptySpan(span));
+    left = await writeSpans(control, toWrite);
+    emptied.push(...toWrite.filter(isEmptySpan).map(({ _id }) => _id));
+  }
+  if (emptied.length > 0)
+    await ledgerOf(control).deleteMany({ _id: { $in: emptied }, groups: { $size: 0 }, skips: { $size: 0 } });
+}
+
+/** Writes the spans that no other client has written since they were read. Returns the ids of the others. */
+async function writeSpans(control: Db, spans: LedgerSpan[]): Promise<string[]> {
+  if (spans.length === 0) return [];
+  const operations = spans.map(({ _id, revision, ...fields }) => ({
+    // An upsert whose guard does not fit violates the unique `_id`. The first revision is random, so that a span that
+    // was removed and stored again has no former revision.
+    replaceOne: {
+      filter: { _id, revision },
+      replacement: { ...fields, revision: revision === unwritten ? randomInt(1, 2 ** 47) : revision + 1 },
+      upsert: true,
+    },
+  }));
+  try {
+    await bulkWrite(ledgerOf(control), operations);
+    return [];
+  } catch (error) {
+    if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
+    const failed = [error.writeErrors].flat();
+    if (failed.length === 0 || !failed.every(({ code }) => isLostRace(Number(code)))) throw error;
+    return failed.flatMap(({ index }) => spans[index]?._id ?? []);
+  }
+}
+
+/** E11000: the span was written meanwhile. WriteConflict: another write came first. */
+const isLostRace = (code: number): boolean =>
+  code === 11_000 || code === 112 || causeInSqlState(code) === 'conflict';
+
+async function spanIds(control: Db, filter: Filter<LedgerSpan>): Promise<string[]> {
+  const found = ledgerOf(control).find(filter, { projection: { _id: 1 } });
+  return found.map(({ _id }) => _id).toArray();
+}
+
+/** Purges records by id, with their bytes. Returns the number of those that stood unapplied. */
+export async function purgeDeadLetters(control: Db, ids: string[], purge: Purge): Promise<number> {
+  const wanted = new Set(ids);
+  const counts = new Map<string, number>();
+  const spans = ids.map((id) => spanIdOf(parseRecordId(id)));
+  await changeSpans(control, spans, (span) => counts.set(span._id, purgeRecords(span, wanted, purge)));
+  await removeBytes(control, ids);
+  return [...counts.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** Closes records for a generation; those that no generation lacks any more go, with their bytes. */
+export async function closeDeadLetters(control: Db, ids: string[], generation: number): Promise<void> {
+  const wanted = new Set(ids);
+  const isClosed = (record: LedgerRecord) => wanted.has(recordId(record));
+  const readAt = await readStoredAt(control, ids);
+  const gone = new Map<string, string[]>();
+  const spans = ids.map((id) => spanIdOf(parseRecordId(id)));
+  await changeSpans(control, spans, (span) => gone.set(span._id, closeRecords(span, generation, isClosed)));
+  await removeUnchangedBytes(control, [...gone.values()].flat(), readAt);
+}
+
+/** Closes all records for a generation that is dropped, and removes its skips. */
+export async function closeGeneration(control: Db, generation: number): Promise<void> {
+  for (const id of await spanIds(control, { 'groups.generations': generation })) {
+    for await (const span of readSpans(control, { _id: id }))
+      await closeDeadLetters(control, standing(span).map(recordId), generation);
+  }
+  const skipped = await spanIds(control, { 'skips.generations': generation });
+  await changeSpans(control, skipped, (span) => unskip(span, generation));
+}
+
+/** Keeps the records of one generation open for another one, too, if they are lost. */
+export async function carryOverDeadLetters(
+  control: Db,
+  numbers: { from: number; to: number },
+  isLost: (record: LedgerRecord) => boolean,
+): Promise<void> {
+  const ids = await spanIds(control, { 'groups.generations': numbers.from });
+  await changeSpans(control, ids, (span) => carryOver(span, numbers, isLost));
+}
+
+/** Forgets the purged records and the skips of a partition before an offset. */
+export async function forgetPurgedBefore(
+  control: Db,
+  { topic, partition }: TopicPartition,
+  low: number,
+): Promise<void> {
+  const $or = [{ 'groups.purged.by': { $exists: true } }, { 'skips.0': { $exists: true } }];
+  const ids = await spanIds(control, { topic, partition, from: { $lt: low }, $or });
+  await changeSpans(control, ids, (span) => forgetBefore(span, low));
+}
+
+/** The records of one partition that a generation skips: the rejection of each, by offset. */
+export type SkippedOffsets = ReadonlyMap<number, Rejection>;
+
+export async function readSkips(
+  control: Db,
+  generation: number,
+  { topic, partition }: TopicPartition,
+): Promise<SkippedOffsets> {
+  const spans = await ledgerOf(control)
+    .find({ topic, partition, 'skips.generations': generation })
+    .project<Pick<LedgerSpan, 'skips'>>({ skips: 1 })
+    .toArray();
+  const skips = spans.flatMap((span) => span.skips).filter((one) => one.generations.includes(generation));
+  return new Map(
+    skips.map(({ offset, by, why }) => [offset, { reason: 'skipped', detail: `skipped by ${by}: ${why}` }]),
+  );
+}
+
+/** The skip of a record; null if there is none. */
+export async function readSkip(control: Db, place: RecordPlace): Promise<Skip | null> {
+  const span = await ledgerOf(control).findOne({ _id: spanIdOf(place) }, { projection: { skips: 1 } });
+  return span?.skips.find(({ offset }) => offset === place.offset) ?? null;
+}
+
+/** Skips a record for the generations that have yet to apply it. */
+export const storeSkip = (control: Db, place: RecordPlace, skip: Omit<Skip, 'offset'>): Promise<void> =>
+  changeSpans(control, [spanIdOf(place)], (span) => skipOffset(span, { ...skip, offset: place.offset }));

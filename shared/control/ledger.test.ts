@@ -1,0 +1,168 @@
+import { BSON } from 'mongodb';
+import {
+  carryOver,
+  closeRecords,
+  emptySpan,
+  forgetBefore,
+  isEmptySpan,
+  offsetsPerSpan,
+  type OpenSpan,
+  openSpan,
+  otherDetails,
+  packSpan,
+  parseRecordId,
+  purgeRecords,
+  recordId,
+  type Reject,
+  rejectRecords,
+  skipOffset,
+  spanIdOf,
+  unskip,
+} from './ledger.ts';
+
+const topic = 'support.tags';
+const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1_000);
+const reject = (offset: number, more: Partial<Reject> = {}): Reject => ({
+  offset,
+  timestampMs: 1_600_000_000_000,
+  reason: 'not_json',
+  detail: 'value: must be JSON',
+  ...more,
+});
+const idOf = ({ offset, timestampMs }: Reject) => recordId({ topic, partition: 0, offset, timestampMs });
+
+function spanWith(...rejects: Reject[]): OpenSpan {
+  const span = openSpan(emptySpan(spanIdOf({ topic, partition: 0, offset: 0 })));
+  rejectRecords(span, rejects, { generation: 1, now: at(0) });
+  return span;
+}
+
+/** The span as another process reads it: packed, written and read again. */
+const stored = (span: OpenSpan): OpenSpan =>
+  openSpan(BSON.deserialize(BSON.serialize(packSpan(span)), { promoteBuffers: false }) as never);
+
+const fates = (span: OpenSpan) =>
+  [...span.records.values()].map(({ offset, timestampMs, generations, purged }) => [
+    offset,
+    timestampMs - 1_600_000_000_000,
+    purged?.by ?? generations,
+  ]);
+
+test('a span keeps each record with its times, its count and its generations', () => {
+  const span = spanWith(reject(4_999), reject(7, { reason: 'bad_data', detail: 'data.name: is missing' }));
+  rejectRecords(span, [reject(7)], { generation: 2, now: at(5) });
+  const [first, last] = [...stored(span).records.values()].toSorted((a, b) => a.offset - b.offset);
+  expect(first).toEqual({
+    topic,
+    partition: 0,
+    offset: 7,
+    timestampMs: 1_600_000_000_000,
+    reason: 'not_json',
+    detail: 'value: must be JSON',
+    generations: [1, 2],
+    purged: null,
+    firstAt: at(0),
+    lastAt: at(5),
+    count: 2,
+  });
+  expect(last).toMatchObject({ offset: 4_999, generations: [1], count: 1 });
+  expect(packSpan(span).lastAt).toEqual(at(5));
+});
+
+test.each([-1, 0, -(2 ** 63), 2 ** 63])(
+  'a record with the timestamp %d is found by its id again',
+  (timestampMs) => {
+    const key = { topic, partition: 3, offset: 12_345, timestampMs };
+    expect(parseRecordId(recordId(key))).toEqual(key);
+    expect([...stored(spanWith(reject(1, { timestampMs }))).records.values()]).toMatchObject([
+      { timestampMs },
+    ]);
+  },
+);
+
+test('a span of records that share nothing has less than 300 KB, whatever their details', () => {
+  const rejects = Array.from({ length: offsetsPerSpan }, (_, offset) =>
+    reject(offset, { detail: `detail ${offset}`.padEnd(100) }),
+  );
+  const packed = packSpan(spanWith(...rejects));
+  expect(BSON.calculateObjectSize(packed)).toBeLessThan(300_000);
+  expect(packed.groups.reduce((sum, { count }) => sum + count, 0)).toBe(offsetsPerSpan);
+  expect(packed.groups.at(-1)).toMatchObject({ detail: otherDetails });
+});
+
+test('a purge of a record covers neither the records beside it, nor later ones at its offset', () => {
+  const [purged, beside] = [reject(7), reject(8)];
+  const span = spanWith(purged, beside);
+  expect(purgeRecords(span, new Set([idOf(purged)]), { by: 'ann', at: at(1) })).toBe(1);
+  // when both are read again, by another generation too, and the topic was created again
+  const later = reject(7, { timestampMs: 1_600_000_000_001 });
+  for (const generation of [1, 2]) rejectRecords(span, [purged, beside, later], { generation, now: at(2) });
+  const all = [
+    [7, 0, 'ann'],
+    [7, 1, [1, 2]],
+    [8, 0, [1, 2]],
+  ];
+  expect(fates(stored(span)).toSorted()).toEqual(all.toSorted());
+  // and a purge of the later one leaves the earlier one purged by its operator
+  purgeRecords(span, new Set([idOf(later)]), { by: 'bob', at: at(3) });
+  expect(fates(stored(span)).toSorted()).toEqual([all[0], [7, 1, 'bob'], all[2]].toSorted());
+  expect(purgeRecords(span, new Set([idOf(purged)]), { by: 'eve', at: at(4) })).toBe(0);
+});
+
+test('a purged record has no detail, and a span of it counts as one without a rejection', () => {
+  const span = spanWith(reject(7));
+  purgeRecords(span, new Set([idOf(reject(7))]), { by: 'ann', at: at(1) });
+  expect(packSpan(span)).toMatchObject({ groups: [{ detail: '', generations: [] }], lastAt: new Date(0) });
+});
+
+test('a record leaves the span once no generation lacks it, and may come again', () => {
+  const span = spanWith(reject(7), reject(8));
+  rejectRecords(span, [reject(7)], { generation: 2, now: at(1) });
+  expect(closeRecords(span, 1, ({ offset }) => offset === 7)).toEqual([]);
+  expect(closeRecords(span, 2, ({ offset }) => offset === 7)).toEqual([idOf(reject(7))]);
+  expect(fates(stored(span))).toEqual([[8, 0, [1]]]);
+  rejectRecords(span, [reject(7)], { generation: 3, now: at(2) });
+  expect(fates(stored(span))).toContainEqual([7, 0, [3]]);
+});
+
+test('a redrive that fails opens no record that another operator has closed', () => {
+  const span = spanWith(reject(7));
+  rejectRecords(span, [reject(7), reject(8)], { generation: 1, now: at(1), onlyIfLacking: true });
+  rejectRecords(span, [reject(7)], { generation: 2, now: at(1), onlyIfLacking: true });
+  expect(fates(span)).toEqual([[7, 0, [1]]]);
+  expect([...span.records.values()]).toMatchObject([{ count: 2, lastAt: at(1) }]);
+});
+
+test('a promotion keeps the lost records open for the new generation', () => {
+  const span = spanWith(reject(7), reject(8));
+  carryOver(span, { from: 1, to: 2 }, ({ offset }) => offset < 8);
+  carryOver(span, { from: 3, to: 4 }, () => true);
+  expect(fates(stored(span)).toSorted()).toEqual([
+    [7, 0, [1, 2]],
+    [8, 0, [1]],
+  ]);
+});
+
+test('purged records and skips before the beginning of the log go, and those that stand unapplied stay', () => {
+  const span = spanWith(reject(6), reject(7), reject(8));
+  purgeRecords(span, new Set([reject(7), reject(8)].map(idOf)), { by: 'ann', at: at(1) });
+  for (const offset of [7, 8]) skipOffset(span, { offset, generations: [1], by: 'ann', at: at(1), why: 'w' });
+  forgetBefore(span, 8);
+  expect(fates(span)).toEqual([
+    [6, 0, [1]],
+    [8, 0, 'ann'],
+  ]);
+  expect(span.skips.map(({ offset }) => offset)).toEqual([8]);
+});
+
+test('a skip keeps its first operator, and goes with its last generation', () => {
+  const span = spanWith();
+  const skip = { offset: 7, at: at(1), why: 'broken' };
+  skipOffset(span, { ...skip, generations: [1], by: 'ann' });
+  skipOffset(span, { ...skip, generations: [2], by: 'bob', why: 'again' });
+  expect(stored(span).skips).toEqual([{ ...skip, generations: [1, 2], by: 'ann' }]);
+  unskip(span, 1);
+  expect(span.skips).toMatchObject([{ generations: [2] }]);
+  unskip(span, 2);
+  expect(isEmptySpan(packSpan(span))).toBe(true);
+});

@@ -1,0 +1,291 @@
+import { Binary } from 'mongodb';
+import type { Rejection } from './rejections.ts';
+import type { TopicPartition } from './topic-partition.ts';
+
+/*
+ * The ledger of the records that were not applied: Invariant 13 in docs/internals/retention.md. These functions are
+ * pure; ledger-store.ts reads and writes the spans.
+ */
+
+/** The place of a record in the log. */
+export type RecordPlace = TopicPartition & { offset: number };
+
+/** A record of the log. A topic that was created again has records with other timestamps at the same offsets. */
+export type RecordKey = RecordPlace & { timestampMs: number };
+
+/** The operator who purged a record, or the rule that erased it, and when. */
+export type Purge = { by: string; at: Date };
+
+/** A record that was not applied, or that was purged. */
+export type LedgerRecord = RecordKey &
+  Rejection & {
+    /** The generations that lack its effect, in ascending order; empty if it was purged. */
+    generations: number[];
+    /** Null while it stands unapplied. */
+    purged: Purge | null;
+    /** When it was rejected first, and when last. */
+    firstAt: Date;
+    lastAt: Date;
+    /** How often it was rejected: a delivery or a redrive that fails again adds one. */
+    count: number;
+  };
+
+/** An offset that projectors of some generations reject without applying it, because an operator skips its record. */
+export type Skip = { offset: number; generations: number[]; why: string } & Purge;
+
+/** The ledger of some offsets of a partition, as it is stored. */
+export type LedgerSpan = {
+  /** `<topic>/<partition>/<from>`, with 15 digits, so that the spans of a partition are in the order of the log. */
+  _id: string;
+  topic: string;
+  partition: number;
+  /** The first of its offsets. */
+  from: number;
+  /** Changes with each write, and guards the next one. */
+  revision: number;
+  groups: RecordGroup[];
+  skips: Skip[];
+  /** The latest rejection of a record that stands unapplied. */
+  lastAt: Date;
+};
+
+/** The records of a span that share everything but their offsets, timestamps and times. */
+export type RecordGroup = Pick<LedgerRecord, 'reason' | 'detail' | 'generations' | 'purged'> & {
+  count: number;
+  /** 24 bytes for each record, in the order of the offsets. */
+  records: Binary;
+};
+
+/** A span with its records unpacked, for a change. */
+export type OpenSpan = Omit<LedgerSpan, 'groups' | 'lastAt'> & {
+  /** By their offset and timestamp. */
+  records: Map<string, LedgerRecord>;
+};
+
+/** A span has 120 KB of records at most. */
+export const offsetsPerSpan = 5_000;
+
+/** Details of a span that are kept apart. Further ones of a reason share one, so that a span stays small. */
+const detailsMax = 50;
+export const otherDetails = 'several details, which are not kept apart';
+
+/** The id of the span that an offset belongs to. */
+export const spanIdOf = ({ topic, partition, offset }: RecordPlace): string =>
+  `${topic}/${partition}/${String(offset - (offset % offsetsPerSpan)).padStart(15, '0')}`;
+
+/** The id of a dead letter: `<topic>/<partition>/<offset>@<timestamp>`. */
+export const recordId = ({ topic, partition, offset, timestampMs }: RecordKey): string =>
+  `${topic}/${partition}/${offset}@${timestampMs}`;
+
+export const placeText = ({ topic, partition, offset }: RecordPlace): string =>
+  `${topic}/${partition}/${offset}`;
+
+/** The record that the id of a dead letter names. */
+export function parseRecordId(id: string): RecordKey {
+  const [topic = '', partition, position = ''] = id.split('/');
+  const [offset, timestampMs] = position.split('@');
+  return { topic, partition: Number(partition), offset: Number(offset), timestampMs: Number(timestampMs) };
+}
+
+const keyIn = ({ offset, timestampMs }: Pick<RecordKey, 'offset' | 'timestampMs'>) =>
+  `${offset}@${timestampMs}`;
+
+/** A span that is not stored has this revision. */
+export const unwritten = 0;
+
+export function emptySpan(id: string): LedgerSpan {
+  const [topic = '', partition = '', from = ''] = id.split('/');
+  return {
+    _id: id,
+    topic,
+    partition: Number(partition),
+    from: Number(from),
+    revision: unwritten,
+    groups: [],
+    skips: [],
+    lastAt: new Date(0),
+  };
+}
+
+export function openSpan({ groups, lastAt: _lastAt, ...span }: LedgerSpan): OpenSpan {
+  const records = groups.flatMap((group) => unpack(span, group));
+  return { ...span, records: new Map(records.map((record) => [keyIn(record), record])) };
+}
+
+export function packSpan({ records, ...span }: OpenSpan): LedgerSpan {
+  const grouped = Map.groupBy(records.values(), ({ reason, detail, generations, purged }) =>
+    JSON.stringify([reason, detail, generations, purged?.by]),
+  );
+  const groups = [...grouped.values()].map((some) => packGroup(span.from, some));
+  const standing = [...records.values()].filter(({ purged }) => purged === null);
+  const lastMs = standing.reduce((latest, { lastAt }) => Math.max(latest, lastAt.getTime()), 0);
+  return { ...span, groups, lastAt: new Date(lastMs) };
+}
+
+const bytesPerRecord = 24;
+
+function packGroup(from: number, records: LedgerRecord[]): RecordGroup {
+  const inOrder = records.toSorted((a, b) => a.offset - b.offset || a.timestampMs - b.timestampMs);
+  const packed = Buffer.alloc(inOrder.length * bytesPerRecord);
+  for (const [index, { offset, timestampMs, firstAt, lastAt, count }] of inOrder.entries()) {
+    const at = index * bytesPerRecord;
+    packed.writeUInt16BE(offset - from, at);
+    packed.writeUInt16BE(Math.min(count, 0xffff), at + 2);
+    packed.writeDoubleBE(timestampMs, at + 4);
+    packed.writeUIntBE(firstAt.getTime(), at + 12, 6);
+    packed.writeUIntBE(lastAt.getTime(), at + 18, 6);
+  }
+  const [first] = inOrder;
+  if (!first) throw new Error('a group has at least one record');
+  const { reason, detail, generations } = first;
+  const latest = inOrder.reduce((a, b) => (Number(b.purged?.at) > Number(a.purged?.at) ? b : a), first);
+  return {
+    reason,
+    detail,
+    generations,
+    purged: latest.purged,
+    count: inOrder.length,
+    records: new Binary(packed),
+  };
+}
+
+function unpack(
+  { topic, partition, from }: Pick<LedgerSpan, 'topic' | 'partition' | 'from'>,
+  { reason, detail, generations, purged, count, records }: RecordGroup,
+): LedgerRecord[] {
+  const packed = Buffer.from(records.value());
+  return Array.from({ length: count }, (_, index) => {
+    const at = index * bytesPerRecord;
+    return {
+      topic,
+      partition,
+      offset: from + packed.readUInt16BE(at),
+      timestampMs: packed.readDoubleBE(at + 4),
+      reason,
+      detail,
+      generations,
+      purged,
+      firstAt: new Date(packed.readUIntBE(at + 12, 6)),
+      lastAt: new Date(packed.readUIntBE(at + 18, 6)),
+      count: packed.readUInt16BE(at + 2),
+    };
+  });
+}
+
+/** The record of a span, standing or purged. */
+export const recordIn = (
+  { records }: OpenSpan,
+  key: Pick<RecordKey, 'offset' | 'timestampMs'>,
+): LedgerRecord | undefined => records.get(keyIn(key));
+
+/** A record that was rejected. */
+export type Reject = Rejection & Pick<RecordKey, 'offset' | 'timestampMs'>;
+
+type Rejecting = {
+  generation: number;
+  now: Date;
+  /** Leaves records alone that the generation does not lack: a redrive that fails opens no record again. */
+  onlyIfLacking?: boolean;
+};
+
+/** Adds rejected records for a generation. A record that was purged stays so, and one that is there stays once. */
+export function rejectRecords(
+  span: OpenSpan,
+  rejects: Reject[],
+  { generation, now, onlyIfLacking = false }: Rejecting,
+): void {
+  const { topic, partition, records } = span;
+  const details = new Set([...records.values()].map(detailKey));
+  for (const { offset, timestampMs, ...rejection } of rejects) {
+    const key = keyIn({ offset, timestampMs });
+    const before = records.get(key);
+    if (before?.purged) continue;
+    if (onlyIfLacking && !before?.generations.includes(generation)) continue;
+    const isKept = details.has(detailKey(rejection)) || details.size < detailsMax;
+    if (isKept) details.add(detailKey(rejection));
+    records.set(key, {
+      topic,
+      partition,
+      offset,
+      timestampMs,
+      reason: rejection.reason,
+      detail: isKept ? rejection.detail : otherDetails,
+      generations: withNumber(before?.generations ?? [], generation),
+      purged: null,
+      firstAt: before?.firstAt ?? now,
+      lastAt: now,
+      count: (before?.count ?? 0) + 1,
+    });
+  }
+}
+
+const detailKey = ({ reason, detail }: Rejection) => JSON.stringify([reason, detail]);
+
+const withNumber = (numbers: number[], number: number): number[] =>
+  [...new Set([...numbers, number])].toSorted((a, b) => a - b);
+
+/** Closes records for a generation. Returns the ids of those that no generation lacks any more: they leave the span. */
+export function closeRecords(
+  { records }: OpenSpan,
+  generation: number,
+  isClosed: (record: LedgerRecord) => boolean,
+): string[] {
+  const gone: string[] = [];
+  for (const [key, record] of records) {
+    if (!record.generations.includes(generation) || !isClosed(record)) continue;
+    const generations = record.generations.filter((number) => number !== generation);
+    if (generations.length > 0) records.set(key, { ...record, generations });
+    else {
+      records.delete(key);
+      gone.push(recordId(record));
+    }
+  }
+  return gone;
+}
+
+/** Purges records: a later rejection of them stores nothing. Returns the number of those that stood unapplied. */
+export function purgeRecords({ records }: OpenSpan, ids: ReadonlySet<string>, purge: Purge): number {
+  let count = 0;
+  for (const [key, record] of records) {
+    if (record.purged || !ids.has(recordId(record))) continue;
+    records.set(key, { ...record, detail: '', generations: [], purged: purge });
+    count += 1;
+  }
+  return count;
+}
+
+/** Keeps the records that a generation lacks open for another one, too, if they are lost. */
+export function carryOver(
+  { records }: OpenSpan,
+  { from, to }: { from: number; to: number },
+  isLost: (record: LedgerRecord) => boolean,
+): void {
+  for (const [key, record] of records)
+    if (record.generations.includes(from) && isLost(record))
+      records.set(key, { ...record, generations: withNumber(record.generations, to) });
+}
+
+/** Forgets the purged records and the skips before the beginning of their log: no worker reads them again. */
+export function forgetBefore(span: OpenSpan, low: number): void {
+  for (const [key, { offset, purged }] of span.records) if (purged && offset < low) span.records.delete(key);
+  span.skips = span.skips.filter(({ offset }) => offset >= low);
+}
+
+/** Skips an offset for further generations. The skip keeps the name of the first operator. */
+export function skipOffset(span: OpenSpan, { generations, ...skip }: Skip): void {
+  const before = span.skips.find(({ offset }) => offset === skip.offset);
+  const all = [...(before?.generations ?? []), ...generations];
+  const others = span.skips.filter((one) => one !== before);
+  span.skips = [...others, { ...skip, ...before, generations: [...new Set(all)].toSorted((a, b) => a - b) }];
+}
+
+/** Removes a generation from the skips of a span. */
+export function unskip(span: OpenSpan, generation: number): void {
+  span.skips = span.skips.flatMap(({ generations, ...skip }) => {
+    const left = generations.filter((number) => number !== generation);
+    return left.length > 0 ? [{ ...skip, generations: left }] : [];
+  });
+}
+
+export const isEmptySpan = ({ groups, skips }: LedgerSpan): boolean =>
+  groups.length === 0 && skips.length === 0;

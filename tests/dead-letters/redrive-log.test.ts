@@ -1,0 +1,80 @@
+import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
+import { runCli } from '../support/run-cli.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+const count = 3_000;
+
+describe('a flood of rejected records beyond the share of their topic', () => {
+  const { environment, topic, send, applied, find, deadLetters, ...projector } = useProjector({
+    projectors: 0,
+  });
+  const cli = (...args: string[]) => projector.cli('dead-letters', ...args);
+  const json = async (...args: string[]) => {
+    const { text } = await cli(...args, '--json');
+    return JSON.parse(text) as Record<string, unknown>;
+  };
+
+  beforeAll(async () => {
+    await projector.start({ settings: { DEAD_LETTER_MEGABYTES_MAX: 1 } });
+    const records = Array.from({ length: count }, (_, index) => ({
+      ...encode(created('tag', `tag_${index}`), 'structured'),
+      partition: 0,
+    }));
+    // Another organization already has each tag.
+    const foreign = records.map((record) => ({
+      ...record,
+      value: String(record.value)
+        .replace('"org_1"', '"org_2"')
+        .replace('"entityversion":1', '"entityversion":2'),
+    }));
+    for (const all of [records, foreign])
+      for (let index = 0; index < count; index += 1_000)
+        await send('tag', ...all.slice(index, index + 1_000));
+    await applied();
+  });
+
+  test('is in the ledger whole, with the bytes that fit, and is listed and found by status', async () => {
+    const letters = await deadLetters();
+    expect(letters).toHaveLength(count);
+    const attached = letters.filter(({ bytes }) => bytes !== undefined);
+    expect(attached.length).toBeGreaterThan(0);
+    expect(attached.length).toBeLessThan(100);
+    expect(await json('list', '--limit', '1')).toMatchObject({
+      total: count,
+      counts: [{ topic: topic('tag'), reason: 'wrong_organization', count }],
+    });
+    const bounded = { ...environment.environment, DEAD_LETTER_MEGABYTES_MAX: '1' };
+    const { text } = await runCli(bounded, ['status']);
+    expect(text).toContain('dead letters: 3,000');
+    expect(text).toContain('further ones are stored without their bytes');
+    const last = letters.at(-1)?._id ?? '';
+    expect((await cli('show', last)).text).toMatch(/^size +its bytes are not stored/m);
+    expect(await cli('show', last, '--raw')).toMatchObject({ code: 2 });
+  });
+
+  test('is applied by a redrive in the order of the log, from its bytes and from Kafka', async () => {
+    const letters = await deadLetters();
+    const left = letters.at(-1)?._id;
+    expect(await json('redrive', '--all', '--dry-run')).toMatchObject({ deadLetters: count, refused: count });
+    // given that the entities of the other organization are gone
+    await environment.database.collection('tags').deleteMany({});
+    const { text } = await cli('redrive', '--all', '--limit', '2999');
+    expect(text).toContain('2,999 dead letters: 2999 applied');
+    expect(await find('tag', 'tag_0')).toMatchObject({ orgId: 'org_2', position: { offset: count } });
+    expect(await find('tag', 'tag_2998')).toMatchObject({ orgId: 'org_2' });
+    expect((await deadLetters()).map(({ _id }) => _id)).toEqual([left]);
+    expect(await cli('redrive', letters[0]?._id ?? '')).toMatchObject({ code: 1 });
+  });
+
+  test('stays if neither has its bytes, which the redrive says, until it is purged', async () => {
+    const [{ _id: id } = { _id: '' }] = await deadLetters();
+    expect(id).toContain(`${topic('tag')}/0/${2 * count - 1}@`);
+    await projector.deleteRecords('tag', 2 * count);
+    const { code, text } = await cli('redrive', id);
+    expect(code).toBe(1);
+    expect(text).toContain(`${id}  wrong_organization: its bytes are not stored, and the log does not have`);
+    expect(await json('purge', id, '--yes')).toEqual({ dryRun: false, purged: 1 });
+    expect(await deadLetters()).toEqual([]);
+  });
+});
