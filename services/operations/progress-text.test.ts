@@ -30,6 +30,12 @@ describe('a partition', () => {
       'a transaction of a producer is open, and hides the records behind it, since 1970-01-01T00:00:00.000Z or before',
     ],
     ['behind a short transaction', { cause: 'open_transaction', lagSeconds: 3 }, 'follows'],
+    [
+      'whose broker delivers nothing',
+      { cause: 'undelivered' },
+      'the broker has not delivered the next records: a quota may throttle this client',
+    ],
+    ['whose records have just come', { cause: 'undelivered', lagSeconds: 3 }, 'follows'],
     ['with a backlog', { recordsPerSecond: 1.2, secondsLeft: 400 }, 'applies 1 record a second (400 s left)'],
     ['in a chunk', {}, 'applies a chunk'],
     ['without a start offset', { cause: 'starting' }, 'the start offset of a partition is not found yet'],

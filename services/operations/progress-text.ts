@@ -15,8 +15,9 @@ export const followsWithinSeconds = 10;
 export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFacts[]): string {
   const { lag, lagSeconds, cause, waitingSince, recordsPerSecond, secondsLeft } = one;
   const isClose = lag !== null && (lagSeconds ?? Infinity) < followsWithinSeconds;
-  // Most transactions are short: those of a busy producer are no news.
-  if ((lag === 0 && cause === null) || (isClose && cause === 'open_transaction')) return 'follows';
+  if (lag === 0 && cause === null) return 'follows';
+  // Most transactions are short, and most records are delivered at once.
+  if (isClose && (cause === 'open_transaction' || cause === 'undelivered')) return 'follows';
   if (cause === 'prerequisites')
     return `waits for ${waitedFor(one, topics) ?? 'the topics that it refers to'}`;
   if (cause === 'open_transaction' && waitingSince)

@@ -1,6 +1,8 @@
 /** Every cause that can hold the watermark, explained to an operator. */
 export const holdCauses = {
   backlog: 'records wait to be applied',
+  undelivered: 'the broker has not delivered the next records: a quota may throttle this client',
+  new_leader: 'the next records wait until the log of a new leader is compared with the applied one',
   prerequisites: 'a backlog waits for the topics that its documents refer to',
   fan_out: 'the dependents of a changed entity are refreshed',
   one_at_a_time: 'a build loads one chunk at a time, and another partition has its turn',

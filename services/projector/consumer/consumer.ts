@@ -159,6 +159,9 @@ function watchGroup(deps: ConsumerDeps, consumer: Consumer, assignment: Assignme
     void refuseStrangeLeader(deps, leaderId, signal);
   };
   consumer.on(consumer.events.GROUP_JOIN, onPartitionsAssigned);
+  consumer.on(consumer.events.FETCH, () => {
+    for (const partition of assignment.partitions()) partition.fetched();
+  });
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (payload.restart || stopping.aborted) {
       deps.logger.warn({ error: payload.error }, 'the consumer failed and restarts');

@@ -67,6 +67,11 @@ export class FetchState {
     return this.#awaitedEpoch;
   }
 
+  /** Whether a batch was put back, and the log of its leader is still to be compared. */
+  get isComparing(): boolean {
+    return this.#awaitedEpoch > this.#comparedEpoch;
+  }
+
   /** The id of the topic when the start offset was found; null before that, and if the brokers have no topic ids. */
   get topicId(): string | null {
     return this.#topicId;

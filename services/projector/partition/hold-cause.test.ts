@@ -16,11 +16,11 @@ describe('the cause for which the records of a partition wait', () => {
     return partition;
   };
 
-  it('is its start before that is found, the backlog then, and none once it is stopped', async () => {
+  it('is its start before that is found, its broker then, and none once it is stopped', async () => {
     const partition = createPartition({ apply: () => new Promise(() => undefined) });
     expect(causeOf(partition)).toBe('starting');
     partition.start(startAt(5), 5);
-    expect(causeOf(partition)).toBe('backlog');
+    expect(causeOf(partition)).toBe('undelivered');
     await partition.stop(0);
     expect(causeOf(partition)).toBeUndefined();
   });
@@ -48,7 +48,7 @@ describe('the cause for which the records of a partition wait', () => {
     expect(partition.snapshot()).toMatchObject({ cause: 'failing' });
     expect(partition.snapshot().isQueued).toBeUndefined();
     second.end();
-    await until(() => causeOf(partition) === 'backlog');
+    await until(() => causeOf(partition) === 'undelivered');
   });
 
   it('stays the failure while the documents of the next attempt are written again and again', async () => {
@@ -60,7 +60,7 @@ describe('the cause for which the records of a partition wait', () => {
     second.onProgress();
     expect(causeOf(partition)).toBe('failing');
     second.end();
-    await until(() => causeOf(partition) === 'backlog');
+    await until(() => causeOf(partition) === 'undelivered');
   });
 
   it.each([
@@ -69,7 +69,7 @@ describe('the cause for which the records of a partition wait', () => {
     ['its broker', () => unreadableAt(5), undefined],
   ])('is none once it is stopped, even if it waited for %s', async (_, create, log) => {
     const partition = create();
-    expect(partition.snapshot(log).cause).not.toBe('backlog');
+    expect(partition.snapshot(log).cause).not.toBe('undelivered');
     await partition.stop(0);
     expect(partition.snapshot(log).cause).toBeUndefined();
   });
@@ -94,6 +94,26 @@ describe('the cause for which the records of a partition wait', () => {
     await until(() => partition.position === 9);
     expect(causeOf(partition)).toBe('unreadable');
     partition.fetchState.succeeded();
-    expect(causeOf(partition)).toBe('backlog');
+    expect(causeOf(partition)).toBe('undelivered');
+  });
+
+  it('is a new leader from its first batch on, until the log of that leader is compared', () => {
+    const partition = startedAt(5);
+    partition.fetchState.awaits(4);
+    expect(causeOf(partition)).toBe('new_leader');
+    partition.fetchState.comparedWith(4);
+    expect(causeOf(partition)).toBe('undelivered');
+  });
+
+  it('counts a fetch as progress while its broker delivers nothing, and not while a chunk is applied', async () => {
+    const progress = (of: Partition) => of.snapshot().progressCount;
+    const waiting = startedAt(5);
+    waiting.fetched();
+    expect(progress(waiting)).toBe(1);
+    const { partition: applying, attempt } = given();
+    await attempt(0);
+    const before = progress(applying);
+    applying.fetched();
+    expect(progress(applying)).toBe(before);
   });
 });

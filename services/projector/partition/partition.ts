@@ -134,6 +134,11 @@ export class Partition {
     this.#wake();
   }
 
+  /** A broker has answered a fetch. While the queue is empty, only the broker can deliver more: nothing is stuck. */
+  fetched(): void {
+    if (this.#state.name === 'idle') this.countWait();
+  }
+
   /** It waits for a broker. A restart of this process would not help: it does not count as stuck. */
   countWait(): void {
     this.#progressCount += 1;
@@ -181,9 +186,11 @@ export class Partition {
     const cause = causeOf(this.#state, this.#fanOutWaiting);
     if (cause === null || this.#position === null) return cause;
     if (log && log.stable < log.end && this.#position >= log.stable) return 'open_transaction';
-    // Records that were fetched before the error wait for another reason.
-    if (this.fetchState.hasFailed && this.#position === this.fetchState.nextOffset) return 'unreadable';
-    return cause;
+    if (this.#position !== this.fetchState.nextOffset) return cause;
+    // All that was fetched is applied.
+    if (this.fetchState.hasFailed) return 'unreadable';
+    if (this.fetchState.isComparing) return 'new_leader';
+    return cause === 'backlog' ? 'undelivered' : cause;
   }
 
   #wake(): void {

@@ -14,6 +14,7 @@ import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
 import type { Positions } from '../partition/positions.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 import type { RefusalLimit } from '../refusal-limit.ts';
+import { createDeliveryLog } from './delivery-log.ts';
 import { createFreshnessGauges } from './freshness.ts';
 import type { Liveness, ObservedPartition } from './liveness.ts';
 import { createProgressRecorder, recordedPositions, registerPartitions } from './progress.ts';
@@ -76,6 +77,7 @@ export function startCommitLoop(
   const saveProgress = createProgressRecorder(deps);
   const sample = createSampler(deps);
   const gauges = createFreshnessGauges(deps);
+  const logDelivery = createDeliveryLog(deps);
   let watermarkMs = 0;
   let appliedSince = 0;
   let committing: Promise<void> | null = null;
@@ -89,6 +91,7 @@ export function startCommitLoop(
     await registerNew(deps, registered, log.partitions, asOf);
     warnOfUnread(deps.logger, log, [...registered]);
     const snapshot = partitions.snapshot(log.ends);
+    logDelivery(nowMs(), snapshot, log.ends);
     await reportPositions(deps, log, snapshot);
     // While a broker may know more partitions than the others, no instant counts as complete.
     const ends = log.unreachable.length > 0 ? new Map<string, LogOffsets>() : log.ends;
@@ -110,10 +113,8 @@ export function startCommitLoop(
     intervalMs,
     retryMs: (error, failures) => retryPauseMs(error, failures, intervalMs),
     onError: (error) => {
-      if (isTransient(error)) liveness.observeUnavailable(nowMs());
       gauges.observeFailure(nowMs(), error);
-      deps.logger.warn({ error }, 'could not save progress; trying again');
-      if (deps.refusalLimit.isReached(error)) deps.onFatal(new Refused(explained(error), { cause: error }));
+      reportFailure(deps, error);
     },
   });
   // If a backlog ends, the next run starts at once.
@@ -130,6 +131,15 @@ export function startCommitLoop(
     watermarkMs: () => watermarkMs,
     stop,
   };
+}
+
+function reportFailure(
+  { liveness, nowMs, logger, refusalLimit, onFatal }: CommitLoopDeps,
+  error: unknown,
+): void {
+  if (isTransient(error)) liveness.observeUnavailable(nowMs());
+  logger.warn({ error }, 'could not save progress; trying again');
+  if (refusalLimit.isReached(error)) onFatal(new Refused(explained(error), { cause: error }));
 }
 
 /** Registers the partitions that are not yet, and remembers them in `registered`. */

@@ -1,0 +1,36 @@
+import type { HoldCause } from '../../../shared/control/hold-causes.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { Snapshot } from '../partition/snapshot.ts';
+
+/** A wait for a broker that is shorter is usual, in milliseconds. */
+const usualMs = 30_000;
+
+const waitsForBroker = (cause: HoldCause | undefined): boolean =>
+  cause === 'undelivered' || cause === 'new_leader';
+
+/**
+ * Returns a function that logs, once for each wait, that a partition has records which its broker does not deliver. It
+ * is called with the partitions and the ends of their logs at `nowMs`, about once a second.
+ */
+export function createDeliveryLog({ logger }: { logger: Logger }) {
+  const waits = new Map<string, { mark: string; sinceMs: number; isLogged: boolean }>();
+  return (nowMs: number, snapshot: Snapshot[], ends: ReadonlyMap<string, { end: number }>): void => {
+    for (const one of snapshot) {
+      const { topic, partition, position, cause } = one;
+      const key = partitionKey(one);
+      const end = ends.get(key)?.end ?? 0;
+      if (!waitsForBroker(cause) || position >= end) {
+        waits.delete(key);
+        continue;
+      }
+      const mark = `${cause} ${position}`;
+      const wait = waits.get(key);
+      if (wait?.mark !== mark) waits.set(key, { mark, sinceMs: nowMs, isLogged: false });
+      else if (!wait.isLogged && nowMs - wait.sinceMs >= usualMs) {
+        wait.isLogged = true;
+        logger.warn({ topic, partition, position, end, cause }, 'a broker does not deliver the next records');
+      }
+    }
+  };
+}
