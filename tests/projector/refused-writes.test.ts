@@ -66,7 +66,7 @@ describe('a projector beside an operator who works on its collections', () => {
     const verified = await projector.cli('verify');
     expect({ code: verified.code, text: verified.text }).toEqual({
       code: 1,
-      text: expect.stringContaining('ticket ti_1  unreadable position') as unknown,
+      text: expect.stringContaining('ticket ti_1  position  position cannot be read') as unknown,
     });
   });
 });
