@@ -133,6 +133,17 @@ describe('a certificate', () => {
   });
 });
 
+it.each([
+  ['a user whom every server refuses', noServer(answeredByStore(18)), /the authSource in MONGODB_URL/],
+  ['a user whom one server refuses', noServer(answeredByStore(13), null), /its rights on <DATABASE_NAME>/],
+])('no server of MongoDB may be used by %s: that may pass, and is a refusal', (_, error, remedy) => {
+  for (const thrown of [error, new Error('start', { cause: error })]) {
+    expect(is(thrown)).toBe('refuses-connection');
+    expect([isTransient(thrown), isRefusal(thrown)]).toEqual([true, true]);
+    expect(explained(thrown)).toMatch(remedy);
+  }
+});
+
 it('a listener of another protocol refuses connections, and the remedy names the settings, at any address', () => {
   const error = givenUp(ofBroker(otherProtocol));
   expect(is(error)).toBe('refuses-connection');

@@ -23,7 +23,9 @@ const unreachable = (address: string) =>
 /** Classifies an error of work on the brokers or MongoDB, and of the code around it. */
 export function classify(error: unknown): Classified {
   const isOfKafka = errorChain(error).some(({ name }) => name.startsWith('KafkaJS'));
-  const found = isOfKafka ? classifyChain(error, (cause) => ofKafka(cause) ?? classifyOne(cause)) : null;
+  const found = isOfKafka
+    ? classifyChain(errorChain(error), (cause) => ofKafka(cause) ?? classifyOne(cause))
+    : null;
   if (found) return { ...found, of: 'kafka' };
   const { remedy, ...classified } = classifyStoreError(error);
   const own = errorChain(error).flatMap(({ name }) => ownRemedies.get(name) ?? []);

@@ -1,5 +1,3 @@
-import { errorChain } from '../runtime/error-message.ts';
-
 /** The meanings of an error for the work that has met it. Of several in a chain, the first one here counts. */
 const classes = [
   /** A server does not admit the user, or does not permit the request: its settings or its rights are wrong. */
@@ -37,9 +35,9 @@ export type Classified = {
   remedy: string | null;
 };
 
-/** Classifies an error by itself and its causes: `one` classifies each of them, or returns null. */
-export function classifyChain(error: unknown, one: (cause: Error) => Classified | null): Classified | null {
-  const found = errorChain(error).flatMap((cause) => one(cause) ?? []);
+/** Classifies an error and its causes together: `one` classifies each of them, or returns null. */
+export function classifyChain(chain: Error[], one: (cause: Error) => Classified | null): Classified | null {
+  const found = chain.flatMap((cause) => one(cause) ?? []);
   const [worst] = found.toSorted((a, b) => classes.indexOf(a.is) - classes.indexOf(b.is));
   if (!worst) return null;
   const known = [worst, ...found.filter(({ is }) => is === worst.is), ...found];

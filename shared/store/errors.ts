@@ -55,7 +55,17 @@ export const causeOfBulk = (error: unknown): unknown =>
 
 /** Classifies an error of work on MongoDB, and of the code around it. */
 export const classifyStoreError = (error: unknown): Classified =>
-  classifyChain(error, classifyOne) ?? { is: classOfCode(error), of: null, remedy: null };
+  classifyChain(chainOf(error), classifyOne) ?? { is: classOfCode(error), of: null, remedy: null };
+
+/**
+ * The error and its causes, up to a failed selection of a server: its cause is the error of any one server, and
+ * `noServer` judges those of all.
+ */
+function chainOf(error: unknown): Error[] {
+  const chain = errorChain(error);
+  const last = chain.findIndex((cause) => cause instanceof MongoServerSelectionError);
+  return last < 0 ? chain : chain.slice(0, last + 1);
+}
 
 const ofStore = (is: ErrorClass, remedy: string | null = null): Classified => ({ is, of: 'store', remedy });
 
