@@ -1,7 +1,7 @@
-import type { Binary } from 'mongodb';
+import { type Binary, BSON } from 'mongodb';
 import type { OnStepFailed } from '../../../shared/control/rejections.ts';
-import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
-import { binary, record, structured, tagBytes } from '../../../tests/support/example-records.ts';
+import { type KafkaRecord, varint } from '../../../shared/kafka/record-format.ts';
+import { binary, rawHeaders, record, structured, tagBytes } from '../../../tests/support/example-records.ts';
 import { entityVersion } from '../events/envelope.ts';
 import { parse } from '../events/parse.ts';
 import { buffer, type RecordFields, recordFields, recordOf } from './dead-letter.ts';
@@ -60,6 +60,8 @@ test.each<[string, KafkaRecord]>([
 });
 
 const megabyte = 1024 * 1024;
+/** The headers of a record with a single one. */
+const namedBy = (name: Buffer) => Buffer.concat([varint(1), varint(name.length), name, varint(0)]);
 const text = (bytes: Binary | null) => buffer(bytes)?.toString();
 
 test('a batch that cannot be decoded stays one: no redrive takes its bytes for a record', () => {
@@ -72,6 +74,14 @@ test('the size of a dead letter counts its bytes, each header, and its document'
   const large = deadLetter(record(Buffer.alloc(9 * megabyte), { x: ['', ''] }, 'key'));
   expect(large.bytes).toBe(9 * megabyte + 5);
   expect(large.size).toBe(large.bytes + 2 * 64 + 1024);
+});
+
+test.each([
+  ['of many small headers', rawHeaders({ x: Array.from({ length: 20_000 }, () => '') })],
+  ['of a header whose name is no text', namedBy(Buffer.alloc(6 * megabyte, 0xff))],
+])('the size of a dead letter %s is no less than that of its document', (_, headers) => {
+  const fields = deadLetter({ ...record(null), headers });
+  expect(BSON.calculateObjectSize(fields)).toBeLessThanOrEqual(fields.size);
 });
 
 test('the subjects of a dead letter come from its whole record', () => {

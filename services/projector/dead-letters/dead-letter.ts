@@ -7,7 +7,7 @@ import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { readContent } from '../events/content-mode.ts';
 import { entityVersion } from '../events/envelope.ts';
-import { decodeHeaders, encodeHeaders, measureHeaders } from '../events/headers.ts';
+import { decodeHeaders, encodeHeaders, measureHeaders, type RecordHeader } from '../events/headers.ts';
 import { subjectsOf } from './subjects.ts';
 
 /** A record that is not applied. `error` is set if the code has thrown it for the record. */
@@ -88,17 +88,25 @@ const documentOverheadBytes = 1024;
 const headerOverheadBytes = 64;
 
 /** The size of a record, and the part of the share of its topic that its attachment would take. */
-function measure({ key, value, headers }: KafkaRecord) {
-  const { count, bytes: headersBytes } = measureHeaders(headers);
-  const bytes = (key?.length ?? 0) + headersBytes + (value?.length ?? 0);
-  return { bytes, size: bytes + count * headerOverheadBytes + documentOverheadBytes };
+function measure({ key, value, headers }: KafkaRecord, decoded: RecordHeader[]) {
+  const rest = (key?.length ?? 0) + (value?.length ?? 0);
+  // A name that is not UTF-8 takes up to three times its bytes as a text.
+  const stored = decoded.reduce(
+    (sum, one) => sum + Buffer.byteLength(one.name) + (one.value?.length ?? 0),
+    0,
+  );
+  const size = rest + stored + decoded.length * headerOverheadBytes + documentOverheadBytes;
+  return { bytes: rest + measureHeaders(headers).bytes, size };
 }
 
-const contentOf = (record: KafkaRecord) => ({
-  key: binary(record.key),
-  headers: decodeHeaders(record.headers).map(({ name, value }) => ({ name, value: binary(value) })),
-  value: binary(record.value),
-  ...measure(record),
-});
+function contentOf(record: KafkaRecord) {
+  const headers = decodeHeaders(record.headers);
+  return {
+    key: binary(record.key),
+    headers: headers.map(({ name, value }) => ({ name, value: binary(value) })),
+    value: binary(record.value),
+    ...measure(record, headers),
+  };
+}
 
 const binary = (bytes: Buffer | null | undefined): Binary | null => (bytes ? new Binary(bytes) : null);

@@ -11,7 +11,7 @@ import { decodeText } from './bytes.ts';
 export type Headers = Map<string, string | null>;
 
 /** One header of a record. */
-type RecordHeader = { name: string; value: Buffer | null };
+export type RecordHeader = { name: string; value: Buffer | null };
 
 /** The most headers of a record, and their bytes together. A record beyond either is dead-lettered. */
 const headersMax = 1_000;
