@@ -2,7 +2,12 @@ import type { RejectedRecord } from '../../services/projector/dead-letters/dead-
 import { eraseDeadLetters, eraseSince, erasuresAmong } from '../../services/projector/dead-letters/erase.ts';
 import { storeDeadLetters } from '../../services/projector/dead-letters/store-dead-letters.ts';
 import type { Change } from '../../services/projector/events/change.ts';
-import { ensureDeadLetterIndexes, ledgerOf } from '../../shared/control/ledger-store.ts';
+import {
+  closeDeadLetters,
+  ensureDeadLetterIndexes,
+  ledgerOf,
+  purgeDeadLetters,
+} from '../../shared/control/ledger-store.ts';
 import { recordBytesOf } from '../../shared/control/record-bytes.ts';
 import { openDatabases } from '../support/databases.ts';
 import { ampleShares, standingLetters } from '../support/dead-letters.ts';
@@ -59,6 +64,22 @@ describe('the dead letters about a deleted entity', () => {
     );
     const left = await standingLetters(opened.control);
     expect(left.map(({ topic }) => topic)).toEqual(['support.former', 'support.former']);
+  });
+
+  test('that was purged or closed by a client that crashed before it removed the bytes has none after a later look', async () => {
+    const rejected = [1, 2, 3].map((version) => rejectedVersion('con_left', version));
+    await store(rejected);
+    const bytes = await recordBytesOf(opened.control).find().sort({ offset: 1 }).toArray();
+    const [purged = '', closed = '', kept = ''] = bytes.map(({ _id }) => _id);
+    await purgeDeadLetters(opened.control, [purged], { by: 'ann', at: new Date() });
+    await closeDeadLetters(opened.control, [closed], 1);
+    await recordBytesOf(opened.control).insertMany(bytes.slice(0, 2));
+    const readEnvelopes = async () => [];
+    const { signal } = new AbortController();
+    const look = { ...deps(), store: { readEnvelopes }, signal, onProgress: () => undefined };
+    await eraseSince(look, new Date(0));
+    const left = await recordBytesOf(opened.control).find().toArray();
+    expect(left.map(({ _id }) => _id)).toEqual([kept]);
   });
 
   test.each(['deleted', 'tombstone'] as const)(

@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { createMetrics } from '../../services/projector/metrics.ts';
 import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
+import { purgeDeadLetters } from '../../shared/control/ledger-store.ts';
 import { storeSweepFailure, watermarksOf } from '../../shared/control/progress.ts';
 import { recordBytesOf } from '../../shared/control/record-bytes.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
@@ -39,6 +40,24 @@ describe('the sweeper of a projector', () => {
     await eventually(isErased);
     await storeLate(2);
     await eventually(isErased);
+    await sweeper.stop();
+  });
+
+  test('removes, in each complete run, the old bytes of a dead letter whose purge was interrupted', async () => {
+    let nowMs = 0;
+    const id = await storeDeadLetter(model, created('contact', 'con_old'), { now: new Date(0) });
+    const bytes = await recordBytesOf(model.control).find({ _id: id }).toArray();
+    const isThere = async () => (await recordBytesOf(model.control).countDocuments({ _id: id })) === 1;
+    let completeRuns = 0;
+    const forgetPurged = async () => void (completeRuns += 1);
+    const sweeper = start({ forgetPurged }, { intervalMs: 10, pollMs: 5, nowMs: () => nowMs });
+    await eventually(async () => completeRuns === 1);
+    // given a purge that ends before it removes the bytes
+    await purgeDeadLetters(model.control, [id], { by: 'ann', at: new Date() });
+    await recordBytesOf(model.control).insertMany(bytes);
+    nowMs += 86_400_000;
+    await eventually(async () => completeRuns === 2);
+    expect(await isThere()).toBe(false);
     await sweeper.stop();
   });
 

@@ -10,6 +10,7 @@ import { isAfter, isBeforeTombstone } from '../materialize/evolve.ts';
 import type { Store, StoredEnvelope } from '../materialize/store.ts';
 import { projections } from '../projections/projections.ts';
 import type { RejectedRecord } from './dead-letter.ts';
+import { recheck } from './store-dead-letters.ts';
 import { subjectsOf } from './subjects.ts';
 
 /** The part of a dead letter that decides whether it is erased. */
@@ -79,7 +80,8 @@ export async function erasuresAmong(
 
 /**
  * Rechecks the dead letters whose bytes were stored since an instant, page by page, and erases each one of a deleted
- * entity. A worker that lost its partition may have stored one and crashed before it looked.
+ * entity. A worker that lost its partition may have stored one and crashed before it looked, and so may a client that
+ * purged or closed one, before it removed the bytes.
  */
 export async function eraseSince(
   { store, signal, onProgress, ...deps }: EraseSinceOptions,
@@ -87,10 +89,15 @@ export async function eraseSince(
 ): Promise<void> {
   await using recent = recordBytesOf(deps.control)
     .find({ storedAt: { $gte: since } })
-    .project<Pick<RecordBytes, '_id' | 'topic' | 'subjects'>>({ topic: 1, subjects: 1 });
+    .project<Pick<RecordBytes, '_id' | 'topic' | 'subjects' | 'storedAt'>>({
+      topic: 1,
+      subjects: 1,
+      storedAt: 1,
+    });
   for await (const deadLetters of pages(recent)) {
     signal.throwIfAborted();
     onProgress();
+    await recheck(deps, deadLetters);
     for (const [topic, ofTopic] of Map.groupBy(deadLetters, (deadLetter) => deadLetter.topic)) {
       const kind = kindOfTopic(topic, deps.prefix);
       if (!kind) continue;

@@ -99,10 +99,13 @@ async function attachBytes(deps: StoreDeadLettersDeps, topic: string, standing: 
 }
 
 /**
- * Looks for the writes of others since the records were added: removes the bytes of those that were purged or closed
+ * Looks for the writes of others since the bytes were stored: removes those of the records that were purged or closed
  * meanwhile. Returns their ids.
  */
-async function recheck({ control }: StoreDeadLettersDeps, attachments: RecordBytes[]): Promise<Set<string>> {
+export async function recheck(
+  { control }: Pick<StoreDeadLettersDeps, 'control'>,
+  attachments: Pick<RecordBytes, '_id' | 'storedAt'>[],
+): Promise<Set<string>> {
   if (attachments.length === 0) return new Set();
   const ids = attachments.map(({ _id }) => _id);
   const records = await readLedgerRecords(control, ids);

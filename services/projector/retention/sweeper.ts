@@ -115,7 +115,8 @@ type SweeperTimes = {
  * Sweeps every few minutes while this projector is the owner, less often if that takes long. The API stops serving
  * expired data at once; the sweep purges it within minutes, or after the log is applied up to that instant. The first
  * sweep of an owner is complete, and so are those after a failure and one a day: Invariant 12 in
- * docs/internals/retention.md. It also erases the dead letters of deleted entities: Invariant 14.
+ * docs/internals/retention.md. It also erases the dead letters of deleted entities, a complete one among all that have
+ * bytes: Invariant 14.
  */
 export function startSweeper(
   deps: SweeperDeps,
@@ -147,11 +148,11 @@ export function startSweeper(
     if (startMs < nextMs) return outcome.clear();
     nextMs = startMs + intervalMs;
     const startedAt = deps.now();
-    await eraseSince({ ...deps, signal, onProgress }, deadLettersSince);
-    // A worker takes `storedAt` before its write, which MongoDB may delay.
-    deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     const dueMs = nextCompleteMs;
     const isComplete = startMs >= dueMs;
+    await eraseSince({ ...deps, signal, onProgress }, isComplete ? new Date(0) : deadLettersSince);
+    // A worker takes `storedAt` before its write, which MongoDB may delay.
+    deadLettersSince = new Date(startedAt.getTime() - deadLettersOverlapMs);
     // If this one fails, the next is complete.
     nextCompleteMs = 0;
     const swept = await sweepApplied({ ...deps, isComplete, signal, onProgress });
