@@ -6,6 +6,7 @@ import {
 } from '../../../shared/control/generations.ts';
 import type { LedgerRecord } from '../../../shared/control/ledger.ts';
 import { carryOverDeadLetters, countUnapplied } from '../../../shared/control/ledger-store.ts';
+import { appliedTopicIds, readProgress } from '../../../shared/control/progress.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
@@ -104,12 +105,21 @@ const withAccepted = (why: string, found: Finding[]): string =>
   );
 
 /**
- * Keeps dead letters open for the new generation if Kafka has deleted their records, or may have, because the leader of
+ * Keeps dead letters open for the new generation if Kafka has lost their records, or may have, because the leader of
  * their partition does not answer: Invariant 17.
  */
 async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<void> {
-  const { ends } = await deps.log.read(deps.topics);
-  const isLost = (record: LedgerRecord) => record.offset < (ends.get(partitionKey(record))?.low ?? Infinity);
+  const applied = appliedTopicIds(await readProgress(deps.control, from));
+  const readAt = await deps.now();
+  const { ends, topicIds } = await deps.log.read(deps.topics);
+  const isLost = (record: LedgerRecord): boolean => {
+    const { topic, offset, firstAt } = record;
+    const log = ends.get(partitionKey(record));
+    const topicId = applied.get(topic);
+    const isOfFormerTopic = topicId !== undefined && (topicIds.get(topic) ?? topicId) !== topicId;
+    // A projector may have read a record since that is beyond this end.
+    return !log || isOfFormerTopic || offset < log.low || (offset >= log.end && firstAt < readAt);
+  };
   await carryOverDeadLetters(deps.control, { from, to }, isLost);
 }
 
