@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { KafkaJSConnectionError, KafkaJSProtocolError } from 'kafkajs';
 import { closeUnauthenticated, renewShortSessions } from './reauthentication.ts';
 
@@ -64,4 +65,38 @@ it.each([
   const thrown = await authenticate.call({ connection } as never).catch((reason: unknown) => reason);
   expect(thrown instanceof KafkaJSConnectionError).toBe(isTriedAgain);
   expect(closed).toBe(1);
+});
+
+const { prototype } = createRequire(import.meta.url)('kafkajs/src/broker/saslAuthenticator') as {
+  prototype: { authenticate: (this: object) => Promise<void> };
+};
+
+/** The error of a PLAIN authentication whose request after the handshake fails with `error`. */
+async function errorOf(error: Error): Promise<unknown> {
+  const saslAuthenticator = { prototype: { authenticate: prototype.authenticate, connection: {} } };
+  closeUnauthenticated({ saslAuthenticator } as unknown as Parts);
+  const answers = [Promise.resolve({ enabledMechanisms: ['PLAIN'] }), Promise.reject(error)];
+  const connection = {
+    broker: 'a:1',
+    authenticatedAt: null,
+    sasl: { mechanism: 'plain', username: 'u', password: 'p' },
+    send: () => answers.shift(),
+    disconnect: async () => undefined,
+  };
+  const quiet = { debug: () => undefined, error: () => undefined };
+  const authenticator = {
+    connection,
+    logger: { namespace: () => quiet },
+    saslHandshake: () => ({}),
+    protocolAuthentication: () => ({}),
+  };
+  return saslAuthenticator.prototype.authenticate.call(authenticator).catch((reason: unknown) => reason);
+}
+
+it('a connection that is lost while it authenticates is no refusal', async () => {
+  const lost = new KafkaJSConnectionError('reset', { broker: 'a:1' });
+  expect(await errorOf(lost)).toBe(lost);
+  const answer = { type: 'SASL_AUTHENTICATION_FAILED', code: 58, retriable: false };
+  const refusal = new KafkaJSProtocolError(Object.assign(new Error('no'), answer));
+  expect(await errorOf(refusal)).toMatchObject({ name: 'KafkaJSSASLAuthenticationError' });
 });

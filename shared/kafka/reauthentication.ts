@@ -13,6 +13,8 @@ type Connection = {
   /** In milliseconds, a `Long`: how long the broker accepts this authentication; 0 = without an end. */
   sessionLifetime: { toNumber: () => number };
   isAuthenticated: () => boolean;
+  send: (call: object) => Promise<unknown>;
+  sendAuthRequest: (call: object) => Promise<unknown>;
   disconnect: () => Promise<unknown>;
 };
 type SaslAuthenticator = { connection: Connection; authenticate: () => Promise<void> };
@@ -37,19 +39,33 @@ export function renewShortSessions({ connection: { prototype } }: Authentication
   };
 }
 
+/** Errors of a connection that is lost. */
+const lostErrors = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError'];
+
 /**
  * A broker answers nothing more on a connection after a failed authentication, but kafkajs would keep it. The patch
- * closes it. If the broker only refuses to renew its session now, the request is tried again on a new connection.
+ * closes it. If the broker only refuses to renew its session now, the request is tried again on a new connection. So it
+ * is if the connection was lost meanwhile, which kafkajs would report as a refusal of the user.
  */
 export function closeUnauthenticated({ saslAuthenticator: { prototype } }: AuthenticationParts): void {
   const { authenticate } = prototype;
   prototype.authenticate = async function (this: SaslAuthenticator) {
     const { connection } = this;
     const isRenewal = connection.authenticatedAt !== null;
+    let lost: Error | undefined;
+    const asking = Object.create(connection) as Connection;
+    asking.send = (call) =>
+      connection.send(call).catch((error: Error) => {
+        if (lostErrors.includes(error.name)) lost = error;
+        throw error;
+      });
+    asking.sendAuthRequest = (call) => connection.sendAuthRequest(call);
+    this.connection = asking;
     try {
       await authenticate.call(this);
     } catch (error) {
       await connection.disconnect();
+      if (lost) throw lost;
       // On a new connection it means that the listener has no SASL.
       const isState = (error as { type?: string }).type === 'ILLEGAL_SASL_STATE';
       if (isState && isRenewal)
