@@ -144,11 +144,11 @@ async function changeSome(control: Db, ids: string[], change: (span: OpenSpan) =
 async function writeSpans(control: Db, spans: LedgerSpan[]): Promise<string[]> {
   if (spans.length === 0) return [];
   const operations = spans.map(({ _id, revision, ...fields }) => ({
-    // An upsert whose guard does not fit violates the unique `_id`. The first revision is random, so that a span that
-    // was removed and stored again has no former revision.
+    // An upsert whose guard does not fit violates the unique `_id`. Revisions are random: none comes again after a span
+    // was removed, or after a fail-over has rolled its write back.
     replaceOne: {
       filter: { _id, revision },
-      replacement: { ...fields, revision: revision === unwritten ? randomInt(1, 2 ** 47) : revision + 1 },
+      replacement: { ...fields, revision: randomInt(unwritten + 1, 2 ** 47) },
       upsert: true,
     },
   }));

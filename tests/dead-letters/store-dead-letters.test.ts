@@ -8,6 +8,7 @@ import { recordId } from '../../shared/control/ledger.ts';
 import {
   closeDeadLetters,
   ensureDeadLetterIndexes,
+  ledgerOf,
   purgeDeadLetters,
   readLedgerRecords,
 } from '../../shared/control/ledger-store.ts';
@@ -149,6 +150,22 @@ describe('storing dead letters', () => {
     );
     expect(new Set(found.map(({ generations }) => generations.join()))).toEqual(new Set(['1,2']));
     expect(await attached()).toBe(201);
+  });
+
+  test('a span whose write was rolled back never has the revision of that write again', async () => {
+    const spans = ledgerOf(opened.control);
+    const revisions: (number | undefined)[] = [];
+    await store([record(1)]);
+    const [before] = await spans.find().toArray();
+    if (!before) throw new Error('there is no span');
+    for (const offset of [2, 3]) {
+      // given that a fail-over takes the span back, and a worker has read the write that is rolled back
+      await spans.replaceOne({ _id: before._id }, before);
+      await store([record(offset)]);
+      revisions.push((await spans.findOne({ _id: before._id }))?.revision);
+    }
+    // then the worker's guard does not fit the write of another worker: it would lose a record
+    expect(new Set([before.revision, ...revisions]).size).toBe(3);
   });
 
   test('a purge between the record and its bytes leaves no bytes', async () => {
