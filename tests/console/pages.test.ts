@@ -60,7 +60,7 @@ describe('the pages of the console', () => {
     await console.shows(
       contacts(),
       new RegExp(
-        `${topic('contact')}/0 1 3 2 .* s [a-z ]+ projector 1 .* projector 1 1 ${release} 11 [0-9a-f.:]+ ${member}`,
+        `${topic('contact')}/0 1 3 2 .* s the broker has not delivered [a-z :]+ projector 1 .* projector 1 1 ${release} 11 [0-9a-f.:]+ ${member}`,
       ),
     );
     held.resolve();
