@@ -93,7 +93,11 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   const findGaps = createGapDetector(deps.log);
   return {
     onApplied: assignment.onApplied,
-    snapshot: (ends) => assignment.partitions().map((one) => one.snapshot(ends?.get(partitionKey(one)))),
+    snapshot: (ends) =>
+      assignment.partitions().map((one) => {
+        const key = partitionKey(one);
+        return one.snapshot(ends?.get(key), assignment.positions.loadEnd(key));
+      }),
     isCaughtUp: () => assignment.partitions().every((one) => one.isCaughtUp()),
     detectGaps: async (log) => {
       const gaps = await findGaps(assignment.partitions(), log);

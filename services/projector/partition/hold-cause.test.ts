@@ -105,6 +105,14 @@ describe('the cause for which the records of a partition wait', () => {
     expect(causeOf(partition)).toBe('undelivered');
   });
 
+  it('is no broker from the end of a load on, since a build fetches the records after it later', () => {
+    const partition = startedAt(5);
+    expect([5, 6].map((loadEnd) => partition.snapshot(undefined, loadEnd).cause)).toEqual([
+      'backlog',
+      'undelivered',
+    ]);
+  });
+
   it('counts a fetch as progress while its broker delivers nothing, and not while a chunk is applied', async () => {
     const progress = (of: Partition) => of.snapshot().progressCount;
     const waiting = startedAt(5);

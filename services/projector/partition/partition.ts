@@ -101,9 +101,12 @@ export class Partition {
     return this.#deps.queue.bytes();
   }
 
-  /** How far it is applied. `log` are the offsets of its log, as far as known: they tell of an open transaction. */
-  snapshot(log?: Pick<LogOffsets, 'end' | 'stable'>): Snapshot {
-    const cause = this.#holdCause(log);
+  /**
+   * How far it is applied. `log` are the offsets of its log, as far as known: they tell of an open transaction. It is
+   * not fetched from `loadEnd` on.
+   */
+  snapshot(log?: Pick<LogOffsets, 'end' | 'stable'>, loadEnd = Infinity): Snapshot {
+    const cause = this.#holdCause(log, loadEnd);
     const snapshot: Snapshot = {
       topic: this.topic,
       partition: this.partition,
@@ -182,7 +185,7 @@ export class Partition {
     this.#deps.logger.debug({ topic, partition, position, before, after: state }, 'partition state');
   }
 
-  #holdCause(log?: Pick<LogOffsets, 'end' | 'stable'>): HoldCause | null {
+  #holdCause(log: Pick<LogOffsets, 'end' | 'stable'> | undefined, loadEnd: number): HoldCause | null {
     const cause = causeOf(this.#state, this.#fanOutWaiting);
     if (cause === null || this.#position === null) return cause;
     if (log && log.stable < log.end && this.#position >= log.stable) return 'open_transaction';
@@ -190,7 +193,7 @@ export class Partition {
     // All that was fetched is applied.
     if (this.fetchState.hasFailed) return 'unreadable';
     if (this.fetchState.isComparing) return 'new_leader';
-    return cause === 'backlog' ? 'undelivered' : cause;
+    return cause === 'backlog' && this.#position < loadEnd ? 'undelivered' : cause;
   }
 
   #wake(): void {
