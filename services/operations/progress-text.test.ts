@@ -35,6 +35,11 @@ describe('a partition', () => {
       { cause: 'undelivered' },
       'the broker has not delivered the next records: a quota may throttle this client',
     ],
+    [
+      'whose records come one batch after another',
+      { cause: 'undelivered', recordsPerSecond: 5, secondsLeft: 90 },
+      'applies 5 records a second (90 s left)',
+    ],
     ['whose records have just come', { cause: 'undelivered', lagSeconds: 3 }, 'follows'],
     ['with a backlog', { recordsPerSecond: 1.2, secondsLeft: 400 }, 'applies 1 record a second (400 s left)'],
     ['in a chunk', {}, 'applies a chunk'],

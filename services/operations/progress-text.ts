@@ -24,7 +24,9 @@ export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFact
     return `${holdCauses[cause]}, since ${waitingSince.toISOString()} or before`;
   if (cause === 'starting' && 'owner' in one && one.owner)
     return `member ${one.owner.memberId} on ${one.owner.host} has it, but saves no progress of it here`;
-  if (cause !== null && cause !== 'backlog') return holdCauses[cause];
+  // Between two deliveries the next records are always on their way.
+  const isDelivered = cause === 'backlog' || (cause === 'undelivered' && recordsPerSecond > 0);
+  if (cause !== null && !isDelivered) return holdCauses[cause];
   if (isClose) return 'follows';
   if (recordsPerSecond > 0)
     return (
