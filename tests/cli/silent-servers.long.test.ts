@@ -19,7 +19,8 @@ test('a verb tells why a connection failed before the server fell silent', async
   const service = startService('cli', { KAFKA_BROKERS: brokers, LOG_LEVEL: '' }, ['topics', 'create']);
   expect(await service.exited).toBe(1);
   failing.close();
-  const reason = 'Connection error: read ECONNRESET';
+  const closed = `${brokers} accepts connections, but closes them before it answers`;
+  const reason = `${closed} (Connection error: read ECONNRESET)`;
   expect(service.stderr()).toBe(
     `waiting for Kafka at ${brokers}: ${reason}\n` +
       `topics create failed: Kafka (KAFKA_BROKERS) cannot be reached: ${reason}\n`,
