@@ -48,7 +48,13 @@ export const generationRules = {
   /** A database without all its collections and indexes. */
   structures: { severity: 'bad', blocks: [], judge: lackingStructures },
   projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', judge: whyStopped },
-  partitions: { severity: 'bad', blocks: everyStep, waiver: 'gap', judge: gonePartitions },
+  partitions: {
+    severity: 'bad',
+    blocks: everyStep,
+    waiver: 'gap',
+    holds: 'every partition that it has followed exists',
+    judge: gonePartitions,
+  },
   sweep: {
     severity: 'attention',
     blocks: [],
