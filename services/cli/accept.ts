@@ -29,7 +29,7 @@ export function addAccept(program: Command, accept: Accept): void {
     .addHelpText(
       'after',
       '\ngap: projectors continue after lost records. older: a switch to older data, for ten minutes. truncated: a rebuild\n' +
-        'without records that Kafka has lost. blocked-keys: keys work that are not blocked again.',
+        'without records that Kafka has lost. lost: collections as a restore has left them.',
     )
     .addHelpText('after', example('accept gap 1 --why "the lost tags were test data" --dry-run'))
     .action((finding, generation, options) => {

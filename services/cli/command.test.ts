@@ -64,7 +64,7 @@ it('has these verbs, and groups of verbs', () => {
     'trace',
     'explain',
     'accept',
-    'rebuild start status history await compare promote rollback drop keeps restore-registry',
+    'rebuild start status history await compare promote rollback drop keeps',
     'verify',
     'dead-letters list show redrive purge skip',
     'keys list create archive block unblock',

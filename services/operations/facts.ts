@@ -1,12 +1,12 @@
-import { findBlocksMarker } from '../../shared/control/blocked-keys.ts';
 import { type GenerationRegistry, readRegistry } from '../../shared/control/generations.ts';
 import { countUnapplied } from '../../shared/control/ledger-store.ts';
+import { findReadModel, type LostCollection, missing } from '../../shared/control/manifest.ts';
 import { measureBytes } from '../../shared/control/record-bytes.ts';
-import { readRemains, type Remainder } from '../../shared/control/remains.ts';
 import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
 import { type WaitingProjector, waitingProjectors } from '../../shared/control/waiting-projectors.ts';
 import type { TokenKeys } from '../../shared/keys/token-keys.ts';
 import { readNoMajoritySince } from '../../shared/store/majority.ts';
+import { readCollections } from '../../shared/store/structures.ts';
 import { filledPart, shareOf } from '../projector/dead-letters/byte-shares.ts';
 import type { OperatorDeps } from './deps.ts';
 import { type GenerationFacts, readGeneration } from './generation-facts.ts';
@@ -21,10 +21,10 @@ export type Facts = {
   rebuildDaysMax: number;
   /** Null before a projector has first started, or if it was lost. */
   registry: GenerationRegistry | null;
-  /** The remains of a read model without a registry; empty if there is a registry. */
-  remains: Remainder[];
-  /** Whether the collection of blocked keys has its marker. */
-  hasBlocksMarker: boolean;
+  /** Where something of a read model is left without a registry; empty if there is a registry. */
+  remains: string[];
+  /** The collections of the control database that are gone, or are other ones. */
+  lost: LostCollection[];
   /** The tokens of the active generation that are refused although an active key has them; null: not counted. */
   sharedTokens: TokenKeys[] | null;
   /** The generations that are not dropped. */
@@ -70,7 +70,7 @@ export async function readFacts(
 ): Promise<Facts> {
   const { control, config } = deps;
   const registry = await readRegistry(control);
-  const remains = registry ? [] : await readRemains(control);
+  const remains = registry ? [] : await findReadModel(control);
   const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
   const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
   const now = await deps.now();
@@ -89,7 +89,7 @@ export async function readFacts(
     deadLetterBytesFilled: optional(notCounted, 'the bytes of the dead letters', async () =>
       filledPart(await measureBytes(control, { maxTimeMS: measureTimeoutMs }), shareBytes),
     ),
-    hasBlocksMarker: findBlocksMarker(control),
+    lost: readLost(control, registry),
     sharedTokens: optional(notCounted, 'tokens of several keys', () =>
       readSharedTokens(control, config.DATABASE_NAME, registry),
     ),
@@ -104,6 +104,11 @@ export async function readFacts(
     kafka,
     notCounted,
   };
+}
+
+/** The collections of the control database that are gone, or are other ones. */
+async function readLost(control: OperatorDeps['control'], registry: GenerationRegistry | null) {
+  return missing(control.databaseName, registry?.manifest, await readCollections(control));
 }
 
 /** Awaits the values of an object, all at once. */

@@ -162,9 +162,11 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
 /** Whether a finding tells of a loss without which a replica serves nothing, or of a MongoDB that confirms no write. */
 function comesFirst({ registry, remains }: Facts, { name, generation, severity }: Finding): boolean {
   if (name === 'registry') return remains.length > 0;
-  if (name === 'blocked-keys' || name === 'majority') return true;
+  if (name === 'majority' || (name === 'lost' && generation === null)) return true;
   const isOfServed = generation === registry?.generation;
-  return isOfServed && severity === 'bad' && (name === 'watermark' || name === 'structures');
+  return (
+    isOfServed && severity === 'bad' && (name === 'watermark' || name === 'structures' || name === 'lost')
+  );
 }
 
 /** A generation has a watermark once every partition was applied to the end of its log. */

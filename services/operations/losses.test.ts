@@ -6,6 +6,7 @@ const active = (changes: Changes) => facts([own(1, 'active', changes)]);
 const updated = { kind: 'ticket', index: 'updated' } as const;
 const lacking = {
   database: 'support_g1',
+  lost: [],
   faults: [
     { ...updated, is: 'missing' as const },
     ...['created', 'expiry'].map((index) => ({ kind: 'qa' as const, index, is: 'missing' as const })),
@@ -17,10 +18,10 @@ const lostWatermark = { isWatermarkLost: true, watermark: null, lagSeconds: null
 test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   {
     name: 'the registry',
-    given: facts([], { registry: null, remains: [{ place: 'progress', generations: [3, 4] }] }),
-    finding: { name: 'registry', generation: null, remedy: 'npx support-cli rebuild restore-registry' },
+    given: facts([], { registry: null, remains: ['progress', 'support_g3'] }),
+    finding: { name: 'registry', generation: null, remedy: null },
     sentence:
-      'Not well: the registry of generations is lost, but a read model is left: progress (generation 3, 4).',
+      'Not well: the registry of generations is lost, but a read model is left: progress, support_g3.',
   },
   {
     name: 'the watermark',
@@ -61,9 +62,23 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   },
   {
     name: 'the blocked keys of stale data',
-    given: facts([own(1, 'active', { lagSeconds: 40 })], { hasBlocksMarker: false }),
-    finding: { name: 'blocked-keys', generation: null },
-    sentence: 'Not well: the collection blocked_keys is lost',
+    given: facts([own(1, 'active', { lagSeconds: 40 })], {
+      lost: [{ database: 'support', collection: 'blocked_keys', is: 'gone' }],
+    }),
+    finding: { name: 'lost', generation: null, accept: 'npx support-cli accept lost 1 --why <reason>' },
+    sentence: 'Not well: collections of the control database are lost: support.blocked_keys is gone',
+  },
+  {
+    name: 'a collection of documents',
+    given: active({
+      structures: {
+        ...lacking,
+        faults: [],
+        lost: [{ database: 'support_g1', collection: 'tickets', is: 'gone' }],
+      },
+    }),
+    finding: { name: 'lost', generation: 1, remedy: 'npx support-cli rebuild start', isFinal: true },
+    sentence: 'Not well: its documents are lost: support_g1.tickets is gone',
   },
 ])('the loss of $name is the verdict', ({ given, finding, sentence }) => {
   const all = findings(given);
@@ -89,7 +104,7 @@ test('the loss of the watermark of a standby is no loss of the served data', () 
 
 test('an index that only projectors need is no reason for a 503', () => {
   const faults = [{ kind: 'conversation', index: 'pending', is: 'missing' }] as const;
-  const given = active({ structures: { database: 'support_g1', faults: [...faults] } });
+  const given = active({ structures: { ...lacking, faults: [...faults] } });
   expect(findings(given)).toMatchObject([{ name: 'structures', severity: 'attention' }]);
 });
 
@@ -101,12 +116,6 @@ test('without a majority no replica and no projector is said to be gone: none ca
   const all = findings({ ...given, kafka: { ...given.kafka, members: new Map() } });
   expect(all.map(({ name }) => name)).toEqual(['majority', 'api', 'projectors', 'lag']);
   expect(causes(all).map(({ name }) => name)).toEqual(['majority']);
-});
-
-test('a registry of an earlier release knows of no marker, so nothing is lost without one', () => {
-  const given = active({});
-  const registry = given.registry && { ...given.registry, hasBlocksMarker: false };
-  expect(findings({ ...given, registry, hasBlocksMarker: false })).toEqual([]);
 });
 
 test('a topic that the user may not see is never said to be gone, whether or not its records were applied', () => {

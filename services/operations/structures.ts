@@ -1,30 +1,67 @@
 import type { Db } from 'mongodb';
-import { type Generation, RebuildRefused } from '../../shared/control/generations.ts';
-import { generationDatabase } from '../../shared/store/connection.ts';
+import { CollectionsLost, type Generation, RebuildRefused } from '../../shared/control/generations.ts';
+import { type LostCollection, missing } from '../../shared/control/manifest.ts';
+import { readProgress } from '../../shared/control/progress.ts';
+import { type Kind, resources } from '../../shared/documents/resources.ts';
+import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import {
   declaredIndexes,
   describeIndexFault,
   type IndexFault,
   indexFaults,
+  readCollections,
 } from '../../shared/store/structures.ts';
 
-/** The database of a generation, and its indexes that are missing or hidden. */
-export type StructureFacts = { database: string; faults: IndexFault[] };
+/**
+ * The database of a generation: its collections that are gone or are other ones, and its indexes that are missing or
+ * hidden.
+ */
+export type StructureFacts = { database: string; lost: LostCollection[]; faults: IndexFault[] };
 
 /** Reads which indexes a generation lacks; of one that is being dropped, all may be gone. */
 export async function readStructures(
   { client, databaseName }: Db,
-  { number, state }: Pick<Generation, 'number' | 'state'>,
+  { number, state, manifest }: Pick<Generation, 'number' | 'state' | 'manifest'>,
 ): Promise<StructureFacts> {
   const database = generationDatabase(client, databaseName, number);
-  const faults = state === 'dropping' ? [] : await indexFaults(database, declaredIndexes);
-  return { database: database.databaseName, faults };
+  const name = database.databaseName;
+  if (state === 'dropping') return { database: name, lost: [], faults: [] };
+  const lost = missing(name, manifest, await readCollections(database));
+  const faults = await indexFaults(database, declaredIndexes);
+  return { database: name, lost, faults: faults.filter(({ kind }) => !isLost(lost, kind)) };
 }
+
+/** A collection that is lost has lost its indexes, too. */
+const isLost = (lost: LostCollection[], kind: IndexFault['kind']) =>
+  lost.some(({ collection }) => collection === resources[kind].collection);
 
 /** Refuses a generation that lacks a collection: its documents would count as absent, and joins would lose them. */
 export async function requireStructures(control: Db, generation: Generation): Promise<void> {
-  const { database, faults } = await readStructures(control, generation);
+  const { database, lost, faults } = await readStructures(control, generation);
+  if (lost.length > 0) throw new CollectionsLost(lost);
   const missing = faults.find(({ is }) => is === 'missing');
   if (missing)
     throw new RebuildRefused(`the database ${database} lacks ${describeIndexFault(missing)}`, 'status');
+}
+
+/**
+ * Refuses a generation without any document of a kind whose records were applied: no document would differ. A deleted
+ * entity leaves a document for some time.
+ */
+export async function requireDocuments(control: Db, number: number, wanted: readonly Kind[]): Promise<void> {
+  const database = generationDatabase(control.client, control.databaseName, number);
+  const progress = await readProgress(control, number);
+  const applied = progress.filter((one) => one.applied.position > 0);
+  for (const kind of wanted) {
+    const records = applied.find(({ topic }) => topic.endsWith(resources[kind].topic));
+    const first = collectionOf(database, kind)
+      .find({}, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(1);
+    if (!records || (await first.next()) !== null) continue;
+    throw new RebuildRefused(
+      `generation ${number} has no ${kind} document, although records of ${records.topic} were applied: unless all of them ` +
+        'were deleted long ago, they are lost: restore them or rebuild (docs/recover.md)',
+    );
+  }
 }

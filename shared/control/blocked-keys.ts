@@ -1,4 +1,4 @@
-import type { Collection, Db, FindOptions } from 'mongodb';
+import type { Collection, Db } from 'mongodb';
 
 /**
  * A key that an operator has blocked, in the control database. The block outlives switches of the generation, and takes
@@ -19,23 +19,3 @@ export type BlockedKey = {
 };
 
 export const blockedKeys = (control: Db): Collection<BlockedKey> => control.collection('blocked_keys');
-
-/**
- * The id of the marker, a document that stays in the collection for good. Without the marker the collection was lost,
- * and with it which keys are blocked. The registry records that a marker exists (`hasBlocksMarker`). No key has this
- * id.
- */
-export const blocksMarkerId = 'marker';
-
-/** Creates the marker if it does not exist. It keeps who created it, when and why. */
-export async function createBlocksMarker(
-  control: Db,
-  cause: Pick<BlockedKey, 'at' | 'by' | 'why'>,
-): Promise<void> {
-  const marker = { orgId: '', ...cause };
-  await blockedKeys(control).updateOne({ _id: blocksMarkerId }, { $setOnInsert: marker }, { upsert: true });
-}
-
-/** Whether the marker exists. */
-export const findBlocksMarker = async (control: Db, options: FindOptions = {}): Promise<boolean> =>
-  (await blockedKeys(control).findOne({ _id: blocksMarkerId }, options)) !== null;

@@ -1,7 +1,12 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
 import { storeTime } from '../store/clock.ts';
-import { createBlocksMarker } from './blocked-keys.ts';
-import { describeRemains, readRemains, type Remainder } from './remains.ts';
+import {
+  createControlCollections,
+  describeLost,
+  findReadModel,
+  type LostCollection,
+  type Manifest,
+} from './manifest.ts';
 
 /**
  * The state of a generation. Projectors advance a build; operators make every other transition.
@@ -38,6 +43,8 @@ export type Generation = {
   startedAt?: Date;
   /** The offsets of the logs at the start. A build that has applied them up to each `end` is loaded. */
   loadTo?: LoadRange[];
+  /** The collections of its database that must exist; absent before a projector has created them. */
+  manifest?: Manifest;
   /** The findings about it that operators have accepted. */
   accepted?: Acceptance[];
   /** The longest lag since its start, in seconds. Recorded from a minute on. */
@@ -52,9 +59,9 @@ export type Generation = {
  * - `gap`: the gaps in its logs, and partitions that no longer exist.
  * - `older`: its data is older than that of the active generation.
  * - `truncated`: a rebuild lacks records that this generation has.
- * - `blocked-keys`: the blocks of keys are lost.
+ * - `lost`: collections were lost, or replaced by a restore.
  */
-export const waivers = ['gap', 'older', 'truncated', 'blocked-keys'] as const;
+export const waivers = ['gap', 'older', 'truncated', 'lost'] as const;
 export type Waiver = (typeof waivers)[number];
 
 /** A finding that an operator has accepted. It holds for the losses of that time, not for later ones. */
@@ -122,6 +129,8 @@ export type Transition = {
  */
 export type GenerationRegistry = {
   _id: 'active';
+  /** The version of the stored form of the control database. */
+  form: number;
   generation: number;
   since: Date;
   revision: number;
@@ -129,9 +138,17 @@ export type GenerationRegistry = {
   lastNumber: number;
   generations: Generation[];
   history: Transition[];
-  /** The collection of blocked keys has its marker. So if the marker is absent, the collection was lost. */
-  hasBlocksMarker?: boolean;
+  /** The collections of the control database that must exist. */
+  manifest?: Manifest;
 };
+
+/** The version of the stored form of the control database. Every process refuses another one. */
+export const storedForm = 1;
+
+/** Another release has stored the control database in a form that this one cannot read. */
+export class OtherStoredForm extends Error {
+  override name = 'OtherStoredForm';
+}
 
 /**
  * Version of the stored documents: it rises whenever a stored field is removed or renamed, or changes its type or
@@ -175,21 +192,39 @@ export class NoSuchGeneration extends RebuildRefused {
 /** There is no registry, but something of a read model is left: a projector must not begin another one. */
 export class RegistryLost extends RebuildRefused {
   override name = 'RegistryLost';
-  constructor(remains: Remainder[]) {
-    super(lostRegistryText(remains), 'rebuild restore-registry');
+  constructor(places: string[]) {
+    super(lostRegistryText(places), 'status');
   }
 }
 
-/** Names the loss and the remains. */
-export const lostRegistryText = (remains: Remainder[]): string =>
-  `the registry of generations is lost, but a read model is left: ${describeRemains(remains)}`;
+/** Names the loss, and where something of the read model is left. */
+export const lostRegistryText = (places: string[]): string =>
+  `the registry of generations is lost, but a read model is left: ${places.join(', ')}`;
+
+/** Collections that must exist are gone, or are other ones: no process creates them, or takes them for the former. */
+export class CollectionsLost extends RebuildRefused {
+  override name = 'CollectionsLost';
+  constructor(lost: LostCollection[]) {
+    super(`collections are lost: ${describeLost(lost)}`, 'status');
+  }
+}
 
 export const generationsOf = (control: Db): Collection<GenerationRegistry> =>
   control.collection('generations');
 
-/** The registry, or null before a projector has first started. */
-export const readRegistry = (control: Db, options: FindOptions = {}): Promise<GenerationRegistry | null> =>
-  generationsOf(control).findOne({ _id: 'active' }, options);
+/** The registry, or null before a projector has first started. Throws `OtherStoredForm` if another release made it. */
+export async function readRegistry(
+  control: Db,
+  options: FindOptions = {},
+): Promise<GenerationRegistry | null> {
+  const registry = await generationsOf(control).findOne({ _id: 'active' }, options);
+  if (registry && registry.form !== storedForm)
+    throw new OtherStoredForm(
+      `the control database has the stored form ${registry.form}, and this release reads the form ${storedForm}: run the ` +
+        'release that stored it',
+    );
+  return registry;
+}
 
 /**
  * Replaces the registry if it is unchanged since it was read. Returns false if it has changed: callers then read it
@@ -233,9 +268,12 @@ export async function activeGeneration(control: Db, options: FindOptions = {}) {
   if (registry === null) return null;
   const active = generationOf(registry, registry.generation);
   requireVersion(active, servedVersions);
-  const { generation, hasBlocksMarker = false } = registry;
   const acceptOlder = (active.accepted ?? []).some(({ finding }) => finding === 'older');
-  return { generation, acceptOlder, hasBlocksMarker };
+  return {
+    generation: registry.generation,
+    acceptOlder,
+    manifests: { control: registry.manifest ?? {}, documents: active.manifest ?? {} },
+  };
 }
 
 /** Throws `OtherProjectionVersion` if the documents of a generation are of none of the versions. */
@@ -257,27 +295,28 @@ export function requireVersion(
 export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
   const existing = await readRegistry(control);
   if (existing) return existing;
-  const remains = await readRemains(control);
-  if (remains.length === 0) return registerFirst(control);
+  const places = await findReadModel(control);
+  if (places.length === 0) return registerFirst(control);
   // Another projector that starts now may have made the registry, and then its first progress.
   const meanwhile = await readRegistry(control);
   if (meanwhile) return meanwhile;
-  throw new RegistryLost(remains);
+  throw new RegistryLost(places);
 }
 
 async function registerFirst(control: Db): Promise<GenerationRegistry> {
   const now = await storeTime(control);
   const cause = { at: now, by: 'projector', why: 'the first generation' };
-  // Before the registry, which says that it exists.
-  await createBlocksMarker(control, cause);
+  // Before the registry, which says that they exist.
+  const manifest = await createControlCollections(control);
   const registry: Omit<GenerationRegistry, '_id'> = {
+    form: storedForm,
     generation: 1,
     since: now,
     revision: 1,
     lastNumber: 1,
     generations: [{ number: 1, projectionVersion, state: 'active', since: now, registeredAt: now }],
     history: [{ generation: 1, from: null, to: 'active', ...cause }],
-    hasBlocksMarker: true,
+    manifest,
   };
   await generationsOf(control).updateOne({ _id: 'active' }, { $setOnInsert: registry }, { upsert: true });
   const read = await readRegistry(control);

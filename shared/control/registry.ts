@@ -1,5 +1,4 @@
 import type { Db } from 'mongodb';
-import { createBlocksMarker } from './blocked-keys.ts';
 import {
   type Acceptance,
   type Generation,
@@ -11,15 +10,15 @@ import {
   RegistryLost,
   replaceRegistry,
 } from './generations.ts';
-import { readRemains } from './remains.ts';
+import { findReadModel, type Manifest } from './manifest.ts';
 import { partitionKey, type TopicPartition } from './topic-partition.ts';
 
 /** The registry. Throws `RebuildRefused` before a projector has first started, and `RegistryLost` if it was lost. */
 export async function requireRegistry(control: Db): Promise<GenerationRegistry> {
   const registry = await readRegistry(control);
   if (registry) return registry;
-  const remains = await readRemains(control);
-  if (remains.length > 0) throw new RegistryLost(remains);
+  const places = await findReadModel(control);
+  if (places.length > 0) throw new RegistryLost(places);
   throw new RebuildRefused(
     'there is no read model yet, because no projector has started on this database: check DATABASE_NAME',
   );
@@ -38,19 +37,25 @@ export async function changeRegistry(control: Db, update: RegistryUpdate): Promi
   }
 }
 
-/**
- * Creates the marker of the blocked keys if the registry, which an earlier release made, does not know of one. A marker
- * that it knows and that is absent is left absent: the blocked keys were lost.
- */
-export async function ensureBlocksMarker(control: Db, { hasBlocksMarker }: GenerationRegistry, at: Date) {
-  if (hasBlocksMarker) return;
-  await createBlocksMarker(control, { at, by: 'projector', why: 'the first start of this release' });
-  await changeRegistry(control, recordBlocksMarker);
-}
+/** Lists the collections that a projector has created. A collection that is listed keeps its id. */
+export const recordManifest =
+  (number: number, manifest: Manifest): RegistryUpdate =>
+  (registry) => {
+    const current = registry.generations.find((one) => one.number === number);
+    if (!current) return registry;
+    const listed = current.manifest ?? {};
+    if (Object.keys(manifest).every((name) => name in listed)) return registry;
+    return withGeneration(registry, { ...current, manifest: { ...manifest, ...listed } });
+  };
 
-/** Records that the marker of the blocked keys exists. */
-const recordBlocksMarker: RegistryUpdate = (registry) =>
-  registry.hasBlocksMarker ? registry : { ...registry, hasBlocksMarker: true };
+/** Takes the collections that exist now for those that must exist. */
+export const replaceManifests =
+  (number: number, control: Manifest, documents: Manifest): RegistryUpdate =>
+  (registry) =>
+    withGeneration(
+      { ...registry, manifest: { ...registry.manifest, ...control } },
+      { ...generationOf(registry, number), manifest: documents },
+    );
 
 /** Who makes a transition, when and why. */
 export type Cause = { by: string; at: Date; why: string };

@@ -100,8 +100,13 @@ export const ownRemedies: ReadonlyMap<string, string> = new Map([
   ['NoSuchGeneration', 'Unset GENERATION to follow the active one; support-cli rebuild status lists them'],
   [
     'RegistryLost',
-    'Restore the collection generations from a backup, or rebuild it from the remains: support-cli rebuild ' +
-      'restore-registry. A new read model needs another DATABASE_NAME and CONSUMER_GROUP',
+    'Restore the control database from a backup, or rebuild into another DATABASE_NAME (docs/recover.md, "A lost ' +
+      'collection")',
+  ],
+  [
+    'CollectionsLost',
+    'Restore them from a backup, then accept that: support-cli accept lost; or rebuild: support-cli rebuild start ' +
+      '(docs/recover.md, "A lost collection")',
   ],
   [
     'ProgressLost',

@@ -1,5 +1,5 @@
 import type { Db, FindOptions } from 'mongodb';
-import { blockedKeys, blocksMarkerId } from '../control/blocked-keys.ts';
+import { blockedKeys } from '../control/blocked-keys.ts';
 import { type ApiKeyDocument, rateLimitMax } from '../documents/api-key.ts';
 import type { ServedIndex } from '../documents/served-indexes.ts';
 import { collectionOf } from '../store/connection.ts';
@@ -48,8 +48,8 @@ export function keyOfToken({ keys, hasMore, isBlocked }: TokenKeys): TokenKey | 
   return isAlone && !isBlocked ? first : 'shared_token';
 }
 
-/** The tokens that were looked up, by hash, and whether the collection of blocked keys has its marker. */
-type Tokens = { tokens: Map<string, TokenKeys>; hasBlocksMarker: boolean };
+/** The tokens that were looked up, by hash. */
+type Tokens = { tokens: Map<string, TokenKeys> };
 
 /**
  * Reads who has the tokens of these hashes. It reads blocks even if no key was found: otherwise the response time would
@@ -64,7 +64,7 @@ export async function readTokenKeys(
   const keysOf = await readKeysByHash(database, hashes, options);
   const ids = [...keysOf.values()].flat().map(({ _id }) => _id);
   const blocks = await blockedKeys(control)
-    .find({ _id: { $in: [blocksMarkerId, ...ids, ...hashes] } }, { ...options, projection: { _id: 1 } })
+    .find({ _id: { $in: [...ids, ...hashes] } }, { ...options, projection: { _id: 1 } })
     .toArray();
   const blocked = new Set(blocks.map(({ _id }) => _id));
   const stateOf = ({ _id, state }: StoredKey): TokenKey['state'] => {
@@ -82,10 +82,7 @@ export async function readTokenKeys(
       );
     return { keys, hasMore: stored.length > sameTokenMax, isBlocked: blocked.has(hash) };
   };
-  return {
-    tokens: new Map(hashes.map((hash) => [hash, tokenKeys(hash)])),
-    hasBlocksMarker: blocked.has(blocksMarkerId),
-  };
+  return { tokens: new Map(hashes.map((hash) => [hash, tokenKeys(hash)])) };
 }
 
 /** A key without an organization can only be a damaged document: it is no key. */

@@ -16,6 +16,9 @@ export async function readCollections(
   return new Map(found.map(({ name, info }) => [name, info?.uuid?.toString('hex') ?? '']));
 }
 
+/** The collections of a generation's database. */
+export const documentCollections = kinds.map((kind) => resources[kind].collection);
+
 /** An index that the database cannot use. */
 export type IndexFault = {
   kind: Kind;

@@ -1,5 +1,8 @@
 import type { Document } from 'mongodb';
+import { listOf as idsOf } from '../../shared/control/manifest.ts';
+import { changeRegistry } from '../../shared/control/registry.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { readCollections } from '../../shared/store/structures.ts';
 import { eventually } from '../support/eventually.ts';
 import { now, oneOfEach, urls } from './every-route.ts';
 import { errorOf, listOf, type TestStore, useApi } from './test-api.ts';
@@ -37,6 +40,14 @@ const hide =
   (hidden: boolean): Change =>
   ({ database }) =>
     database.command({ collMod: 'tickets', index: { name: 'updated', hidden } });
+/** As an operator accepts a restored collection of the control database. */
+const acceptAsItIs = async ({ control }: TestStore) => {
+  const found = await readCollections(control);
+  await changeRegistry(control, (registry) => ({
+    ...registry,
+    manifest: idsOf(found, Object.keys(registry.manifest ?? {})),
+  }));
+};
 /** The documents of the collection that a case has dropped. */
 let dropped: Document[] = [];
 const absent = (of: 'database' | 'control', name: string): [string, Change, Change] => [
@@ -47,7 +58,9 @@ const absent = (of: 'database' | 'control', name: string): [string, Change, Chan
   },
   async (store) => {
     await ensureIndexes(store.database);
-    await store[of].collection(name).insertMany(dropped);
+    if (dropped.length > 0) await store[of].collection(name).insertMany(dropped);
+    else await store[of].createCollection(name);
+    if (of === 'control') await acceptAsItIs(store);
   },
 ];
 

@@ -1,95 +1,36 @@
-import { blockedKeys, createBlocksMarker } from '../../shared/control/blocked-keys.ts';
-import { generationsOf } from '../../shared/control/generations.ts';
-import { ensureBlocksMarker, requireRegistry } from '../../shared/control/registry.ts';
+import { lostCollections } from '../../services/operations/accept/lost-collections.ts';
+import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { startApi, startStore, tokens } from './test-api.ts';
+import { mongoUrl, startApi, startStore, tokens } from './test-api.ts';
 
 const store = useOpened(startStore);
-const cause = { at: new Date(), by: 'ann@host', why: 'test' };
-
-type Given = {
-  /** Whether the registry knows of the marker. */
-  registry: boolean;
-  marker: boolean;
-  /** Whether the key of organization a is blocked. */
-  block: boolean;
-};
-
-async function given({ registry, marker, block }: Given): Promise<void> {
-  await blockedKeys(store.control).deleteMany({});
-  if (marker) await createBlocksMarker(store.control, cause);
-  if (block) await blockedKeys(store.control).insertOne({ _id: 'key_a', orgId: 'org_a', ...cause });
-  const change = registry
-    ? { $set: { hasBlocksMarker: true } }
-    : { $unset: { hasBlocksMarker: true as const } };
-  await generationsOf(store.control).updateOne({ _id: 'active' }, change);
-}
+const block = { _id: 'key_a', orgId: 'org_a', at: new Date(), by: 'ann@host', why: 'test' };
 
 /** The statuses of the key that may be blocked, of a key of another organization and of an unknown one. */
-type Statuses = { blocked: number; other: number; unknown: number };
-
-/** The statuses on a new replica. */
-async function statuses(): Promise<Statuses> {
+async function statuses(): Promise<number[]> {
   const api = await startApi(store);
   const statusOf = async (token: string) => (await api.get('/v1/tickets', { token })).status;
-  const all = [tokens.a, tokens.b, 'svc_live_unknown'].map(statusOf);
-  const [blocked = 0, other = 0, unknown = 0] = await Promise.all(all).finally(api.close);
-  return { blocked, other, unknown };
+  return Promise.all([tokens.a, tokens.b, 'svc_live_unknown'].map(statusOf)).finally(api.close);
 }
 
-/** Where the marker is. */
-type Marks = { inRegistry: boolean; inCollection: boolean };
-const marked: Marks = { inRegistry: true, inCollection: true };
+const deps = () => {
+  const config = { DATABASE_NAME: store.name, MONGODB_URL: mongoUrl() };
+  return { control: store.control, mongo: store.control.client, config } as unknown as Parameters<
+    typeof lostCollections
+  >[0];
+};
 
-/** The answers to the keys while this is stored, and where the marker is after a projector's start. */
-test.each<{ name: string; stored: Given; answers: Statuses; marks: Marks }>([
-  {
-    name: 'an earlier release, without blocks',
-    stored: { registry: false, marker: false, block: false },
-    answers: { blocked: 200, other: 200, unknown: 401 },
-    marks: marked,
-  },
-  {
-    name: 'an earlier release, with a block',
-    stored: { registry: false, marker: false, block: true },
-    answers: { blocked: 401, other: 200, unknown: 401 },
-    marks: marked,
-  },
-  {
-    name: 'a registry from before the marker',
-    stored: { registry: false, marker: true, block: true },
-    answers: { blocked: 401, other: 200, unknown: 401 },
-    marks: marked,
-  },
-  {
-    name: 'a marker, without blocks',
-    stored: { registry: true, marker: true, block: false },
-    answers: { blocked: 200, other: 200, unknown: 401 },
-    marks: marked,
-  },
-  {
-    name: 'a marker, with a block',
-    stored: { registry: true, marker: true, block: true },
-    answers: { blocked: 401, other: 200, unknown: 401 },
-    marks: marked,
-  },
-  {
-    name: 'a lost collection',
-    stored: { registry: true, marker: false, block: false },
-    answers: { blocked: 503, other: 503, unknown: 503 },
-    marks: { inRegistry: true, inCollection: false },
-  },
-  {
-    name: 'a collection from before the marker',
-    stored: { registry: true, marker: false, block: true },
-    answers: { blocked: 503, other: 503, unknown: 503 },
-    marks: { inRegistry: true, inCollection: false },
-  },
-])('$name', async ({ stored, answers, marks }) => {
-  await given(stored);
-  expect(await statuses()).toEqual(answers);
-  await ensureBlocksMarker(store.control, await requireRegistry(store.control), new Date());
-  const { hasBlocksMarker } = await requireRegistry(store.control);
-  const marker = await blockedKeys(store.control).findOne({ _id: 'marker' });
-  expect({ inRegistry: hasBlocksMarker, inCollection: marker !== null }).toEqual(marks);
+test('every key gets 503 while the blocks are lost, until an operator accepts the ones that there are', async () => {
+  expect(await statuses()).toEqual([200, 200, 401]);
+  await blockedKeys(store.control).insertOne(block);
+  expect(await statuses()).toEqual([401, 200, 401]);
+  await blockedKeys(store.control).drop();
+  expect(await statuses()).toEqual([503, 503, 503]);
+  // given a block that creates the collection again
+  await blockedKeys(store.control).insertOne(block);
+  expect(await statuses()).toEqual([503, 503, 503]);
+  const { seen, apply } = await lostCollections(deps(), 1);
+  expect(seen).toEqual([`${store.name}.blocked_keys counts as it is now`]);
+  await apply?.();
+  expect(await statuses()).toEqual([401, 200, 401]);
 });

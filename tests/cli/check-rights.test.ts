@@ -1,6 +1,6 @@
 import { ensureRegistry } from '../../shared/control/generations.ts';
+import { findReadModel } from '../../shared/control/manifest.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
-import { readRemains } from '../../shared/control/remains.ts';
 import { replicasOf } from '../../shared/control/replicas.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
@@ -57,7 +57,7 @@ test('the check of an API leaves no announcement', async () => {
 test('a database that the user may not see never counts as one that does not exist', async () => {
   withoutRight('listDatabases 1');
   const mongo = createMongo(url, 'test');
-  const reading = readRemains(controlDatabase(mongo, testEnvironment.config.DATABASE_NAME));
+  const reading = findReadModel(controlDatabase(mongo, testEnvironment.config.DATABASE_NAME));
   await expect(reading).rejects.toThrow('not authorized');
   await mongo.close();
 });

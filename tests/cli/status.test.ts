@@ -9,7 +9,7 @@ import {
 import { readCounts } from '../../services/operations/counts.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { readSharedTokens } from '../../services/operations/shared-tokens.ts';
-import { blockedKeys, blocksMarkerId } from '../../shared/control/blocked-keys.ts';
+import { blockedKeys } from '../../shared/control/blocked-keys.ts';
 import { readRegistry } from '../../shared/control/generations.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { kinds, resources } from '../../shared/documents/resources.ts';
@@ -110,7 +110,7 @@ describe('tokens of several keys', () => {
     const { control, name } = rebuild;
     const registry = await readRegistry(control);
     await rebuild.database.collection('apiKeys').deleteMany({});
-    await blockedKeys(control).deleteMany({ _id: { $ne: blocksMarkerId } });
+    await blockedKeys(control).deleteMany({});
     const isNone = (tokens: object[]) => tokens.length === 0 || tokens;
     await eventually(() => readSharedTokens(control, name, registry).then(isNone, String));
   });

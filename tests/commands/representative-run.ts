@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
-import { generationsOf } from '../../shared/control/generations.ts';
 import { readSkips, storeSkip } from '../../shared/control/ledger-store.ts';
 import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { collectionOf, createMongo } from '../../shared/store/connection.ts';
@@ -186,11 +185,9 @@ export async function rebuild(projector: Projector): Promise<void> {
     await run('rebuild', verb, number, '--why', 'test');
 }
 
-/** Drops the generation that was active before, then restores a lost registry. */
+/** Drops the generation that was active before. */
 export async function drop(projector: Projector): Promise<void> {
   const run = verbOf(projector, [0]);
   await projector.stop();
   await run('rebuild', 'drop', '1', '--force', '--why', 'test');
-  await generationsOf(projector.environment.control).deleteMany({});
-  await run('rebuild', 'restore-registry', '--active', '2', '--why', 'test');
 }

@@ -99,10 +99,9 @@ export const steps: Step[] = [
     'gap 1 --why "test data"',
     'truncated --why "test data"',
     'truncated --why "published again"',
+    'lost 1 --why "restored from the backup of Monday" --dry-run',
+    'lost 1 --why "restored from the backup of Monday"',
   ].map((words) => cli(`accept ${words}`, refused('there is no such finding'))),
-  ...['', ' --active 4 --why "dropped by mistake" --dry-run', ' --active 4 --why "dropped by mistake"'].map(
-    (words) => cli(`rebuild restore-registry${words}`, refused('the registry is there')),
-  ),
   cli('rebuild start'),
   cli("rebuild start --why 'mirrored topics'", refused('generation 2 is being built')),
   { command: 'GENERATION=2 npm run projector', serves: 'projecting', keep: true },

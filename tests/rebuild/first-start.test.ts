@@ -3,12 +3,14 @@ import type { Db } from 'mongodb';
 import { registerPartitions } from '../../services/projector/progress/progress.ts';
 import { ensureControlIndexes } from '../../services/projector/startup/open-store.ts';
 import { blockedKeys } from '../../shared/control/blocked-keys.ts';
-import { ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
+import { activeGeneration, ensureRegistry, generationsOf } from '../../shared/control/generations.ts';
 import { emptySpan } from '../../shared/control/ledger.ts';
 import { ledgerOf } from '../../shared/control/ledger-store.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
+import { requireRegistry } from '../../shared/control/registry.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
+import { readCollections } from '../../shared/store/structures.ts';
 import { openDatabases } from '../support/databases.ts';
 import { useOpened } from '../support/use-opened.ts';
 
@@ -42,8 +44,8 @@ const ofGeneration = (control: Db) => generationDatabase(control.client, control
 
 /** The remains without a registry, as the refusal names them. */
 test.each<[string, (control: Db) => Promise<unknown>]>([
-  ['progress (generation 7)', (control) => registerPartitions(control, 7, ['tags/0'], at)],
-  ['watermarks (generation 7)', (control) => watermarksOf(control).insertOne({ _id: 7, completeTo: at })],
+  ['progress', (control) => registerPartitions(control, 7, ['tags/0'], at)],
+  ['watermarks', (control) => watermarksOf(control).insertOne({ _id: 7, completeTo: at })],
   ['dead_letters', (control) => ledgerOf(control).insertOne(emptySpan('tags/0/0'))],
   [
     'blocked_keys',
@@ -63,6 +65,19 @@ test('empty collections and their indexes are no read model', async () => {
     await ensureControlIndexes(control);
     for (const number of [1, 7])
       await ensureIndexes(generationDatabase(control.client, control.databaseName, number));
-    expect(await ensureRegistry(control)).toMatchObject({ generation: 1 });
+    // as an operator creates sharded ones
+    await control.createCollection('blocked_keys');
+    const sharded = (await readCollections(control)).get('blocked_keys');
+    const registry = await ensureRegistry(control);
+    expect(registry).toMatchObject({ generation: 1, manifest: { blocked_keys: sharded } });
+  });
+});
+
+test('a control database of another stored form is refused by every process', async () => {
+  await withControl(async (control) => {
+    await ensureRegistry(control);
+    await generationsOf(control).updateOne({}, { $set: { form: 2 } });
+    for (const read of [ensureRegistry, requireRegistry, activeGeneration])
+      await expect(read(control)).rejects.toThrow('has the stored form 2, and this release reads the form 1');
   });
 });

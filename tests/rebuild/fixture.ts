@@ -13,6 +13,7 @@ import {
   type GenerationState,
   projectionVersion,
   readRegistry,
+  storedForm,
 } from '../../shared/control/generations.ts';
 import type { RecordKey } from '../../shared/control/ledger.ts';
 import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
@@ -156,6 +157,7 @@ export async function openRebuild() {
       const active = generations.find(({ state }) => state === 'active')?.number ?? 0;
       await generationsOf(control).insertOne({
         _id: 'active',
+        form: storedForm,
         generation: active,
         since: longAgo,
         revision: 7,

@@ -81,19 +81,14 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCa
 export const isCaller = (found: Caller | TokenRefusal | undefined): found is Caller =>
   typeof found === 'object';
 
-/**
- * The API's only query without an organization, because the key determines it. Throws `StoreUnavailable` if the blocks
- * were lost.
- */
+/** The API's only query without an organization, because the key determines it. */
 export async function findCallers(
   control: Db,
-  { authDatabase, hasBlocksMarker }: Pick<ReadSnapshot, 'authDatabase' | 'hasBlocksMarker'>,
+  { authDatabase }: Pick<ReadSnapshot, 'authDatabase'>,
   hashes: string[],
   limits: ReadOptions,
 ): Promise<Map<string, Caller | TokenRefusal>> {
   const found = await readTokenKeys(control, authDatabase, hashes, limits);
-  if (hasBlocksMarker && !found.hasBlocksMarker)
-    throw new StoreUnavailable('the collection blocked_keys was lost, so any key may be a blocked one');
   const callers = [...found.tokens].map(([hash, token]): [string, Caller | TokenRefusal] => {
     const key = keyOfToken(token);
     if (typeof key === 'string') return [hash, key];

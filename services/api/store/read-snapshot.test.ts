@@ -1,4 +1,5 @@
 import { Timestamp } from 'mongodb';
+import type { Manifest } from '../../../shared/control/manifest.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { createLogger, type Logger } from '../../../shared/runtime/logger.ts';
 import type { IndexFault } from '../../../shared/store/structures.ts';
@@ -12,13 +13,23 @@ const storeTime = (seconds: number): StoreTime => {
   return { operationTime: time, clusterTime: { clusterTime: time } };
 };
 
+/** Collections that must exist; a lost `log_gaps` is no reason for a 503. */
+const listed = { control: { blocked_keys: 'a', log_gaps: 'b' }, documents: { tickets: 'b' } };
+const complete = {
+  controlCollections: new Map([['blocked_keys', 'a']]),
+  collections: new Map([['tickets', 'b']]),
+};
+
 /** A fake store and a clock; the tests control both. */
 function createSnapshots() {
+  const manifests: { control: Manifest; documents: Manifest } = { control: {}, documents: {} };
   const state = {
     nowMs: 0,
     generation: 1 as number | null,
     acceptOlder: false,
-    hasBlocksMarker: false,
+    manifests,
+    collections: new Map<string, string>(),
+    controlCollections: new Map<string, string>(),
     watermarks: { 1: 0 } as Record<number, number>,
     missing: [] as IndexFault[],
     unavailable: false,
@@ -37,8 +48,8 @@ function createSnapshots() {
       if (state.unavailable) throw new StoreUnavailable('unavailable');
     },
     activeGeneration: async () => {
-      const { generation, acceptOlder, hasBlocksMarker } = state;
-      return generation === null ? null : { generation, acceptOlder, hasBlocksMarker };
+      const { generation, acceptOlder, manifests } = state;
+      return generation === null ? null : { generation, acceptOlder, manifests };
     },
     watermark: async (generation) => {
       const second = state.watermarks[generation];
@@ -47,7 +58,8 @@ function createSnapshots() {
         readAfter: state.readAfter,
       };
     },
-    structures: async () => ({ collections: new Map(), faults: state.missing }),
+    controlCollections: async () => state.controlCollections,
+    structures: async () => ({ collections: state.collections, faults: state.missing }),
     databasesOf: () => ({}) as Databases,
     logger: {
       ...createLogger('test', 'silent'),
@@ -96,6 +108,32 @@ describe('the read snapshot', () => {
       [{ watermarks: { 1: 10, 2: 10 } }, [1, 10]],
       [{ generation: 2, acceptOlder: true, missing, nowMs: 1_000 }, [1, 10]],
       [{ missing: [], nowMs: 2_000 }, [2, 10]],
+    ],
+    [
+      'fails while a collection is another one',
+      [{ watermarks: { 1: 10 }, manifests: listed, ...complete }, [1, 10]],
+      [
+        { collections: new Map([['tickets', 'c']]), nowMs: 1_000 },
+        'generation 1.tickets is another collection',
+      ],
+    ],
+    [
+      'fails while a collection is gone',
+      [
+        { watermarks: { 1: 10 }, manifests: listed, ...complete, collections: new Map() },
+        '1.tickets is gone',
+      ],
+    ],
+    [
+      'fails while a collection of the control database is gone, also for a new generation',
+      [{ watermarks: { 1: 10, 2: 10 }, manifests: listed, ...complete }, [1, 10]],
+      [{ generation: 2, controlCollections: new Map(), nowMs: 1_000 }, 'control.blocked_keys is gone'],
+    ],
+    [
+      'stays with the old generation while the new one has lost a collection',
+      [{ watermarks: { 1: 10, 2: 10 }, manifests: listed, ...complete }, [1, 10]],
+      [{ generation: 2, collections: new Map(), nowMs: 1_000 }, [1, 10]],
+      [{ ...complete, nowMs: 2_000 }, [2, 10]],
     ],
     [
       'fails with the reason if its watermark is lost later',

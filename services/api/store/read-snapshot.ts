@@ -1,4 +1,5 @@
 import type { ClusterTime, Db, Timestamp } from 'mongodb';
+import { describeLost, type Manifest, missing, servedFrom } from '../../../shared/control/manifest.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { logChanges } from '../../../shared/runtime/log-changes.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
@@ -11,8 +12,6 @@ export type ReadSnapshot = Databases & {
   generation: number;
   /** 1970 during the first load: not every record of the log was applied yet. */
   dataAsOf: Date;
-  /** Whether the collection of blocked keys has a marker. Without the marker it was lost. */
-  hasBlocksMarker: boolean;
   /** When the watermark was read, for data from secondaries. Null if data come from the primary. */
   readAfter: StoreTime | null;
   /** The served collections. They were read before the watermark, so they were there before any data was read. */
@@ -23,7 +22,7 @@ export type ReadSnapshot = Databases & {
 export type StoreTime = { operationTime: Timestamp; clusterTime: ClusterTime };
 
 /** The part of a snapshot that reads of data need. */
-export type DataSnapshot = Omit<ReadSnapshot, 'dataAsOf' | 'hasBlocksMarker'>;
+export type DataSnapshot = Omit<ReadSnapshot, 'dataAsOf'>;
 
 /** A generation's database on two connection pools, so that reads of data do not delay authentication. */
 export type Databases = { database: Db; authDatabase: Db };
@@ -45,8 +44,8 @@ type ActiveGeneration = {
   generation: number;
   /** An operator accepted that it lags the generation that was served before. */
   acceptOlder: boolean;
-  /** See `ReadSnapshot`. */
-  hasBlocksMarker: boolean;
+  /** The collections that must exist, of the control database and of the generation. */
+  manifests: { control: Manifest; documents: Manifest };
 };
 
 /** The collections and indexes of a generation, as its snapshot finds them. */
@@ -69,6 +68,8 @@ export type SnapshotSources = {
     generation: number,
     limits: ReadOptions,
   ) => Promise<{ completeTo: Date | null; readAfter: StoreTime | null }>;
+  /** The collections of the control database. */
+  controlCollections: (limits: ReadOptions) => Promise<Collections>;
   structures: (database: Db, limits: ReadOptions) => Promise<Structures>;
   databasesOf: (generation: number) => Databases;
 };
@@ -151,26 +152,30 @@ async function readSnapshot(sources: ReadDeps, cache: Cache, limits: ReadOptions
   await sources.connect();
   const active = await sources.activeGeneration(limits);
   if (active === null) throw new StoreUnavailable('no generation is active yet');
-  const { generation, acceptOlder, hasBlocksMarker } = active;
+  const { generation, acceptOlder, manifests } = active;
   sources.tellRegistry({ generation, acceptOlder });
   const previous = cache.latest?.snapshot;
   const isServed = previous?.generation === generation;
   const databases = isServed ? previous : sources.databasesOf(generation);
   const { collections, faults } = await sources.structures(databases.authDatabase, limits);
-  const missing = faults.map(describeIndexFault);
+  const lacking = faults.map(describeIndexFault);
+  const lost = missing('control', servedOnly(manifests.control), await sources.controlCollections(limits));
+  lost.push(...missing(`generation ${generation}`, manifests.documents, collections));
   const { completeTo, readAfter } = await sources.watermark(generation, limits);
   // Its documents may be of any age, or absent. The generation before may be dropped by now.
   if (completeTo === null) throw new StoreUnavailable(`generation ${generation} has no watermark`);
-  if (missing.length > 0 && (isServed || !previous))
-    throw new StoreUnavailable(`generation ${generation} lacks indexes: ${missing.join(', ')}`);
-  const read = { generation, hasBlocksMarker, readAfter, collections };
+  if (lost.length > 0 && (isServed || !previous || lost.some(({ database }) => database === 'control')))
+    throw new StoreUnavailable(`collections are lost: ${describeLost(lost)}`);
+  if (lacking.length > 0 && (isServed || !previous))
+    throw new StoreUnavailable(`generation ${generation} lacks indexes: ${lacking.join(', ')}`);
+  const read = { generation, readAfter, collections };
   if (isServed) {
     cache.awaited = null;
     const latest = completeTo > previous.dataAsOf ? completeTo : previous.dataAsOf;
     return { ...previous, ...read, dataAsOf: latest };
   }
   const isBehind = previous && completeTo < previous.dataAsOf && !acceptOlder;
-  if (previous && (isBehind || missing.length > 0)) {
+  if (previous && (isBehind || lacking.length > 0 || lost.length > 0)) {
     if (cache.awaited !== generation)
       sources.logger.info(
         {
@@ -178,14 +183,18 @@ async function readSnapshot(sources: ReadDeps, cache: Cache, limits: ReadOptions
           dataAsOf: completeTo,
           served: previous.generation,
           servedDataAsOf: previous.dataAsOf,
-          missing,
+          missing: lacking,
         },
         'the active generation lags the served one, or lacks indexes; it is served once it has caught up',
       );
     cache.awaited = generation;
-    return { ...previous, hasBlocksMarker };
+    return previous;
   }
   cache.awaited = null;
   sources.logger.info({ generation }, 'serving generation');
   return { ...databases, ...read, dataAsOf: completeTo };
 }
+
+/** The part of a manifest without which no answer is right. */
+const servedOnly = (manifest: Manifest): Manifest =>
+  Object.fromEntries(Object.entries(manifest).filter(([name]) => servedFrom.includes(name)));

@@ -1,8 +1,7 @@
 import { type Db, type MongoClient, ReadConcern, type ReadConcernLevel, type ReadPreference } from 'mongodb';
 import { activeGeneration } from '../../../shared/control/generations.ts';
 import { notAfterNow, watermark } from '../../../shared/control/progress.ts';
-import { resources } from '../../../shared/documents/resources.ts';
-import { servedIndexes, servedKinds } from '../../../shared/documents/served-indexes.ts';
+import { servedIndexes } from '../../../shared/documents/served-indexes.ts';
 import type { StoreClock } from '../../../shared/store/clock.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { indexFaults, readCollections } from '../../../shared/store/structures.ts';
@@ -46,6 +45,7 @@ export function createSnapshotSources(
         const completeTo = await watermark(control, generation, options);
         return { completeTo, readAfter: readsPrimary ? null : storeTimeOf(session) };
       }),
+    controlCollections: (limits: ReadOptions) => readCollections(control, limits),
     structures: readStructures,
     databasesOf: (generation: number) => ({
       database: generationDatabase(mongo, name, generation, { readPreference }),
@@ -59,8 +59,7 @@ export function createSnapshotSources(
  * read.
  */
 async function readStructures(database: Db, limits: ReadOptions): Promise<Structures> {
-  const all = await readCollections(database, limits);
-  const names = servedKinds.map((kind) => resources[kind].collection);
+  const collections = await readCollections(database, limits);
   const faults = await indexFaults(database, servedIndexes, limits);
-  return { collections: new Map([...all].filter(([name]) => names.includes(name))), faults };
+  return { collections, faults };
 }

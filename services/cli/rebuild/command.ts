@@ -25,7 +25,6 @@ export function addRebuild(program: Command, accept: Accept): void {
   addComparing(group, accept);
   addSwitching(group, accept);
   addKeeping(group, accept);
-  addRestoring(group, accept);
 }
 
 function addBuilding(group: Command, accept: Accept): void {
@@ -130,46 +129,6 @@ function addKeeping(group: Command, accept: Accept): void {
     .addHelpText('after', '\nExit code 0 also if MongoDB does not answer: nothing is known then.')
     .addHelpText('after', example('rebuild keeps 1 2'))
     .action((generations, options) => accept(keeps, { kept: generations.map(number), ...options }));
-}
-
-function addRestoring(group: Command, accept: Accept): void {
-  group
-    .command('restore-registry')
-    .description('make the lost registry of generations again from the remaining progress and documents')
-    .option(
-      '--active <generation>',
-      'the generation that was active; without it the refusal lists them',
-      number,
-    )
-    .option(
-      '--projection-version <generation:version>',
-      'of the documents of a generation that another release has filled; may be repeated',
-      versionsOf,
-    )
-    .option(
-      '--accept-lost-blocks',
-      'if the blocked keys are lost too: they work until they are blocked again',
-    )
-    .option('--dry-run', 'make the checks, but change nothing')
-    .addOption(why('the registry is restored'))
-    .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      '\nIt refuses if there is a registry. Other generations become ready, to be compared or dropped. See docs/lost-registry.md.',
-    )
-    .addHelpText(
-      'after',
-      example('rebuild restore-registry', 'rebuild restore-registry --active 2 --dry-run'),
-    )
-    .action((options) => accept(verbs.restoreRegistry, options));
-}
-
-/** Parses `generation:version`, and adds it. */
-function versionsOf(text: string, before: Map<number, number> | undefined): Map<number, number> {
-  const [generation, version, ...rest] = text.split(':');
-  if (generation === undefined || version === undefined || rest.length > 0)
-    throw new InvalidArgumentError('It takes a generation and its version, such as 2:1.');
-  return new Map(before).set(number(generation), number(version));
 }
 
 /** Parses `kind:field`, and appends it. */

@@ -4,13 +4,11 @@ import { awaitReady } from '../../operations/rebuild/await-ready.ts';
 import { compareWithActive } from '../../operations/rebuild/compare-generations.ts';
 import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { dropGeneration } from '../../operations/rebuild/drop.ts';
-import { restoreRegistry as restore } from '../../operations/rebuild/restore-registry.ts';
-import { describeRemaining } from '../../operations/rebuild/restored-registry.ts';
 import { startRebuild } from '../../operations/rebuild/start.ts';
 import { type SwitchOptions, switchTo } from '../../operations/rebuild/switch.ts';
 import { watchReports } from '../../operations/report.ts';
 import { type Context, isClosedPipe, type Output } from '../context.ts';
-import { type MongoVerb, type OperatorVerb, outputOfRefusal, withFacts } from '../operate.ts';
+import { type MongoVerb, type OperatorVerb, withFacts } from '../operate.ts';
 import { type Json, lines, output } from '../output.ts';
 import { renderReport } from '../render-report.ts';
 import { renderComparison, renderHistory, renderStarted, renderSwitched } from './render.ts';
@@ -85,25 +83,4 @@ export const drop: OperatorVerb<Change & { force?: Flag }> = async (deps, option
     'dry-run': 'dry run: every check holds; nothing was changed',
   }[outcome];
   return output(options, { generation, outcome }, lines([text]));
-};
-
-type RestoreOptions = Json & {
-  active?: number | undefined;
-  projectionVersion?: Map<number, number> | undefined;
-  acceptLostBlocks?: Flag;
-  dryRun?: Flag;
-  why: string;
-};
-
-/** Works without Kafka: only the numbers of consumer groups are then unknown. */
-export const restoreRegistry = (context: Context, options: RestoreOptions): Promise<Output> => {
-  const { active, projectionVersion: versions = new Map(), why } = options;
-  const flags = { acceptLostBlocks: options.acceptLostBlocks ?? false, dryRun: options.dryRun ?? false };
-  return withFacts(context, async (deps) => {
-    const { remaining, registry } = await restore(deps, { active, versions, why, ...flags });
-    const states = registry.generations.map(({ number, state }) => `generation ${number} is ${state}`);
-    const end = flags.dryRun ? 'dry run: nothing was changed' : 'the registry is restored';
-    const text = lines(['Remains:', ...describeRemaining(remaining), ...states, end]);
-    return output(options, { registry, remaining }, text);
-  }).catch(outputOfRefusal(context, options));
 };

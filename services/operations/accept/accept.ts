@@ -1,4 +1,3 @@
-import { createBlocksMarker, findBlocksMarker } from '../../../shared/control/blocked-keys.ts';
 import { generationOf, RebuildRefused, type Waiver } from '../../../shared/control/generations.ts';
 import { accept, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { liveReplicas } from '../../../shared/control/replicas.ts';
@@ -8,6 +7,7 @@ import { findings } from '../findings.ts';
 import { acceptableGaps } from './accept-gap.ts';
 import type { Acceptable } from './acceptable.ts';
 import { lackingRecords } from './lacking-records.ts';
+import { lostCollections } from './lost-collections.ts';
 
 /** The findings that need Kafka's answer to be accepted. */
 export const needsKafka: readonly Waiver[] = ['gap', 'truncated'];
@@ -58,8 +58,8 @@ function acceptable(deps: AcceptDeps, finding: Waiver, number: number): Promise<
       return lackingRecords({ ...deps, ...connected(deps) }, number);
     case 'older':
       return olderData(deps, number);
-    case 'blocked-keys':
-      return lostBlocks(deps);
+    case 'lost':
+      return lostCollections(deps, number);
   }
 }
 
@@ -80,14 +80,5 @@ async function olderData(deps: AcceptDeps, number: number): Promise<Acceptable> 
     seen: waiting.map(
       ({ host, pid }) => `the API replica on ${host}, process ${pid}, may show older data than before`,
     ),
-  };
-}
-
-async function lostBlocks({ control, now, by }: AcceptDeps): Promise<Acceptable> {
-  if (await findBlocksMarker(control)) return { seen: [] };
-  const cause = { at: await now(), by, why: 'the loss of the blocks was accepted' };
-  return {
-    seen: ['the collection blocked_keys was lost: keys that are not blocked again work'],
-    apply: () => createBlocksMarker(control, cause),
   };
 }

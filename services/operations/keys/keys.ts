@@ -1,14 +1,11 @@
 import type { Db } from 'mongodb';
-import {
-  type BlockedKey,
-  blockedKeys,
-  blocksMarkerId,
-  findBlocksMarker,
-} from '../../../shared/control/blocked-keys.ts';
+import { type BlockedKey, blockedKeys } from '../../../shared/control/blocked-keys.ts';
 import { readRegistry } from '../../../shared/control/generations.ts';
+import { missing } from '../../../shared/control/manifest.ts';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { keyOfToken, readTokenKeys } from '../../../shared/keys/token-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
+import { readCollections } from '../../../shared/store/structures.ts';
 
 /** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
 export type KeysDeps = { control: Db; database: Db; now: () => Promise<Date>; cli: string };
@@ -48,7 +45,7 @@ export async function listKeys(
   ]);
   const keyOf = byId(keys);
   const refused = await refusedHashes(control, database, keys);
-  const blockOf = byId(blocks.filter(({ _id, keyId }) => _id !== blocksMarkerId && keyId === undefined));
+  const blockOf = byId(blocks.filter(({ keyId }) => keyId === undefined));
   const ids = [...new Set([...keyOf.keys(), ...blockOf.keys()])];
   return ids
     .map((id) => {
@@ -113,7 +110,8 @@ export async function blockKey(
 /** Whether the collection of blocked keys was lost, and with it which keys are blocked. */
 export async function areBlocksLost(control: Db): Promise<boolean> {
   const registry = await readRegistry(control, { projection: { history: 0 } });
-  return registry?.hasBlocksMarker === true && !(await findBlocksMarker(control));
+  const lost = missing(control.databaseName, registry?.manifest, await readCollections(control));
+  return lost.some(({ collection }) => collection === blockedKeys(control).collectionName);
 }
 
 /** A deleted key has no state. */
@@ -125,7 +123,6 @@ type BlockableKey = { orgId: string | null; state?: { tokenSha256: string } };
  */
 export async function unblockKey({ control, cli }: Pick<KeysDeps, 'control' | 'cli'>, id: string) {
   await blockedKeys(control).deleteMany({ keyId: id });
-  const { deletedCount } =
-    id === blocksMarkerId ? { deletedCount: 0 } : await blockedKeys(control).deleteOne({ _id: id });
+  const { deletedCount } = await blockedKeys(control).deleteOne({ _id: id });
   if (deletedCount === 0) throw new Error(`key ${id} is not blocked; see: ${cli} keys list`);
 }

@@ -6,6 +6,7 @@ const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour));
 const cause = (hour: number) => ({ by: 'ann@host', at: at(hour), why: 'test' });
 const first: GenerationRegistry = {
   _id: 'active',
+  form: 1,
   generation: 1,
   since: at(0),
   revision: 1,

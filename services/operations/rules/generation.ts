@@ -1,4 +1,5 @@
 import { isBuild } from '../../../shared/control/generations.ts';
+import { describeLost } from '../../../shared/control/manifest.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { describeStrangers } from '../../../shared/kafka/group-members.ts';
@@ -45,7 +46,23 @@ export const generationRules = {
           }
         : null,
   },
-  /** A database without all its collections and indexes. */
+  /** A database without the collections that its projectors have filled. */
+  lost: {
+    severity: 'bad',
+    blocks: everyStep,
+    waiver: 'lost',
+    judge: (facts, own, commands) =>
+      own.structures.lost.length === 0
+        ? null
+        : {
+            text:
+              `its documents are lost: ${describeLost(own.structures.lost)}. No projector of it starts, and while it is served ` +
+              'the API answers 503: restore them from a backup, then accept that, or rebuild (docs/recover.md)',
+            remedy: replacement(facts, own, commands),
+            isFinal: true,
+          },
+  },
+  /** A database without all its indexes. */
   structures: { severity: 'bad', blocks: [], judge: lackingStructures },
   projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', judge: whyStopped },
   partitions: {

@@ -1,4 +1,5 @@
 import { lostRegistryText } from '../../../shared/control/generations.ts';
+import { describeLost } from '../../../shared/control/manifest.ts';
 import { logsWithoutBeginning } from '../../../shared/control/registry.ts';
 import { describeHidden } from '../../../shared/kafka/find-topics.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
@@ -17,27 +18,27 @@ export const systemRules = {
   registry: {
     severity: 'bad',
     blocks: [],
-    judge: ({ registry, remains }, _, { cli, projector }) => {
+    judge: ({ registry, remains }, _, { projector }) => {
       if (registry) return null;
       if (remains.length === 0)
         return { text: 'no projector has started on this database', remedy: projector(1) };
       return {
         text:
-          `${lostRegistryText(remains)}. The API answers 503, and no projector starts: restore the collection generations ` +
-          'from a backup, or rebuild it (docs/lost-registry.md)',
-        remedy: `${cli} rebuild restore-registry`,
+          `${lostRegistryText(remains)}. The API answers 503, and no projector starts: restore the control database from a ` +
+          'backup, or rebuild into another DATABASE_NAME (docs/recover.md)',
       };
     },
   },
-  'blocked-keys': {
+  /** Collections of the control database; each generation has its own. */
+  lost: {
     severity: 'bad',
-    blocks: [],
-    waiver: 'blocked-keys',
-    judge: ({ registry, hasBlocksMarker }) =>
-      registry?.hasBlocksMarker && !hasBlocksMarker
-        ? 'the collection blocked_keys is lost, so the API answers every key with 503: restore it from a backup, or block the ' +
-          'leaked keys again and accept the loss'
-        : null,
+    blocks: everyStep,
+    waiver: 'lost',
+    judge: ({ lost }) =>
+      lost.length === 0
+        ? null
+        : `collections of the control database are lost: ${describeLost(lost)}. No projector starts, and the API answers 503 if ` +
+          'blocked_keys or generations is among them: restore them from a backup, then accept that (docs/recover.md)',
   },
   'shared-tokens': {
     severity: 'attention',

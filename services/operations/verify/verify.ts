@@ -17,7 +17,7 @@ import type { OperatorDeps } from '../deps.ts';
 import { watermarksPassed } from '../rebuild/compare.ts';
 import { appliedTo } from '../rebuild/pair-sources.ts';
 import { recordNote } from '../rebuild/transitions.ts';
-import { requireStructures } from '../structures.ts';
+import { requireDocuments, requireStructures } from '../structures.ts';
 import { batchSizeAt, createPace } from './pace.ts';
 import { lastId, pageOfIds } from './pages.ts';
 import { addWrong, nothingYet, outcomeOf, type VerifyResult, type Wrong } from './result.ts';
@@ -74,6 +74,8 @@ export async function verify(deps: VerifyOperatorDeps, options: VerifyOptions): 
   const served = generationOf(registry, registry.generation);
   requireVersion(served);
   await requireStructures(deps.control, served);
+  if ((options.ids ?? []).length === 0)
+    await requireDocuments(deps.control, served.number, options.kind ? [options.kind] : kinds);
   const generation = served.number;
   const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
   const run: Run = { deps, options, generation, database, result: nothingYet(generation), wrong: [] };

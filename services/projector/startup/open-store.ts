@@ -1,15 +1,19 @@
 import type { Db } from 'mongodb';
 import {
+  CollectionsLost,
   ensureRegistry,
   type Generation,
   generationOf,
+  type GenerationRegistry,
   requireVersion,
 } from '../../../shared/control/generations.ts';
 import { ensureDeadLetterIndexes } from '../../../shared/control/ledger-store.ts';
+import { missing, readDocumentCollections } from '../../../shared/control/manifest.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
-import { ensureBlocksMarker, requireRegistry } from '../../../shared/control/registry.ts';
-import { storeTime } from '../../../shared/store/clock.ts';
+import { changeRegistry, recordManifest, requireRegistry } from '../../../shared/control/registry.ts';
+import { generationDatabase } from '../../../shared/store/connection.ts';
 import { builtByMajority, ensureIndexes, tryIndexes } from '../../../shared/store/indexes.ts';
+import { readCollections } from '../../../shared/store/structures.ts';
 import type { OnWait } from './wait-until.ts';
 
 /** After this time the start says that it waits for the indexes, in milliseconds. */
@@ -27,12 +31,13 @@ export async function openRegistry(
   const registry = await (isTrial ? requireRegistry(control) : ensureRegistry(control));
   const followed = generationOf(registry, wanted ?? registry.generation);
   requireVersion(followed);
-  if (!isTrial) await ensureBlocksMarker(control, registry, await storeTime(control));
+  await requireCollections(control, registry, followed);
   return followed;
 }
 
 type IndexDeps = {
   control: Db;
+  registered: Generation;
   /** The documents of the generation. */
   database: Db;
   isTrial: boolean;
@@ -40,16 +45,27 @@ type IndexDeps = {
 };
 
 /** Creates the missing indexes. A trial builds none. Rejects if an index exists that conflicts with a declared one. */
-export async function openIndexes({ control, database, isTrial, onWait }: IndexDeps) {
+export async function openIndexes({ control, registered, database, isTrial, onWait }: IndexDeps) {
   if (isTrial) return tryIndexes(database);
   const building = ['MongoDB is building indexes', 'a majority of its members must'] as const;
   const slow = setTimeout(onWait, slowBuildMs, ...building);
   try {
     await ensureIndexes(database);
+    await changeRegistry(control, recordManifest(registered.number, await readDocumentCollections(database)));
     await ensureControlIndexes(control);
   } finally {
     clearTimeout(slow);
   }
+}
+
+/** Throws `CollectionsLost` if a listed collection is gone or another one: an empty one would hide the loss. */
+async function requireCollections(control: Db, registry: GenerationRegistry, followed: Generation) {
+  const database = generationDatabase(control.client, control.databaseName, followed.number);
+  const lost = [
+    ...missing(control.databaseName, registry.manifest, await readCollections(control)),
+    ...missing(database.databaseName, followed.manifest, await readCollections(database)),
+  ];
+  if (lost.length > 0) throw new CollectionsLost(lost);
 }
 
 /** Creates the missing indexes of the control database. */

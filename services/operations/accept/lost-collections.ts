@@ -1,0 +1,89 @@
+import type { Db } from 'mongodb';
+import {
+  generationOf,
+  type GenerationRegistry,
+  RebuildRefused,
+} from '../../../shared/control/generations.ts';
+import {
+  createCollection,
+  describeLost,
+  listOf,
+  type LostCollection,
+  missing,
+} from '../../../shared/control/manifest.ts';
+import { watermark } from '../../../shared/control/progress.ts';
+import { changeRegistry, replaceManifests, requireRegistry } from '../../../shared/control/registry.ts';
+import { generationDatabase } from '../../../shared/store/connection.ts';
+import { readCollections } from '../../../shared/store/structures.ts';
+import type { OperatorDeps } from '../deps.ts';
+import type { Acceptable } from './acceptable.ts';
+
+type LostDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config'>;
+
+/**
+ * The collections of the control database and of a generation that are gone or are other ones. Once accepted, those
+ * that exist count as they are, and those of the control database that are gone are created empty. Throws
+ * `RebuildRefused` if documents or the progress are gone: an empty collection would deny them.
+ */
+export async function lostCollections(deps: LostDeps, number: number): Promise<Acceptable> {
+  const { control, mongo, config } = deps;
+  const registry = await requireRegistry(control);
+  const database = generationDatabase(mongo, config.DATABASE_NAME, number);
+  const ofControl = missing(control.databaseName, registry.manifest, await readCollections(control));
+  const { manifest } = generationOf(registry, number);
+  const ofGeneration = missing(database.databaseName, manifest, await readCollections(database));
+  const gone = ofControl.filter(({ is }) => is === 'gone');
+  const irreplaceable = [
+    ...gone.filter(({ collection }) => collection === 'progress'),
+    ...ofGeneration.filter(({ is }) => is === 'gone'),
+  ];
+  if (irreplaceable.length > 0)
+    throw new RebuildRefused(
+      `nothing is accepted: ${describeLost(irreplaceable)}: restore it first, or rebuild`,
+      'rebuild start',
+    );
+  return {
+    seen: [
+      ...ofControl.map(textOfControl),
+      ...(await restoredDocuments(database, ofGeneration, await watermark(control, number))),
+    ],
+    apply: async () => {
+      for (const { collection } of gone) await createCollection(control, collection);
+      const found = [await readCollections(control), await readCollections(database)] as const;
+      await changeRegistry(control, (read: GenerationRegistry) => {
+        const names = Object.keys(read.manifest ?? {});
+        const documents = Object.keys(generationOf(read, number).manifest ?? {});
+        return replaceManifests(number, listOf(found[0], names), listOf(found[1], documents))(read);
+      });
+    },
+  };
+}
+
+const textOfControl = ({ database, collection, is }: LostCollection): string =>
+  is === 'gone'
+    ? `${database}.${collection} is created empty: its content is lost${collection === 'blocked_keys' ? ', and keys work that are not blocked again' : ''}`
+    : `${database}.${collection} counts as it is now`;
+
+/**
+ * Compares restored documents with the watermark. Whether they hold every change up to it is unknown: the newest
+ * document does not tell of the others.
+ */
+async function restoredDocuments(database: Db, lost: LostCollection[], completeTo: Date | null) {
+  const texts: string[] = [];
+  for (const { collection } of lost) {
+    const [newest] = await database
+      .collection<{ state?: { updatedAt?: Date } }>(collection)
+      .find({}, { projection: { 'state.updatedAt': 1 } })
+      .sort({ 'state.updatedAt': -1 })
+      .limit(1)
+      .toArray();
+    const count = await database.collection(collection).estimatedDocumentCount();
+    texts.push(
+      `${database.databaseName}.${collection} counts as it is now: some ${count} documents, the newest state of ` +
+        `${newest?.state?.updatedAt?.toISOString() ?? 'an unknown time'}, while Data-As-Of is ` +
+        `${completeTo?.toISOString() ?? 'unknown'}. Changes between the backup and the saved progress are not applied again: if ` +
+        'the backup of the documents is older than that of the control database, rebuild',
+    );
+  }
+  return texts;
+}

@@ -1,0 +1,17 @@
+import { describeLost, missing } from './manifest.ts';
+
+const manifest = { tickets: 'a', qas: 'b' };
+const find = (found: Record<string, string>) =>
+  describeLost(missing('support_g1', manifest, new Map(Object.entries(found))));
+
+it('names a listed collection that is gone or another one, and no other collection', () => {
+  expect(find({ tickets: 'a', qas: 'b', more: 'c' })).toBe('');
+  expect(find({ tickets: 'a' })).toBe('support_g1.qas is gone');
+  expect(find({ tickets: 'c', qas: 'b' })).toBe('support_g1.tickets is another collection');
+  expect(find({})).toBe('support_g1.tickets is gone, support_g1.qas is gone');
+});
+
+it('knows of no loss without a list, and without ids of the store only of collections that are gone', () => {
+  expect(missing('support_g1', undefined, new Map())).toEqual([]);
+  expect(find({ tickets: '', qas: '' })).toBe('');
+});

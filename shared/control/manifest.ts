@@ -1,0 +1,92 @@
+import { type Db, MongoServerError } from 'mongodb';
+import { generationDatabase } from '../store/connection.ts';
+import { hasDocuments, listGenerationDatabases } from '../store/generation-databases.ts';
+import { type Collections, documentCollections, readCollections } from '../store/structures.ts';
+
+/** The collections of a database that must exist, each with the id that MongoDB gave it when it was created. */
+export type Manifest = Record<string, string>;
+
+/**
+ * The collections of the control database whose content no process can make again. A projector sets a lost watermark
+ * again, and the bytes of dead letters are in Kafka; the others are announcements and traces.
+ */
+const controlCollections = ['generations', 'progress', 'blocked_keys', 'log_gaps', 'dead_letters'] as const;
+
+/** The collections of the control database without which no answer is right. */
+export const servedFrom: readonly string[] = ['generations', 'blocked_keys'];
+
+/** A listed collection that does not exist, or that is another one: restored, or created again. */
+export type LostCollection = { database: string; collection: string; is: 'gone' | 'other' };
+
+/**
+ * The listed collections that are gone or are other ones. A name is no identity, and a collection that does not exist
+ * reads as empty. Without a list nothing is known to be missing: no projector has started on the database.
+ */
+export function missing(
+  database: string,
+  manifest: Manifest | undefined,
+  found: Collections,
+): LostCollection[] {
+  return Object.entries(manifest ?? {}).flatMap(([collection, id]): LostCollection[] => {
+    const present = found.get(collection);
+    if (present === undefined) return [{ database, collection, is: 'gone' }];
+    // A store may give no ids.
+    return present === id || present === '' || id === '' ? [] : [{ database, collection, is: 'other' }];
+  });
+}
+
+/** `support_g1.tickets is gone, support_g1.qas is another collection than before`. */
+export const describeLost = (lost: LostCollection[]): string =>
+  lost
+    .map(({ database, collection, is }) =>
+      is === 'gone' ? `${database}.${collection} is gone` : `${database}.${collection} is another collection`,
+    )
+    .join(', ');
+
+/** Creates the collections of the control database that do not exist, and lists all. */
+export async function createControlCollections(control: Db): Promise<Manifest> {
+  const existing = await readCollections(control);
+  for (const name of controlCollections) if (!existing.has(name)) await createCollection(control, name);
+  return listOf(await readCollections(control), controlCollections);
+}
+
+/** MongoDB's code for a collection that exists. */
+const namespaceExists = 48;
+
+/** Creates an empty collection, unless another process has just done so. */
+export async function createCollection(database: Db, name: string): Promise<void> {
+  try {
+    await database.createCollection(name);
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === namespaceExists)) throw error;
+  }
+}
+
+/** Lists the collections of a generation's database, once they are created. */
+export const readDocumentCollections = async (database: Db): Promise<Manifest> =>
+  listOf(await readCollections(database), documentCollections);
+
+/** The listed collections, with their ids of now. */
+export const listOf = (found: Collections, names: readonly string[]): Manifest =>
+  Object.fromEntries(names.flatMap((name) => (found.has(name) ? [[name, found.get(name) ?? '']] : [])));
+
+/**
+ * The places that hold something of a read model: collections of the control database, and databases of generations.
+ * Empty collections do not count: an operator may create sharded ones beforehand.
+ */
+export async function findReadModel(control: Db): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of [...controlCollections, 'watermarks']) {
+    const first = control
+      .collection(name)
+      .find({}, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(1);
+    if (await first.next()) found.push(name);
+  }
+  for (const number of new Set([1, ...(await listGenerationDatabases(control))])) {
+    const database = generationDatabase(control.client, control.databaseName, number);
+    if (await hasDocuments(database)) found.push(database.databaseName);
+  }
+  return found;
+}

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import type { Db } from 'mongodb';
+import { startApi } from '../api/test-api.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+const token = 'svc_live_lost0123456789';
+const tokenSha256 = createHash('sha256').update(token).digest('hex');
+
+/** The fate of a collection. `restored`: it has the same documents, and is another collection. */
+type Loss = 'dropped' | 'renamed' | 'restored' | 'emptied';
+
+type Case = {
+  collection: string;
+  loss: Loss;
+  /** The status of a request. */
+  api: number;
+  /** Part of the refusal of a start; null if projectors start. */
+  start: string | null;
+  /** Part of the first lines of `status`. */
+  status: string;
+  /** Part of the output of `verify`. */
+  verify: string;
+  /** The way out: `mend` puts the collection back with its id, or with its documents; null if there is none to take. */
+  out: 'mend' | 'accept' | 'mend and accept' | 'start' | null;
+};
+
+const gone = (name: string) => `${name} is gone`;
+const other = (name: string) => `${name} is another collection`;
+const refused = { start: 'collections are lost', verify: 'collections are lost' };
+
+/** The losses that a read model may meet, and how each is seen and ends. */
+const cases: Case[] = [
+  {
+    collection: 'tickets',
+    loss: 'dropped',
+    api: 503,
+    ...refused,
+    status: gone('tickets'),
+    out: 'mend and accept',
+  },
+  { collection: 'tickets', loss: 'renamed', api: 503, ...refused, status: gone('tickets'), out: 'mend' },
+  { collection: 'tickets', loss: 'restored', api: 503, ...refused, status: other('tickets'), out: 'accept' },
+  {
+    collection: 'tickets',
+    loss: 'emptied',
+    api: 404,
+    start: null,
+    status: '',
+    verify: 'has no ticket',
+    out: 'mend',
+  },
+  {
+    collection: 'apiKeys',
+    loss: 'dropped',
+    api: 503,
+    ...refused,
+    status: gone('apiKeys'),
+    out: 'mend and accept',
+  },
+  ...(['progress', 'log_gaps', 'dead_letters', 'blocked_keys'] as const).map((collection): Case => {
+    const api = collection === 'blocked_keys' ? 503 : 200;
+    const out = collection === 'progress' ? 'mend and accept' : 'accept';
+    const seen = { start: 'collections are lost', status: gone(collection), verify: '' };
+    return { collection, loss: 'dropped', api, ...seen, out };
+  }),
+  {
+    collection: 'progress',
+    loss: 'emptied',
+    api: 200,
+    start: 'the progress of generation 1 is lost',
+    status: 'its progress is lost',
+    verify: '',
+    out: 'mend',
+  },
+  {
+    collection: 'generations',
+    loss: 'dropped',
+    api: 503,
+    start: 'the registry of generations is lost, but a read model is left: progress, watermarks',
+    status: 'the registry of generations is lost',
+    verify: 'the registry of generations is lost',
+    out: 'mend and accept',
+  },
+  {
+    collection: 'generations',
+    loss: 'restored',
+    api: 503,
+    ...refused,
+    verify: '',
+    status: other('generations'),
+    out: 'accept',
+  },
+  {
+    collection: 'watermarks',
+    loss: 'dropped',
+    api: 503,
+    start: null,
+    status: 'its watermark is lost',
+    verify: '',
+    out: 'start',
+  },
+];
+
+describe('a collection is lost', () => {
+  const projector = useProjector({ projectors: 0 });
+  const { environment, cli, publish } = projector;
+  const databaseOf = (name: string): Db =>
+    ['tickets', 'apiKeys'].includes(name) ? environment.database : environment.control;
+  const startAndStop = async () => (await projector.start({ settings: { GENERATION: 1 } })).stop();
+  /** The status of a request to a replica that starts now. */
+  const served = async () => {
+    const api = await startApi({ client: environment.mongo, name: environment.name });
+    return (await api.get('/v1/tickets/ti_1', { token }).finally(api.close)).status;
+  };
+
+  beforeAll(async () => {
+    await publish(created('apiKey', 'key_1', { tokenSha256 }), created('ticket', 'ti_1'));
+    const first = await projector.start({ settings: { GENERATION: 1 } });
+    await projector.applied();
+    await eventually(async () => (await served()) === 200);
+    await first.stop();
+  });
+
+  /** Lets a collection be lost. Returns the function that puts it back. */
+  async function lose(name: string, loss: Loss): Promise<() => Promise<unknown>> {
+    const collection = databaseOf(name).collection(name);
+    const documents = await collection.find().toArray();
+    const putBack = async () => {
+      if (documents.length > 0) await collection.insertMany(documents);
+    };
+    if (loss === 'renamed') {
+      await collection.rename(`${name}_old`);
+      return () => databaseOf(name).collection(`${name}_old`).rename(name);
+    }
+    if (loss === 'emptied') await collection.deleteMany({});
+    else await collection.drop();
+    if (loss === 'restored') await putBack();
+    return putBack;
+  }
+
+  test.each(cases)('$collection, $loss', async (one) => {
+    const putBack = await lose(one.collection, one.loss);
+    expect(await served()).toBe(one.api);
+    if (one.start !== null) await expect(startAndStop()).rejects.toThrow(one.start);
+    expect((await cli('status')).text).toContain(one.status);
+    const verified = await cli('verify');
+    expect(verified.text + verified.errors).toContain(one.verify);
+    expect(await served()).toBe(one.api);
+    // A dry run changes nothing, and documents that are gone are never accepted.
+    const accept = (...options: string[]) => cli('accept', 'lost', '1', '--why', 'tests', ...options);
+    if (one.out === 'mend and accept') expect((await accept()).code).toBe(1);
+    if (one.out?.startsWith('mend')) await putBack();
+    if (one.out?.endsWith('accept')) {
+      expect((await accept('--dry-run')).text).toContain('would be accepted');
+      const accepted = await accept();
+      expect({ code: accepted.code, text: accepted.text + accepted.errors }).toMatchObject({ code: 0 });
+      expect((await cli('rebuild', 'history')).text).toContain('tests; accepted lost: ');
+    }
+    await startAndStop();
+    await eventually(async () => (await served()) === 200);
+    expect((await cli('status')).text).not.toContain('lost');
+  });
+});
