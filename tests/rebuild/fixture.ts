@@ -97,12 +97,16 @@ export async function openRebuild() {
   };
   const databaseOf = (number: number) => generationDatabase(mongo, name, number);
   let collectionsCreated = 0;
+  const withIndexes = new Set<number>();
   const registry = async (): Promise<GenerationRegistry> => {
     const found = await readRegistry(control);
     if (!found) throw new Error('there is no registry');
     return found;
   };
-  /** Progress of a generation: its indexes, everything applied, and its watermark a few seconds old. */
+  /**
+   * Progress of a generation: everything applied, and its watermark a few seconds old. The first call of a number
+   * creates the collections and their indexes; once a test has dropped them, they stay away.
+   */
   const applied = async (number: number, completeTo = secondsBefore(6)) => {
     const documents = [...(await log.read(topics)).ends].map(([key, { end }]) => ({
       _id: `${number}/${key}`,
@@ -113,7 +117,9 @@ export async function openRebuild() {
       completeTo,
       updatedAt: present,
     }));
-    await ensureIndexes(databaseOf(number));
+    // Once: a session of DocumentDB may keep a dropped collection in its cache, and refuses to create it again.
+    if (!withIndexes.has(number)) await ensureIndexes(databaseOf(number));
+    withIndexes.add(number);
     await progressOf(control).insertMany(documents);
     await watermarksOf(control).insertOne({ _id: number, completeTo });
   };

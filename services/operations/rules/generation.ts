@@ -51,6 +51,7 @@ export const generationRules = {
     severity: 'bad',
     blocks: everyStep,
     waiver: 'lost',
+    holds: 'its database has every collection that its projectors have filled',
     judge: (facts, own, commands) =>
       own.structures.lost.length === 0
         ? null
