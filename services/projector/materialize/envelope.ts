@@ -30,7 +30,9 @@ export function unreadableField(document: object): string | null {
   return error ? String(error.issues[0]?.path[0] ?? 'state') : null;
 }
 
-export const isRevision = (value: unknown): value is number => count.safeParse(value).success;
+/** As `count` accepts it, whose own parser would create objects for each reference of each document. */
+export const isRevision = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0;
 
 /** The guard of a write that replaces a stored document. */
 export const guardOf = ({ revision }: { revision?: unknown }): Guard =>

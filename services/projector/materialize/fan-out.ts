@@ -50,11 +50,10 @@ export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): 
     stale.delete(kind);
     const applied = entities.filter(({ id }) => byId.has(id));
     // The states that are not the entity's now. Invariant 6 in docs/internals/joins.md needs them.
-    const superseded = applied.flatMap(({ id, state }) =>
-      (byId.get(id) ?? []).flatMap((change) =>
-        change.op === 'upsert' && change.state !== state ? [change.state] : [],
-      ),
-    );
+    const superseded: StoredState[] = [];
+    for (const { id, state } of applied)
+      for (const change of byId.get(id) ?? [])
+        if (change.op === 'upsert' && change.state !== state) superseded.push(change.state);
     outcome.large.set(kind, await findStale(deps, kind, applied, superseded, stale));
     // Documents may refer to others of their own kind.
     await refreshAll(deps, kind, stale.get(kind) ?? []);
@@ -84,10 +83,14 @@ export async function updateDependents(deps: UpdateDeps, kind: Kind, entities: R
 /** An entity, and the edges over which dependents still embed an older state of it. */
 type StaleEdges = { entity: Reconciled; edges: Incoming[] };
 
-const staleEdges = (kind: Kind, entities: Reconciled[]): StaleEdges[] =>
-  entities
-    .map((entity) => ({ entity, edges: changedEdges(kind, entity.before, entity.state) }))
-    .filter(({ edges }) => edges.length > 0);
+function staleEdges(kind: Kind, entities: Reconciled[]): StaleEdges[] {
+  const stale: StaleEdges[] = [];
+  for (const entity of entities) {
+    const edges = changedEdges(kind, entity.before, entity.state);
+    if (edges.length > 0) stale.push({ entity, edges });
+  }
+  return stale;
+}
 
 const isFrom = (from: Kind) => (incoming: Incoming) => incoming.from === from;
 

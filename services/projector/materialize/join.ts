@@ -17,13 +17,14 @@ export type References = {
 };
 
 /** The ids that a complete state names over the edges of its kind. */
-export const idsInState = <K extends Kind>(kind: K, state: EntityState[K]): IdsByEdge =>
-  new Map(
-    edgesOf(kind).map((edge) => {
-      if (edge.type === 'reference') return [edge.name, edge.ids(state)];
-      return [edge.name, edge.type === 'owner' ? [idIn(state, edge.parentField)] : []];
-    }),
-  );
+export function idsInState<K extends Kind>(kind: K, state: EntityState[K]): IdsByEdge {
+  const byEdge = new Map<string, string[]>();
+  for (const edge of edgesOf(kind)) {
+    if (edge.type === 'reference') byEdge.set(edge.name, edge.ids(state));
+    if (edge.type === 'owner') byEdge.set(edge.name, [idIn(state, edge.parentField)]);
+  }
+  return byEdge;
+}
 
 /** The same ids, from the references of a stored document. */
 export function idsInRefs(kind: Kind, refs: string[] = []): IdsByEdge {
@@ -87,11 +88,11 @@ function idsOver(edge: Edge, joining: Joining, references: References): string[]
 function idsToRead(kind: Kind, joinings: Joining[], references: References): Map<Kind, Set<string>> {
   const wanted = new Map<Kind, Set<string>>();
   for (const joining of joinings)
-    for (const edge of edgesOf(kind)) {
-      const ids = wanted.get(edge.to) ?? new Set();
-      for (const id of idsOver(edge, joining, references)) ids.add(id);
-      if (ids.size > 0) wanted.set(edge.to, ids);
-    }
+    for (const edge of edgesOf(kind))
+      for (const id of idsOver(edge, joining, references)) {
+        const ids = wanted.get(edge.to) ?? new Set();
+        wanted.set(edge.to, ids.add(id));
+      }
   return wanted;
 }
 
@@ -155,6 +156,7 @@ export async function recheckReferences(store: Store, kind: Kind, joinings: Join
     readFamilies(store, kind, joinings),
   ]);
   const namesChanged = (joining: Joining): boolean =>
+    changed.size > 0 &&
     edgesOf(kind).some((edge) => {
       const ids = changed.get(edge.to);
       return ids !== undefined && idsOver(edge, joining, read).some((id) => ids.has(id));

@@ -22,7 +22,7 @@ export async function readFirstChildren(
   const field = `state.${parentField}`;
   const inOrder = { [field]: 1, orgId: 1, byCreated: 1 } as const;
   const families = new Map<string, Map<string, Child>>();
-  const remaining = [...parents.keys()].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  const remaining = inByteOrder([...parents.keys()]);
   let heldCount = 0;
   const add = (child: Child) => {
     const id = idIn(child.state, parentField);
@@ -59,3 +59,10 @@ export async function readFirstChildren(
   const children = [...families].map(([id, family]): [string, Child[]] => [id, [...family.values()]]);
   return { children: new Map(children), remaining };
 }
+
+/** The order of MongoDB's indexes. */
+const inByteOrder = (ids: string[]): string[] =>
+  ids
+    .map((id) => Buffer.from(id))
+    .sort((a, b) => a.compare(b))
+    .map(String);

@@ -53,6 +53,8 @@ export function planRound<K extends Kind>(
   const stored = new Map(read.documents.map((document) => [document._id, document]));
   const unreadable = new Map(read.unreadable.map((document) => [document._id, document]));
   const remaining = new Set(read.remaining);
+  const { deletionIsFinal } = projections[kind];
+  const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   const planned: PlannedWrite<K>[] = [];
   for (const id of todo) {
     if (remaining.has(id)) continue;
@@ -63,13 +65,15 @@ export function planRound<K extends Kind>(
       if (broken)
         deps.onNotRefreshed(kind, id, `${broken.field} cannot be read: an event of its own rewrites it`);
       else if (current?.state)
-        planned.push(plannedWrite(deps, kind, { id, current, guard: current.revision }, current, []));
+        planned.push(
+          plannedWrite(deps, kind, { id, current, guard: current.revision }, current, [], undefined),
+        );
       continue;
     }
     const accepted = refused.size === 0 ? given : given.filter((change) => !refused.has(change));
     const guard = broken ? broken.guard : (current?.revision ?? null);
     const target = { id, current, guard };
-    const { write, rejections } = planWrite(deps, kind, target, accepted, outdated.has(id));
+    const { write, rejections } = planWrite(deps, kind, target, accepted, rules, outdated.has(id));
     rejected.set(id, rejections);
     if (write) planned.push(write);
     if (write && broken) deps.onUnreadable?.(kind, id, broken.field);
@@ -86,47 +90,45 @@ function planWrite<K extends Kind>(
   kind: K,
   target: Target,
   changes: Change<K>[],
+  rules: EvolveRules,
   isOutdated: boolean,
 ) {
   const { current } = target;
-  const { deletionIsFinal } = projections[kind];
-  const rules: EvolveRules = { deletionIsFinal, now: deps.now(), tombstoneDays: deps.tombstoneDays };
   const rejections: RejectedChange<K>[] = [];
-  const effective: Change<K>[] = [];
+  let last: Change<K> | undefined;
   let entity: Entity | null = current ?? null;
   for (const change of changes) {
     const next = evolve(entity, change, rules);
     entity = next.entity;
-    if (next.changed) effective.push(change);
+    if (next.changed) last = change;
     if (next.rejected) rejections.push({ change, rejection: next.rejected });
   }
-  const isDone =
-    effective.length === 0 && !isOutdated && current !== undefined && isPropagated(deps, kind, current);
-  const write = entity && !isDone ? plannedWrite(deps, kind, target, entity, effective) : null;
+  const isDone = !last && !isOutdated && current !== undefined && isPropagated(deps, kind, current);
+  const write = entity && !isDone ? plannedWrite(deps, kind, target, entity, changes, last) : null;
   return { write, rejections };
 }
 
-/** `changes` are those that changed the entity. */
+/** `last` is the last of the changes that changed the entity. */
 function plannedWrite<K extends Kind>(
   { idsIn = (_kind, stored) => idsInRefs(kind, stored.refs) }: PlanDeps,
   kind: K,
-  target: Target,
+  { id, current, guard }: Target,
   entity: Entity,
   changes: Change<K>[],
+  last: Change<K> | undefined,
 ): PlannedWrite<K> {
   const upsert = changes.find(
     (change): change is Upsert<K> => change.op === 'upsert' && change.state === entity.state,
   );
-  const last = changes.at(-1);
-  const { id, current } = target;
   const { orgId, state, deletedAt, position, tombstonePosition } = entity;
   // By identity: a record that is read again at its own offset raises nothing.
   const raisesPosition = !last || last.position === position || last.position === tombstonePosition;
-  const write = { ...target, entity, upsert, cause: upsert ?? last, raisesPosition };
-  if (state === undefined || orgId === null || deletedAt) return { ...write, joining: null };
-  const storedIds = () => (current ? idsIn(kind, current) : idsInRefs(kind));
-  const ids = upsert ? idsInState(kind, upsert.state) : storedIds();
-  return { ...write, joining: { id, orgId, ids } };
+  let joining: PlannedWrite<K>['joining'] = null;
+  if (state !== undefined && orgId !== null && !deletedAt) {
+    const storedIds = () => (current ? idsIn(kind, current) : idsInRefs(kind));
+    joining = { id, orgId, ids: upsert ? idsInState(kind, upsert.state) : storedIds() };
+  }
+  return { id, current, guard, entity, upsert, cause: upsert ?? last, raisesPosition, joining };
 }
 
 /** Whether a stored state has reached every dependent: Invariant 7. */

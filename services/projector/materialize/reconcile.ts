@@ -88,8 +88,11 @@ export async function reconcile<K extends Kind>(
 }
 
 /** How many references a document is joined with, and one for itself. */
-const referencesOf = ({ joining }: { joining: Joining | null }): number =>
-  joining ? [...joining.ids.values()].reduce((sum, ids) => sum + ids.length, 1) : 1;
+function referencesOf({ joining }: { joining: Joining | null }): number {
+  let count = 1;
+  joining?.ids.forEach((ids) => (count += ids.length));
+  return count;
+}
 
 /** Makes one bulk write. */
 async function writeTogether<K extends Kind>(
