@@ -31,6 +31,8 @@ export type TopicFacts = {
   cause: HoldCause | null;
   /** When a projector first saw the next record of that partition; null if it has seen none. */
   waitingSince: Date | null;
+  /** How long a quota of Kafka makes the projector wait for them, in milliseconds; null if none does. */
+  throttledMs: number | null;
 };
 
 export type PartitionFacts = TopicFacts & {
@@ -95,6 +97,7 @@ export function measurePartitions(given: Given): Measured {
         secondsLeft: secondsLeft(lag, then?.lag ?? null, elapsed),
         cause: causeOf({ ...given, owners }, key, own, lag),
         waitingSince: own?.saved?.waitingSince ?? null,
+        throttledMs: own?.saved?.throttledMs ?? null,
         owner: owners?.get(key) ?? null,
         release: own?.saved?.release ?? null,
       };
@@ -170,6 +173,7 @@ export const sumByTopic = (partitions: PartitionFacts[]): TopicFacts[] =>
       secondsLeft: orNull('secondsLeft', max),
       cause: slowest?.cause ?? null,
       waitingSince: slowest?.waitingSince ?? null,
+      throttledMs: slowest?.throttledMs ?? null,
     };
   });
 

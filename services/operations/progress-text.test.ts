@@ -36,6 +36,11 @@ describe('a partition', () => {
       'the broker has not delivered the next records: a quota may throttle this client',
     ],
     [
+      'that a quota holds back',
+      { cause: 'undelivered', throttledMs: 23_400 },
+      'the broker has not delivered the next records: a quota throttles this client, by 23400 ms',
+    ],
+    [
       'whose records come one batch after another',
       { cause: 'undelivered', recordsPerSecond: 5, secondsLeft: 90 },
       'applies 5 records a second (90 s left)',

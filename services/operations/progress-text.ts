@@ -13,7 +13,7 @@ export const followsWithinSeconds = 10;
  * its generation.
  */
 export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFacts[]): string {
-  const { lag, lagSeconds, cause, waitingSince, recordsPerSecond, secondsLeft } = one;
+  const { lag, lagSeconds, cause, waitingSince, throttledMs, recordsPerSecond, secondsLeft } = one;
   const isClose = lag !== null && (lagSeconds ?? Infinity) < followsWithinSeconds;
   if (lag === 0 && cause === null) return 'follows';
   // Most transactions are short, and most records are delivered at once.
@@ -26,6 +26,8 @@ export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFact
     return `member ${one.owner.memberId} on ${one.owner.host} has it, but saves no progress of it here`;
   // Between two deliveries the next records are always on their way.
   const isDelivered = cause === 'backlog' || (cause === 'undelivered' && recordsPerSecond > 0);
+  if (cause === 'undelivered' && !isDelivered && throttledMs !== null)
+    return `the broker has not delivered the next records: a quota throttles this client, by ${throttledMs} ms`;
   if (cause !== null && !isDelivered) return holdCauses[cause];
   if (isClose) return 'follows';
   if (recordsPerSecond > 0)

@@ -35,6 +35,8 @@ export type Applied = {
 export type Saved = {
   /** Why records wait to be applied; null if none does. */
   cause: HoldCause | null;
+  /** How long a quota of Kafka makes the projector wait for records, in milliseconds; absent if none does. */
+  throttledMs?: number;
   /** When the projector first saw the next record to apply; null if there is none. */
   waitingSince: Date | null;
   /** Whether the projector was given the number of its generation (`GENERATION`). */

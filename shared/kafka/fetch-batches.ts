@@ -1,5 +1,5 @@
 import type { TopicPartition } from '../control/topic-partition.ts';
-import type { BatchMessage, ErrorMessage } from './fetch-decoder.ts';
+import type { BatchMessage, ErrorMessage, ThrottleMessage } from './fetch-decoder.ts';
 import type { RawBatch } from './record-batch.ts';
 
 /** The parts of a kafkajs 2.2.4 cluster and broker that fetch; the types of the package do not include them. */
@@ -15,7 +15,7 @@ type Fetch = (options: {
   maxBytes: number;
   topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
 }) => Promise<{ responses: { partitions: { messages: Message[] }[] }[] }>;
-type Message = Partial<BatchMessage> & Partial<ErrorMessage> & { offset: string };
+type Message = Partial<BatchMessage> & Partial<ErrorMessage> & Partial<ThrottleMessage> & { offset: string };
 
 /** The batches from an offset on; `nextOffset` is where the next fetch begins. */
 export type FetchedBatches = { batches: RawBatch[]; nextOffset: number };
@@ -24,9 +24,13 @@ export type FetchedBatches = { batches: RawBatch[]; nextOffset: number };
 const fetchBytes = 4 * 1024 * 1024;
 const fetchWaitMs = 1_000;
 
+/** After so many answers in a row that a quota has emptied, or for a longer wait, in milliseconds, a fetch rejects. */
+const throttledMax = { answers: 3, ms: 30_000 };
+
 /**
  * Fetches the committed batches of a partition from an offset on, without a consumer group. Null if the offset is
- * before the beginning of the log or after its end. Rejects if the leader does not answer.
+ * before the beginning of the log or after its end. Rejects if the leader does not answer, or a quota makes this client
+ * wait for long.
  */
 export async function fetchBatches(
   cluster: FetchingCluster,
@@ -40,16 +44,31 @@ export async function fetchBatches(
   const broker = (await cluster.findBroker({ nodeId })) as { fetch: Fetch };
   const wanted = { partition, fetchOffset: String(offset), maxBytes: fetchBytes };
   const limits = { maxWaitTime: fetchWaitMs, minBytes: 1, maxBytes: fetchBytes };
-  const fetched = await broker
-    .fetch({ ...limits, topics: [{ topic, partitions: [wanted] }] })
-    .catch((error: Error & { type?: string }) => {
-      if (error.type === 'OFFSET_OUT_OF_RANGE') return null;
-      throw error;
-    });
-  const messages = fetched?.responses.flatMap(({ partitions }) => partitions.flatMap((one) => one.messages));
-  const last = messages?.at(-1);
-  if (!messages || !last) return null;
+  const messages = await untilDelivered(async () => {
+    const fetched = await broker
+      .fetch({ ...limits, topics: [{ topic, partitions: [wanted] }] })
+      .catch((error: Error & { type?: string }) => {
+        if (error.type === 'OFFSET_OUT_OF_RANGE') return null;
+        throw error;
+      });
+    return fetched?.responses.flatMap(({ partitions }) => partitions.flatMap((one) => one.messages)) ?? [];
+  });
+  const last = messages.at(-1);
+  if (!last) return null;
   const failed = messages.find(({ error }) => error !== undefined);
   if (failed) throw new Error(`${topic}/${partition} cannot be read at offset ${offset}: ${failed.error}`);
   return { batches: messages.flatMap(({ batch }) => batch ?? []), nextOffset: Number(last.offset) + 1 };
+}
+
+/** Fetches again if a quota has emptied the answer: kafkajs sends the next request once the wait is over. */
+async function untilDelivered(fetch: () => Promise<Message[]>): Promise<Message[]> {
+  for (let answers = 1; ; answers += 1) {
+    const messages = await fetch();
+    const throttledMs = messages[0]?.throttledMs ?? 0;
+    if (throttledMs === 0) return messages;
+    if (answers >= throttledMax.answers || throttledMs > throttledMax.ms)
+      throw new Error(
+        `a quota of Kafka throttles this client, by ${throttledMs} ms: raise consumer_byte_rate of its user or client`,
+      );
+  }
 }

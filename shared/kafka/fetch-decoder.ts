@@ -40,9 +40,11 @@ type PartitionData = {
 export type BatchMessage = { offset: string; batch: RawBatch };
 /** The message in place of a partition that its broker cannot read at this offset, with the name of the error. */
 export type ErrorMessage = { offset: string; error: string };
+/** The message in place of each partition, at this offset, if a quota throttles the client: nothing is delivered. */
+export type ThrottleMessage = { offset: string; throttledMs: number };
 /** A control record: kafkajs uses its offset and drops it. `leaderEpoch` is that of the batch that it stands for. */
 type EndMarker = { offset: string; isControlRecord: true; key: null; leaderEpoch: number };
-export type Message = BatchMessage | ErrorMessage | EndMarker;
+export type Message = BatchMessage | ErrorMessage | ThrottleMessage | EndMarker;
 
 type Decoder = {
   readInt16: () => number;
@@ -114,8 +116,20 @@ async function decodeResponse(parts: FetchParts, bytes: Buffer, request: FetchRe
     const requested = request.topics.find(({ topic }) => topic === topicName)?.partitions ?? [];
     return { topicName, partitions: decoder.readArray(() => decodePartition(decoder, requested)) };
   });
-  return { clientSideThrottleTime, responses };
+  if (clientSideThrottleTime === 0 || responses.length > 0) return { clientSideThrottleTime, responses };
+  return { clientSideThrottleTime, responses: throttled(request, clientSideThrottleTime) };
 }
+
+/** Beyond the quota of a client, a broker answers at once, with the time to wait and without a partition. */
+const throttled = ({ topics }: FetchRequest, throttledMs: number): FetchData['responses'] =>
+  topics.map(({ topic, partitions }) => ({
+    topicName: topic,
+    partitions: partitions.map(({ partition, fetchOffset }) => ({
+      ...{ partition, errorCode: 0, highWatermark: '-1' },
+      ...{ abortedTransactions: [], preferredReadReplica: -1 },
+      messages: [{ offset: fetchOffset, throttledMs }],
+    })),
+  }));
 
 /** The errors with which a broker says that it cannot read a partition, by their code. It can read the others. */
 const readErrors = new Map([

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Batch } from 'kafkajs';
 import { type FetchParts, type Message, patchFetch } from './fetch-decoder.ts';
 import { type ListenerParts, nameOtherProtocol } from './listener-protocol.ts';
@@ -53,6 +54,7 @@ export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
     );
   patchFetch(parts);
   deliverEveryBatch(parts);
+  waitForQuota(parts);
   adjustFetches(parts);
   stopIdleTimers(parts);
   tolerateMissingLeaders(parts);
@@ -88,6 +90,8 @@ export type Fetched = {
   offset: number;
   /** Why the broker cannot read the partition at this offset; null if it can. */
   error: string | null;
+  /** How long a quota makes this client wait, in milliseconds; 0 unless nothing was delivered because of it. */
+  throttledMs: number;
   /** The batches that have records, not yet decoded. */
   batches: RawBatch[];
   /** The offset after all that was fetched. */
@@ -104,11 +108,18 @@ export function fetchedFrom(batch: Batch): Fetched {
   return {
     offset: fetchedOffsetOf(batch),
     error: messages.find((message) => 'error' in message)?.error ?? null,
+    throttledMs: throttledMsOf(batch),
     batches: messages.flatMap((message) => ('batch' in message ? [message.batch] : [])),
     nextOffset: Number(batch.lastOffset()) + 1,
     leaderEpoch: leaderEpochOfLast(batch),
     end: Number(batch.highWatermark),
   };
+}
+
+/** How long a quota makes the client wait that nothing was delivered to, in milliseconds; 0 if none does. */
+function throttledMsOf(batch: Batch): number {
+  const [first] = (batch as FetchedBatch).rawMessages;
+  return first && 'throttledMs' in first ? first.throttledMs : 0;
 }
 
 /** The offset that the batch was fetched from. The types of kafkajs do not include it. */
@@ -117,8 +128,9 @@ export const fetchedOffsetOf = (batch: Batch): number => Number((batch as Fetche
 /** The leader epoch of the last record batch that was fetched, a filtered one included; -1 if it has none. */
 export function leaderEpochOfLast(batch: Batch): number {
   const last = (batch as FetchedBatch).rawMessages.at(-1);
-  if (!last || 'error' in last) return -1;
-  return 'batch' in last ? leaderEpochOf(last.batch.bytes) : last.leaderEpoch;
+  if (!last) return -1;
+  if ('batch' in last) return leaderEpochOf(last.batch.bytes);
+  return 'leaderEpoch' in last ? last.leaderEpoch : -1;
 }
 
 /**
@@ -155,6 +167,27 @@ function adjustFetches({ consumerGroup: { prototype } }: KafkajsParts): void {
     const partitions = this.assigned().reduce((sum, { partitions: some }) => sum + some.length, 0);
     this.maxBytesPerPartition = Math.floor(maxBytes / Math.max(1, partitions));
     return fetch.call(this, nodeId);
+  };
+}
+
+/**
+ * If a quota throttles the client at a broker, kafkajs holds the next request back, for hours if it has to, and
+ * meanwhile the consumer sends no heartbeat and does not stop. The patch fetches nothing there until the wait is over.
+ */
+function waitForQuota({ consumerGroup: { prototype } }: KafkajsParts): void {
+  const throttledUntil = new WeakMap<ConsumerGroup, Map<number, number>>();
+  const fetch = prototype.fetch;
+  prototype.fetch = async function (this: ConsumerGroup, nodeId) {
+    const untilMs = throttledUntil.get(this) ?? new Map<number, number>();
+    throttledUntil.set(this, untilMs);
+    const leftMs = (untilMs.get(nodeId) ?? 0) - performance.now();
+    if (leftMs > 0) {
+      await sleep(Math.min(leftMs, this.maxWaitTime));
+      return [];
+    }
+    const batches = await fetch.call(this, nodeId);
+    untilMs.set(nodeId, performance.now() + Math.max(0, ...batches.map(throttledMsOf)));
+    return batches;
   };
 }
 

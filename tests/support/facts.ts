@@ -34,7 +34,8 @@ export const safeTopic: TopicSettings = {
 /** A partition without a record. */
 export const partitionFacts: GenerationFacts['partitions'][0] = {
   ...{ topic: 'tags', partition: 0, applied: 0, position: 0, end: 0, lag: null, lagSeconds: null },
-  ...{ recordsPerSecond: 0, secondsLeft: null, cause: null, waitingSince: null, owner: null, release: null },
+  ...{ recordsPerSecond: 0, secondsLeft: null, cause: null, waitingSince: null },
+  ...{ throttledMs: null, owner: null, release: null },
 };
 
 export type Changes = Partial<Omit<GenerationFacts, 'generation'>> & { generation?: Partial<Generation> };

@@ -1,21 +1,11 @@
 import assert from 'node:assert';
 import { randomBytes } from 'node:crypto';
-import { connect } from 'node:net';
+import { askBroker, int16, int32 } from './ask-broker.ts';
 
-/** ShareGroupHeartbeat (KIP-932), which kafkajs does not know. */
+/** ShareGroupHeartbeat (KIP-932). */
 const apiKey = 76;
 const apiVersion = 1;
 
-const int16 = (value: number) => {
-  const bytes = Buffer.alloc(2);
-  bytes.writeInt16BE(value);
-  return bytes;
-};
-const int32 = (value: number) => {
-  const bytes = Buffer.alloc(4);
-  bytes.writeInt32BE(value);
-  return bytes;
-};
 const compact = (text: string) => Buffer.concat([Buffer.from([text.length + 1]), Buffer.from(text)]);
 const none = Buffer.from([0]);
 
@@ -31,25 +21,10 @@ export async function createShareGroup(broker: string, groupId: string): Promise
 }
 
 /** The error code of the answer. */
-function heartbeat(broker: string, body: Buffer): Promise<number> {
+async function heartbeat(broker: string, body: Buffer): Promise<number> {
   const correlationId = 1;
   const header = [int16(apiKey), int16(apiVersion), int32(correlationId), int16(-1), none];
-  const request = Buffer.concat([...header, body]);
-  const { hostname, port } = new URL(`kafka://${broker}`);
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const socket = connect(Number(port), hostname, () =>
-    socket.write(Buffer.concat([int32(request.length), request])),
-  );
-  let answer = Buffer.alloc(0);
-  socket.on('error', reject);
-  socket.on('data', (chunk: Buffer) => {
-    answer = Buffer.concat([answer, chunk]);
-    // Its length, the correlation id, no tags, the time of a throttle.
-    const errorCode = 4 + 4 + 1 + 4;
-    if (answer.length < errorCode + 2) return;
-    resolve(answer.readInt16BE(errorCode));
-    socket.destroy();
-  });
-  socket.on('close', () => reject(new Error('the broker has closed the connection')));
-  return promise;
+  const answer = await askBroker(broker, Buffer.concat([...header, body]));
+  // After the correlation id, no tags, and the time of a throttle.
+  return answer.readInt16BE(4 + 1 + 4);
 }

@@ -54,6 +54,7 @@ const topic = (changes: Partial<TopicFacts> & { cause?: HoldCause | null } = {})
   secondsLeft: 60,
   cause: 'backlog',
   waitingSince: null,
+  throttledMs: null,
   ...changes,
 });
 const stopped = { savedAt: before(480), lagSeconds: 475, watermark: before(480), lag: 40 };

@@ -31,6 +31,7 @@ export function handleBatch(
     assigned.fetchState.failed(fetched.error);
     return assignment.rest(assigned);
   }
+  if (fetched.throttledMs > 0) return assigned.fetchState.throttled(fetched.throttledMs);
   assigned.fetchState.succeeded();
   if (fetched.offset !== expected) {
     // kafkajs restarts at the beginning of the log, and commits that, when it asks for an offset that the log no

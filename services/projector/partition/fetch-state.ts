@@ -38,6 +38,7 @@ export class FetchState {
   #topicId: string | null = null;
   #end = 0;
   #error: string | null = null;
+  #throttledMs = 0;
 
   constructor({ topic, partition }: TopicPartition, logger: Logger) {
     this.#place = { topic, partition };
@@ -87,6 +88,11 @@ export class FetchState {
     return this.#error !== null;
   }
 
+  /** How long a quota has made this client wait when its broker was last asked, in milliseconds; 0 if none has. */
+  get throttledMs(): number {
+    return this.#throttledMs;
+  }
+
   start({ offset, leaderEpoch, comparedEpoch, end, topicId }: ReadFrom): void {
     assert(this.#nextOffset === null, 'a partition is started once');
     assert(offset <= end, 'a partition starts within its log');
@@ -113,9 +119,15 @@ export class FetchState {
     this.#error = error;
   }
 
-  /** The broker can read the partition. */
+  /** The broker delivers nothing, because a quota throttles this client. */
+  throttled(ms: number): void {
+    this.#throttledMs = ms;
+  }
+
+  /** The broker can read the partition, and delivers. */
   succeeded(): void {
     this.#error = null;
+    this.#throttledMs = 0;
   }
 
   /** A batch of this epoch waits for the comparison with the log of its leader. */

@@ -117,6 +117,8 @@ export class Partition {
       fanOutWaiting: this.#fanOutWaiting,
     };
     if (cause !== null) snapshot.cause = cause;
+    const { throttledMs } = this.fetchState;
+    if (cause === 'undelivered' && throttledMs > 0) snapshot.throttledMs = throttledMs;
     if (isQueued(this.#state)) snapshot.isQueued = true;
     return snapshot;
   }

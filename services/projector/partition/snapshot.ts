@@ -17,6 +17,8 @@ export type Snapshot = TopicPartition & {
   isQueued?: true;
   /** Why its records wait, if there are any; absent once it is stopped. */
   cause?: HoldCause;
+  /** How long a quota makes the client wait, in milliseconds. Set if its records are therefore undelivered. */
+  throttledMs?: number;
 };
 
 export const isStarted = ({ position }: Pick<Snapshot, 'position'>): boolean => position >= 0;

@@ -17,7 +17,7 @@ export function createDeliveryLog({ logger }: { logger: Logger }) {
   const waits = new Map<string, { mark: string; sinceMs: number; isLogged: boolean }>();
   return (nowMs: number, snapshot: Snapshot[], ends: ReadonlyMap<string, { end: number }>): void => {
     for (const one of snapshot) {
-      const { topic, partition, position, cause } = one;
+      const { topic, partition, position, cause, throttledMs } = one;
       const key = partitionKey(one);
       const end = ends.get(key)?.end ?? 0;
       if (!waitsForBroker(cause) || position >= end) {
@@ -29,7 +29,8 @@ export function createDeliveryLog({ logger }: { logger: Logger }) {
       if (wait?.mark !== mark) waits.set(key, { mark, sinceMs: nowMs, isLogged: false });
       else if (!wait.isLogged && nowMs - wait.sinceMs >= usualMs) {
         wait.isLogged = true;
-        logger.warn({ topic, partition, position, end, cause }, 'a broker does not deliver the next records');
+        const line = { topic, partition, position, end, cause, throttledMs };
+        logger.warn(line, 'a broker does not deliver the next records');
       }
     }
   };

@@ -47,7 +47,7 @@ export function createProgressRecorder({ control, generation, allowanceMs, isPin
   return async (snapshots: Snapshot[], ends: Map<string, { end: number }>, asOf: Date) => {
     const instants = new Map<string, number>();
     const operations = snapshots.filter(isStarted).map((snapshot) => {
-      const { topic, partition, position, leaderEpoch, topicId, cause } = snapshot;
+      const { topic, partition, position, leaderEpoch, topicId, cause, throttledMs } = snapshot;
       const key = partitionKey({ topic, partition });
       // Unknown for a partition that was added after the ends were read: it may have any number of records.
       const end = ends.get(key)?.end;
@@ -56,6 +56,7 @@ export function createProgressRecorder({ control, generation, allowanceMs, isPin
       const completeTo = new Date(Math.max(0, completeToMs - allowanceMs));
       const waitingSince = waitingSinceMs === null ? null : new Date(waitingSinceMs);
       const saved: Saved = { cause: cause ?? null, waitingSince, isPinned, release, joinedBy };
+      if (throttledMs !== undefined) saved.throttledMs = throttledMs;
       const applied: Applied = { position };
       if (leaderEpoch >= 0) applied.leaderEpoch = leaderEpoch;
       if (topicId !== null) applied.topicId = topicId;

@@ -1,0 +1,96 @@
+import { pino } from 'pino';
+import { progressOf } from '../../shared/control/progress.ts';
+import { createKafka } from '../../shared/kafka/client.ts';
+import { createLogClient } from '../../shared/kafka/log-client.ts';
+import { created } from '../support/entities.ts';
+import { encode } from '../support/events.ts';
+import { eventually } from '../support/eventually.ts';
+import { setFetchQuota } from '../support/fetch-quota.ts';
+import { observed, stuckMs } from '../support/observed.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+/** A broker never delivers a batch that is larger than the quota allows for its window of eleven seconds. */
+describe('a quota of Kafka below one batch', () => {
+  const { environment, publish, send, applied, start, topic, find, cli } = useProjector({
+    projectors: 0,
+    each: true,
+  });
+  const batchBytes = 700_000;
+  const windowSeconds = 11;
+  /** The quota with which a broker makes the client wait for so many seconds, again and again. */
+  const quotaFor = (waitSeconds: number) => Math.round(batchBytes / (windowSeconds + waitSeconds));
+  const setQuota = (bytesPerSecond: number | null) =>
+    setFetchQuota(environment.config.KAFKA_BROKERS[0] ?? '', environment.name, bytesPerSecond);
+  const settings = () => ({ KAFKA_CLIENT_ID: environment.name, LATENESS_ALLOWANCE_SECONDS: 0 });
+  const publishLarge = () =>
+    send('tag', encode(created('tag', 'tag_large', { ignored: 'x'.repeat(batchBytes) }), 'structured'));
+  const saved = async () =>
+    (await progressOf(environment.control).findOne({ topic: topic('tag') }))?.saved ?? null;
+  const untilThrottled = () => eventually(async () => ((await saved())?.throttledMs ?? 0) > 0);
+  afterEach(() => setQuota(null));
+
+  test('is named with its wait while other records are applied, and the batch comes after it is raised', async () => {
+    await start({ settings: settings() });
+    await publish(created('tag', 'tag_before'));
+    await applied();
+    await setQuota(quotaFor(4));
+    await publishLarge();
+    await untilThrottled();
+    expect(await saved()).toMatchObject({ cause: 'undelivered', throttledMs: expect.any(Number) as number });
+    await eventually(async () =>
+      /tags\/0: 1 record to apply, .*: a quota throttles this client, by \d+ ms/.test(
+        (await cli('status')).text,
+      ),
+    );
+    await publish(created('contact', 'con_1'));
+    await eventually(async () => (await find('contact', 'con_1')) !== null);
+    await setQuota(null);
+    await applied();
+    expect(await find('tag', 'tag_large')).not.toBeNull();
+    await observed(environment.control);
+    expect((await saved())?.throttledMs).toBeUndefined();
+  }, 120_000);
+
+  test('fails no /livez however long the wait is, and the projector stays a member of its group', async () => {
+    let aheadMs = 0;
+    const nowMs = () => performance.now() + aheadMs;
+    const projector = await start({ settings: { ...settings(), KAFKA_SESSION_TIMEOUT_MS: 6_000 }, nowMs });
+    await publish(created('tag', 'tag_before'));
+    await applied();
+    const groupId = environment.config.CONSUMER_GROUP;
+    const member = async () =>
+      (await environment.admin.describeGroups([groupId])).groups[0]?.members[0]?.memberId;
+    const joined = await member();
+    await setQuota(quotaFor(3_600));
+    await publishLarge();
+    await untilThrottled();
+    await observed(environment.control);
+    aheadMs += stuckMs;
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    await observed(environment.control);
+    expect(projector.live()).toBeNull();
+    expect(await member()).toBe(joined);
+    // when it ends meanwhile, and the next one starts without the quota
+    const stopMs = performance.now();
+    await projector.stop();
+    expect(performance.now() - stopMs).toBeLessThan(3_000);
+    await setQuota(null);
+    await start({ settings: settings() });
+    await applied();
+    expect(await find('tag', 'tag_large')).not.toBeNull();
+  }, 120_000);
+
+  test('is no absence of a record from the log, for who reads it by its offset', async () => {
+    await publishLarge();
+    const fetch = async () => {
+      const config = { ...environment.config, ...settings() };
+      const log = createLogClient(createKafka(config, pino({ level: 'silent' })));
+      await log.connect();
+      return log.fetch({ topic: topic('tag'), partition: 0 }, 0).finally(log.disconnect);
+    };
+    await setQuota(quotaFor(3_600));
+    await expect(fetch()).rejects.toThrow(/a quota of Kafka throttles this client, by \d{6,} ms/);
+    await setQuota(null);
+    expect(await fetch()).toMatchObject({ nextOffset: 1 });
+  });
+});
