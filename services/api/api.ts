@@ -8,6 +8,7 @@ import { createApp } from './app.ts';
 import { createApiKeyCache, findCallers } from './auth/api-key-cache.ts';
 import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
 import { createRefuseKey } from './auth/refuse-key.ts';
+import { type Bounds, bounds } from './bounds.ts';
 import type { ApiConfig } from './config.ts';
 import { createCounts } from './counts.ts';
 import type { Route } from './http/route.ts';
@@ -42,6 +43,8 @@ type ApiDeps = {
   now?: () => Date;
   /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
+  /** By default those of bounds.ts. */
+  bounds?: Bounds;
 };
 
 export type RunningApi = Pick<RunningServer, 'address' | 'drain' | 'useCertificate'> & {
@@ -57,7 +60,7 @@ export type RunningApi = Pick<RunningServer, 'address' | 'drain' | 'useCertifica
 export async function startApi(deps: ApiDeps): Promise<RunningApi> {
   const { config, mongo, authMongo, credentials, metrics, logger, nowMs } = deps;
   const settings = specSettings(config);
-  const { docs, keyPrefix, clientPackage } = settings;
+  const { baseUrl, keyPrefix, clientPackage } = settings;
   const trustedProxies = config.API_TRUSTED_PROXIES;
   const control = controlDatabase(authMongo, config.DATABASE_NAME);
   const clock = createStoreClock(() => readStoreTime(control), nowMs);
@@ -70,13 +73,14 @@ export async function startApi(deps: ApiDeps): Promise<RunningApi> {
   const generationsInUse = createCounts<number>();
   const { authFailures, refuseKey, limit, rateLimiter } = createLimits(deps);
   const storeNow = async () => (deps.now ? deps.now() : clock.nowOrRead());
-  const records = startRecords({ control, routes, metrics, logger, now: storeNow, nowMs }, config);
+  const recordsDeps = { control, routes, metrics, logger, now: storeNow, nowMs };
+  const records = startRecords(recordsDeps, config, deps.bounds);
   const { trace, admitKeyless } = records;
   const { budget, openReader, requireCollections } = createReading(deps);
   const app = createApp({
     routes,
     spec: createSpec(settings, routes),
-    docs,
+    baseUrl,
     keyPrefix,
     clientPackage,
     trustedProxies,
@@ -97,7 +101,7 @@ export async function startApi(deps: ApiDeps): Promise<RunningApi> {
     logger,
     nowMs,
   });
-  const unparsed = { logger, docs, trace, admitKeyless };
+  const unparsed = { logger, baseUrl, trace, admitKeyless };
   const { address, drain, stop, useCertificate } = await startServer(
     { listener: app.callback(), ...unparsed, nowMs, connectionsRefused: metrics.connectionsRefused },
     serverOptions(config, credentials),
@@ -113,24 +117,30 @@ export async function startApi(deps: ApiDeps): Promise<RunningApi> {
   return { address, snapshots, drain, useCertificate, closers };
 }
 
+/**
+ * The part of all connections that one client address may have, so that no address keeps the others out. A load
+ * balancer that hides the addresses of clients is a trusted proxy, and exempt.
+ */
+const addressShare = 0.1;
+
 const serverOptions = (config: ApiConfig, credentials: Credentials | null): ServerOptions => ({
   host: config.API_HOST,
   port: config.API_PORT,
   credentials,
   trustedProxies: config.API_TRUSTED_PROXIES,
   connectionsMax: config.API_CONNECTIONS_MAX,
-  addressConnectionsMax: config.API_CONNECTIONS_PER_ADDRESS_MAX,
+  addressConnectionsMax: Math.max(1, Math.floor(config.API_CONNECTIONS_MAX * addressShare)),
   keepAliveMs: config.API_KEEP_ALIVE_SECONDS * 1_000,
 });
 
-type LimitDeps = Pick<ApiDeps, 'config' | 'metrics' | 'logger' | 'nowMs'>;
+type LimitDeps = Pick<ApiDeps, 'config' | 'metrics' | 'logger' | 'nowMs' | 'bounds'>;
 
 /** The limits of each API key, and of each client address without a valid one. */
-function createLimits({ config, metrics, logger, nowMs }: LimitDeps) {
-  const limit = rateLimitOf(config);
+function createLimits({ config, metrics, logger, nowMs, bounds: given = bounds }: LimitDeps) {
+  const limit = rateLimitOf(config, given);
   const limiterDeps = { nowMs, logger, fallbacks: metrics.rateLimitFallbacks };
-  const rateLimiter = createRateLimiter(limiterDeps, { limit, store: rateLimitStoreOf(config) });
-  const authFailures = createAuthFailureLimiter({ limit: authFailureLimitOf(config), nowMs, logger });
+  const rateLimiter = createRateLimiter(limiterDeps, { limit, store: rateLimitStoreOf(config, given) });
+  const authFailures = createAuthFailureLimiter({ limit: authFailureLimitOf(given), nowMs, logger });
   const refuseKey = createRefuseKey({
     authFailures,
     counted: metrics.authFailuresCounted,
@@ -147,13 +157,16 @@ type RecordsDeps = Pick<ApiDeps, 'metrics' | 'logger' | 'nowMs'> & {
 };
 
 /** The traces of requests, if they are stored, and the budget of requests without a valid key. */
-function startRecords({ control, routes, metrics, logger, now, nowMs }: RecordsDeps, config: ApiConfig) {
+function startRecords(
+  { control, routes, metrics, logger, now, nowMs }: RecordsDeps,
+  config: ApiConfig,
+  { keylessMax } = bounds,
+) {
   const lost = metrics.tracesLost;
-  const tracing = config.REQUEST_TRACES
-    ? startTracing({ control, routes, lost, logger, now }, config.REQUEST_TRACE_DAYS)
-    : null;
+  const keptDays = config.REQUEST_TRACE_DAYS;
+  const tracing = keptDays > 0 ? startTracing({ control, routes, lost, logger, now }, keptDays) : null;
   const budgetDeps = { lost: tracing ? lost : null, logger, nowMs };
-  const budget = startKeylessBudget(budgetDeps, config.REQUEST_TRACES_KEYLESS_MAX);
+  const budget = startKeylessBudget(budgetDeps, keylessMax);
   const closers: Closer[] = [{ name: 'keyless budget', close: budget.stop, deadlineMs: 1_000 }];
   if (tracing) closers.push({ name: 'traces', close: tracing.stop, deadlineMs: 4_000 });
   return { trace: tracing?.trace ?? null, admitKeyless: budget.admitKeyless, closers };
@@ -164,15 +177,15 @@ async function readStoreTime(control: Db): Promise<Date> {
   return await storeTime(control, limits);
 }
 
-type ReadingDeps = Pick<ApiDeps, 'config' | 'mongo' | 'metrics' | 'logger' | 'nowMs'>;
+type ReadingDeps = Pick<ApiDeps, 'config' | 'mongo' | 'metrics' | 'logger' | 'nowMs' | 'bounds'>;
 
 /** How requests read: the bytes that they may hold together, and the entries that one may scan. */
-function createReading({ config, mongo, metrics, logger, nowMs }: ReadingDeps) {
+function createReading({ config, mongo, metrics, logger, nowMs, bounds: given = bounds }: ReadingDeps) {
   const bytesMax = config.API_ANSWERS_MB_MAX * 1_024 * 1_024;
   const budget = createReadBudget({ bytesMax, connectionsMax: mongo.options.maxPoolSize || Infinity });
   observeBudget(metrics, budget.usage);
   const requireCollections = createCollectionCheck();
-  const scanEntriesMax = config.API_SCAN_ENTRIES_MAX;
+  const { scanEntriesMax } = given;
   const onUnreadable = createUnreadableReport({ leftOut: metrics.documentsLeftOut, logger, nowMs });
   const openReader = createReaders({ budget, scanEntriesMax, requireCollections, onUnreadable, nowMs });
   return { budget, openReader, requireCollections };

@@ -6,7 +6,7 @@ import type { RefuseKey } from './auth/refuse-key.ts';
 import type { Counts } from './counts.ts';
 import type { RequestState } from './http/context.ts';
 import { dispatch } from './http/dispatch.ts';
-import type { DocsLocation } from './http/error-envelope.ts';
+import type { BaseUrl } from './http/error-envelope.ts';
 import type { Route } from './http/route.ts';
 import type { Metrics } from './metrics.ts';
 import { accessLog } from './middleware/access-log.ts';
@@ -38,8 +38,8 @@ export type AppDeps = {
   routes: Route[];
   /** The OpenAPI document: it is served, and the reference at `/docs` is made of it. */
   spec: OpenApiDocument;
-  /** Where the service and the pages of its error codes are. */
-  docs: DocsLocation;
+  /** The public address of the service, below which are the pages of its error codes; undefined if it is not set. */
+  baseUrl: BaseUrl;
   /** API keys begin with it, then `_live_` or `_test_`. */
   keyPrefix: string;
   /** Name of the typed client in documentation. */

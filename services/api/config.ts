@@ -4,7 +4,7 @@ import { addressRanges } from '../../shared/runtime/addresses.ts';
 import { type ConfigResult, type Environment, orFile, readConfig } from '../../shared/runtime/config.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { isReadable } from '../../shared/runtime/is-readable.ts';
-import { commonSettings, flag, integer, port, storeSettings } from '../../shared/runtime/settings.ts';
+import { commonSettings, integer, port, storeSettings } from '../../shared/runtime/settings.ts';
 import { readCertificate } from './server/certificate.ts';
 
 /** The name of the typed client, unless a provider has built it under another. */
@@ -43,11 +43,8 @@ export const apiSettings = {
     ),
   API_CONNECTIONS_MAX: integer(1, 1_000_000)
     .default(5_000)
-    .describe('Open connections, about 80 KB each; further ones are closed without an answer'),
-  API_CONNECTIONS_PER_ADDRESS_MAX: integer(1, 1_000_000)
-    .default(500)
     .describe(
-      'Open connections from one client address (IPv6: /64); further ones are closed without an answer; trusted proxies are exempt',
+      'Open connections, about 80 KB each, a tenth of them from one client address (IPv6: /64) that is no trusted proxy; further ones are closed without an answer',
     ),
   API_KEEP_ALIVE_SECONDS: integer(5, 86_400)
     .default(65)
@@ -64,17 +61,11 @@ export const apiSettings = {
     .describe(
       'Megabytes that responses in progress may hold in memory. A read counts as its expected size, estimated from the recent reads of its organization (at first 16 for a page and 4 for a document); then the response text counts until the client has taken it. Further reads wait up to 10 s, then they are 503 `service_unavailable`, or 429 `too_many_requests` above the [share](run.md#connections-and-requests-in-progress) of an organization or a key',
     ),
-  API_SCAN_ENTRIES_MAX: integer(1_000, 10_000_000)
-    .default(20_000)
-    .describe(
-      'Index entries that MongoDB examines for one page of tickets that are filtered by one date and sorted by the other; then the page ends, and its cursor continues from there',
-    ),
   API_BASE_URL: webAddress
     .optional()
-    .describe('Public address of the API, for links in errors; default: `https://localhost:<API_PORT>`'),
-  DOCS_URL: webAddress
-    .optional()
-    .describe('Errors link to `<DOCS_URL>/errors/<code>`; default: `<API_BASE_URL>/docs`'),
+    .describe(
+      'Public address of the API; errors link to `<API_BASE_URL>/docs/errors/<code>`; default: `https://localhost:<API_PORT>`',
+    ),
   KEY_PREFIX: brandName.describe('API keys begin with `<KEY_PREFIX>_live_` or `<KEY_PREFIX>_test_`'),
   BRAND: brandName.describe(
     "The brand's name: the value of `sendingDomain` for mail sent from the service's own domain",
@@ -88,20 +79,11 @@ export const apiSettings = {
     ),
   RATE_LIMIT_REQUESTS: integer(0, rateLimitMax)
     .default(100)
-    .describe(
-      'Requests that a key without a limit of its own may make in any period as long as the window; 0 = no limit',
-    ),
-  RATE_LIMIT_WINDOW_SECONDS: integer(1, 86_400).default(60).describe('Length of the window, in seconds'),
-  REQUEST_TRACES: flag
-    .default(true)
-    .describe('Store a trace of each request, for `support-cli trace <Request-Id>`'),
-  REQUEST_TRACE_DAYS: integer(1, 3_650)
+    .describe('Requests that a key without a limit of its own may make in any minute; 0 = no limit'),
+  REQUEST_TRACE_DAYS: integer(0, 3_650)
     .default(90)
-    .describe('Days that a trace is kept; a new value applies to traces written from then on'),
-  REQUEST_TRACES_KEYLESS_MAX: integer(0, 1_000_000)
-    .default(600)
     .describe(
-      'Log lines and traces per minute and replica of requests without a valid key or above the rate limit; one line a minute tells how many more there were',
+      'Days for which a trace of each request is kept, for `support-cli trace <Request-Id>`; 0 = none is stored; a new value applies to traces written from then on',
     ),
   RATE_LIMIT_STORE_URL: z
     .string()
@@ -115,16 +97,6 @@ export const apiSettings = {
       'Redis or Valkey in which all replicas share their counts; if it is unset or unavailable, each replica counts for itself',
     )
     .meta(orFile),
-  RATE_LIMIT_STORE_TIMEOUT_MS: integer(10, 60_000)
-    .default(250)
-    .describe(
-      'How long a request waits for that store before its replica counts for itself, in milliseconds',
-    ),
-  AUTH_FAILURE_LIMIT: integer(0, 1_000_000)
-    .default(300)
-    .describe(
-      'Requests without a valid key, or over plain HTTP, that one client address may make per window and replica; then further invalid keys are 429, but valid keys from that address still work, and a missing key is still 401; 0 = no limit',
-    ),
   SHUTDOWN_DELAY_SECONDS: integer(0, 300)
     .default(5)
     .describe(

@@ -72,8 +72,8 @@ if (!credentials && config.API_TRUSTED_PROXIES.length === 0) {
     'neither API_TLS_CERT and API_TLS_KEY nor API_TRUSTED_PROXIES are set: every request but /health is refused',
   );
 }
-if (!config.API_BASE_URL && !config.DOCS_URL) {
-  logger.warn('neither API_BASE_URL nor DOCS_URL is set: links in errors lead to localhost');
+if (!config.API_BASE_URL) {
+  logger.warn('API_BASE_URL is not set: links in errors lead to localhost');
 }
 const probes = { live: poolWatch.failure, ready: readiness.reason };
 await serveAdmin(config, logger, { ...probes, metrics: metrics.registry });

@@ -68,7 +68,7 @@ const requestMetrics = (registers: Registry[]): RequestMetrics => ({
   }),
   connectionsRefused: new Counter({
     name: 'api_connections_refused_total',
-    help: 'Connections closed because `API_CONNECTIONS_MAX` or `API_CONNECTIONS_PER_ADDRESS_MAX` were open, or because more than 32 requests waited on one',
+    help: 'Connections closed because `API_CONNECTIONS_MAX` were open, or a tenth of them from one address, or because more than 32 requests waited on one',
     registers,
   }),
   authFailuresCounted: new Counter({

@@ -19,7 +19,7 @@ import {
   requireReadable,
 } from '../../shared/store/connection.ts';
 import { type ApiConfig, readApiConfig } from '../api/config.ts';
-import { rateLimitStoreOf } from '../api/rate-limit/rate-limit-settings.ts';
+import { rateLimitOf, rateLimitStoreOf } from '../api/rate-limit/rate-limit-settings.ts';
 import { connectRedisRateLimiter } from '../api/rate-limit/redis-rate-limiter.ts';
 import { createReadSnapshots } from '../api/store/read-snapshot.ts';
 import { createSnapshotSources } from '../api/store/snapshot-sources.ts';
@@ -200,8 +200,7 @@ const countRequests = preconditionsOf<{ config: ApiConfig }>().and({
   run: async ({ config }) => {
     const store = rateLimitStoreOf(config);
     if (store === null) return {};
-    const limit = { requests: config.RATE_LIMIT_REQUESTS, windowSeconds: config.RATE_LIMIT_WINDOW_SECONDS };
-    const limiter = await connectRedisRateLimiter(store, limit, () => undefined);
+    const limiter = await connectRedisRateLimiter(store, rateLimitOf(config), () => undefined);
     limiter.close();
     return {};
   },

@@ -13,7 +13,6 @@ export type OperatorDeps = {
     CONSUMER_GROUP?: string | undefined;
     DEPLOYMENT: Deployment;
     LATENESS_ALLOWANCE_SECONDS: number;
-    REBUILD_DAYS_MAX: number;
     DEAD_LETTER_MEGABYTES_MAX: number;
   };
   /** The entity topics. */

@@ -18,7 +18,6 @@ import { readSharedTokens } from './shared-tokens.ts';
 export type Facts = {
   now: Date;
   deployment: OperatorDeps['config']['DEPLOYMENT'];
-  rebuildDaysMax: number;
   /** Null before a projector has first started, or if it was lost. */
   registry: GenerationRegistry | null;
   /** Where something of a read model is left without a registry; empty if there is a registry. */
@@ -94,16 +93,7 @@ export async function readFacts(
       readSharedTokens(control, config.DATABASE_NAME, registry),
     ),
   });
-  return {
-    ...facts,
-    now,
-    deployment: config.DEPLOYMENT,
-    rebuildDaysMax: config.REBUILD_DAYS_MAX,
-    registry,
-    remains,
-    kafka,
-    notCounted,
-  };
+  return { ...facts, now, deployment: config.DEPLOYMENT, registry, remains, kafka, notCounted };
 }
 
 /** The collections of the control database that are gone, or are other ones. */

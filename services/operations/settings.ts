@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decimal, kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
+import { kafkaSettings, storeSettings } from '../../shared/runtime/settings.ts';
 import { projectorSettings } from '../projector/config.ts';
 import { deployments } from './deployment.ts';
 
@@ -20,9 +20,4 @@ export const operatorSettings = {
   ...deploymentSetting,
   LATENESS_ALLOWANCE_SECONDS: projectorSettings.LATENESS_ALLOWANCE_SECONDS,
   DEAD_LETTER_MEGABYTES_MAX: projectorSettings.DEAD_LETTER_MEGABYTES_MAX,
-  REBUILD_DAYS_MAX: decimal(0)
-    .default(3)
-    .describe(
-      'Maximum days for a rebuild of the read model; `rebuild start` refuses topics that drop tombstones (`delete.retention.ms`) sooner, and `support-cli status` warns of them',
-    ),
 };

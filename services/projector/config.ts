@@ -22,11 +22,6 @@ export const projectorSettings = {
     .describe(
       'After this long without a heartbeat, in milliseconds, the group assigns the partitions of a projector to others',
     ),
-  QUEUED_MEGABYTES_MAX: decimal(8, 1_024)
-    .default(32)
-    .describe(
-      'Megabytes (8 to 1,024) of fetched batches that wait, as they were sent; their decompressed records may take as much again. A partition pauses above its equal share',
-    ),
   // A date beyond the range of JavaScript's would be stored as 1970, and the tombstone would expire at once.
   TOMBSTONE_DAYS: integer(1, 36_500)
     .default(30)

@@ -18,6 +18,12 @@ import { getReady, type Ready } from './startup/get-ready.ts';
 import { type OnWait, StartRefused } from './startup/wait-until.ts';
 import { createWaitingReport, type WaitingReport } from './waiting-report.ts';
 
+/**
+ * Fetched batches that wait, as they were sent; their decompressed records may take as much again. More would not make
+ * a projector faster: it applies a record in longer time than a broker needs to send it.
+ */
+const queuedBytesMax = 32 * 1_024 * 1_024;
+
 type ProjectorDeps = {
   config: ProjectorConfig;
   kafka: Kafka;
@@ -117,7 +123,7 @@ function consume(
     positions,
     createPartition,
     logger,
-    queuedBytesMax: config.QUEUED_MEGABYTES_MAX * 1024 * 1024,
+    queuedBytesMax,
     sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS,
     beginningOf: (key) => beginningOf(registered, key),
     onFetched: (topic, records) => metrics.fetched.inc({ topic }, records),

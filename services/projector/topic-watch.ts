@@ -44,7 +44,7 @@ export function watchTopics(deps: TopicWatchDeps, intervalMs = watchEveryMs): Pi
     return topics.filter((topic) => existing.has(topic));
   };
   const lookAtSettings = async (existing: string[]) => {
-    const warnings = topicWarnings(await readTopicSettings(admin, existing), 0);
+    const warnings = topicWarnings(await readTopicSettings(admin, existing));
     for (const reason of losingRisks) {
       const losing = warnings.filter(({ risk }) => risk === reason).map(({ topic }) => topic);
       show(reason, new Set(losing));

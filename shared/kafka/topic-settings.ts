@@ -89,10 +89,10 @@ export const isRebuildRisk = (risk: TopicRisk): boolean => risk === 'unknown' ||
 export const isRetentionRisk = (risk: TopicRisk): boolean => risk === 'not_compacted' || risk === 'retention';
 
 /** Warns about topics whose settings lose records, or make a rebuild unsafe. */
-export const topicWarnings = (settings: TopicSettings[], rebuildDaysMax: number): TopicWarning[] =>
+export const topicWarnings = (settings: TopicSettings[]): TopicWarning[] =>
   settings.flatMap((one) =>
-    [retention(one), tombstones(one, rebuildDaysMax), uncleanElection(one), batchSize(one)].flatMap(
-      (found) => (found ? [{ ...found, topic: one.topic, text: `${one.topic}: ${found.text}` }] : []),
+    [retention(one), tombstones(one), uncleanElection(one), batchSize(one)].flatMap((found) =>
+      found ? [{ ...found, topic: one.topic, text: `${one.topic}: ${found.text}` }] : [],
     ),
   );
 
@@ -131,15 +131,18 @@ function retention({ cleanupPolicy, deleteRetentionMs, retentionMs, retentionByt
   };
 }
 
-function tombstones({ deleteRetentionMs }: TopicSettings, rebuildDaysMax: number): Found {
-  if (deleteRetentionMs === null || deleteRetentionMs >= rebuildDaysMax * dayMs) return null;
+/** A rebuild may take this long. One that takes longer than a topic keeps tombstones is not promoted. */
+const rebuildMs = 3 * dayMs;
+
+function tombstones({ deleteRetentionMs }: TopicSettings): Found {
+  if (deleteRetentionMs === null || deleteRetentionMs >= rebuildMs) return null;
   return {
     risk: 'tombstones',
     text:
       `drops tombstones after ${days(deleteRetentionMs)} (delete.retention.ms=${deleteRetentionMs}), but a rebuild may ` +
-      `take ${counted(rebuildDaysMax, 'day')} (REBUILD_DAYS_MAX) and would keep entities deleted meanwhile; set ` +
-      `delete.retention.ms to ${rebuildDaysMax * dayMs} or more`,
-    setting: `delete.retention.ms=${rebuildDaysMax * dayMs}`,
+      `take ${days(rebuildMs)} and would keep entities deleted meanwhile; set ` +
+      `delete.retention.ms to ${rebuildMs} or more`,
+    setting: `delete.retention.ms=${rebuildMs}`,
   };
 }
 

@@ -17,9 +17,9 @@ const numeric = (pattern: RegExp, error: string) => z.string().regex(pattern, er
 export const integer = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   numeric(/^-?\d+$/, 'must be a whole number').pipe(z.number().int().min(min).max(max));
 
-/** A number from `min` to `max`, also with decimals. */
-export const decimal = (min: number, max = Number.MAX_SAFE_INTEGER) =>
-  numeric(/^-?\d+(\.\d+)?$/, 'must be a number').pipe(z.number().min(min).max(max));
+/** A number from `min` on, also with decimals. */
+export const decimal = (min: number) =>
+  numeric(/^-?\d+(\.\d+)?$/, 'must be a number').pipe(z.number().min(min).max(Number.MAX_SAFE_INTEGER));
 
 export const port = integer(0, 65_535);
 
@@ -73,7 +73,6 @@ export const kafkaSettings = {
       message: 'must be host:port, or several separated by commas; for an IPv6 address give a host name',
     })
     .describe('Bootstrap servers, `host:port,host:port`'),
-  KAFKA_CLIENT_ID: z.string().default('support-read-models').describe('Client id that the brokers see'),
   KAFKA_SSL: flag.default(false).describe('Connect to the brokers over TLS'),
   KAFKA_TLS_CA: pem(
     "Certificates (PEM) of the authorities that sign the brokers' certificates; unset = the authorities of Node.js",

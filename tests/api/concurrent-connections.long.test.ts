@@ -83,7 +83,7 @@ describe('many idle clients', () => {
   });
 
   it('from one address are closed above its limit while others are served; trusted proxies are exempt', async () => {
-    const settings = { API_TRUSTED_PROXIES: '127.0.0.1,127.0.0.9', API_CONNECTIONS_PER_ADDRESS_MAX: '10' };
+    const settings = { API_TRUSTED_PROXIES: '127.0.0.1,127.0.0.9', API_CONNECTIONS_MAX: '100' };
     const small = await children.startServing(settings);
     const held = await holdAll(small, 10, '127.0.0.2');
     const refused = await metricOf(small, 'api_connections_refused_total');

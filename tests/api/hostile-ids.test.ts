@@ -80,7 +80,8 @@ const limit = 1_000_000;
 // Before `useApi`, whose own hook closes the client.
 afterAll(() => generationDatabase(api.store.control.client, api.store.name, 2).dropDatabase());
 const api = useApi(documentsOf(1), {
-  settings: { RATE_LIMIT_REQUESTS: limit, RATE_LIMIT_WINDOW_SECONDS: 86_400 },
+  settings: { RATE_LIMIT_REQUESTS: limit },
+  bounds: { windowSeconds: 86_400 },
 });
 
 /** The prefix of the ids of an organization, by the folder of their paths. */

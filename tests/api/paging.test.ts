@@ -88,9 +88,7 @@ describe.each(ticketSorts)('reading tickets by %s', (sort) => {
 
   describe('with a bound on the other date, which does not narrow the range', () => {
     const scanEntriesMax = 100;
-    const scanning = useOpened(() =>
-      startApi(api.store, { settings: { API_SCAN_ENTRIES_MAX: scanEntriesMax } }),
-    );
+    const scanning = useOpened(() => startApi(api.store, { bounds: { scanEntriesMax } }));
     const [date, by, steps] = sort.endsWith('createdAt')
       ? (['updatedAt', 'gte', [99, 44, 4]] as const)
       : (['createdAt', 'lte', [-99, 1, 15]] as const);

@@ -61,7 +61,7 @@ async function startStreaming() {
     {
       listener: app.callback(),
       logger: createLogger('test', 'silent'),
-      docs: { docsUrl: undefined, baseUrl: undefined },
+      baseUrl: undefined,
       trace: null,
       admitKeyless: () => true,
       nowMs: () => performance.now(),

@@ -4,14 +4,20 @@ import { createClient } from '@redis/client';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
 import { installValkey, valkeyPart } from '../../infra/dev-servers/native/valkey.ts';
-import { connectRedisRateLimiter } from '../../services/api/rate-limit/redis-rate-limiter.ts';
+import { createMetrics } from '../../services/api/metrics.ts';
+import { createRateLimiter } from '../../services/api/rate-limit/fallback-rate-limiter.ts';
+import type { RateLimit } from '../../services/api/rate-limit/rate-limiter.ts';
+import {
+  connectRedisRateLimiter,
+  type RateLimitStore,
+} from '../../services/api/rate-limit/redis-rate-limiter.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import { ask } from './requests.ts';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const lost = 'the rate limit store is unavailable: each replica counts for itself';
-const back = 'rate limits are shared';
 
 const children = useApiProcesses();
 let port: number;
@@ -38,10 +44,6 @@ const start = async (settings: Record<string, string> = {}) => {
   const child = await children.start({
     API_TRUSTED_PROXIES: '127.0.0.1',
     RATE_LIMIT_REQUESTS: '10',
-    RATE_LIMIT_WINDOW_SECONDS: '3600',
-    RATE_LIMIT_STORE_URL: `redis://127.0.0.1:${port}`,
-    // However slow the machine is, no replica counts for itself.
-    RATE_LIMIT_STORE_TIMEOUT_MS: '30000',
     ADMIN_PORT: '0',
     ...settings,
   });
@@ -50,44 +52,65 @@ const start = async (settings: Record<string, string> = {}) => {
 };
 const get = (child: ApiProcess) => ask(child, '/v1/tickets');
 const count = (child: ApiProcess, message: string) => child.log.filter(({ msg }) => msg === message).length;
-const shared = (child: ApiProcess, times = 1) => eventually(async () => count(child, back) >= times);
-const remaining = async (child: ApiProcess) => Number((await get(child)).headers['ratelimit-remaining']);
+
+/** The counts of a deployment in a database of the store. However slow the machine is, it answers in time. */
+const storeOf = (number: number, database = 'support') => ({
+  url: `redis://127.0.0.1:${port}/${number}`,
+  timeoutMs: 30_000,
+  database,
+});
+const connect = (store: RateLimitStore, limit: RateLimit) =>
+  connectRedisRateLimiter(store, limit, () => undefined);
 
 it('is one exact limit for all replicas, under concurrent requests and after their restart', async () => {
-  const url = `redis://127.0.0.1:${port}/2`;
-  const a = await start({ RATE_LIMIT_STORE_URL: url });
-  const b = await start({
-    RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/2`,
-    NODE_EXTRA_CA_CERTS: children.tls.API_TLS_CERT ?? '',
-  });
-  await Promise.all([shared(a), shared(b)]);
-  await eventually(async () => (await get(a)).status !== 503);
-  const used = 10 - (await remaining(a)) + 1;
-  const answers = await Promise.all(Array.from({ length: 30 }, (_, index) => get(index % 2 === 0 ? a : b)));
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10 - used + 1);
-  const refused = answers.filter(({ status }) => status === 429);
-  expect(refused[0]?.headers['ratelimit-remaining']).toBe('0');
-  expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(3_500);
-  expect(Number(refused[0]?.headers['retry-after'])).toBeLessThanOrEqual(3_600);
-  // and the store forgets a key that is not used any more
-  const operator = await createClient({ url }).connect();
-  const secondsLeft = await operator.ttl(`rate:${children.store.name}:key_a`);
+  const store = storeOf(2);
+  const limit = { requests: 10, windowSeconds: 3_600 };
+  const a = await connect(store, limit);
+  const b = await connect(store, limit);
+  const usages = await Promise.all(
+    Array.from({ length: 30 }, async (_, index) => {
+      const replica = index % 2 === 0 ? a : b;
+      return replica.consume('key_a');
+    }),
+  );
+  expect(usages.filter(({ admitted }) => admitted)).toHaveLength(10);
+  const refused = usages.find(({ admitted }) => !admitted);
+  expect(refused?.remaining).toBe(0);
+  expect(refused?.resetMs).toBeLessThanOrEqual(3_600_000);
+  a.close();
+  b.close();
+  const restarted = await connect(store, limit);
+  expect(await restarted.consume('key_a')).toMatchObject({ admitted: false });
+  restarted.close();
+});
+
+it('forgets a key that is not used any more', async () => {
+  const store = storeOf(7);
+  const limiter = await connect(store, { requests: 10, windowSeconds: 3_600 });
+  await limiter.consume('key_a');
+  limiter.close();
+  const operator = await createClient({ url: store.url }).connect();
+  const secondsLeft = await operator.ttl('rate:support:key_a');
   expect(secondsLeft).toBeGreaterThan(0);
   expect(secondsLeft).toBeLessThanOrEqual(3_600);
   await operator.close();
-  const c = await start({ RATE_LIMIT_STORE_URL: url });
-  await shared(c);
-  await eventually(async () => (await get(c)).status === 429);
+});
+
+it('takes the requests of a replica over TLS', async () => {
+  const child = await start({
+    RATE_LIMIT_STORE_URL: `rediss://localhost:${tlsPort}/8`,
+    NODE_EXTRA_CA_CERTS: children.tls.API_TLS_CERT ?? '',
+  });
+  const operator = await createClient({ url: storeOf(8).url }).connect();
+  const key = `rate:${children.store.name}:key_a`;
+  await eventually(async () => (await get(child)).status === 200 && (await operator.exists(key)) === 1);
+  await operator.close();
 });
 
 it('counts a key for each database, so that two deployments may share the store', async () => {
-  const connect = (database: string) =>
-    connectRedisRateLimiter(
-      { url: `redis://127.0.0.1:${port}/4`, timeoutMs: 30_000, database },
-      { requests: 1, windowSeconds: 3_600 },
-      () => undefined,
-    );
-  const [support, staging] = [await connect('support'), await connect('staging')];
+  const limit = { requests: 1, windowSeconds: 3_600 };
+  const support = await connect(storeOf(4), limit);
+  const staging = await connect(storeOf(4, 'staging'), limit);
   const keys = [
     'key_a',
     'key_a:',
@@ -108,11 +131,7 @@ it('counts a key for each database, so that two deployments may share the store'
 });
 
 it('counts a key by its own limit, also if that was raised or lowered during the window', async () => {
-  const limiter = await connectRedisRateLimiter(
-    { url: `redis://127.0.0.1:${port}/6`, timeoutMs: 30_000, database: 'support' },
-    { requests: 0, windowSeconds: 3_600 },
-    () => undefined,
-  );
+  const limiter = await connect(storeOf(6), { requests: 0, windowSeconds: 3_600 });
   const usages = [];
   for (const requests of [3, 3, 3, 3, 4, 1]) {
     const sentMs = performance.now();
@@ -136,19 +155,15 @@ it('counts a key by its own limit, also if that was raised or lowered during the
 });
 
 it('is a sliding window by the clock of the store', async () => {
-  const url = `redis://127.0.0.1:${port}/3`;
-  const child = await start({
-    RATE_LIMIT_STORE_URL: url,
-    RATE_LIMIT_REQUESTS: '2',
-    RATE_LIMIT_WINDOW_SECONDS: '2',
-  });
-  await shared(child);
+  const limiter = await connect(storeOf(3), { requests: 2, windowSeconds: 2 });
   const admitted: { askedMs: number; answeredMs: number }[] = [];
   await eventually(async () => {
     const askedMs = performance.now();
-    if ((await get(child)).status === 200) admitted.push({ askedMs, answeredMs: performance.now() });
+    const usage = await limiter.consume('key_a');
+    if (usage.admitted) admitted.push({ askedMs, answeredMs: performance.now() });
     return admitted.length === 6;
   });
+  limiter.close();
   // A request is counted after it was asked and before it is answered, however slow this machine is.
   const apart = admitted
     .slice(2)
@@ -159,16 +174,20 @@ it('is a sliding window by the clock of the store', async () => {
 
 describe('a store with outages', () => {
   it('delays no request: each replica counts for itself meanwhile, and shares again afterwards', async () => {
-    const url = `redis://127.0.0.1:${port}/5`;
-    const child = await start({ RATE_LIMIT_STORE_URL: url });
-    await shared(child);
-    await eventually(async () => (await get(child)).status === 200);
-    const times = count(child, back);
+    const times = { shared: 0 };
+    const logger = { info: () => (times.shared += 1), warn: () => undefined } as unknown as Logger;
+    const deps = { nowMs: () => 0, logger, fallbacks: createMetrics().rateLimitFallbacks };
+    const limit = { requests: 10, windowSeconds: 3_600 };
+    const limiter = createRateLimiter(deps, { limit, store: storeOf(5) });
+    const remaining = async () => (await limiter.consume('key_a')).remaining;
+    await eventually(async () => times.shared === 1);
+    expect(await remaining()).toBe(9);
     await valkey.kill();
-    expect([await remaining(child), await remaining(child)]).toEqual([9, 8]);
+    expect([await remaining(), await remaining()]).toEqual([9, 8]);
     await valkey.restart();
-    await shared(child, times + 1);
-    expect(await remaining(child)).toBe(9);
+    await eventually(async () => times.shared === 2);
+    expect(await remaining()).toBe(9);
+    limiter.stop();
   });
 
   it('may be unavailable at the start', async () => {

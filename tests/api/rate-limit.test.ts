@@ -1,3 +1,4 @@
+import type { Bounds } from '../../services/api/bounds.ts';
 import type { ApiConfig } from '../../services/api/config.ts';
 import * as build from './builders.ts';
 import { errorOf, startApi, type TestApi, tokens, useApi } from './test-api.ts';
@@ -6,8 +7,8 @@ const clock = { nowMs: 1_000 };
 const shared = useApi({ ticket: [build.ticket({ id: 'ti_1' })] });
 let api: TestApi;
 
-const start = async (settings: Partial<ApiConfig>) => {
-  api = await startApi(shared.store, { settings, nowMs: () => clock.nowMs });
+const start = async (settings: Partial<ApiConfig>, bounds: Partial<Bounds> = {}) => {
+  api = await startApi(shared.store, { settings, bounds, nowMs: () => clock.nowMs });
 };
 afterEach(() => api?.close());
 
@@ -142,7 +143,7 @@ describe('the limit of an address that guesses keys', () => {
     api.get('/v1/tickets', { token, headers: { 'X-Forwarded-For': address } });
 
   it('refuses further invalid keys, malformed ones included, until the window has passed', async () => {
-    await start({ AUTH_FAILURE_LIMIT: 3 });
+    await start({}, { authFailuresMax: 3 });
     const statuses = [];
     for (const token of ['svc_live_1', tokens.archived, 'nonsense', 'svc_live_2', 'nonsense']) {
       statuses.push((await guess('192.0.2.1', token)).status);
@@ -167,7 +168,7 @@ describe('the limit of an address that guesses keys', () => {
   });
 
   it('counts requests without a key and over plain HTTP, and leaves their errors as they are', async () => {
-    await start({ AUTH_FAILURE_LIMIT: 3 });
+    await start({}, { authFailuresMax: 3 });
     const forwarded = { 'X-Forwarded-For': '192.0.2.1' };
     const missing = () => api.get('/v1/tickets', { token: null, headers: forwarded });
     const plain = () => api.get('/v1/tickets', { headers: { ...forwarded, 'X-Forwarded-Proto': 'http' } });
@@ -186,7 +187,7 @@ describe('the limit of an address that guesses keys', () => {
   });
 
   it('admits every valid key, cached or not, and counts none of them', async () => {
-    await start({ AUTH_FAILURE_LIMIT: 2 });
+    await start({}, { authFailuresMax: 2 });
     for (let index = 0; index < 5; index += 1) expect((await guess('192.0.2.1', tokens.a)).status).toBe(200);
     for (const status of [401, 401, 429, 429]) expect((await guess('192.0.2.1')).status).toBe(status);
     clock.nowMs += 30_000;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type CommandStartedEvent, type Db, MongoClient } from 'mongodb';
 import { selfSigned } from '../../infra/certificate.ts';
 import { startApi as startService } from '../../services/api/api.ts';
+import { type Bounds, bounds } from '../../services/api/bounds.ts';
 import { type ApiConfig, readApiConfig } from '../../services/api/config.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
 import { specSettings } from '../../services/api/openapi/info.ts';
@@ -65,6 +66,7 @@ export type TestStore = Awaited<ReturnType<typeof startStore>>;
 
 type Options = {
   settings?: Partial<ApiConfig>;
+  bounds?: Partial<Bounds>;
   nowMs?: () => number;
   now?: () => Date;
   logger?: Logger;
@@ -85,7 +87,7 @@ export const snapshotOf = (database: Db, generation = 1): DataSnapshot => ({
 export const testReaders = (requireCollections: RequireCollections = async () => undefined) =>
   createReaders({
     budget: createReadBudget({ bytesMax: 128 * 1_024 * 1_024, connectionsMax: 20 }),
-    scanEntriesMax: 20_000,
+    scanEntriesMax: bounds.scanEntriesMax,
     requireCollections,
     onUnreadable: () => undefined,
     nowMs: () => performance.now(),
@@ -99,9 +101,8 @@ function testConfig(name: string): ApiConfig {
     API_HOST: '127.0.0.1',
     API_PORT: '0',
     API_TRUSTED_PROXIES: '127.0.0.0/8',
-    AUTH_FAILURE_LIMIT: '0',
     RATE_LIMIT_REQUESTS: '0',
-    REQUEST_TRACES: 'false',
+    REQUEST_TRACE_DAYS: '0',
   });
   if ('errors' in result) throw new Error(result.errors.join('\n'));
   return result.config;
@@ -126,6 +127,8 @@ export async function startApi(
     logger: options.logger ?? createLogger('api', 'silent'),
     ...(options.now && { now: options.now }),
     nowMs: options.nowMs ?? (() => performance.now()),
+    // Most tests have a single address.
+    bounds: { ...bounds, authFailuresMax: 1_000_000, ...options.bounds },
   });
   const url = `http://127.0.0.1:${address.port}`;
   const close = async () => {

@@ -6,7 +6,7 @@ import { runCli } from '../support/run-cli.ts';
 import * as build from './builders.ts';
 import { type Answer, mongoUrl, startApi, tokens, useApi } from './test-api.ts';
 
-const api = useApi({ ticket: [build.ticket({ id: 'ti_1' })] }, { settings: { REQUEST_TRACES: true } });
+const api = useApi({ ticket: [build.ticket({ id: 'ti_1' })] }, { settings: { REQUEST_TRACE_DAYS: 90 } });
 
 const batches = () => requestTracesOf(api.store.control);
 
@@ -108,10 +108,11 @@ it('a trace is printed for the operator by `cli trace`', async () => {
   );
 });
 
-it('a flood without a key, or above the rate limit, stores no more traces per minute than configured', async () => {
+it('a flood without a key, or above the rate limit, stores a bounded number of traces a minute', async () => {
   const clock = { nowMs: 0 };
   const limited = await startApi(api.store, {
-    settings: { REQUEST_TRACES: true, REQUEST_TRACES_KEYLESS_MAX: 10, RATE_LIMIT_REQUESTS: 5 },
+    settings: { REQUEST_TRACE_DAYS: 90, RATE_LIMIT_REQUESTS: 5 },
+    bounds: { keylessMax: 10 },
     nowMs: () => clock.nowMs,
   });
   const ids = { served: [] as string[], refused: [] as string[] };
@@ -144,7 +145,7 @@ it('a flood without a key, or above the rate limit, stores no more traces per mi
   );
 });
 
-it('no trace is stored if REQUEST_TRACES is false', async () => {
+it('no trace is stored if they are kept for 0 days', async () => {
   const untraced = await startApi(api.store);
   const { headers } = await untraced.get('/v1/tickets');
   await untraced.close();

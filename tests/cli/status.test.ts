@@ -33,21 +33,6 @@ test('the topics that the CLI creates keep tombstones for a week', async () => {
     });
 });
 
-test('a status warns if a rebuild may take longer than topics keep tombstones', async () => {
-  const { environment, topics } = rebuild;
-  const warned = async (REBUILD_DAYS_MAX: string) => {
-    let text = '';
-    // A status waits for Kafka for three seconds.
-    await eventually(async () => {
-      ({ text } = await runCli({ ...environment, REBUILD_DAYS_MAX }, ['status']));
-      return !text.includes('KAFKA_BROKERS') || text;
-    });
-    return text.match(/^ +attention +\S+: drops tombstones after 7 days/gm);
-  };
-  expect(await warned('7')).toBeNull();
-  expect(await warned('7.5')).toHaveLength(topics.length);
-});
-
 test('a status names indexes that are missing or hidden, with the command that helps', async () => {
   const { database } = rebuild;
   await rebuild.given([generation(1, 'active')]);

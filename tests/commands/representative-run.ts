@@ -116,7 +116,7 @@ const paths = [
 /** Every route of the API, with its filters and sorts. */
 export async function serve({ environment }: Projector): Promise<string> {
   const client = createMongo(environment.config.MONGODB_URL, 'api');
-  const api = await startApi({ client, name: environment.name }, { settings: { REQUEST_TRACES: true } });
+  const api = await startApi({ client, name: environment.name }, { settings: { REQUEST_TRACE_DAYS: 90 } });
   const requestIds: string[] = [];
   for (const path of [...paths, '/v1/tickets/ti_missing', '/v1/tickets?limit=1&sort=createdAt']) {
     const { status, headers } = await api.get(path, { token });

@@ -82,7 +82,7 @@ let front: OddFront;
 beforeAll(async () => {
   const jq = await run('jq', ['--version']);
   if (!jq.ok) await aptInstall(['jq']);
-  api = await children.startServing({ RATE_LIMIT_REQUESTS: '4', RATE_LIMIT_WINDOW_SECONDS: '4' });
+  api = await children.startServing({ RATE_LIMIT_REQUESTS: '6' });
 });
 
 beforeEach(async () => {

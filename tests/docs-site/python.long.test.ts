@@ -86,7 +86,7 @@ test('the configuration for dlt loads every list into DuckDB, and from then on o
   if (!environment) return;
   const guide = readFileSync('docs/guides/dlt.md', 'utf8');
   const [, program = ''] = /```python [^\n]+\n([^]*?)```/.exec(guide) ?? [];
-  const limits = { RATE_LIMIT_REQUESTS: '3', RATE_LIMIT_WINDOW_SECONDS: '10' };
+  const limits = { RATE_LIMIT_REQUESTS: '4' };
   const limited = await children.startServing({ ...children.tls, ...limits });
   const loaded = async () => JSON.parse(await python(state)) as unknown;
   await python(program, limited);

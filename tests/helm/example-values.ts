@@ -33,7 +33,7 @@ export const everything = {
   projector: {
     ...required.projector,
     secrets: { ...required.projector.secrets, KAFKA_SASL_PASSWORD: password },
-    settings: { QUEUED_MEGABYTES_MAX: 64 },
+    settings: { TOMBSTONE_DAYS: 60 },
   },
   api: {
     affinity: { podAntiAffinity: {} },

@@ -130,7 +130,7 @@ describe('a projector with the heap that Node takes in a container of 512 MiB', 
     for (let index = 0; index < 200; index += 1)
       await at.publish(created('message', `msg_${index}`, { content }));
     const NODE_OPTIONS = '--max-old-space-size=128';
-    const projector = at.startProcess({ NODE_OPTIONS, MONGODB_URL, QUEUED_MEGABYTES_MAX: '32' });
+    const projector = at.startProcess({ NODE_OPTIONS, MONGODB_URL });
     await at.applied();
     expect(await collectionOf(at.environment.database, 'message').countDocuments()).toBe(200);
     expect(peakMegabytes(projector.child)).toBeLessThan(380);

@@ -69,7 +69,7 @@ export async function openRebuild() {
   const { control, admin, kafka, mongo, name, topics } = environment;
   const log = createLogClient(kafka);
   await log.connect();
-  const config = { ...environment.config, REBUILD_DAYS_MAX: 3, DEPLOYMENT: 'source' as const };
+  const config = { ...environment.config, DEPLOYMENT: 'source' as const };
   const deps = (changes: Partial<OperatorDeps> = {}): OperatorDeps => ({
     admin,
     log,

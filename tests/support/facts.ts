@@ -71,7 +71,6 @@ export const own = (number: number, state: Generation['state'], changes: Changes
 export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = {}): Facts => ({
   now,
   deployment: 'source',
-  rebuildDaysMax: 3,
   registry: {
     _id: 'active',
     form: 1,

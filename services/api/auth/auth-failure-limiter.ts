@@ -1,10 +1,8 @@
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { createMemoryRateLimiter, type MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
-import type { RateLimit, RateLimitUsage } from '../rate-limit/rate-limiter.ts';
+import type { RateLimit } from '../rate-limit/rate-limiter.ts';
 
 type AuthFailureLimiterDeps = { limit: RateLimit; nowMs: () => number; logger: Logger };
-
-const unlimited: RateLimitUsage = { admitted: true, remaining: 0, resetMs: 0 };
 
 /**
  * Counts the requests without a valid key, or over plain HTTP, of each client address, in this process only. Above the
@@ -16,14 +14,13 @@ export function createAuthFailureLimiter({
   nowMs,
   logger,
 }: AuthFailureLimiterDeps): MemoryRateLimiter {
-  if (limit.requests === 0) return { consume: () => unlimited };
   const failures = createMemoryRateLimiter({ limit, nowMs });
   const warnings = createMemoryRateLimiter({ limit: { ...limit, requests: 1 }, nowMs });
   return {
     consume: (address) => {
       const usage = failures.consume(address);
       if (!usage.admitted && warnings.consume(address).admitted)
-        logger.warn({ address }, 'an address has reached AUTH_FAILURE_LIMIT');
+        logger.warn({ address }, 'an address has reached the limit of requests without a valid key');
       return usage;
     },
   };

@@ -26,7 +26,7 @@ const codeAt = (token: Token | undefined) => (token as Tokens.Heading).text.repl
 
 function errorPage(site: Site, code: ErrorCode, section: Token[]): Page {
   const { status, type, message } = errorCatalogue[code];
-  const example = JSON.stringify(errorExample(site.settings.docs, code), null, 2);
+  const example = JSON.stringify(errorExample(site.settings.baseUrl, code), null, 2);
   const statusText = `Status ${status} ${STATUS_CODES[status] ?? ''}`;
   const markdown = `# ${code}
 

@@ -21,7 +21,7 @@ export type Site = {
 };
 
 export function createSite(settings: PageSettings): Site {
-  const { baseUrl } = settings.docs;
+  const { baseUrl } = settings;
   const prefix = baseUrl ? new URL(baseUrl).pathname.replace(/\/$/, '') : '';
   const href = (path: string) => prefix + path;
   return {

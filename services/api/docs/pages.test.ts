@@ -5,11 +5,7 @@ import { createSite } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { createPages } from './pages.ts';
 
-const settings = {
-  docs: { docsUrl: undefined, baseUrl: 'https://acme.test/support' },
-  keyPrefix: 'acme',
-  clientPackage: '@acme/support',
-};
+const settings = { baseUrl: 'https://acme.test/support', keyPrefix: 'acme', clientPackage: '@acme/support' };
 const {
   fixed: pages,
   texts,
@@ -18,7 +14,7 @@ const {
   createSite(settings),
   specFor({
     MONGODB_URL: 'mongodb://localhost',
-    API_BASE_URL: settings.docs.baseUrl,
+    API_BASE_URL: settings.baseUrl,
     CLIENT_PACKAGE: settings.clientPackage,
   }),
 );

@@ -63,7 +63,7 @@ beforeAll(async () => {
     route('/wide', () => ({ body: wide })),
     route('/wide-long', () => ({ chunks: widePieces() })),
   ];
-  app.use(dispatch({ docs: { docsUrl: undefined, baseUrl: undefined }, routes }));
+  app.use(dispatch({ baseUrl: undefined, routes }));
   app.on('error', ({ message }: Error) => interrupted.push(message));
   server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');

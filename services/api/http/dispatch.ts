@@ -1,15 +1,15 @@
 import Router, { type RouterContext } from '@koa/router';
 import { ApiError } from './api-error.ts';
 import type { Middleware, RequestState } from './context.ts';
-import type { DocsLocation } from './error-envelope.ts';
+import type { BaseUrl } from './error-envelope.ts';
 import { handleMethod } from './methods.ts';
 import type { Route } from './route.ts';
 import { sendAnswer } from './send-answer.ts';
 
 /** Matches the path, then the method, and sends the route's answer. Every route serves GET (and HEAD) only. */
-export function dispatch({ routes, docs }: { routes: Route[]; docs: DocsLocation }): Middleware {
+export function dispatch({ routes, baseUrl }: { routes: Route[]; baseUrl: BaseUrl }): Middleware {
   const router = new Router<RequestState>({ strict: true, sensitive: true });
-  for (const route of routes) router.all(route.path, (context) => respond(context, route, docs));
+  for (const route of routes) router.all(route.path, (context) => respond(context, route, baseUrl));
   const match = router.routes();
   const refuse = async (path: string) => {
     throw noRoute(path);
@@ -35,11 +35,7 @@ function isPercentEncoded(path: string): boolean {
   }
 }
 
-async function respond(
-  context: RouterContext<RequestState>,
-  route: Route,
-  { baseUrl }: DocsLocation,
-): Promise<void> {
+async function respond(context: RouterContext<RequestState>, route: Route, baseUrl: BaseUrl): Promise<void> {
   const { state, params, path } = context;
   state.route = route.path;
   state.pathId = params.id;

@@ -29,15 +29,15 @@ export const errorEnvelopeSchema = z
   .strictObject({ error })
   .meta({ id: 'Error', description: 'The body of every error response.' });
 
-/** Where the pages about error codes are: below `docsUrl` or, if that is not set, below `<baseUrl>/docs`. */
-export type DocsLocation = { docsUrl: string | undefined; baseUrl: string | undefined };
+/** The public address of the service, below which are the pages of its error codes; undefined if it is not set. */
+export type BaseUrl = string | undefined;
 
 /**
- * The only serializer of errors. If no URL is configured, links lead to `port` of localhost. The header `Host` is not
+ * The only serializer of errors. Without a public address, links lead to `port` of localhost. The header `Host` is not
  * used: the client controls it.
  */
 export function errorEnvelope(
-  { docsUrl, baseUrl }: DocsLocation,
+  baseUrl: BaseUrl,
   error: ApiError,
   { requestId, port }: { requestId: string; port: number | undefined },
 ): z.output<typeof errorEnvelopeSchema> {
@@ -46,7 +46,7 @@ export function errorEnvelope(
       type: errorCatalogue[error.code].type,
       code: error.code,
       message: error.message,
-      docUrl: `${docsUrl ?? `${baseUrl ?? `https://localhost:${port ?? 0}`}/docs`}/errors/${error.code}`,
+      docUrl: `${baseUrl ?? `https://localhost:${port ?? 0}`}/docs/errors/${error.code}`,
       requestId,
       ...(error.param === undefined ? {} : { param: error.param }),
     },

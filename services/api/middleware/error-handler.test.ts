@@ -16,8 +16,7 @@ async function handle(thrown: Error, { hasLeft = false } = {}) {
     status: 200,
     set: (more: Record<string, string>) => Object.assign(headers, more),
   };
-  const docs = { docsUrl: undefined, baseUrl: undefined };
-  const middleware = errorHandler({ docs, storeErrors, requestsRefused });
+  const middleware = errorHandler({ baseUrl: undefined, storeErrors, requestsRefused });
   await middleware(context as unknown as Context, () => Promise.reject(thrown));
   const counts = (await requestsRefused.get()).values.filter(({ value }) => value > 0);
   const refused = counts.map(({ value, labels }) => [labels.reason, value]);

@@ -1,7 +1,7 @@
 import type { Counter } from 'prom-client';
 import { ApiError } from '../http/api-error.ts';
 import type { Middleware } from '../http/context.ts';
-import { type DocsLocation, errorEnvelope } from '../http/error-envelope.ts';
+import { type BaseUrl, errorEnvelope } from '../http/error-envelope.ts';
 import { commonHeaders, retryAfter } from '../http/headers.ts';
 import { isStoreUnavailable, Overloaded } from '../store/store-errors.ts';
 
@@ -10,11 +10,11 @@ const retryAfterMs = 5_000;
 /** How long it should wait while this process has too much in progress. */
 const overloadedMs = 1_000;
 
-type ErrorHandlerDeps = { docs: DocsLocation; storeErrors: Counter; requestsRefused: Counter<'reason'> };
+type ErrorHandlerDeps = { baseUrl: BaseUrl; storeErrors: Counter; requestsRefused: Counter<'reason'> };
 
 /** Turns whatever was thrown into the error envelope. It is the only place, so no error has another shape. */
 export const errorHandler =
-  ({ docs, storeErrors, requestsRefused }: ErrorHandlerDeps): Middleware =>
+  ({ baseUrl, storeErrors, requestsRefused }: ErrorHandlerDeps): Middleware =>
   async (context, next) => {
     try {
       await next();
@@ -28,7 +28,7 @@ export const errorHandler =
       context.status = error.status;
       context.set({ ...commonHeaders, ...error.headers });
       const { requestId } = context.state;
-      const envelope = errorEnvelope(docs, error, { requestId, port: context.req.socket.localPort });
+      const envelope = errorEnvelope(baseUrl, error, { requestId, port: context.req.socket.localPort });
       context.type = 'application/json';
       context.body = JSON.stringify(envelope);
     }

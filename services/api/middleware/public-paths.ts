@@ -35,8 +35,8 @@ const routeOf = (path: string): string =>
   path.replace(/^(\/docs\/(?:assets|errors|guides))\/.+$/, '$1/:name');
 
 /** Serves `/health`, the OpenAPI document, the documentation and its assets to anyone. */
-export function servePublic({ spec, docs, keyPrefix, clientPackage }: PublicDeps): Middleware {
-  const site = createSite({ docs, keyPrefix, clientPackage });
+export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicDeps): Middleware {
+  const site = createSite({ baseUrl, keyPrefix, clientPackage });
   const { fixed, texts, search, missing } = createPages(site, spec);
   const send = (context: Context, body: string, status = 200) =>
     Object.assign(context, { status, type: 'text/html', body });

@@ -1,13 +1,13 @@
 import { STATUS_CODES } from 'node:http';
 import { ApiError } from '../http/api-error.ts';
 import { errorCatalogue, type ErrorCode } from '../http/error-catalogue.ts';
-import { type DocsLocation, errorCodes, errorEnvelope, errorEnvelopeSchema } from '../http/error-envelope.ts';
+import { type BaseUrl, errorCodes, errorEnvelope, errorEnvelopeSchema } from '../http/error-envelope.ts';
 import { headers } from './headers.ts';
 import { toOpenSchema } from './json-schema.ts';
 import type { Response } from './types.ts';
 
 export type ErrorResponseSettings = {
-  docs: DocsLocation;
+  baseUrl: BaseUrl;
   headersOf: (status: number, isList?: boolean) => Response['headers'];
 };
 
@@ -18,12 +18,12 @@ const ofTypes = (...types: string[]) =>
 export const commonErrors = ofTypes('authentication_error', 'rate_limit_error');
 
 /** The errors of any path, whatever the caller asks for: an operation lists none of them. */
-export function otherError(docs: DocsLocation): Response {
+export function otherError(baseUrl: BaseUrl): Response {
   const codes = ofTypes('invalid_request_error', 'api_error');
   const headersOf = () => ({ 'Request-Id': { $ref: '#/components/headers/RequestId' } });
   const named = codes.map((code) => `${errorCatalogue[code].status} \`${code}\``);
   const description = `Any other error, such as ${named.join(', ')}.`;
-  return { ...errorResponse({ docs, headersOf }, 500, codes), description };
+  return { ...errorResponse({ baseUrl, headersOf }, 500, codes), description };
 }
 export const otherErrors = Object.fromEntries(
   ['4XX', '5XX'].map((statuses) => [statuses, { $ref: '#/components/responses/OtherError' }]),
@@ -43,12 +43,12 @@ export const errorResponses = (
   );
 
 export function errorResponse(
-  { docs, headersOf }: ErrorResponseSettings,
+  { baseUrl, headersOf }: ErrorResponseSettings,
   status: number,
   codes: ErrorCode[],
 ): Response {
   const examples = codes.map(
-    (code) => [code, { summary: errorCatalogue[code].message, value: errorExample(docs, code) }] as const,
+    (code) => [code, { summary: errorCatalogue[code].message, value: errorExample(baseUrl, code) }] as const,
   );
   return {
     description: `${STATUS_CODES[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
@@ -66,9 +66,9 @@ export function errorResponse(
 export const exampleOrigin = 'https://api.example.com';
 
 /** The example envelope of a code, for the OpenAPI document and the page of the code. */
-export const errorExample = (docs: DocsLocation, code: ErrorCode) =>
+export const errorExample = (baseUrl: BaseUrl, code: ErrorCode) =>
   errorEnvelope(
-    { ...docs, baseUrl: docs.baseUrl ?? exampleOrigin },
+    baseUrl ?? exampleOrigin,
     new ApiError(code, code === 'invalid_query_parameter' ? badLimit : {}),
     { requestId: String(headers['Request-Id'].example), port: undefined },
   );

@@ -1,6 +1,6 @@
 import { idLengthMax } from '../../../shared/documents/fields.ts';
 import type { ApiConfig } from '../config.ts';
-import type { DocsLocation } from '../http/error-envelope.ts';
+import type { BaseUrl } from '../http/error-envelope.ts';
 import { rateLimitOf } from '../rate-limit/rate-limit-settings.ts';
 import type { RateLimit } from '../rate-limit/rate-limiter.ts';
 import { readTimeoutMs } from '../store/deadline.ts';
@@ -8,8 +8,8 @@ import type { Tag } from './types.ts';
 
 /** The settings that pages and the OpenAPI document contain. */
 export type PageSettings = {
-  /** Where the service and its pages are. */
-  docs: DocsLocation;
+  /** The public address of the service; undefined if it is not set. */
+  baseUrl: BaseUrl;
   /** API keys begin with it, then `_live_` or `_test_`. */
   keyPrefix: string;
   /** Name of the typed client. */
@@ -27,12 +27,12 @@ export type SpecSettings = PageSettings & {
 };
 
 export const specSettings = (config: ApiConfig): SpecSettings => ({
-  docs: { docsUrl: config.DOCS_URL, baseUrl: config.API_BASE_URL },
+  baseUrl: config.API_BASE_URL,
   keyPrefix: config.KEY_PREFIX,
   clientPackage: config.CLIENT_PACKAGE,
   limit: rateLimitOf(config),
   inProgressMax: Math.max(1, Math.floor(config.API_REQUESTS_MAX / 8)),
-  traceDays: config.REQUEST_TRACES ? config.REQUEST_TRACE_DAYS : null,
+  traceDays: config.REQUEST_TRACE_DAYS === 0 ? null : config.REQUEST_TRACE_DAYS,
 });
 
 /** The introduction of the OpenAPI document, in Markdown. */

@@ -12,7 +12,7 @@ export function operation(
   settings: ErrorResponseSettings & { clientPackage: string },
   route: Route,
 ): Operation {
-  const { docs, headersOf, clientPackage } = settings;
+  const { baseUrl, headersOf, clientPackage } = settings;
   const { path, operationId } = route;
   const inPath = parameters('path', route.params);
   return {
@@ -39,7 +39,7 @@ export function operation(
     },
     'x-client-method': clientMethod(path, operationId),
     'x-codeSamples': codeSamples(
-      { baseUrl: docs.baseUrl, clientPackage },
+      { baseUrl, clientPackage },
       { path, operationId, exampleId: inPath[0]?.example as string | undefined },
     ),
   };

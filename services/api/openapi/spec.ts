@@ -44,10 +44,10 @@ export type OpenApiDocument = {
 
 /** Creates the document from the schemas that parse requests and type responses. */
 export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocument {
-  const { docs, keyPrefix, clientPackage, limit, traceDays } = settings;
+  const { baseUrl, keyPrefix, clientPackage, limit, traceDays } = settings;
   const isLimited = limit.requests > 0;
   const headersOf = (status: number, isList?: boolean) => responseHeaders(status, isLimited, isList);
-  const operationSettings = { docs, clientPackage, headersOf };
+  const operationSettings = { baseUrl, clientPackage, headersOf };
   const paths: Record<string, { get: Operation }> = {
     ...Object.fromEntries(
       routes.map((route) => [templateOf(route.path), { get: operation(operationSettings, route) }]),
@@ -57,7 +57,7 @@ export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocu
   };
   const responses: Record<string, Response> = {
     ...responseComponents(operationSettings),
-    OtherError: otherError(docs),
+    OtherError: otherError(baseUrl),
   };
   return {
     openapi: '3.1.1',
@@ -69,7 +69,7 @@ export function createSpec(settings: SpecSettings, routes: Route[]): OpenApiDocu
       // As in package.json: no licence is granted.
       license: { name: 'Proprietary', identifier: 'LicenseRef-UNLICENSED' },
     },
-    servers: [{ url: docs.baseUrl ?? '/', description: 'The service that returned this document.' }],
+    servers: [{ url: baseUrl ?? '/', description: 'The service that returned this document.' }],
     tags,
     security: [{ apiKey: [] }],
     paths,

@@ -36,10 +36,9 @@ test.each([
       .use(requestId)
       .use(accessLog({ logger, trace, admitKeyless, ...createMetrics() }))
       .use(() => new Promise(() => undefined));
-    const docs = { docsUrl: undefined, baseUrl: undefined };
     const server = createServer();
     server.on('clientError', (error, socket) =>
-      answerUnparsed({ logger, docs, trace, admitKeyless }, error, socket),
+      answerUnparsed({ logger, baseUrl: undefined, trace, admitKeyless }, error, socket),
     );
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');

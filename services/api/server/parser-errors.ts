@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { ErrorCode } from '../http/error-catalogue.ts';
-import { type DocsLocation, errorEnvelope } from '../http/error-envelope.ts';
+import { type BaseUrl, errorEnvelope } from '../http/error-envelope.ts';
 import { commonHeaders, strictTransportSecurity } from '../http/headers.ts';
 import { interruptResponse } from '../http/interrupt.ts';
 import { allowedMethods } from '../http/methods.ts';
@@ -26,7 +26,7 @@ const unparsed = { method: null, route: null, search: '', durationMs: 0, aborted
 type RequestSocket = Duplex & { _httpMessage?: ServerResponse | null };
 export type UnparsedDeps = {
   logger: Logger;
-  docs: DocsLocation;
+  baseUrl: BaseUrl;
   trace: Trace | null;
   /** Whether such a request, which has no valid key, may have a log line and a trace. */
   admitKeyless: () => boolean;
@@ -51,7 +51,7 @@ export function answerUnparsed(
 
 /** Answers with an error on the raw socket, and closes it. */
 export function answer(
-  { logger, docs, trace, admitKeyless }: UnparsedDeps,
+  { logger, baseUrl, trace, admitKeyless }: UnparsedDeps,
   code: ErrorCode,
   socket: RequestSocket,
 ): void {
@@ -68,7 +68,7 @@ export function answer(
   const requestId = newRequestId();
   const error = new ApiError(code);
   const port = socket instanceof Socket ? socket.localPort : undefined;
-  const body = JSON.stringify(errorEnvelope(docs, error, { requestId, port }));
+  const body = JSON.stringify(errorEnvelope(baseUrl, error, { requestId, port }));
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),

@@ -7,15 +7,15 @@ import { isRetentionRisk, readTopicSettings, topicWarnings } from '../../../shar
 import type { OperatorDeps } from '../deps.ts';
 import type { Acceptable } from './acceptable.ts';
 
-type LackingDeps = Pick<OperatorDeps, 'control' | 'admin' | 'log' | 'topics' | 'config'>;
+type LackingDeps = Pick<OperatorDeps, 'control' | 'admin' | 'log' | 'topics'>;
 
 /** The records of a generation that a build would lack, and that no operator has accepted. */
 export async function lackingRecords(deps: LackingDeps, number: number): Promise<Acceptable> {
-  const { control, admin, log, topics, config } = deps;
+  const { control, admin, log, topics } = deps;
   const generation = generationOf(await requireRegistry(control), number);
   const { ends } = await log.read(topics);
   const beginnings = logsWithoutBeginning(generation, ends);
-  const settings = topicWarnings(await readTopicSettings(admin, topics), config.REBUILD_DAYS_MAX);
+  const settings = topicWarnings(await readTopicSettings(admin, topics));
   const accepted = new Set((generation.accepted ?? []).flatMap(({ seen }) => seen));
   const texts = [
     ...beginnings.map(

@@ -30,9 +30,7 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
   const unled = leaderless(log);
   const applied = await progressOf(deps.control).find({ generation: registry.generation }).toArray();
   const settings = await readTopicSettings(deps.admin, deps.topics);
-  const problems = topicWarnings(settings, deps.config.REBUILD_DAYS_MAX).flatMap(({ risk, text }) =>
-    isRebuildRisk(risk) ? [text] : [],
-  );
+  const problems = topicWarnings(settings).flatMap(({ risk, text }) => (isRebuildRisk(risk) ? [text] : []));
   if (unled !== null) problems.push(`${unled}: mend the brokers first`);
   problems.push(...(await missingSpace(deps, registry)));
   const { seen } = await lackingRecords(deps, registry.generation);

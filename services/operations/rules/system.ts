@@ -97,8 +97,8 @@ export const systemRules = {
   topics: {
     severity: 'attention',
     blocks: [],
-    judge: ({ kafka: { settings }, rebuildDaysMax }) =>
-      topicWarnings(settings ?? [], rebuildDaysMax).map(({ topic, text, setting }) => ({
+    judge: ({ kafka: { settings } }) =>
+      topicWarnings(settings ?? []).map(({ topic, text, setting }) => ({
         text: `${text} (docs/deploy.md, "Topics")`,
         remedy: setting && alterTopic(topic, setting),
       })),

@@ -19,7 +19,7 @@ export async function readTrace(control: Db, requestId: string): Promise<FoundTr
   throw new Error(
     `there is no trace of ${requestId}, a request of ${at}. Either the trace has expired ` +
       "(the API's REQUEST_TRACE_DAYS, 90 by default), or it was lost during an outage of MongoDB (the API logs and " +
-      'counts lost traces), or that API does not write traces (REQUEST_TRACES) or has another DATABASE_NAME, or it is not stored yet (about 1 s)',
+      'counts lost traces), or that API stores no traces (REQUEST_TRACE_DAYS=0) or has another DATABASE_NAME, or it is not stored yet (about 1 s)',
   );
 }
 
