@@ -40,7 +40,7 @@ export type Applied = {
   events: number;
   /** The reason of each record that became a dead letter. */
   rejected: Rejection['reason'][];
-  /** The times of the events, in milliseconds. */
+  /** The times of the events that repeat no earlier record of the log, in milliseconds. */
   times: number[];
 };
 

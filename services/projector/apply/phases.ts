@@ -81,7 +81,7 @@ export async function finish(deps: FinishDeps, chunk: ParsedChunk, outcome: Outc
   return {
     events: changes.length,
     rejected: standing.map(({ rejection }) => rejection.reason),
-    times: changes.map(({ time }) => time.getTime()),
+    times: changes.filter((change) => !outcome.repeated.has(change)).map(({ time }) => time.getTime()),
   };
 }
 
@@ -124,6 +124,7 @@ async function applyIsolated(deps: UpdateDeps, { kind, changes }: ChangesOfKind)
   const { done, failed } = await isolate(changes, (part) => applyTogether(deps, [{ kind, changes: part }]));
   return {
     rejections: [...done.flatMap(({ rejections }) => rejections), ...failed.map(rejectionOf)],
+    repeated: new Set(done.flatMap(({ repeated }) => [...repeated])),
     large: new Map([[kind, done.flatMap(({ large }) => large.get(kind) ?? [])]]),
   };
 }

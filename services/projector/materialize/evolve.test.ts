@@ -3,7 +3,7 @@ import type { Position } from '../../../shared/documents/entity.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { createRandom, type Random } from '../../../tests/support/random.ts';
 import type { Change, Tombstone } from '../events/change.ts';
-import { type Entity, evolve } from './evolve.ts';
+import { type Entity, evolve, isRepetition } from './evolve.ts';
 
 const tombstoneDays = 30;
 /** Each step is taken on a day of its own. */
@@ -140,3 +140,71 @@ test.each([true, false])(
     }
   },
 );
+
+describe('a record that repeats an earlier one', () => {
+  const rules = { deletionIsFinal: false, now: day(1), tombstoneDays };
+  const common = { id: 'x', time: day(0) };
+  type Said = { op: 'upsert' | 'delete'; version: number } | { op: 'tombstone' };
+  const created = (version: number): Said => ({ op: 'upsert', version });
+  const deleted = (version: number): Said => ({ op: 'delete', version });
+  const tombstone: Said = { op: 'tombstone' };
+  const changeOf = (said: Said, offset: number): Change => {
+    const position = { partition: 0, offset, timestampMs: offset };
+    if (said.op === 'tombstone') return { ...common, op: 'tombstone', position };
+    const { op, version } = said;
+    const of = { ...common, orgId, version, position };
+    return op === 'upsert' ? { ...of, op, state: { id: 'x', name: `v${version}` } } : { ...of, op };
+  };
+  /** Whether each record is one, in the order of the log. */
+  const repetitions = (log: Said[]) => {
+    let entity: Entity | null = null;
+    return log.map((said, offset) => {
+      const change = changeOf(said, offset);
+      const before: Entity | null = entity;
+      ({ entity } = evolve(before, change, rules));
+      return isRepetition(before, change);
+    });
+  };
+
+  test.each<{ name: string; log: Said[]; are: boolean[] }>([
+    {
+      name: 'states of a run',
+      log: [created(1), created(2), created(1), created(2)],
+      are: [false, false, true, true],
+    },
+    {
+      name: 'not a deletion of the version, which is new',
+      log: [created(1), deleted(1), deleted(1)],
+      are: [false, false, true],
+    },
+    {
+      name: 'not the state that a repeated tombstone has hidden',
+      log: [created(1), tombstone, created(2), created(1), tombstone, created(2)],
+      are: [false, false, false, true, false, false],
+    },
+  ])('are $name', ({ log, are }) => {
+    expect(repetitions(log)).toEqual(are);
+  });
+
+  test('is none if the record is read again at its own offset', () => {
+    const change = changeOf(created(1), 5);
+    expect(isRepetition(evolve(null, change, rules).entity, change)).toBe(false);
+  });
+
+  test('shows no reader a difference', () => {
+    const seenIn = (entity: Entity | null) => (entity?.deletedAt ? undefined : entity?.state);
+    let count = 0;
+    for (let seed = 1; seed <= 500; seed += 1) {
+      const random = createRandom(seed);
+      let entity: Entity | null = null;
+      for (const change of randomChanges(random, 6)) {
+        const before: Entity | null = entity;
+        ({ entity } = evolve(before, change, rules));
+        if (!isRepetition(before, change)) continue;
+        count += 1;
+        expect({ seed, seen: seenIn(entity) }).toEqual({ seed, seen: seenIn(before) });
+      }
+    }
+    expect(count).toBeGreaterThan(100);
+  });
+});

@@ -40,6 +40,17 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
   return { entity: current, changed: false };
 }
 
+/**
+ * Whether a change repeats what a record before it in the log has said: a source has appended a run again. No reader
+ * sees a difference by it, unless it brings back an entity that a tombstone has deleted.
+ */
+export function isRepetition(before: Entity | null, change: Change): boolean {
+  if (change.op === 'tombstone' || !before?.position || change.version > before.version) return false;
+  if (!isAfter(change.position, before.position)) return false;
+  if (change.op === 'delete') return before.deletedAt !== undefined;
+  return change.version < before.version || before.state !== undefined || before.deletedByEvent === true;
+}
+
 /** A version that is higher than the stored one. The latest tombstone may come after it, and deletes it then. */
 function evolveNewer(current: Entity | null, change: StateChange, rules: EvolveRules): Evolved {
   const { orgId, version, position } = change;

@@ -28,8 +28,11 @@ export const documentsAtOnce = 1_000;
 /** Changes of one kind, in log order. */
 export type ChangesOfKind = { kind: Kind; changes: Change[] };
 
-/** `large` are the entities of each kind whose fan-out is still to be done: it takes more than a page, or resumes. */
-export type Outcome = { rejections: RejectedChange[]; large: Map<Kind, Reconciled[]> };
+/**
+ * `large` are the entities of each kind whose fan-out is still to be done: it takes more than a page, or resumes.
+ * `repeated` are the changes that repeat an earlier record of the log.
+ */
+export type Outcome = { rejections: RejectedChange[]; repeated: Set<Change>; large: Map<Kind, Reconciled[]> };
 
 /** Ids of documents that embed an older state than is stored, or lack an entity that they should embed, by kind. */
 type Stale = Map<Kind, Set<string>>;
@@ -40,13 +43,14 @@ type Stale = Map<Kind, Set<string>>;
  * some may be: apply the chunks again. Returns the changes that the rules or the store refused, too.
  */
 export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): Promise<Outcome> {
-  const outcome: Outcome = { rejections: [], large: new Map() };
+  const outcome: Outcome = { rejections: [], repeated: new Set(), large: new Map() };
   const stale: Stale = new Map();
   for (const kind of kindsInOrder) {
     const changes = chunks.flatMap((chunk) => (chunk.kind === kind ? chunk.changes : []));
     const byId = Map.groupBy(changes, ({ id }) => id);
-    const { entities, rejections } = await reconcileAll(deps, kind, byId, stale.get(kind));
+    const { entities, rejections, repeated } = await reconcileAll(deps, kind, byId, stale.get(kind));
     outcome.rejections.push(...rejections);
+    for (const change of repeated) outcome.repeated.add(change);
     stale.delete(kind);
     const applied = entities.filter(({ id }) => byId.has(id));
     // The states that are not the entity's now. Invariant 6 in docs/internals/joins.md needs them.
@@ -212,10 +216,11 @@ async function reconcileAll(
   kind: Kind,
   changes: Map<string, Change[]>,
   stale: ReadonlySet<string> = new Set(),
-): Promise<{ entities: Reconciled[]; rejections: RejectedChange[] }> {
+): Promise<{ entities: Reconciled[]; rejections: RejectedChange[]; repeated: Change[] }> {
   const ids = [...new Set([...changes.keys(), ...stale])];
   const entities: Reconciled[] = [];
   const rejections: RejectedChange[] = [];
+  const repeated: Change[] = [];
   for (let start = 0; start < ids.length; start += documentsAtOnce) {
     deps.signal.throwIfAborted();
     deps.onFanOut?.(Math.min(stale.size, ids.length - start));
@@ -223,8 +228,9 @@ async function reconcileAll(
     const outcome = await reconcile(deps, kind, some, changes, new Set(some.filter((id) => stale.has(id))));
     entities.push(...outcome.entities.values());
     rejections.push(...outcome.rejections);
+    repeated.push(...outcome.repeated);
     deps.onProgress();
   }
   deps.onFanOut?.(0);
-  return { entities, rejections };
+  return { entities, rejections, repeated };
 }

@@ -2,7 +2,7 @@ import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { projections } from '../projections/projections.ts';
-import { type Entity, evolve, type EvolveRules } from './evolve.ts';
+import { type Entity, evolve, type EvolveRules, isRepetition } from './evolve.ts';
 import { type IdsByEdge, idsInRefs, idsInState } from './join.ts';
 import type { Current, ReadDocuments } from './store.ts';
 import type { PlannedWrite, WriteDeps } from './writes.ts';
@@ -38,6 +38,8 @@ export type Work<K extends Kind> = {
   rejected: Map<string, RejectedChange<K>[]>;
   /** Refused: changes that the store does not take, or for which the code throws. Later rounds leave them out. */
   refused: Map<Change<K>, RejectedChange<K>>;
+  /** Repeated: changes that repeat an earlier record of the log. */
+  repeated: Set<Change<K>>;
   /** Outdated: documents whose references have changed since they were last written, and stale ones at first. */
   outdated: Set<string>;
 };
@@ -48,8 +50,9 @@ export function planRound<K extends Kind>(
   kind: K,
   todo: string[],
   read: ReadDocuments,
-  { changes, rejected, refused, outdated }: Work<K>,
+  work: Work<K>,
 ): PlannedWrite<K>[] {
+  const { changes, rejected, refused } = work;
   const stored = new Map(read.documents.map((document) => [document._id, document]));
   const unreadable = new Map(read.unreadable.map((document) => [document._id, document]));
   const remaining = new Set(read.remaining);
@@ -73,7 +76,7 @@ export function planRound<K extends Kind>(
     const accepted = refused.size === 0 ? given : given.filter((change) => !refused.has(change));
     const guard = broken ? broken.guard : (current?.revision ?? null);
     const target = { id, current, guard };
-    const { write, rejections } = planWrite(deps, kind, target, accepted, rules, outdated.has(id));
+    const { write, rejections } = planWrite(deps, kind, target, accepted, rules, work);
     rejected.set(id, rejections);
     if (write) planned.push(write);
     if (write && broken) deps.onUnreadable?.(kind, id, broken.field);
@@ -91,19 +94,20 @@ function planWrite<K extends Kind>(
   target: Target,
   changes: Change<K>[],
   rules: EvolveRules,
-  isOutdated: boolean,
+  { outdated, repeated }: Work<K>,
 ) {
-  const { current } = target;
+  const { id, current } = target;
   const rejections: RejectedChange<K>[] = [];
   let last: Change<K> | undefined;
   let entity: Entity | null = current ?? null;
   for (const change of changes) {
+    if (isRepetition(entity, change)) repeated.add(change);
     const next = evolve(entity, change, rules);
     entity = next.entity;
     if (next.changed) last = change;
     if (next.rejected) rejections.push({ change, rejection: next.rejected });
   }
-  const isDone = !last && !isOutdated && current !== undefined && isPropagated(deps, kind, current);
+  const isDone = !last && !outdated.has(id) && current !== undefined && isPropagated(deps, kind, current);
   const write = entity && !isDone ? plannedWrite(deps, kind, target, entity, changes, last) : null;
   return { write, rejections };
 }

@@ -29,8 +29,12 @@ export type Reconciled = {
   resumeAt?: Current['fanOutCursor'];
 };
 
-/** The entities after their changes, and the changes that were not applied. */
-type Reconciliation<K extends Kind> = { entities: Map<string, Reconciled>; rejections: RejectedChange<K>[] };
+/** The entities after their changes, the changes that were not applied, and those that repeat an earlier record. */
+type Reconciliation<K extends Kind> = {
+  entities: Map<string, Reconciled>;
+  rejections: RejectedChange<K>[];
+  repeated: Set<Change<K>>;
+};
 
 /** The documents of one bulk write, by its outcome. */
 type BulkOutcome<K extends Kind> = {
@@ -60,7 +64,10 @@ export async function reconcile<K extends Kind>(
   stale: ReadonlySet<string>,
 ): Promise<Reconciliation<K>> {
   const entities = new Map<string, Reconciled>();
-  const work: Work<K> = { changes, rejected: new Map(), refused: new Map(), outdated: new Set(stale) };
+  const work: Work<K> = {
+    ...{ changes, rejected: new Map(), refused: new Map() },
+    ...{ repeated: new Set(), outdated: new Set(stale) },
+  };
   const endRound = watchRounds(deps, kind);
   const isNoRace = countLosses();
   let todo = ids;
@@ -84,7 +91,8 @@ export async function reconcile<K extends Kind>(
     await endRound(todo, hasProgress, cause);
   }
   const rejections = [...work.rejected.values()].flat();
-  return { entities, rejections: rejections.concat(...work.refused.values()) };
+  const { repeated } = work;
+  return { entities, rejections: rejections.concat(...work.refused.values()), repeated };
 }
 
 /** How many references a document is joined with, and one for itself. */
