@@ -10,9 +10,6 @@ import { createCertificateReader, createSocketFactory } from './socket-factory.t
 
 export type KafkaSettings = z.output<z.ZodObject<typeof kafkaSettings>> & { files?: SettingFiles };
 
-/** Brokers name it in logs and quotas. A quota for one of several deployments is by its Kafka user. */
-export const clientId = 'support-read-models';
-
 type ClientOptions = { retries?: number; onError?: (message: string) => void };
 
 /** kafkajs puts this before the reason why a broker of KAFKA_BROKERS could not be used. */
@@ -33,7 +30,8 @@ export function createKafka(settings: KafkaSettings, logger: Logger, options: Cl
   const certificates = { KAFKA_TLS_CA, KAFKA_TLS_CERT, KAFKA_TLS_KEY };
   const readCertificates = createCertificateReader(certificates, files, logger);
   const config: KafkaConfig = {
-    clientId,
+    // Brokers name it in logs and quotas, so deployments with groups of their own differ in it, too.
+    clientId: settings.CONSUMER_GROUP ?? 'support-read-models',
     brokers: settings.KAFKA_BROKERS,
     ssl: KAFKA_SSL,
     ...(KAFKA_SSL ? { socketFactory: createSocketFactory(readCertificates) } : {}),

@@ -110,7 +110,7 @@ export const kafkaSettings = {
     .string()
     .optional()
     .describe(
-      'Consumer group of generation 1, which no other deployment may use; generation N adds `_gN`; unset = `<DATABASE_NAME>-read-models`',
+      'Consumer group of generation 1, which no other deployment may use; generation N adds `_gN`; unset = `<DATABASE_NAME>-read-models`; if set, brokers see it as the client id, too',
     ),
 };
 

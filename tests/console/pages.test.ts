@@ -1,7 +1,6 @@
 import { purgeDeadLetters } from '../../shared/control/ledger-store.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { requestTracesOf } from '../../shared/control/request-traces.ts';
-import { clientId } from '../../shared/kafka/client.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { release } from '../../shared/runtime/release.ts';
 import { standingLetters, storeDeadLetter } from '../support/dead-letters.ts';
@@ -57,7 +56,7 @@ describe('the pages of the console', () => {
       // While it is held it sends no heartbeat.
       settings: { KAFKA_SESSION_TIMEOUT_MS: 300_000 },
     });
-    const member = `${clientId}-[0-9a-f-]{36}`;
+    const member = `${environment.config.CONSUMER_GROUP}-[0-9a-f-]{36}`;
     await console.shows(
       contacts(),
       new RegExp(

@@ -20,8 +20,12 @@ describe('a quota of Kafka below one batch', () => {
   /** The quota with which a broker makes the client wait for so many seconds, again and again. */
   const quotaFor = (waitSeconds: number) => Math.round(batchBytes / (windowSeconds + waitSeconds));
   const setQuota = (bytesPerSecond: number | null) =>
-    setFetchQuota(environment.config.KAFKA_BROKERS[0] ?? '', environment.name, bytesPerSecond);
-  const settings = () => ({ KAFKA_CLIENT_ID: environment.name, LATENESS_ALLOWANCE_SECONDS: 0 });
+    setFetchQuota(
+      environment.config.KAFKA_BROKERS[0] ?? '',
+      environment.config.CONSUMER_GROUP,
+      bytesPerSecond,
+    );
+  const settings = { LATENESS_ALLOWANCE_SECONDS: 0 };
   const publishLarge = () =>
     send('tag', encode(created('tag', 'tag_large', { ignored: 'x'.repeat(batchBytes) }), 'structured'));
   const saved = async () =>
@@ -30,7 +34,7 @@ describe('a quota of Kafka below one batch', () => {
   afterEach(() => setQuota(null));
 
   test('is named with its wait while other records are applied, and the batch comes after it is raised', async () => {
-    await start({ settings: settings() });
+    await start({ settings });
     await publish(created('tag', 'tag_before'));
     await applied();
     await setQuota(quotaFor(4));
@@ -54,7 +58,7 @@ describe('a quota of Kafka below one batch', () => {
   test('fails no /livez however long the wait is, and the projector stays a member of its group', async () => {
     let aheadMs = 0;
     const nowMs = () => performance.now() + aheadMs;
-    const projector = await start({ settings: { ...settings(), KAFKA_SESSION_TIMEOUT_MS: 6_000 }, nowMs });
+    const projector = await start({ settings: { ...settings, KAFKA_SESSION_TIMEOUT_MS: 6_000 }, nowMs });
     await publish(created('tag', 'tag_before'));
     await applied();
     const groupId = environment.config.CONSUMER_GROUP;
@@ -75,7 +79,7 @@ describe('a quota of Kafka below one batch', () => {
     await projector.stop();
     expect(performance.now() - stopMs).toBeLessThan(3_000);
     await setQuota(null);
-    await start({ settings: settings() });
+    await start({ settings });
     await applied();
     expect(await find('tag', 'tag_large')).not.toBeNull();
   }, 120_000);
@@ -83,8 +87,7 @@ describe('a quota of Kafka below one batch', () => {
   test('is no absence of a record from the log, for who reads it by its offset', async () => {
     await publishLarge();
     const fetch = async () => {
-      const config = { ...environment.config, ...settings() };
-      const log = createLogClient(createKafka(config, pino({ level: 'silent' })));
+      const log = createLogClient(createKafka(environment.config, pino({ level: 'silent' })));
       await log.connect();
       return log.fetch({ topic: topic('tag'), partition: 0 }, 0).finally(log.disconnect);
     };
