@@ -31,7 +31,7 @@ const authPoolSizeMax = 4;
 const nowMs = () => performance.now();
 
 boundHeapGrowth(60);
-const config = configOrExit(readApiConfig(process.env));
+const config = configOrExit(readApiConfig(process.env), 'api');
 const { API_TLS_CERT: cert, API_TLS_KEY: key } = config;
 const files = cert && key ? { cert, key } : null;
 const credentials = files && readCertificate(files);

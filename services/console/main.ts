@@ -10,7 +10,7 @@ import { reconnectingKafka } from './connections.ts';
 import { startConsole } from './console.ts';
 
 boundHeapGrowth(60);
-const config = configOrExit(readConsoleConfig(process.env));
+const config = configOrExit(readConsoleConfig(process.env), 'console');
 const logger = createLogger('console', config.LOG_LEVEL);
 const mongo = createMongo(config.MONGODB_URL, 'support-console', { poolSizeMax: 10 });
 const poolWatch = watchPools({

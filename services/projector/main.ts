@@ -22,7 +22,7 @@ const kafkaConnections = 30;
 
 boundHeapGrowth(50);
 boundYoungGeneration();
-const config = configOrExit(projectorConfig(process.env));
+const config = configOrExit(projectorConfig(process.env), 'projector');
 const logOutput = createLogOutput();
 const logger = createLogger('projector', config.LOG_LEVEL, logOutput);
 const metrics = createMetrics();

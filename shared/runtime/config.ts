@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
+import { createLogOutput } from './log-output.ts';
+import { createLogger } from './logger.ts';
 
 export type Environment = Record<string, string | undefined>;
 
@@ -108,12 +110,34 @@ function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
  * For a `main`: returns the configuration and prints its warnings, or prints the errors and exits with code 2. Warnings
  * that cannot be written do not stop a service.
  */
-export function configOrExit<T>(result: ConfigResult<T>): T & { files: SettingFiles } {
+export function configOrExit<T>(result: ConfigResult<T>, service?: string): T & { files: SettingFiles } {
   if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined);
+  const print = service === undefined || process.stderr.isTTY ? asText : asLog(service);
   if ('config' in result) {
-    for (const warning of result.warnings ?? []) process.stderr.write(`Warning: ${warning}\n`);
+    for (const warning of result.warnings ?? []) print.warning(warning);
     return result.config;
   }
-  process.stderr.write(`Bad configuration:\n${result.errors.map((error) => `  ${error}\n`).join('')}`);
+  print.errors(result.errors);
   return process.exit(2);
+}
+
+/** How a `main` prints what is wrong with its configuration. */
+type Print = { warning: (text: string) => void; errors: (errors: string[]) => void };
+
+const asText: Print = {
+  warning: (text) => {
+    process.stderr.write(`Warning: ${text}\n`);
+  },
+  errors: (errors) => {
+    process.stderr.write(`Bad configuration:\n${errors.map((error) => `  ${error}\n`).join('')}`);
+  },
+};
+
+/** A collector of logs reads one JSON object from each line of a service. */
+function asLog(service: string): Print {
+  const logger = createLogger(service, 'warn', createLogOutput({ stream: 'stderr' }));
+  return {
+    warning: (text) => logger.warn(text),
+    errors: (errors) => logger.fatal({ errors }, 'bad configuration'),
+  };
 }

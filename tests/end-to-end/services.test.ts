@@ -132,6 +132,13 @@ describe('a bad configuration', () => {
       expect(await service.exited).toBe(2);
       for (const error of errors) expect(service.stderr()).toContain(error);
       expect(service.stderr()).not.toContain('hunter2');
+      if (name === 'cli') return;
+      expect(JSON.parse(service.stderr())).toMatchObject({
+        level: 'fatal',
+        service: name,
+        msg: 'bad configuration',
+        errors: expect.arrayContaining([errors[0]]) as string[],
+      });
     },
   );
 });
