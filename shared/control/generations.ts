@@ -1,5 +1,6 @@
 import type { Collection, Db, FindOptions } from 'mongodb';
 import { storeTime } from '../store/clock.ts';
+import { newRevision } from '../store/revision.ts';
 import {
   createControlCollections,
   describeLost,
@@ -227,19 +228,25 @@ export async function readRegistry(
 }
 
 /**
- * Replaces the registry if it is unchanged since it was read. Returns false if it has changed: callers then read it
- * again at once. Without a readable revision no write would be guarded, or none would ever apply.
+ * Replaces the registry if it is unchanged since it was read, and returns the stored one. Returns null if it has
+ * changed: callers then read it again at once. Without a readable revision no write would be guarded, or none would
+ * ever apply.
  */
-export async function replaceRegistry(control: Db, read: GenerationRegistry, next: GenerationRegistry) {
+export async function replaceRegistry(
+  control: Db,
+  read: GenerationRegistry,
+  next: GenerationRegistry,
+): Promise<GenerationRegistry | null> {
   if (!Number.isSafeInteger(read.revision))
     throw new Error(
       '`revision` of the document `active` in `generations` was edited: set it to a whole number',
     );
+  const stored = { ...next, revision: newRevision() };
   const { matchedCount } = await generationsOf(control).replaceOne(
     { _id: 'active', revision: read.revision },
-    { ...next, revision: read.revision + 1 },
+    stored,
   );
-  return matchedCount === 1;
+  return matchedCount === 1 ? stored : null;
 }
 
 /** The generation of this number. Throws `NoSuchGeneration` if it does not exist or is being dropped. */
@@ -312,7 +319,7 @@ async function registerFirst(control: Db): Promise<GenerationRegistry> {
     form: storedForm,
     generation: 1,
     since: now,
-    revision: 1,
+    revision: newRevision(),
     lastNumber: 1,
     generations: [{ number: 1, projectionVersion, state: 'active', since: now, registeredAt: now }],
     history: [{ generation: 1, from: null, to: 'active', ...cause }],

@@ -1,7 +1,7 @@
-import { randomInt } from 'node:crypto';
 import { type Collection, type Db, type Filter, MongoBulkWriteError } from 'mongodb';
 import { bulkWrite } from '../store/bulk-write.ts';
 import { builtByMajority } from '../store/indexes.ts';
+import { newRevision } from '../store/revision.ts';
 import { causeInSqlState } from '../store/stand-in-errors.ts';
 import {
   carryOver,
@@ -24,7 +24,6 @@ import {
   skipOffset,
   spanIdOf,
   unskip,
-  unwritten,
 } from './ledger.ts';
 import { readStoredAt, recordBytesOf, removeBytes, removeUnchangedBytes } from './record-bytes.ts';
 import type { Rejection } from './rejections.ts';
@@ -144,11 +143,10 @@ async function changeSome(control: Db, ids: string[], change: (span: OpenSpan) =
 async function writeSpans(control: Db, spans: LedgerSpan[]): Promise<string[]> {
   if (spans.length === 0) return [];
   const operations = spans.map(({ _id, revision, ...fields }) => ({
-    // An upsert whose guard does not fit violates the unique `_id`. Revisions are random: none comes again after a span
-    // was removed, or after a fail-over has rolled its write back.
+    // An upsert whose guard does not fit violates the unique `_id`.
     replaceOne: {
       filter: { _id, revision },
-      replacement: { ...fields, revision: randomInt(unwritten + 1, 2 ** 47) },
+      replacement: { ...fields, revision: newRevision() },
       upsert: true,
     },
   }));

@@ -33,7 +33,8 @@ export async function changeRegistry(control: Db, update: RegistryUpdate): Promi
     const read = await requireRegistry(control);
     const next = update(read);
     if (next === read) return read;
-    if (await replaceRegistry(control, read, next)) return { ...next, revision: read.revision + 1 };
+    const stored = await replaceRegistry(control, read, next);
+    if (stored) return stored;
   }
 }
 

@@ -5,8 +5,8 @@ import type { z } from 'zod';
 export type Position = { partition: number; offset: number; timestampMs: number };
 
 /**
- * The fields that every stored entity has besides its state. `revision` counts the writes of the document and guards
- * each write; `version` is the entity's version in the source system. A deleted entity keeps only this envelope.
+ * The fields that every stored entity has besides its state. Each write draws a new `revision`, which guards
+ * the next one; `version` is the entity's version in the source system. A deleted entity keeps only this envelope.
  */
 export type Envelope = {
   _id: string;

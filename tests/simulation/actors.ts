@@ -4,12 +4,14 @@ import { applyChanges, engineDeps } from '../support/engine.ts';
 import type { DeadLetter, Partition } from './log.ts';
 import { type Data, memoryStore, readWhole } from './memory-store.ts';
 import { memorySweepStore } from './memory-sweep-store.ts';
+import type { Oplog } from './oplog.ts';
 import { createWorker, retried, type Schedule, type Worker } from './schedule.ts';
 import { type LaterEdge, type repairSome, withoutEdge } from './verifier.ts';
 
 export type Simulation = {
   schedule: Schedule;
   data: Data;
+  oplog: Oplog;
   partitions: Map<string, Partition>;
   deadLetters: Set<DeadLetter>;
   /** Lets another worker take over from one that crashes or loses its partition. */
@@ -17,14 +19,15 @@ export type Simulation = {
   running: Set<Promise<void>>;
   startMs: number;
   interruptsFanOuts: boolean;
+  failsOver: boolean;
   /** The edge that the release which runs now does not have; null once every worker is of the present release. */
   missingEdge: LaterEdge | null;
 };
 
 /** The engine's dependencies for one worker. */
 export function depsOf(simulation: Simulation, worker: Worker, overrides: Partial<UpdateDeps>): UpdateDeps {
-  const { data, schedule, startMs, missingEdge } = simulation;
-  const store = memoryStore(data, (label) => schedule.pause(worker, label));
+  const { data, oplog, schedule, startMs, missingEdge } = simulation;
+  const store = memoryStore(data, (label) => schedule.pause(worker, label), oplog);
   return engineDeps(missingEdge ? withoutEdge(store, missingEdge) : store, {
     now: () => new Date(startMs + schedule.trace.length),
     signal: worker.ending.signal,
@@ -77,12 +80,12 @@ const byPosition = ({ position: a }: Positioned, { position: b }: Positioned) =>
 
 /** Sweeps twice, the first time completely, as of the watermark: the least time of a record that is not applied yet. */
 export function sweeper(simulation: Simulation): () => void {
-  const { schedule, data, deadLetters, partitions } = simulation;
+  const { schedule, data, oplog, deadLetters, partitions } = simulation;
   const start = () => {
     const worker = createWorker('sweep', () => 0);
     const deps = depsOf(simulation, worker, {});
     const pause = (label: string) => schedule.pause(worker, label);
-    const sweepStore = memorySweepStore(data, deadLetters, pause);
+    const sweepStore = memorySweepStore(data, deadLetters, pause, { oplog });
     const sweepOnce = (isComplete: boolean) => {
       const notApplied = [...partitions.values()].flatMap(({ records, applied }) => records.slice(applied));
       const asOfMs = Math.min(simulation.startMs, ...notApplied.map(({ time }) => time.getTime()));

@@ -12,6 +12,8 @@ import type {
   Write,
 } from '../../services/projector/materialize/store.ts';
 import { type Kind, kinds } from '../../shared/documents/resources.ts';
+import { confirm, type LoggedWrite, logWrite, type Oplog } from './oplog.ts';
+import { NoReply } from './schedule.ts';
 
 export type Data = Map<Kind, Map<string, StoredDocument>>;
 
@@ -25,11 +27,13 @@ const readAtOnce = 2;
 /**
  * The engine's store in memory, as unkind as a real one. A read of several documents takes several steps, between which
  * other workers write; a bulk write takes one step a document. `pause` is awaited before each step, and once more
- * before a write is acknowledged. `tests/store` holds it to the real one.
+ * before a write is acknowledged: until then a fail-over may roll the write back. `tests/store` holds it to the real
+ * one.
  */
 export function memoryStore(
   data: Data,
   pause: (label: string) => Promise<void> = async () => undefined,
+  oplog: Oplog = [],
 ): Store {
   const documents = (kind: Kind) => data.get(kind) ?? new Map<string, StoredDocument>();
   const save = (kind: Kind, document: StoredDocument) => {
@@ -116,13 +120,23 @@ export function memoryStore(
     },
     write: async (kind, writes) => {
       const conflicted = new Map<string, string | null>();
+      const logged: LoggedWrite[] = [];
+      const pauseInBulk = async (label: string) => {
+        await pause(label);
+        if (logged.some(({ isRolledBack }) => isRolledBack)) throw new NoReply();
+      };
       for (const write of writes) {
-        await pause(`write ${kind} ${write.document._id}`);
-        const stored = documents(kind).get(write.document._id);
-        if (applies(stored, write)) save(kind, written(stored, write));
-        else conflicted.set(write.document._id, `${kind} ${write.document._id}`);
+        const { _id } = write.document;
+        await pauseInBulk(`write ${kind} ${_id}`);
+        const stored = documents(kind).get(_id);
+        if (applies(stored, write)) {
+          logged.push(logWrite(oplog, documents(kind), _id));
+          save(kind, written(stored, write));
+        } else conflicted.set(_id, `${kind} ${_id}`);
       }
-      if (writes.length > 0) await pause(`acknowledge ${kind}`);
+      if (writes.length > 0) await pauseInBulk(`acknowledge ${kind}`);
+      const last = logged.at(-1);
+      if (last) confirm(oplog, last);
       return { conflicted, refused: new Map() };
     },
     findDependents: async (kind, refs) => {
@@ -145,6 +159,7 @@ export function memoryStore(
       if (document.tombstonePosition?.offset !== tombstonePosition?.offset) return;
       if (document.tombstonePosition?.partition !== tombstonePosition?.partition) return;
       const { fanOutCursor: _fanOutCursor, ...remaining } = document;
+      confirm(oplog, logWrite(oplog, documents(kind), id));
       save(kind, cursor ? { ...remaining, fanOutCursor: { ...cursor } } : remaining);
     },
     readEnvelopes: (kind, ids) =>

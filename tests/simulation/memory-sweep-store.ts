@@ -3,6 +3,7 @@ import type { StoredDocument } from '../../services/projector/materialize/store.
 import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sortKey } from '../../shared/documents/instant.ts';
 import { type Data, envelopeOf } from './memory-store.ts';
+import { confirm, logWrite, type Oplog } from './oplog.ts';
 
 /** A dead letter as the sweep sees it: the entities that it names, and when its record was published. */
 export type NamedDeadLetter = { subjects: string[]; publishedAt: Date };
@@ -17,7 +18,7 @@ export function memorySweepStore(
   data: Data,
   deadLetters: Set<NamedDeadLetter>,
   pause: (label: string) => Promise<void> = async () => undefined,
-  pageSize = 2,
+  { oplog = [], pageSize = 2 }: { oplog?: Oplog; pageSize?: number } = {},
 ): SweepStore {
   const find = async (
     kind: 'channel' | 'conversation' | 'message',
@@ -81,12 +82,14 @@ export function memorySweepStore(
           conversationId: String(field(document, 'conversationId')),
         }));
     },
-    waitAgain: async (orphans, upTo, from) => {
+    waitAgain: async (orphans, upTo, fields) => {
+      const messages = data.get('message') ?? new Map<string, StoredDocument>();
       for (const { _id } of orphans) {
         await pause(`let message ${_id} wait again`);
-        const document = data.get('message')?.get(_id);
-        if (document?.orphanedAt && document.orphanedAt <= upTo)
-          data.get('message')?.set(_id, { ...document, orphanedAt: from, revision: document.revision + 1 });
+        const document = messages.get(_id);
+        if (!document?.orphanedAt || document.orphanedAt > upTo) continue;
+        confirm(oplog, logWrite(oplog, messages, _id));
+        messages.set(_id, { ...document, ...fields });
       }
     },
     readInDeadLetters: async (ids) => {

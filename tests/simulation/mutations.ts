@@ -39,8 +39,17 @@ export const mutations: Mutation[] = [
     name: 'a refresh leaves the revision as it is',
     file: writes,
     edits: {
-      'const revision = nextRevision(guard, deps.now());':
-        'const revision = nextRevision(guard, deps.now()) - (current && !upsert && joining ? 1 : 0);',
+      'const revision = newRevision();':
+        'const revision = current && !upsert && joining ? current.revision : newRevision();',
+    },
+  },
+  {
+    name: 'a write has the next revision instead of a new one',
+    schedules: 8_000,
+    file: writes,
+    edits: {
+      'const revision = newRevision();':
+        "const revision = typeof guard === 'number' ? guard + 1 : newRevision();",
     },
   },
   {
@@ -60,8 +69,8 @@ export const mutations: Mutation[] = [
     name: 'a deleted entity leaves no tombstone',
     file: memoryStore,
     edits: {
-      'if (applies(stored, write)) save(':
-        "if (applies(stored, write) && write.op === 'put' && write.document.deletedAt)\n          documents(kind).delete(write.document._id);\n        else if (applies(stored, write)) save(",
+      'save(kind, written(stored, write));':
+        "if (write.op === 'put' && write.document.deletedAt) documents(kind).delete(_id);\n          else save(kind, written(stored, write));",
     },
   },
   {

@@ -7,7 +7,7 @@ class Crash extends Error {
 }
 
 /** The store did not reply: the step was done, or it was not. */
-class NoReply extends Error {
+export class NoReply extends Error {
   override name = 'NoReply';
 }
 

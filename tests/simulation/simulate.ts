@@ -6,7 +6,8 @@ import { type Differences, differences } from './differences.ts';
 import { append, type Partition } from './log.ts';
 import { firstDay, lateDay, sweepDay } from './long-history.ts';
 import { emptyData } from './memory-store.ts';
-import { createSchedule, createWorker, replied, type Schedule, type Worker } from './schedule.ts';
+import { failOver } from './oplog.ts';
+import { createSchedule, createWorker, replied, type Worker } from './schedule.ts';
 import { laterEdges, repairEverything, repairSome } from './verifier.ts';
 
 /** The documents that differ from the fold, by id, and the steps that led there. */
@@ -26,12 +27,14 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
   const simulation: Simulation = {
     schedule,
     data: emptyData(),
+    oplog: [],
     partitions: new Map(),
     deadLetters: new Set(),
     successors: new Map(),
     running: new Set(),
     startMs: firstDay,
     interruptsFanOuts: seed % 4 === 1,
+    failsOver: seed % 2 === 0,
     missingEdge: null,
   };
   const late = history.filter(({ time }) => time.getTime() >= lateDay);
@@ -82,17 +85,23 @@ async function runEarlierRelease(
 
 async function run(simulation: Simulation, starts: (() => void)[]): Promise<void> {
   for (const start of starts) start();
-  const { schedule, running, successors } = simulation;
-  await schedule.drive((worker) => disturb(schedule, worker, successors));
+  const { schedule, running, oplog } = simulation;
+  await schedule.drive((worker) => disturb(simulation, worker));
   await Promise.all(running);
+  // In time, a majority has every write.
+  oplog.length = 0;
 }
 
-/** The worker crashes, or another takes over from it, with or without its notice. */
-function disturb(
-  { random, trace, crash }: Schedule,
-  worker: Worker,
-  successors: Map<Worker, () => void>,
-): void {
+/** MongoDB fails over, the worker crashes, or another takes over from it, with or without its notice. */
+function disturb(simulation: Simulation, worker: Worker): void {
+  const { schedule, successors, oplog, failsOver } = simulation;
+  const { random, trace, crash } = schedule;
+  if (failsOver && random.chance(0.7)) {
+    const index = random.int(Math.max(1, oplog.length));
+    trace.push(`a fail-over rolls back ${oplog.length - index} writes`);
+    failOver(oplog, index);
+    return;
+  }
   const how = random.pick([
     'crashes',
     'loses its partition without notice',

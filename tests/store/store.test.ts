@@ -181,7 +181,8 @@ const calls: { [name: string]: (stores: Stores, random: Random, data: Data) => P
   readOrphans: async ({ sweepStore }, random) => byId(await sweepStore.readOrphans(at(random))),
   waitAgain: async ({ sweepStore }, random) => {
     const orphans = await sweepStore.readOrphans(at(random));
-    await sweepStore.waitAgain(byId(orphans), at(random), at(random));
+    const fields = { orphanedAt: at(random), revision: 1 + random.int(9) };
+    await sweepStore.waitAgain(byId(orphans), at(random), fields);
   },
 };
 
@@ -198,7 +199,10 @@ describe('the stores of the engine and of the sweep', () => {
   test('answer in MongoDB as they do in memory', async () => {
     const { database, control, store } = opened;
     const [data, random] = [emptyData(), createRandom(1)];
-    const memory = { store: memoryStore(data), sweepStore: memorySweepStore(data, new Set(), undefined, 9) };
+    const memory = {
+      store: memoryStore(data),
+      sweepStore: memorySweepStore(data, new Set(), undefined, { pageSize: 9 }),
+    };
     const sweepStore = mongoSweepStore({ database, control, prefix: 'support.', now: () => new Date() });
     for (let step = 0; step < size(1_500, 15_000); step += 1) {
       const [name, seed] = [

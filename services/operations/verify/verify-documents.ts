@@ -18,7 +18,7 @@ import { readState } from './stored-state.ts';
 
 export type VerifyDeps = Pick<RoundDeps, 'signal' | 'wait' | 'onStalled'> & {
   store: Store;
-  /** The store's clock, which sets revisions, marks orphans, and tells which conversations have expired. */
+  /** The store's clock, which marks orphans, and tells which conversations have expired. */
   now: () => Date;
   /** Whole documents by id, as far as bounded memory allows; `remaining` are the ids still to be read. */
   readDocuments: (kind: Kind, ids: string[]) => Promise<{ documents: ReadDocument[]; remaining: string[] }>;

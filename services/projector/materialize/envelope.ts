@@ -38,13 +38,6 @@ export const isRevision = (value: unknown): value is number =>
 export const guardOf = ({ revision }: { revision?: unknown }): Guard =>
   isRevision(revision) ? revision : { unreadable: revision };
 
-/**
- * The revision of a write: Invariant 2. A document that comes back after its tombstone document has expired has another
- * revision, and so has one whose revision cannot be read.
- */
-export const nextRevision = (guard: Guard, now: Date): number =>
-  (typeof guard === 'number' ? guard : now.getTime()) + 1;
-
 /** Splits stored documents into those that can be read, and the others. */
 export function readEnvelopes<T extends { _id: string; revision: unknown }>(stored: T[]) {
   const documents: T[] = [];

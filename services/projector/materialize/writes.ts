@@ -1,8 +1,8 @@
 import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import { isCodeError } from '../../../shared/store/code-errors.ts';
+import { newRevision } from '../../../shared/store/revision.ts';
 import type { Change, Upsert } from '../events/change.ts';
 import { incomingEdges } from './edges.ts';
-import { nextRevision } from './envelope.ts';
 import { type Entity, toTombstone } from './evolve.ts';
 import { join, type Joined, type Joining, type References } from './join.ts';
 import type { Current, Guard, JoinedFields, StoredDocument, Write } from './store.ts';
@@ -63,10 +63,10 @@ export function prepareWrites<K extends Kind>(
   return outcome;
 }
 
-/** A refresh bumps the revision even when nothing changed: Invariant 4 in docs/internals/joins.md. */
+/** A refresh draws a new revision even when nothing changed: Invariant 4 in docs/internals/joins.md. */
 function writeOf<K extends Kind>(deps: WriteDeps, kind: K, item: PlannedWrite<K>, read: References): Write {
   const { current, guard, joining, entity, upsert } = item;
-  const revision = nextRevision(guard, deps.now());
+  const revision = newRevision();
   const joined = joining && join(kind, joining, read);
   // Invariant 10: a document whose owner is deleted is deleted too.
   if (!joined || joined.ownerDeleted)

@@ -60,8 +60,8 @@ type SweptMessages = {
   readWithMessages: (orgId: string, conversationIds: string[]) => Promise<Set<string>>;
   /** Messages that have waited for their conversation since an instant or earlier, in no order. */
   readOrphans: (upTo: Date) => Promise<Orphan[]>;
-  /** Lets messages that have waited since `upTo` or earlier wait again, from `from` on. */
-  waitAgain: (orphans: Orphan[], upTo: Date, from: Date) => Promise<void>;
+  /** Lets messages that have waited since `upTo` or earlier wait again, with these fields. */
+  waitAgain: (orphans: Orphan[], upTo: Date, fields: { orphanedAt: Date; revision: number }) => Promise<void>;
 };
 
 /** The sweep's work on dead letters. */
@@ -174,12 +174,9 @@ function expiringMessages(database: Db): SweptMessages {
         conversationId: idIn(message.state, 'conversationId'),
       }));
     },
-    waitAgain: async (orphans, upTo, from) => {
+    waitAgain: async (orphans, upTo, fields) => {
       const ids = orphans.map(({ _id }) => _id);
-      await messages.updateMany(
-        { _id: { $in: ids }, orphanedAt: { $lte: upTo } },
-        { $set: { orphanedAt: from }, $inc: { revision: 1 } },
-      );
+      await messages.updateMany({ _id: { $in: ids }, orphanedAt: { $lte: upTo } }, { $set: fields });
     },
   };
 }

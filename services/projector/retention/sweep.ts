@@ -1,7 +1,7 @@
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { expiredUpTo } from '../../../shared/documents/visibility.ts';
+import { newRevision } from '../../../shared/store/revision.ts';
 import { refOf } from '../materialize/edges.ts';
-import { nextRevision } from '../materialize/envelope.ts';
 import { refreshAll, updateDependents, type UpdateDeps } from '../materialize/fan-out.ts';
 import type { Write } from '../materialize/store.ts';
 import type { ExpiringChannel, ExpiringConversation, Sweepable, SweepStore } from './mongo-sweep-store.ts';
@@ -141,7 +141,8 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
     await refreshAll(deps, 'message', idsOfMarked);
     // A message whose refresh the store refuses keeps its mark.
     const waitingAgain = [...marked, ...waiting].filter(({ guard }) => typeof guard === 'number');
-    if (waitingAgain.length > 0) await sweepStore.waitAgain(waitingAgain, upTo, deps.now());
+    if (waitingAgain.length > 0)
+      await sweepStore.waitAgain(waitingAgain, upTo, { orphanedAt: deps.now(), revision: newRevision() });
     purged += (await purge(deps, 'message', lost)).length;
   }
 }
@@ -157,11 +158,11 @@ async function purge(
   refs?: string[],
 ): Promise<Sweepable[]> {
   const expiresAt = new Date(now().getTime() + tombstoneDays * dayMs);
-  const purged = documents.map(({ _id, orgId, version, position, tombstonePosition, guard }) => ({
+  const purged = documents.map(({ _id, orgId, version, position, tombstonePosition }) => ({
     _id,
     orgId,
     version,
-    revision: nextRevision(guard, now()),
+    revision: newRevision(),
     position,
     expiresAt,
     ...(tombstonePosition && { tombstonePosition }),
