@@ -19,7 +19,7 @@ export const bounds: Bounds = {
   countTimeoutMs: 250,
   // Five a second: more than the retries of a client with a wrong key, and too few to guess one.
   authFailuresMax: 300,
-  // Ten a second, some 250 MB of log a day: enough to see what a flood asks for.
+  // Ten a second, some 250 MB of log a day: enough to recognize a flood.
   keylessMax: 600,
   // Some 0.1 s of MongoDB.
   scanEntriesMax: 20_000,

@@ -24,7 +24,7 @@ export type FetchedBatches = { batches: RawBatch[]; nextOffset: number };
 const fetchBytes = 4 * 1024 * 1024;
 const fetchWaitMs = 1_000;
 
-/** After so many answers in a row that a quota has emptied, or for a longer wait, in milliseconds, a fetch rejects. */
+/** A fetch rejects after this number of answers in a row that a quota has emptied, or for a longer wait. */
 const throttledMax = { answers: 3, ms: 30_000 };
 
 /**

@@ -131,7 +131,7 @@ function retention({ cleanupPolicy, deleteRetentionMs, retentionMs, retentionByt
   };
 }
 
-/** A rebuild may take this long. One that takes longer than a topic keeps tombstones is not promoted. */
+/** A rebuild may take this long. A build that takes longer than a topic keeps tombstones is not promoted. */
 const rebuildMs = 3 * dayMs;
 
 function tombstones({ deleteRetentionMs }: TopicSettings): Found {

@@ -17,7 +17,7 @@ describe('a quota of Kafka below one batch', () => {
   });
   const batchBytes = 700_000;
   const windowSeconds = 11;
-  /** The quota with which a broker makes the client wait for so many seconds, again and again. */
+  /** The quota with which a broker makes the client wait for a number of seconds, again and again. */
   const quotaFor = (waitSeconds: number) => Math.round(batchBytes / (windowSeconds + waitSeconds));
   const setQuota = (bytesPerSecond: number | null) =>
     setFetchQuota(

@@ -41,7 +41,7 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
 }
 
 /**
- * Whether a change repeats what a record before it in the log has said: a source has appended a run again. No reader
+ * Whether a change repeats a record before it in the log: a source has appended a run again. No reader
  * sees a difference by it, unless it brings back an entity that a tombstone has deleted.
  */
 export function isRepetition(before: Entity | null, change: Change): boolean {
