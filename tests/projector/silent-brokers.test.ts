@@ -1,4 +1,5 @@
 import { created } from '../support/entities.ts';
+import { startKafkaBehindProxy } from '../support/silent-kafka.ts';
 import { createSilentProxy, type Silence } from '../support/silent-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -6,6 +7,8 @@ import { useProjector } from '../support/use-projector.ts';
 /** The limit of a request that a test waits for, and one that none does, in milliseconds. */
 const limitMs = 10_000;
 const endlessMs = 600_000;
+
+const silences: Silence[] = ['forget', 'drop'];
 
 describe('connections to the broker fall silent', () => {
   const { environment, publish, applied, start, committed } = useProjector({ projectors: 0, each: true });
@@ -18,8 +21,6 @@ describe('connections to the broker fall silent', () => {
     await applied();
     return projector;
   };
-  const silences: Silence[] = ['forget', 'drop'];
-
   test.each(silences)(
     '(%s): the projector goes on after the limit of one request',
     async (how) => {
@@ -54,4 +55,40 @@ describe('connections to the broker fall silent', () => {
     // The grace that `main` gives it, without chunks in progress.
     expect(performance.now() - stopMs).toBeLessThan(10_000);
   }, 60_000);
+});
+
+/** The projector is a process: its broker sends it to a proxy. */
+describe('the process of a projector that gets SIGTERM while its connections are silent', () => {
+  const kafka = useOpened(startKafkaBehindProxy);
+  const { publish, applied, startProcess, committed } = useProjector({
+    projectors: 0,
+    each: true,
+    servers: () => ({ ...process.env, KAFKA_BROKERS: kafka.plain }),
+  });
+  const startBehindProxy = async () => {
+    const projector = startProcess({ KAFKA_BROKERS: kafka.proxy.address, GENERATION: '1' });
+    await projector.logged('projecting');
+    await publish(created('tag', 'tag_before'));
+    await applied();
+    return projector;
+  };
+  /** Kubernetes kills a process after 30 s, its default. */
+  const killedAfterMs = 30_000;
+
+  test.each(silences)('(%s) ends with 0, and has committed the positions', async (how) => {
+    const projector = await startBehindProxy();
+    kafka.proxy.silence(how);
+    expect(await projector.stop('SIGTERM', killedAfterMs)).toBe(0);
+    expect(await committed('tag')).toBe(1);
+  });
+
+  test.each(silences)('(%s, also the new ones) ends with 0', async (how) => {
+    const projector = await startBehindProxy();
+    kafka.proxy.silence(how, { isForNew: true });
+    // The next run of the commit loop waits for an answer.
+    await publish(created('tag', 'tag_after'));
+    const code = await projector.stop('SIGTERM', killedAfterMs);
+    kafka.proxy.silence(how);
+    expect(code).toBe(0);
+  });
 });

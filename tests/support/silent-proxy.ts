@@ -33,6 +33,8 @@ export async function createSilentProxy(broker: string) {
   const proxy = await listen(server, '127.0.0.1', 0);
   const socketFactory: ISocketFactory = ({ onConnect }) => connect(proxy.port, '127.0.0.1', onConnect);
   return {
+    /** Its address, for clients that a broker sends there. */
+    address: `127.0.0.1:${proxy.port}`,
     /** Makes the present connections silent; with `isForNew`, those that are opened later, too. */
     silence: (how: Silence, { isForNew = false } = {}) => {
       for (const silence of silencers) silence(how);
