@@ -11,11 +11,12 @@ export type ControlPlane = { kubeconfig: string; kubectl: string; close: () => P
 const token = 'control-plane';
 
 /**
- * Starts etcd, kube-apiserver and kube-controller-manager on loopback ports, with their data and keys in `folder`.
- * There is no node, so no pod runs; Deployments and Jobs make their pods.
+ * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler on loopback ports, with their data and keys
+ * in `folder`. Nodes are objects without a kubelet: the scheduler places the pods of Deployments and Jobs, and none
+ * runs.
  */
 export async function startControlPlane(programs: string, folder: string): Promise<ControlPlane> {
-  const [client = 0, peer = 0, api = 0, controllers = 0] = await freePorts(4);
+  const [client = 0, peer = 0, api = 0, controllers = 0, scheduler = 0] = await freePorts(5);
   const file = (name: string, text: string) => {
     writeFileSync(join(folder, name), text, { mode: 0o600 });
     return join(folder, name);
@@ -38,6 +39,10 @@ export async function startControlPlane(programs: string, folder: string): Promi
     },
     ready,
   });
+  const controller = (name: string, port: number, ...args: string[]) =>
+    part(name, [`--kubeconfig=${kubeconfig}`, `--secure-port=${port}`, '--leader-elect=false', ...args], () =>
+      answers(port),
+    );
   const serves = async () => (await run(kubectl, ['--kubeconfig', kubeconfig, 'get', '--raw', '/readyz'])).ok;
   const server = await startServer([
     part('etcd', etcdArguments(folder, client, peer), () => answers(client)),
@@ -57,16 +62,14 @@ export async function startControlPlane(programs: string, folder: string): Promi
       ],
       serves,
     ),
-    part(
+    controller(
       'kube-controller-manager',
-      [
-        `--kubeconfig=${kubeconfig}`,
-        `--service-account-private-key-file=${key}`,
-        `--secure-port=${controllers}`,
-        '--leader-elect=false',
-      ],
-      () => answers(controllers),
+      controllers,
+      `--service-account-private-key-file=${key}`,
+      // It would evict the pods of nodes that no kubelet reports.
+      '--controllers=*,-node-lifecycle-controller',
     ),
+    controller('kube-scheduler', scheduler),
   ]);
   return { kubeconfig, kubectl, close: () => server.stop() };
 }

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheDir, installedOnce } from '../dev-servers/native/cache.ts';
@@ -7,9 +8,15 @@ import { mustRun } from '../dev-servers/native/run.ts';
 
 export const kubernetesVersion = 'v1.37.2';
 
-const programs = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl'];
+const programs = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'];
 
-const builtFolder = () => join(cacheDir(), `kubernetes-${kubernetesVersion}`);
+const sourceFile = join(import.meta.dirname, 'kubernetes.go');
+
+/** Named by the source, so that a build of an earlier source is not taken for this one. */
+const builtFolder = () => {
+  const digest = createHash('sha256').update(readFileSync(sourceFile)).digest('hex').slice(0, 8);
+  return join(cacheDir(), `kubernetes-${kubernetesVersion}-${digest}`);
+};
 
 /** The folder with the programs of a Kubernetes without nodes, or why there is none. */
 export type Kubernetes = { folder: string } | { missing: string };
@@ -39,7 +46,7 @@ const env = { CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '-mod=mod' };
 async function build(folder: string): Promise<void> {
   const source = join(folder, 'source');
   await mkdir(source);
-  await copyFile(join(import.meta.dirname, 'kubernetes.go'), join(source, 'main.go'));
+  await copyFile(sourceFile, join(source, 'main.go'));
   const module = `k8s.io/kubernetes@${kubernetesVersion}`;
   const downloaded = await mustRun('go', ['mod', 'download', '-json', module], { env });
   const { Dir } = JSON.parse(downloaded.slice(downloaded.indexOf('{'))) as { Dir: string };

@@ -1,5 +1,5 @@
-// One program that is etcd, kube-apiserver, kube-controller-manager or kubectl, by the name with which it is started. They
-// share nearly all packages, so that one build takes little longer than that of the API server.
+// One program that is etcd, kube-apiserver, kube-controller-manager, kube-scheduler or kubectl, by the name with which it is
+// started. They share nearly all packages, so that one build takes little longer than that of the API server.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 )
 
 func main() {
@@ -24,6 +25,8 @@ func main() {
 		os.Exit(cli.Run(apiserver.NewAPIServerCommand()))
 	case "kube-controller-manager":
 		os.Exit(cli.Run(controllers.NewControllerManagerCommand()))
+	case "kube-scheduler":
+		os.Exit(cli.Run(scheduler.NewSchedulerCommand()))
 	case "kubectl":
 		if err := cli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()); err != nil {
 			util.CheckErr(err)

@@ -5,20 +5,28 @@ const chart = useChart();
 
 const render = async (values: Values) => parseManifests(await chart.template(values));
 
-test('the replicas of one template go to two zones and nodes: those that a rollout replaces do not count', async () => {
-  const api = named(await render(required), 'Deployment', 'support-api');
-  const spread = podOf(api)?.spec.topologySpreadConstraints ?? [];
-  expect(spread.map(({ topologyKey }) => topologyKey)).toEqual([
-    'topology.kubernetes.io/zone',
+test('replicas are spread over nodes, and over zones if the operator asks: those that a rollout replaces do not count', async () => {
+  const spread = async (values: object) => {
+    const api = named(
+      await render({ ...required, api: { ...required.api, ...values } }),
+      'Deployment',
+      'support-api',
+    );
+    const constraints = podOf(api)?.spec.topologySpreadConstraints ?? [];
+    for (const constraint of constraints)
+      expect(constraint).toMatchObject({
+        maxSkew: 1,
+        whenUnsatisfiable: 'ScheduleAnyway',
+        matchLabelKeys: ['pod-template-hash'],
+        labelSelector: api?.spec?.selector,
+      });
+    return constraints.map(({ topologyKey }) => topologyKey);
+  };
+  expect(await spread({})).toEqual(['kubernetes.io/hostname']);
+  expect(await spread({ spreadOverZones: true })).toEqual([
     'kubernetes.io/hostname',
+    'topology.kubernetes.io/zone',
   ]);
-  for (const constraint of spread)
-    expect(constraint).toMatchObject({
-      maxSkew: 1,
-      whenUnsatisfiable: 'ScheduleAnyway',
-      matchLabelKeys: ['pod-template-hash'],
-      labelSelector: api?.spec?.selector,
-    });
 });
 
 test('the budget lets a drain evict replicas that are not ready, and takes either of its limits', async () => {

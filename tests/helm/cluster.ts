@@ -42,8 +42,8 @@ exec diff -u -N "$1" "$2"
 
 /** A pod as far as the kubelet of these tests reads it. */
 type Pod = {
-  metadata: { name: string; namespace: string };
-  spec: { restartPolicy: string };
+  metadata: { name: string; namespace: string; deletionTimestamp?: string };
+  spec: { restartPolicy: string; nodeName?: string };
   status: { phase?: string };
 };
 
@@ -75,15 +75,35 @@ async function openCluster(programs: string) {
   await kubectl('apply', '--server-side', '-f', definitions);
   const packaged = await helm(3, 'package', 'infra/helm', '--destination', folder);
   const chart = /saved it to: (.+)/.exec(packaged)?.[1] ?? '';
+  const applied = (objects: object) =>
+    kubectl('apply', '--server-side', '--filename', file('objects.json', JSON.stringify(objects)));
+  /** Makes nodes with these labels. A node that exists gets them, and loses its other labels. */
+  const createNodes = async (nodes: Record<string, Record<string, string>>) => {
+    for (const [name, labels] of Object.entries(nodes)) {
+      await applied(nodeOf(name, labels));
+      await kubectl(
+        'patch',
+        'node',
+        name,
+        '--subresource=status',
+        '--patch',
+        JSON.stringify({ status: readyNode }),
+      );
+      // The API server marks a new node as not ready, until a controller that is not here has heard its kubelet.
+      await kubectl('patch', 'node', name, '--patch', JSON.stringify({ spec: { taints: [] } }));
+    }
+  };
+  await createNodes({ 'node-1': { disk: 'ssd' }, 'node-2': { disk: 'ssd' } });
   const kubelet = startKubelet(kubectl, get);
   return {
     kubectl,
     get,
     kubelet,
+    createNodes,
     /** Runs Helm in a namespace on the release `support`, and returns its output. */
     helmIn: (namespace: string, version: HelmVersion) => {
       const run = (verb: string, ...args: string[]) =>
-        helm(version, verb, ...args, '--namespace', namespace, '--timeout', '2m');
+        helm(version, verb, '--namespace', namespace, '--timeout', '2m', ...args);
       const withValues =
         (verb: string, from: string) =>
         (values: Values, ...args: string[]) =>
@@ -96,6 +116,19 @@ async function openCluster(programs: string) {
         uninstall: () => run('uninstall', 'support'),
         test: () => run('test', 'support'),
         manifest: () => helm(version, 'get', 'manifest', 'support', '--namespace', namespace),
+        /** The status of each revision, the oldest first. */
+        history: async () => {
+          const printed = await helm(
+            version,
+            'history',
+            'support',
+            '--namespace',
+            namespace,
+            '--output',
+            'json',
+          );
+          return (JSON.parse(printed) as { status: string }[]).map(({ status }) => status);
+        },
       };
     },
     manifestsFile: (text: string) => file('manifests.yaml', text),
@@ -128,27 +161,49 @@ async function openCluster(programs: string) {
   };
 }
 
+const nodeOf = (name: string, labels: Record<string, string>) => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } },
+});
+
+const readyNode = {
+  allocatable: { cpu: '64', memory: '256Gi', pods: '1000' },
+  capacity: { cpu: '64', memory: '256Gi', pods: '1000' },
+  conditions: [{ type: 'Ready', status: 'True' }],
+};
+
 /**
  * Gives pods the states that a kubelet would: those that run once succeed, or fail if `fails` says so of their name;
- * others become ready, if `readies` is set.
+ * others become ready, if `readies` is set. A pod of which `starts` says no stays pending, as without its image.
  */
 function startKubelet(
   kubectl: (...args: string[]) => Promise<string>,
   get: <T>(...args: string[]) => Promise<T>,
 ) {
-  const controls = { fails: (_pod: string) => false, readies: true };
+  const controls = { fails: (_pod: string) => false, starts: (_pod: string) => true, readies: true };
   let isStopped = false;
   const statusOf = ({ metadata: { name }, spec: { restartPolicy } }: Pod) => {
     if (restartPolicy === 'Never') return { phase: controls.fails(name) ? 'Failed' : 'Succeeded' };
     if (!controls.readies) return { phase: 'Running' };
-    const conditions = ['Ready', 'ContainersReady'].map((type) => ({ type, status: 'True' }));
+    const lastTransitionTime = new Date().toISOString();
+    const conditions = ['Ready', 'ContainersReady'].map((type) => ({
+      type,
+      status: 'True',
+      lastTransitionTime,
+    }));
     return { phase: 'Running', conditions };
   };
   const pass = async () => {
     const { items } = await get<{ items: Pod[] }>('pods', '--all-namespaces');
     for (const pod of items) {
       const { name, namespace } = pod.metadata;
-      if (pod.status.phase !== 'Pending') continue;
+      if (pod.metadata.deletionTimestamp) {
+        await kubectl('delete', 'pod', name, '--namespace', namespace, '--force').catch(() => undefined);
+        continue;
+      }
+      const isPlaced = pod.spec.nodeName !== undefined;
+      if (pod.status.phase !== 'Pending' || !isPlaced || !controls.starts(name)) continue;
       const patch = JSON.stringify({ status: statusOf(pod) });
       const args = ['patch', 'pod', name, '--namespace', namespace, '--subresource=status', '--patch', patch];
       // Its owner may have deleted it meanwhile.

@@ -128,6 +128,8 @@ env: {{- include "support.env" . | nindent 2 }}
 {{- with include "support.volumeMounts" . | trim }}
 volumeMounts: {{- . | nindent 2 }}
 {{- end }}
+# `kubectl describe pod` then shows why the container has ended.
+terminationMessagePolicy: FallbackToLogsOnError
 securityContext: {{- toYaml .root.Values.securityContext | nindent 2 }}
 resources: {{- toYaml (index .root.Values .component).resources | nindent 2 }}
 {{- end }}
@@ -139,12 +141,19 @@ resources: {{- toYaml (index .root.Values .component).resources | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Two replicas of one template go to two nodes, in two zones. Pods that a rollout replaces do not count. */}}
+{{/*
+Two replicas of one template go to two nodes. Pods that a rollout replaces do not count. Zones only if the operator asks: the
+scheduler ranks only nodes that have the label of each constraint, so that without labels of zones it would rank none.
+*/}}
 {{- define "support.spread" -}}
 {{- if not (include "support.field" (list . "topologySpreadConstraints")) -}}
 topologySpreadConstraints:
   {{- $of := . }}
-  {{- range $key := list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  {{- $keys := list "kubernetes.io/hostname" }}
+  {{- if .root.Values.api.spreadOverZones }}
+  {{- $keys = append $keys "topology.kubernetes.io/zone" }}
+  {{- end }}
+  {{- range $key := $keys }}
   - maxSkew: 1
     topologyKey: {{ $key }}
     whenUnsatisfiable: ScheduleAnyway
