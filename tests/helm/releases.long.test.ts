@@ -145,41 +145,37 @@ describeCluster('releases on a real API server', (cluster) => {
       expect(commands).toEqual([['support-cli', 'rebuild', 'keeps', '1']]);
     });
 
-    test('a removed secret goes, and a Job of the topics that failed starts again with the next upgrade', async () => {
-      const namespace = `helm${version}-jobs`;
+    test('topics come before all other objects, with the secrets of the CLI, and a removed secret goes', async () => {
+      const namespace = `helm${version}-topics`;
       const { install, upgrade } = cluster.helmIn(namespace, version);
       await cluster.createNamespace(namespace);
-      const secrets = { ...required.projector.secrets, KAFKA_SASL_PASSWORD: 'old' };
-      const values = { ...required, topics: { create: true } };
+      const withSecrets = (secrets: object): Values => ({
+        ...required,
+        topics: { create: true },
+        cli: { secrets: { MONGODB_URL: 'mongodb://cli@mongo/', ...secrets } },
+      });
+      const names = async (kinds: string) =>
+        (await cluster.kubectl('get', kinds, '--namespace', namespace, '--output', 'name'))
+          .trim()
+          .split(/\s+/);
       cluster.kubelet.fails = () => true;
-      await install({ ...values, projector: { secrets } });
-      const jobs = async () =>
-        (await cluster.kubectl('get', 'jobs', '--namespace', namespace, '--output', 'name')).match(
-          /\S+topics\S+/g,
-        );
-      const [job = ''] = (await jobs()) ?? [];
-      const conditions = ['FailureTarget', 'Failed'].map((type) => ({
-        type,
-        status: 'True',
-        reason: 'BackoffLimitExceeded',
-      }));
-      const patch = JSON.stringify({ spec: { backoffLimit: 0 } });
-      await cluster.kubectl('patch', job, '--namespace', namespace, '--patch', patch);
-      await eventually(async () =>
-        (await cluster.kubectl('get', job, '--namespace', namespace, '--output', 'json')).includes(
-          `"type": "${conditions[1]?.type}"`,
-        ),
-      );
-      cluster.kubelet.fails = () => false;
-      await upgrade(values);
-      const keys = await cluster.get<{ data: object }>(
-        'secret',
-        'support-projector',
-        '--namespace',
-        namespace,
-      );
-      expect(Object.keys(keys.data)).toEqual(['MONGODB_URL']);
-      expect(await jobs()).toEqual([expect.stringContaining(`${job.replace(/^job.batch\//, '')}-r2`)]);
+      const passwords = { KAFKA_SASL_PASSWORD: 'secret' };
+      try {
+        await expect(install(withSecrets(passwords), '--timeout', '10s')).rejects.toThrow(/pre-install/);
+      } finally {
+        cluster.kubelet.fails = () => false;
+      }
+      expect(await names('job,deployment,service')).toEqual(['job.batch/support-topics']);
+      type Job = { spec: { template: { spec: { containers: { envFrom: object[] }[] } } } };
+      const { spec } = await cluster.get<Job>('job', 'support-topics', '--namespace', namespace);
+      expect(spec.template.spec.containers[0]?.envFrom).toEqual([{ secretRef: { name: 'support-topics' } }]);
+
+      // The next attempt of a pipeline.
+      await upgrade(withSecrets(passwords), '--install', '--wait');
+      await upgrade(withSecrets({}));
+      const { data } = await cluster.get<{ data: object }>('secret', 'support-cli', '--namespace', namespace);
+      expect(Object.keys(data)).toEqual(['MONGODB_URL']);
+      expect(await names('job,secret')).not.toContainEqual(expect.stringContaining('topics'));
     });
   });
 });

@@ -114,13 +114,13 @@ would replace $(NAME), and reads $$ as $.
 {{- toYaml (concat $env $own) }}
 {{- end }}
 
-{{/* Fields of every container, which waits for its Secret; `image` overrides parts of the image. */}}
+{{/* Fields of every container, which waits for its Secret; `image` overrides parts of the image, `secret` the Secret. */}}
 {{- define "support.container" -}}
 name: {{ .component }}
 image: {{ include "support.image" . }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 envFrom:
-  - secretRef: { name: {{ include "support.secretName" . }} }
+  - secretRef: { name: {{ .secret | default (include "support.secretName" .) }} }
   {{- with include "support.field" (list . "extraEnvFrom") }}
   {{- . | nindent 2 }}
   {{- end }}

@@ -1,0 +1,190 @@
+import { eventually } from '../support/eventually.ts';
+import type { Values } from './chart.ts';
+import { describeCluster, type HelmVersion } from './cluster.ts';
+import { everything, required } from './example-values.ts';
+
+type Kubelet = { fails: (pod: string) => boolean; starts: (pod: string) => boolean };
+
+/** A reason for which the chart refuses an upgrade from `from` to `to`, and how a pod ends then. */
+type Refusal = {
+  name: string;
+  from?: Values;
+  to: Values;
+  kubelet?: Partial<Kubelet>;
+  says: RegExp;
+  /** Helm renders the values to the end, so that it records a revision. */
+  isRecorded: boolean;
+};
+
+const isCheck = (pod: string) => pod.startsWith('support-upgrade-check');
+const isTopics = (pod: string) => pod.startsWith('support-topics');
+
+const generations = (...counts: number[]) =>
+  counts.map((replicas, index) => ({ number: index + 1, replicas }));
+const withTopics = { ...required, topics: { create: true } };
+const tag = { image: { tag: '9.9.9' } };
+
+const refusals: Refusal[] = [
+  {
+    name: 'a removed generation whose projectors are ready',
+    from: { ...withTopics, generations: generations(1, 1) },
+    to: { ...withTopics, ...tag, generations: generations(1) },
+    says: /generations lacks 2, whose projectors are ready/,
+    isRecorded: false,
+  },
+  {
+    name: 'an active generation with 0 replicas',
+    to: { ...withTopics, ...tag, generations: generations(0) },
+    kubelet: { fails: isCheck },
+    says: /pre-upgrade/,
+    isRecorded: true,
+  },
+  {
+    name: 'a check whose image cannot be pulled',
+    to: { ...withTopics, ...tag },
+    kubelet: { starts: (pod) => !isCheck(pod) },
+    says: /pre-upgrade/,
+    isRecorded: true,
+  },
+  {
+    name: 'topics that the brokers refuse',
+    to: { ...withTopics, ...tag },
+    kubelet: { fails: isTopics },
+    says: /pre-upgrade/,
+    isRecorded: true,
+  },
+];
+
+type Item = { kind: string; metadata: { name: string }; spec?: object; data?: object };
+
+describeCluster('upgrades that the chart refuses', (cluster) => {
+  const kinds =
+    'deploy,svc,cm,secret,sa,cronjob,pdb,hpa,ing,netpol,scaledobject,servicemonitor,prometheusrule,httproute';
+
+  /** The objects of the release but its history, as an operator wants them back. */
+  const objects = async (namespace: string) => {
+    const { items } = await cluster.get<{ items: Item[] }>(
+      kinds,
+      '--namespace',
+      namespace,
+      '--selector',
+      'app.kubernetes.io/instance=support',
+    );
+    return items.map(({ kind, metadata, spec, data }) => ({ kind, name: metadata.name, spec, data }));
+  };
+
+  const areReady = (namespace: string) =>
+    eventually(async () => {
+      type Deployments = {
+        items: {
+          metadata: Item['metadata'];
+          spec: { replicas: number };
+          status: { readyReplicas?: number };
+        }[];
+      };
+      const { items } = await cluster.get<Deployments>('deployments', '--namespace', namespace);
+      return items.every(({ metadata, spec, status }) => {
+        // The autoscaler of the API begins with one replica.
+        const isScaled = metadata.name !== 'support-api' || spec.replicas > 1;
+        return isScaled && (status.readyReplicas ?? 0) === spec.replicas;
+      });
+    });
+
+  const podNames = async (namespace: string) => {
+    const selector = 'app.kubernetes.io/component in (api, projector)';
+    const { items } = await cluster.get<{ items: Item[] }>(
+      ...['pods', '--namespace', namespace, '--selector', selector],
+    );
+    return items.map(({ metadata }) => metadata.name);
+  };
+
+  const whileRefusing = async (controls: Partial<Kubelet> | undefined, run: () => Promise<unknown>) => {
+    const usual = { fails: cluster.kubelet.fails, starts: cluster.kubelet.starts };
+    Object.assign(cluster.kubelet, controls);
+    try {
+      await run();
+    } finally {
+      Object.assign(cluster.kubelet, usual);
+    }
+  };
+
+  describe.each<HelmVersion>([3, 4])('Helm %d', (version) => {
+    const automatic = version === 3 ? '--atomic' : '--rollback-on-failure';
+
+    const start = async (namespace: string, from: Values) => {
+      const release = cluster.helmIn(namespace, version);
+      await cluster.createNamespace(namespace);
+      await release.install(from);
+      await areReady(namespace);
+      return { ...release, before: await objects(namespace) };
+    };
+
+    describe.each(refusals.map((refusal, index) => ({ ...refusal, prefix: `refused${version}-${index}` })))(
+      '$name',
+      ({ prefix, from = withTopics, to, kubelet, says, isRecorded }) => {
+        test('changes no object, and the next upgrade and a rollback by hand work', async () => {
+          const namespace = `${prefix}-plain`;
+          const { before, upgrade, rollback, history } = await start(namespace, from);
+          await whileRefusing(kubelet, () =>
+            expect(upgrade(to, '--wait', '--timeout', '15s')).rejects.toThrow(says),
+          );
+          expect(await objects(namespace)).toEqual(before);
+          expect(await history()).toEqual(isRecorded ? ['deployed', 'failed'] : ['deployed']);
+          await rollback(1);
+          expect(await objects(namespace)).toEqual(before);
+          expect((await history()).at(-1)).toBe('deployed');
+          await upgrade({ ...from, commonLabels: { next: 'upgrade' } });
+          expect((await history()).at(-1)).toBe('deployed');
+        });
+
+        test('is rolled back automatically: the release is as it was, and the next upgrade works', async () => {
+          const namespace = `${prefix}-automatic`;
+          const { before, upgrade, history } = await start(namespace, from);
+          await whileRefusing(kubelet, () =>
+            expect(upgrade(to, '--wait', '--timeout', '15s', automatic)).rejects.toThrow(
+              isRecorded ? /has been rolled back/ : says,
+            ),
+          );
+          expect(await objects(namespace)).toEqual(before);
+          expect(await history()).toEqual(isRecorded ? ['superseded', 'failed', 'deployed'] : ['deployed']);
+          await upgrade({ ...from, commonLabels: { next: 'upgrade' } }, '--wait');
+          expect((await history()).at(-1)).toBe('deployed');
+        });
+      },
+    );
+
+    test('new pods that never become ready are rolled back automatically, beside the old ones', async () => {
+      const namespace = `refused${version}-readiness`;
+      const { before, upgrade, history } = await start(namespace, withTopics);
+      const old = await podNames(namespace);
+      cluster.kubelet.readies = false;
+      try {
+        await expect(
+          upgrade({ ...withTopics, ...tag }, '--wait', '--timeout', '15s', automatic),
+        ).rejects.toThrow(/has been rolled back/);
+      } finally {
+        cluster.kubelet.readies = true;
+      }
+      expect(await objects(namespace)).toEqual(before);
+      expect(await podNames(namespace)).toEqual(expect.arrayContaining(old));
+      expect(await history()).toEqual(['superseded', 'failed', 'deployed']);
+    });
+
+    test('a refused upgrade that turns custom resources off: only Helm 4 rolls back, and the next upgrade works', async () => {
+      const namespace = `refused${version}-off`;
+      const { before, upgrade, history } = await start(namespace, everything);
+      // The autoscaler goes on to decide: a rollback to values without a number of replicas would begin with one.
+      const api = { ...required.api, autoscaling: { enabled: true } };
+      const to = { ...required, ...tag, api, generations: generations(2, 1) };
+      await whileRefusing({ fails: isCheck }, () =>
+        expect(upgrade(to, '--wait', automatic)).rejects.toThrow(
+          version === 3 ? /cannot patch "support-api" with kind HTTPRoute/ : /has been rolled back/,
+        ),
+      );
+      expect(await objects(namespace)).toEqual(before);
+      expect((await history()).at(-1)).toBe(version === 3 ? 'failed' : 'deployed');
+      await upgrade({ ...everything, commonLabels: { next: 'upgrade' } }, '--wait');
+      expect((await history()).at(-1)).toBe('deployed');
+    });
+  });
+});

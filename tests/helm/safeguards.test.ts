@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+
+/** The test that plays the next step of a caller after a safeguard has acted, or why there is nothing to play. */
+type Cell = { file: string; test: string } | { nothing: string };
+
+type Callers = {
+  /** Its next `helm upgrade`, or the one of Flux. */
+  pipeline: Cell;
+  drain: Cell;
+  autoscaler: Cell;
+  /** The rollback after a failed upgrade: `--atomic`, or `--rollback-on-failure` of Helm 4. */
+  automaticRollback: Cell;
+  /** Of Argo CD, which renders the chart without the cluster, and runs the hooks each time. */
+  secondSync: Cell;
+};
+
+const releases = (test: string): Cell => ({ file: 'releases.long', test });
+const refused = (test: string): Cell => ({ file: 'refused-upgrades.long', test });
+const sync = (test: string): Cell => ({ file: 'sync.long', test });
+const availability = (test: string): Cell => ({ file: 'availability.long', test });
+const cluster = (test: string): Cell => ({ file: 'cluster.long', test });
+const nothing = (reason: string): Cell => ({ nothing: reason });
+
+const nextUpgrade = refused('changes no object, and the next upgrade and a rollback by hand work');
+const rolledBack = refused(
+  'is rolled back automatically: the release is as it was, and the next upgrade works',
+);
+const drained = availability('a drain fails neither Job, and the weekly one ends');
+const scaled = releases(
+  'switching the autoscaler on and off keeps the running replicas, and so do upgrades meanwhile',
+);
+const syncedTwice = sync('creates the topics before the projectors, and a second sync changes nothing');
+const wrongSetting = cluster(
+  'a wrong setting breaks the new pods alone: a replacement of an old one has the old settings',
+);
+
+const safeguards: Record<string, Callers> = {
+  'the check before an upgrade': {
+    pipeline: nextUpgrade,
+    drain: drained,
+    autoscaler: scaled,
+    automaticRollback: rolledBack,
+    secondSync: sync('that the check refuses changes no object, and the next sync works'),
+  },
+  'the check before a rollback': {
+    pipeline: releases(
+      'a refused upgrade or rollback changes no object, and a rollback to the running revision ends it',
+    ),
+    drain: drained,
+    autoscaler: scaled,
+    automaticRollback: releases(
+      'the automatic rollback of a refused upgrade leaves the Job that refused it, with its pod',
+    ),
+    secondSync: nothing('Argo CD runs no hook before a rollback'),
+  },
+  'the refusal of a generation that runs': {
+    pipeline: nextUpgrade,
+    drain: nothing('it runs in no pod'),
+    autoscaler: nothing('it reads which projectors are ready, not how many'),
+    automaticRollback: rolledBack,
+    secondSync: nothing('without the cluster the check refuses instead'),
+  },
+  'the Job of the topics': {
+    pipeline: releases(
+      'topics come before all other objects, with the secrets of the CLI, and a removed secret goes',
+    ),
+    drain: drained,
+    autoscaler: nothing('it ends before any replica starts'),
+    automaticRollback: rolledBack,
+    secondSync: syncedTwice,
+  },
+  'the refusal of values': {
+    pipeline: { file: 'refusals.long', test: 'Helm refuses %s, and names the value' },
+    drain: nothing('it runs in no pod'),
+    autoscaler: { file: 'refusals.long', test: 'Helm refuses %s, and names the value' },
+    automaticRollback: nothing('Helm records no revision'),
+    secondSync: nothing('the sync ends before its hooks'),
+  },
+  'the budget of disruptions': {
+    pipeline: nothing('a rollout asks no budget'),
+    drain: cluster('a drain may evict the replicas while none of them is ready'),
+    autoscaler: nothing('the end of a replica by its Deployment asks no budget'),
+    automaticRollback: nothing('a rollout asks no budget'),
+    secondSync: syncedTwice,
+  },
+  'the probe of readiness': {
+    pipeline: wrongSetting,
+    drain: {
+      file: 'chart.long',
+      test: 'a replica leaves its Service within the delay: one failed check, two seconds apart',
+    },
+    autoscaler: nothing('a replica that it removes leaves as in a drain'),
+    automaticRollback: refused(
+      'new pods that never become ready are rolled back automatically, beside the old ones',
+    ),
+    secondSync: wrongSetting,
+  },
+};
+
+test.each(Object.entries(safeguards))('%s: each caller has its test', (_, callers) => {
+  for (const cell of Object.values(callers)) {
+    if ('nothing' in cell) continue;
+    expect(readFileSync(`tests/helm/${cell.file}.test.ts`, 'utf8')).toContain(`'${cell.test}'`);
+  }
+});
