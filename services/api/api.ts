@@ -106,7 +106,8 @@ export async function startApi(deps: ApiDeps): Promise<RunningApi> {
     { listener: app.callback(), ...unparsed, nowMs, connectionsRefused: metrics.connectionsRefused },
     serverOptions(config, credentials),
   );
-  const announcement = announceReplica({ control, snapshots, generationsInUse, metrics, logger, now });
+  const announced = { control, snapshots, generationsInUse, traces: trace !== null };
+  const announcement = announceReplica({ ...announced, metrics, logger, now });
   const closers: Closer[] = [
     { name: 'server', close: stop, deadlineMs: 16_000 },
     // Until its last request has ended, a drop must wait for this replica.

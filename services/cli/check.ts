@@ -1,7 +1,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { Db, MongoClient } from 'mongodb';
+import { tryAnnouncement } from '../../shared/control/processes.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
-import { tryAnnouncement } from '../../shared/control/replicas.ts';
 import { explained } from '../../shared/kafka/errors.ts';
 import { describeHidden } from '../../shared/kafka/find-topics.ts';
 import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';

@@ -1,9 +1,8 @@
 import { type GenerationRegistry, readRegistry } from '../../shared/control/generations.ts';
 import { countUnapplied } from '../../shared/control/ledger-store.ts';
 import { findReadModel, type LostCollection, missing } from '../../shared/control/manifest.ts';
+import { liveReplicas, readProjectors, type Replica } from '../../shared/control/processes.ts';
 import { measureBytes } from '../../shared/control/record-bytes.ts';
-import { liveReplicas, type Replica } from '../../shared/control/replicas.ts';
-import { type WaitingProjector, waitingProjectors } from '../../shared/control/waiting-projectors.ts';
 import type { TokenKeys } from '../../shared/keys/token-keys.ts';
 import { readNoMajoritySince } from '../../shared/store/majority.ts';
 import { readCollections } from '../../shared/store/structures.ts';
@@ -34,8 +33,6 @@ export type Facts = {
    * Since when a majority of MongoDB's members has confirmed no write; null if one does, or if MongoDB does not tell.
    */
   noMajoritySince: Date | null;
-  /** The projectors that apply nothing, but say why; the latest first. */
-  waiting: WaitingProjector[];
   /** The dead letters that stand unapplied in any generation; null: not counted. */
   deadLetters: number | null;
   /** The part of its share that the bytes of dead letters take, of the topic that takes most; null: not counted. */
@@ -73,15 +70,17 @@ export async function readFacts(
   const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
   const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
   const now = await deps.now();
+  const projectors = await readProjectors(control);
   const notCounted: NotCounted[] = [];
   const shareBytes = shareOf(config.DEAD_LETTER_MEGABYTES_MAX, deps.topics);
   const facts = await named({
     generations: Promise.all(
-      living.map((one) => readGeneration(deps, { registry, kafka, now, before, notCounted }, one)),
+      living.map((one) =>
+        readGeneration(deps, { registry, projectors, kafka, now, before, notCounted }, one),
+      ),
     ),
     noMajoritySince: readNoMajoritySince(control),
     replicas: liveReplicas(control, now),
-    waiting: waitingProjectors(control, now),
     deadLetters: optional(notCounted, 'dead letters', async () =>
       (await countUnapplied(control)).reduce((sum, { count }) => sum + count, 0),
     ),

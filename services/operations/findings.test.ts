@@ -5,6 +5,7 @@ import {
   gap,
   own,
   partitionFacts,
+  projector,
   report,
   safeTopic,
 } from '../../tests/support/facts.ts';
@@ -28,7 +29,7 @@ const active = own(1, 'active');
 const well = 'All is well.';
 const attention = 'The data is current, but one finding needs attention.';
 const silent = { savedAt: before(31) };
-const ended = { ...silent, failure: { _id: 1, reason: 'gone', by: 'p', at: before(40) } };
+const ended = { ...silent, projectors: [projector({ state: 'ended', reason: 'gone', at: before(30) })] };
 const kafka = (changes: Partial<Facts['kafka']>) => ({ kafka: { ...facts([]).kafka, ...changes } });
 /** One topic keeps tombstones for this long, and another one for longer. */
 const keptFor = (hours: number, cleanupPolicy: string | null = 'compact') =>
@@ -91,12 +92,17 @@ test.each<[fact: string, given: Facts, names: string[], sentence: string]>([
   ['a silent projector', alone(silent), ['projectors bad'], 'Not well: no projector has run since 2026-'],
   ['Kafka away for long', alone(silent, away), ['kafka bad', 'projectors bad'], 'Not well: Kafka'],
   [
-    'a group that no broker tells of',
-    alone(silent, kafka({ members: new Map() })),
+    'a projector that saves nothing',
+    alone({ ...silent, projectors: [projector()] }, kafka({ members: new Map() })),
     ['projectors bad'],
-    'Not well: no progress has been saved since 2026-11-24T11:59:29.000Z, and Kafka does not tell',
+    'Not well: its projectors run, but have saved no progress since',
   ],
-  ['a projector that saves nothing', alone(silent, living), ['projectors bad'], 'Not well: its projectors'],
+  [
+    'a member of the group that announces nothing',
+    alone(silent, living),
+    ['projectors bad'],
+    'Not well: its projectors run, but have saved no progress since',
+  ],
   [
     'an ended projector',
     alone(ended),
@@ -146,7 +152,7 @@ test('dead letters are counted, and the partition to look at is named', () => {
 });
 
 const promote = ['promote'];
-const unpinned = facts([own(1, 'active', { isUnpinned: true }), ready()]);
+const unpinned = facts([own(1, 'active', { projectors: [projector({ isPinned: false })] }), ready()]);
 const laggingPartitions = [{ key: 'tags/0', position: 1, active: 2 }];
 const switches = ['promote', 'rollback'];
 const every = ['ready', ...switches];
@@ -249,5 +255,6 @@ test('the condition of a generation tells more than its state', () => {
   expect(of(own(2, 'standby', reject))).toBe('standby');
   expect(of(ready({ lagSeconds: 31 }))).toBe('lagging');
   expect(of(ready(silent))).toBe('stopped');
-  expect(of(ready(silent), away)).toBe('stalled');
+  const cutOff = projector({ generation: 2, state: 'cut_off', reason: 'no answer' });
+  expect(of(ready({ ...silent, projectors: [cutOff] }), away)).toBe('stalled');
 });

@@ -1,14 +1,7 @@
-import { type Failure, failuresOf } from '../../shared/control/failures.ts';
 import type { Generation, GenerationRegistry } from '../../shared/control/generations.ts';
 import { type LogGap, readLogGaps } from '../../shared/control/log-gaps.ts';
-import {
-  isSilent,
-  lagSeconds,
-  type Progress,
-  readProgress,
-  type SweepFailure,
-  watermarksOf,
-} from '../../shared/control/progress.ts';
+import { type Projector, projectorsOf } from '../../shared/control/processes.ts';
+import { lagSeconds, type Progress, readProgress, watermarksOf } from '../../shared/control/progress.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import type { LogState } from '../../shared/kafka/log-client.ts';
 import { describeOtherTopics } from '../../shared/kafka/other-topics.ts';
@@ -48,18 +41,16 @@ export type GenerationFacts = {
   lag: number;
   /** When a projector last saved progress; null if none has. */
   savedAt: Date | null;
-  /** A running projector follows the active generation instead of its number. */
-  isUnpinned: boolean;
+  /** The projector that saved it, by its id in the register of processes; null if it is not known. */
+  savedBy: string | null;
+  /** The projectors that follow it, or did lately; the latest announcement first. */
+  projectors: Projector[];
   /** The topics that were deleted and created again since it applied records of them. */
   recreated: string[];
   /** The gaps in the log that bar its projectors. */
   gaps: LogGap[];
   /** Why projectors with these settings cannot follow it; null if they can. */
   otherTopics: string | null;
-  /** Why a projector of it has ended for good; null if none has. */
-  failure: Failure | null;
-  /** Why its retention is not enforced; null if it is. */
-  sweepFailure: SweepFailure | null;
   /**
    * The first dead letter that the active generation does not have; null if there is none, or if it was not counted.
    */
@@ -75,6 +66,8 @@ type EarlierFacts = { now: Date; generations: { generation: Generation; partitio
 /** The part of a reading that all generations share. */
 type Shared = {
   registry: GenerationRegistry | null;
+  /** The projectors of all generations. */
+  projectors: Projector[];
   kafka: KafkaFacts;
   now: Date;
   /** Receives the parts that MongoDB refuses to count. */
@@ -95,10 +88,9 @@ export async function readGeneration(
   const active = registry?.generation ?? number;
   const stored = await watermarksOf(control).findOne({ _id: number });
   const completeTo = stored?.completeTo ?? null;
-  const [progress, gaps, failure, ownRejects, structures] = await Promise.all([
+  const [progress, gaps, ownRejects, structures] = await Promise.all([
     readProgress(control, number),
     readLogGaps(control, number),
-    failuresOf(control).findOne({ _id: number }),
     optional(notCounted, `dead letters of generation ${number} alone`, () =>
       readOwnRejects(control, { active, number, completeTo, now }),
     ),
@@ -107,6 +99,8 @@ export async function readGeneration(
   const lagOf = (at: Date | null) =>
     // A watermark of 1970 means that a partition has applied nothing.
     at && at.getTime() > 0 ? lagSeconds(at, now, config.LATENESS_ALLOWANCE_SECONDS * 1_000) : null;
+  const projectors = projectorsOf(shared.projectors, number, active);
+  const [latest] = progress.toSorted((a, b) => Number(b.updatedAt) - Number(a.updatedAt));
   const recreated = recreatedTopics(progress, kafka.log);
   const earlier = before?.generations.find((one) => one.generation.number === number);
   const measured = measurePartitions({
@@ -116,6 +110,7 @@ export async function readGeneration(
     log: kafka.log,
     members: kafka.members.get(number) ?? null,
     recreated,
+    projectors,
     lagOf,
     earlier:
       earlier && before
@@ -132,13 +127,12 @@ export async function readGeneration(
     ...measured,
     topics: sumByTopic(measured.partitions),
     lag: measured.partitions.reduce((sum, { lag }) => sum + (lag ?? 0), 0),
-    savedAt: progress.map(({ updatedAt }) => updatedAt).sort((a, b) => Number(b) - Number(a))[0] ?? null,
-    isUnpinned: isUnpinned(progress, now),
+    savedAt: latest?.updatedAt ?? null,
+    savedBy: latest?.saved?.processId ?? null,
+    projectors,
     recreated,
     gaps,
     otherTopics: describeOtherTopics(progress, deps.topics),
-    failure,
-    sweepFailure: stored?.sweepFailure ?? null,
     firstReject: ownRejects?.first ?? null,
     rejectCount: ownRejects?.count ?? null,
     laggingPartitions: laggingBelow(reached, progress),
@@ -166,7 +160,3 @@ function recreatedTopics(progress: Progress[], log: LogState | null): string[] {
   );
   return [...new Set(recreated.map(({ topic }) => topic))].toSorted();
 }
-
-/** Whether a running projector of a generation follows the active one instead of its number. */
-export const isUnpinned = (progress: Progress[], now: Date): boolean =>
-  progress.some((one) => one.saved?.isPinned === false && !isSilent(one.updatedAt, now));

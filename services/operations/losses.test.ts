@@ -1,4 +1,4 @@
-import { before, type Changes, facts, own, partitionFacts } from '../../tests/support/facts.ts';
+import { before, type Changes, facts, own, partitionFacts, projector } from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
 import { causes, findings, verdict } from './findings.ts';
 
@@ -92,8 +92,8 @@ test('the remedy for a lost majority names every cause: members that are down, a
 });
 
 test('a projector that ended before it could save any progress has run', () => {
-  const failure = { _id: 1, reason: 'gone', by: 'p', at: before(40) };
-  const given = active({ savedAt: null, watermark: null, lagSeconds: null, failure });
+  const projectors = [projector({ state: 'ended', reason: 'gone', at: before(40) })];
+  const given = active({ savedAt: null, watermark: null, lagSeconds: null, projectors });
   expect(findings(given)[0]?.text).toMatch(/^its projectors ended at 2026-11-24T11:59:\S+: gone$/);
 });
 

@@ -23,7 +23,16 @@ const member = (partitions: string[]) => ({
   partitions,
   stranger: null,
 });
-const base = { generation, topics: ['t'], log, members: null, recreated: [], lagOf: () => 5, earlier: null };
+const base = {
+  generation,
+  topics: ['t'],
+  log,
+  members: null,
+  recreated: [],
+  projectors: [],
+  lagOf: () => 5,
+  earlier: null,
+};
 const measure = (given: Partial<Parameters<typeof measurePartitions>[0]>) =>
   measurePartitions({ ...base, progress: [progress(0, 40), progress(1, 70)], ...given }).partitions;
 

@@ -1,5 +1,6 @@
 import type { Generation } from '../../shared/control/generations.ts';
 import type { HoldCause } from '../../shared/control/hold-causes.ts';
+import type { Projector } from '../../shared/control/processes.ts';
 import { isSilent, type Progress } from '../../shared/control/progress.ts';
 import { loadEnds } from '../../shared/control/registry.ts';
 import {
@@ -41,7 +42,7 @@ export type PartitionFacts = TopicFacts & {
   applied: number;
   /** Null if no member of the group has it, or if Kafka did not answer. */
   owner: Owner | null;
-  /** The version of the projector that saved its progress last; null if none has. */
+  /** The version of the projector that saved its progress last; null if none has, or if it is not known any more. */
   release: string | null;
 };
 
@@ -52,6 +53,8 @@ type Given = {
   log: LogState | null;
   members: Member[] | null;
   recreated: string[];
+  /** The projectors that follow the generation, or did lately. */
+  projectors: Projector[];
   lagOf: (completeTo: Date | null) => number | null;
   earlier: { partitions: PartitionFacts[]; seconds: number } | null;
 };
@@ -73,6 +76,7 @@ export function measurePartitions(given: Given): Measured {
   const saved = new Map(
     progress.filter(({ topic }) => topics.includes(topic)).map((one) => [partitionKey(one), one]),
   );
+  const releases = new Map(given.projectors.map(({ _id, release }) => [_id, release]));
   const elapsed = earlier?.seconds ?? 1;
   const before = new Map(earlier?.partitions.map((one) => [partitionKey(one), one]));
   const partitions = [...new Set([...(log?.partitions ?? []), ...saved.keys()])].map(
@@ -99,7 +103,7 @@ export function measurePartitions(given: Given): Measured {
         waitingSince: own?.saved?.waitingSince ?? null,
         throttledMs: own?.saved?.throttledMs ?? null,
         owner: owners?.get(key) ?? null,
-        release: own?.saved?.release ?? null,
+        release: releases.get(own?.saved?.processId ?? '') ?? null,
       };
     },
   );

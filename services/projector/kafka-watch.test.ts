@@ -1,26 +1,24 @@
 import { KafkaJSConnectionError } from 'kafkajs';
 import { createKafkaWatch } from './kafka-watch.ts';
 
-describe('an operator is told that Kafka does not answer', () => {
+describe('a projector announces that Kafka does not answer', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  const watchInto = (told: string[]) => {
-    const store = async (_: string, reason: string) => void told.push(reason);
-    const clear = async () => void told.push('cleared');
-    return createKafkaWatch({ store, clear }, () => new Date(0), 10_000);
-  };
+  const watchInto = (announced: string[]) =>
+    createKafkaWatch({ set: ({ state, reason }) => announced.push(`${state}: ${reason}`) }, 10_000);
 
-  it('every ten seconds while a request waits, and at a failure; an answer clears the entry once', async () => {
-    const told: string[] = [];
-    const { watch } = watchInto(told);
+  it('after ten seconds in which a request waits, and at a failure; an answer ends that', async () => {
+    const announced: string[] = [];
+    const { watch } = watchInto(announced);
     expect(await watch(Promise.resolve(1))).toBe(1);
-    await watch(Promise.resolve(2));
-    expect(told.splice(0)).toEqual(['cleared']);
+    expect(announced.splice(0)).toEqual(['running: null']);
     const { promise, reject } = Promise.withResolvers<void>();
     const failing = watch(promise).catch((error: unknown) => error);
-    await jest.advanceTimersByTimeAsync(25_000);
-    expect(told.splice(0)).toEqual(['no answer for 10 s', 'no answer for 10 s']);
+    await jest.advanceTimersByTimeAsync(9_999);
+    expect(announced).toEqual([]);
+    await jest.advanceTimersByTimeAsync(2);
+    expect(announced.splice(0)).toEqual(['cut_off: no answer for 10 s']);
     reject(new KafkaJSConnectionError('refused'));
     expect(await failing).toBeInstanceOf(KafkaJSConnectionError);
     const answering = Promise.withResolvers<void>();
@@ -29,19 +27,19 @@ describe('an operator is told that Kafka does not answer', () => {
     answering.resolve();
     await waiting;
     await jest.advanceTimersByTimeAsync(60_000);
-    expect(told.splice(0)).toEqual(['refused', 'refused', 'cleared']);
+    expect(announced.splice(0)).toEqual(['cut_off: refused', 'cut_off: refused', 'running: null']);
     // A later silence has nothing to do with that failure.
     const silent = Promise.withResolvers<void>();
     const waitingAgain = watch(silent.promise);
     await jest.advanceTimersByTimeAsync(10_001);
     silent.resolve();
     await waitingAgain;
-    expect(told).toEqual(['no answer for 10 s', 'cleared']);
+    expect(announced).toEqual(['cut_off: no answer for 10 s', 'running: null']);
   });
 
   it('but not while its answer has arrived, and this process was too busy to read it', async () => {
-    const told: string[] = [];
-    const { watch } = watchInto(told);
+    const announced: string[] = [];
+    const { watch } = watchInto(announced);
     await watch(Promise.resolve());
     const answering = Promise.withResolvers<void>();
     const waiting = watch(answering.promise);
@@ -49,6 +47,6 @@ describe('an operator is told that Kafka does not answer', () => {
     setTimeout(answering.resolve, 10_000);
     await jest.advanceTimersByTimeAsync(10_001);
     await waiting;
-    expect(told).toEqual(['cleared']);
+    expect(announced).toEqual(['running: null', 'running: null']);
   });
 });

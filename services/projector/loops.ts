@@ -1,5 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import type { Logger } from '../../shared/runtime/logger.ts';
+import type { Announcement } from './announce-projector.ts';
 import { watchBrokers } from './broker-watch.ts';
 import type { ProjectorConfig } from './config.ts';
 import type { RunningConsumer } from './consumer/consumer.ts';
@@ -15,7 +16,6 @@ import { createRefusalLimit } from './refusal-limit.ts';
 import { startRetention } from './retention/retention.ts';
 import type { Ready } from './startup/get-ready.ts';
 import { watchTopics } from './topic-watch.ts';
-import type { WaitingReport } from './waiting-report.ts';
 
 type LoopDeps = {
   kafka: Kafka;
@@ -27,12 +27,12 @@ type LoopDeps = {
   nowMs: () => number;
   /** Host and process, for the history of generations. */
   by: string;
-  report: WaitingReport;
+  announcement: Announcement;
   commitIntervalMs?: number;
   refusalLimitMs?: number;
-  /** The process must exit with an error, which is stored. */
+  /** The process must exit with an error, which is announced. */
   onFatal: (error: Error) => void;
-  /** The generation was dropped: a normal end, which is not stored as a failure. */
+  /** The generation was dropped: a normal end, which is announced without a reason. */
   onDropped: (error: Error) => void;
 };
 
@@ -52,7 +52,7 @@ export function startLoops(
   /** Each one starts no further run once it is stopped. */
   running: Prepared & { consumer: RunningConsumer },
 ): Loops {
-  const { config, metrics, logger, topics, nowMs, by, onFatal, onDropped } = deps;
+  const { config, metrics, logger, topics, nowMs, by, announcement, onFatal, onDropped } = deps;
   const { control, registered } = ready;
   const { admin, log } = ready.brokers;
   const { clock, allowanceMs, positions, engine, applier, consumer } = running;
@@ -67,14 +67,13 @@ export function startLoops(
   const commitLoop = startCommitLoop(
     {
       ...followed,
-      // Without `GENERATION` a restart may follow another generation.
-      isPinned: config.GENERATION !== undefined,
+      processId: announcement.id,
       topics,
       log,
       startedAt: running.startedAt,
       positions,
       liveness,
-      kafkaWatch: createKafkaWatch(deps.report, now),
+      kafkaWatch: createKafkaWatch(announcement),
       refusalLimit: createRefusalLimit(nowMs, deps.refusalLimitMs),
       onFatal,
       clock,

@@ -1,10 +1,12 @@
 import { hostname } from 'node:os';
 import type { Kafka } from 'kafkajs';
 import type { MongoClient } from 'mongodb';
+import { removeOldProcesses } from '../../shared/control/processes.ts';
 import { beginningOf } from '../../shared/control/registry.ts';
 import { withRemedy } from '../../shared/kafka/errors.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
+import { type Announcement, announceProjector } from './announce-projector.ts';
 import type { ProjectorConfig } from './config.ts';
 import { type RunningConsumer, startConsumer } from './consumer/consumer.ts';
 import { partitionFactory } from './create-partition.ts';
@@ -16,7 +18,6 @@ import { shutDown } from './shut-down.ts';
 import { type Brokers, createBrokers } from './startup/brokers.ts';
 import { getReady, type Ready } from './startup/get-ready.ts';
 import { type OnWait, StartRefused } from './startup/wait-until.ts';
-import { createWaitingReport, type WaitingReport } from './waiting-report.ts';
 
 /**
  * Fetched batches that wait, as they were sent; their decompressed records may take as much again. More would not make
@@ -57,14 +58,15 @@ export type RunningProjector = {
  * topics, or if another client is in the group.
  */
 export async function startProjector(deps: ProjectorDeps): Promise<RunningProjector> {
-  const { DATABASE_NAME: name, GENERATION: generation = null } = deps.config;
-  const report = createWaitingReport(controlDatabase(deps.mongo, name), generation);
+  const { config, logger } = deps;
+  const control = controlDatabase(deps.mongo, config.DATABASE_NAME);
+  const announcement = announceProjector({ control, config, logger });
   const brokers = createBrokers(deps.kafka);
   try {
-    return await start(deps, brokers, report);
+    return await start(deps, brokers, announcement);
   } catch (error) {
     const refusal = error instanceof StartRefused ? error : withRemedy(error);
-    await report.store('refused', refusal.message);
+    await announcement.end('refused', refusal.message);
     // Not awaited: brokers that are silent would keep the process from its end.
     void brokers.disconnect().catch(() => undefined);
     throw refusal;
@@ -75,23 +77,25 @@ export async function startProjector(deps: ProjectorDeps): Promise<RunningProjec
 async function start(
   deps: ProjectorDeps,
   brokers: Brokers,
-  report: WaitingReport,
+  announcement: Announcement,
 ): Promise<RunningProjector> {
   const { nowMs = () => performance.now(), logger } = deps;
-  const ready = await getReady({ ...deps, brokers, report });
+  const ready = await getReady({ ...deps, brokers, announcement });
   const prepared = await prepare({ ...deps, nowMs }, ready);
   const { control, registered } = ready;
   const generation = registered.number;
-  // Host and process, for the history and for failures.
+  // Host and process, for the history and for gaps.
   const by = `projector ${hostname()} ${process.pid}`;
   const { now } = prepared.clock;
-  const onFatal = storingEnd({ control, generation, by, now, logger }, deps.onFatal);
+  const onFatal = storingEnd({ control, generation, by, now, announcement, logger }, deps.onFatal);
   const consumer = await consume(deps, ready, prepared, onFatal);
-  const loops = startLoops({ ...deps, nowMs, by, report, onFatal, onDropped: deps.onFatal }, ready, {
+  const loops = startLoops({ ...deps, nowMs, by, announcement, onFatal, onDropped: deps.onFatal }, ready, {
     ...prepared,
     consumer,
   });
-  const disconnect = () => Promise.all([brokers.disconnect(), report.clear(now())]);
+  // It follows the generation, so the reasons for which earlier ones have ended are over.
+  void removeOldProcesses(control, now(), generation).catch(() => undefined);
+  const disconnect = () => Promise.all([brokers.disconnect(), announcement.end('ended', null)]);
   return {
     generation,
     live: loops.live,

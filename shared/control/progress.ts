@@ -39,12 +39,8 @@ export type Saved = {
   throttledMs?: number;
   /** When the projector first saw the next record to apply; null if there is none. */
   waitingSince: Date | null;
-  /** Whether the projector was given the number of its generation (`GENERATION`). */
-  isPinned: boolean;
-  /** Its version, in its package.json. */
-  release: string;
-  /** The code by which it joins documents; absent from a build that does not know the field. */
-  joinedBy?: string;
+  /** Its id in the register of processes; absent from a build that does not announce itself. */
+  processId?: string;
 };
 
 /** The ids of the topics whose records were applied, by topic. A partition without an applied record does not tell. */
@@ -55,11 +51,8 @@ export const appliedTopicIds = (progress: Progress[]): Map<string, string> =>
     ),
   );
 
-/** Retention that is not enforced: every sweep since an instant has failed, by MongoDB's clock. */
-export type SweepFailure = { since: Date; at: Date; reason: string };
-
-/** A generation's watermark, by its number. A sweep needs one, so its failure is stored beside it. */
-type Watermark = { _id: number; completeTo: Date; sweepFailure?: SweepFailure };
+/** A generation's watermark, by its number. */
+type Watermark = { _id: number; completeTo: Date };
 
 export const progressOf = (control: Db): Collection<Progress> => control.collection('progress');
 
@@ -74,20 +67,6 @@ export const watermarksOf = (control: Db): Collection<Watermark> => control.coll
  */
 export async function watermark(control: Db, generation: number, options: FindOptions = {}) {
   return (await watermarksOf(control).findOne({ _id: generation }, options))?.completeTo ?? null;
-}
-
-/** Stores that a sweep has failed. The first failure of several in a row gives the instant. */
-export async function storeSweepFailure(control: Db, generation: number, at: Date, reason: string) {
-  const update = {
-    $min: { 'sweepFailure.since': at },
-    $set: { 'sweepFailure.at': at, 'sweepFailure.reason': reason },
-  };
-  await watermarksOf(control).updateOne({ _id: generation }, update);
-}
-
-/** Removes the failure after a sweep that has ended well. */
-export async function clearSweepFailure(control: Db, generation: number): Promise<void> {
-  await watermarksOf(control).updateOne({ _id: generation }, { $unset: { sweepFailure: true } });
 }
 
 /** If no progress was saved for this many seconds, no projector is running. Projectors save every second. */
@@ -107,20 +86,6 @@ export async function lastSavedAt(control: Db, generation: number, options: Find
 export async function isFollowed(control: Db, generation: number, now: Date): Promise<boolean> {
   const savedAt = await lastSavedAt(control, generation);
   return savedAt !== null && !isSilent(savedAt, now);
-}
-
-/** The code of the projectors that follow a generation and join documents otherwise than `joinedBy`, each once. */
-export async function otherJoiners(
-  control: Db,
-  generation: number,
-  joinedBy: string,
-  now: Date,
-): Promise<string[]> {
-  const others = new Set<string>();
-  for (const { saved, updatedAt } of await readProgress(control, generation))
-    if (saved && saved.joinedBy !== joinedBy && !isSilent(updatedAt, now))
-      others.add(saved.joinedBy ?? 'a build that is not known');
-  return [...others].toSorted();
 }
 
 /** The lag of a watermark in seconds, less the lateness allowance by which every watermark lags. */

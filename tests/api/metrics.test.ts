@@ -24,7 +24,7 @@ it('shows no age of data before it has read any', async () => {
   const child = await children.start({ DATABASE_NAME: name, ADMIN_PORT: '0' });
   const { client } = children.store;
   // The first announcement sets the gauges before it is written.
-  await eventually(async () => (await client.db(name).collection('replicas').countDocuments()) === 1);
+  await eventually(async () => (await client.db(name).collection('processes').countDocuments()) === 1);
   expect(await metricOf(child, 'api_data_age_seconds')).toBe(0);
   await child.stop();
   await client.db(name).dropDatabase();

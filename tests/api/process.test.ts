@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startCommand, startService } from '../../infra/service.ts';
 import { errorCatalogue } from '../../services/api/http/error-catalogue.ts';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
-import { liveReplicas, replicasOf } from '../../shared/control/replicas.ts';
+import { liveReplicas, processesOf } from '../../shared/control/processes.ts';
 import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { storeTime } from '../../shared/store/clock.ts';
@@ -55,7 +55,7 @@ it('KEY_PREFIX begins API keys, BRAND names the sending domain', async () => {
 });
 
 it('removes the announcements of replicas that were lost over an hour ago when it starts', async () => {
-  const replicas = replicasOf(children.store.control);
+  const replicas = processesOf(children.store.control);
   const nowMs = (await storeTime(children.store.control)).getTime();
   const announced = (_id: string, minutesAgo: number) =>
     replicas.updateOne({ _id }, { $set: { at: new Date(nowMs - minutesAgo * 60_000) } }, { upsert: true });

@@ -2,7 +2,7 @@ import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { readTrace } from '../../services/operations/traces/read-trace.ts';
-import { replicasOf } from '../../shared/control/replicas.ts';
+import { processesOf } from '../../shared/control/processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { withoutTimeLimits } from '../support/wrong-clock.ts';
@@ -78,7 +78,7 @@ describe('at SIGTERM', () => {
     const asked = Array.from({ length: 24 }, () => begin(child, '/v1/tickets/ti_slow', kept));
     await eventually(async () => (await metricOf(child, 'api_requests_in_flight')) === asked.length);
     const { control } = children.store;
-    const announced = () => replicasOf(control).countDocuments({ pid: child.pid });
+    const announced = () => processesOf(control).countDocuments({ pid: child.pid, state: 'running' });
     // The first announcement may have failed: it waits one second for a store that is slow to be reached.
     await eventually(async () => (await announced()) === 1);
     const { exited } = await terminate(child);

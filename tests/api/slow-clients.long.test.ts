@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { replicasOf } from '../../shared/control/replicas.ts';
+import { processesOf } from '../../shared/control/processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { peakMegabytes } from '../support/memory.ts';
 import { type ApiProcess, useApiProcesses } from './api-processes.ts';
@@ -63,7 +63,7 @@ it('clients that stop reading do not keep the process from stopping in order', a
   expect(await stopping.stop()).toBe(0);
   await stopping.logged('closed connections with unread responses');
   expect(stopping.log.filter(({ level }) => level === 'error')).toEqual([]);
-  expect(await replicasOf(control).countDocuments({ pid: stopping.pid })).toBe(0);
+  expect(await processesOf(control).countDocuments({ pid: stopping.pid, state: 'running' })).toBe(0);
 });
 
 describe('oversized requests', () => {

@@ -1,7 +1,7 @@
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { findReadModel } from '../../shared/control/manifest.ts';
+import { processesOf } from '../../shared/control/processes.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
-import { replicasOf } from '../../shared/control/replicas.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { createRefusingProxy } from '../support/refusing-proxy.ts';
@@ -36,8 +36,8 @@ test.each([
   ['projector', 'update progress'],
   ['projector', 'update preflight'],
   ['api', 'find qas'],
-  ['api', 'update replicas'],
-  ['api', 'delete replicas'],
+  ['api', 'update processes'],
+  ['api', 'delete processes'],
 ])('the check of the role %s tries the right to %s', async (role, command) => {
   withoutRight(command);
   const { code, text } = await check(role);
@@ -49,9 +49,9 @@ test.each([
 
 test('the check of an API leaves no announcement', async () => {
   withoutRight('nothing');
-  await replicasOf(testEnvironment.control).deleteMany({});
+  await processesOf(testEnvironment.control).deleteMany({});
   expect((await check('api')).code).toBe(0);
-  expect(await replicasOf(testEnvironment.control).find().toArray()).toEqual([]);
+  expect(await processesOf(testEnvironment.control).find().toArray()).toEqual([]);
 });
 
 test('a database that the user may not see never counts as one that does not exist', async () => {

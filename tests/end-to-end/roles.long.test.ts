@@ -76,7 +76,7 @@ describeOnMongo(['mongod'], 'with the roles of docs/deploy.md alone', () => {
       await api.logged('serving generation');
       expect((await get(api, '/v1/tickets/ti_1')).status).toBe(200);
       await eventually(async () => (await requestTracesOf(control).countDocuments()) === 1);
-      expect(await control.collection('replicas').countDocuments()).toBe(1);
+      expect(await control.collection('processes').countDocuments({ role: 'api' })).toBe(1);
       expect(await api.stop()).toBe(0);
       expect(refusals(api)).toEqual([]);
     });

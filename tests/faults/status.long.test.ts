@@ -1,4 +1,4 @@
-import { replicasOf } from '../../shared/control/replicas.ts';
+import { processesOf } from '../../shared/control/processes.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { openConsole, textOf } from '../console/test-console.ts';
 import { created } from '../support/entities.ts';
@@ -24,8 +24,10 @@ describe('the first 12 lines of support-cli status, and the head of the console,
     await publish(tags(0));
     await applied();
     const at = new Date(Date.now() + 3_600_000);
-    const replica = { host: 'api-1', pid: 1, release: '1', generation: 1, inProgress: [], versions: [1], at };
-    await replicasOf(environment.control).insertOne({ _id: 'replica', ...replica });
+    await processesOf(environment.control).insertOne({
+      ...{ _id: 'replica', role: 'api', state: 'running', reason: null, traces: true },
+      ...{ host: 'api-1', pid: 1, release: '1', generation: 1, inProgress: [], versions: [1], at },
+    });
     return projector;
   };
   const shown = async () => (await faults.cli('status')).text.split('\n').slice(0, firstLines).join('\n');

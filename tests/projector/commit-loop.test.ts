@@ -80,6 +80,7 @@ describe('a run of the commit loop', () => {
         positions,
         nowMs: () => performance.now(),
         liveness: { ...createLiveness(0), observe: onObserved },
+        processId: 'p',
         kafkaWatch: { watch: <T>(reading: Promise<T>) => reading },
         refusalLimit: createRefusalLimit(() => 0),
         onFatal: () => undefined,

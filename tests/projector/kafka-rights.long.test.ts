@@ -2,7 +2,7 @@ import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatter
 import { temporaryFolder } from '../../infra/dev-servers/temporary-folder.ts';
 import type { Service } from '../../infra/service.ts';
 import { type Generation, type GenerationRegistry, generationsOf } from '../../shared/control/generations.ts';
-import { waitingProjectorsOf } from '../../shared/control/waiting-projectors.ts';
+import { processesOf } from '../../shared/control/processes.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -107,12 +107,12 @@ describe.each([
   });
 
   test('a start is refused for the same reason, and status tells it', async () => {
-    await waitingProjectorsOf(environment.control).deleteMany({});
+    await processesOf(environment.control).deleteMany({});
     const refused = projector.startProcess(guarded());
     expect(await refused.exited).toBe(1);
     const reason = expect.stringMatching(new RegExp(`${name()}\\b.*needs Read and Describe`)) as string;
     expect(fatalMessage(refused)).toEqual(reason);
-    const stored = await waitingProjectorsOf(environment.control).find().toArray();
+    const stored = await processesOf(environment.control).find().toArray();
     expect(stored).toEqual([expect.objectContaining({ state: 'refused', reason })]);
     await refused.stop();
   });

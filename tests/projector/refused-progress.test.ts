@@ -1,4 +1,4 @@
-import { failuresOf } from '../../shared/control/failures.ts';
+import { processesOf } from '../../shared/control/processes.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRefusingProxy } from '../support/refusing-proxy.ts';
@@ -18,8 +18,10 @@ test.each([
   // Its start has tried to write progress.
   proxy.state.refuse = ({ name }) => (name === 'update progress' ? { code, errmsg } : null);
   await eventually(() => projector.fatal.length > 0);
-  // An ending projector stores why.
-  await eventually(async () => (await failuresOf(environment.control).countDocuments()) > 0);
+  // An ending projector announces why.
+  await eventually(
+    async () => (await processesOf(environment.control).countDocuments({ state: 'ended' })) > 0,
+  );
   const { text } = await cli('status');
   expect(text).not.toContain('no projector has run');
   expect(text).toMatch(/its projectors ended at \S+: /);

@@ -44,11 +44,12 @@ describe('the offset at which a partition starts', () => {
       partitions: [{ partition: 0, offset: String(offset) }],
     });
   const record = (position: number, { leaderEpoch = -1, topicId = null as string | null } = {}) => {
-    return createProgressRecorder({ control: environment.control, generation: 1, allowanceMs: 0 })(
-      [snapshot({ topic: topic('tag'), position, leaderEpoch, topicId })],
-      new Map(),
-      new Date(),
-    );
+    return createProgressRecorder({
+      control: environment.control,
+      generation: 1,
+      allowanceMs: 0,
+      processId: 'p',
+    })([snapshot({ topic: topic('tag'), position, leaderEpoch, topicId })], new Map(), new Date());
   };
   const unstarted = (kind: Kind = 'tag') =>
     createPartition({ topic: topic(kind), apply: () => new Promise(() => undefined) });

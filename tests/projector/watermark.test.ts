@@ -15,7 +15,12 @@ describe('the watermark', () => {
   const opened = useOpened(openDatabases, { each: true });
   let saveProgress: ReturnType<typeof createProgressRecorder>;
   const createRecorder = () => {
-    saveProgress = createProgressRecorder({ control: opened.control, generation, allowanceMs });
+    saveProgress = createProgressRecorder({
+      control: opened.control,
+      generation,
+      allowanceMs,
+      processId: 'p',
+    });
   };
   beforeEach(createRecorder);
 

@@ -208,7 +208,7 @@ describe('the watermark that a comparison waits for', () => {
     const progress = (topic: string, completeTo: Date, cause: HoldCause) => ({
       ...{ _id: `1/${topic}/0`, generation: 1, topic, partition: 0, applied: { position: 0 }, end: 2 },
       ...{ completeTo, updatedAt: at(60) },
-      saved: { cause, waitingSince: null, isPinned: true, release: '1.0.0', joinedBy: '1.0.0+a' },
+      saved: { cause, waitingSince: null, processId: 'p' },
     });
     await progressOf(control).insertMany([
       progress('tickets', at(10), 'open_transaction'),

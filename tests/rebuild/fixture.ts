@@ -16,15 +16,15 @@ import {
   storedForm,
 } from '../../shared/control/generations.ts';
 import type { RecordKey } from '../../shared/control/ledger.ts';
+import { processesOf, type Projector } from '../../shared/control/processes.ts';
 import { progressOf, watermarksOf } from '../../shared/control/progress.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
-import { replicasOf } from '../../shared/control/replicas.ts';
 import { parsePartitionKey } from '../../shared/control/topic-partition.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import { generationDatabase } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { addToLedger } from '../support/dead-letters.ts';
-import { report as comparison } from '../support/facts.ts';
+import { projector, report as comparison } from '../support/facts.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 
@@ -182,17 +182,14 @@ export async function openRebuild() {
       await generationsOf(control).replaceOne({ _id: 'active' }, { ...before, generations });
     },
     announceReplica: (changes: object = {}) =>
-      replicasOf(control).insertOne({
-        _id: 'replica',
-        host: 'api-1',
-        pid: 41,
-        generation: 1,
-        release: '1.0.0',
-        inProgress: [],
-        versions: [projectionVersion],
+      processesOf(control).insertOne({
+        ...{ _id: 'replica', role: 'api', host: 'api-1', pid: 41, release: '1.0.0', traces: true },
+        ...{ state: 'running', reason: null, generation: 1, inProgress: [], versions: [projectionVersion] },
         at: present,
         ...changes,
       }),
+    announceProjector: (changes: Partial<Projector> = {}) =>
+      processesOf<Projector>(control).insertOne(projector({ at: present, ...changes })),
     /** Adds a record to the ledger. Returns its id. */
     deadLetter: ({ generations = [2], at = secondsBefore(60), ...record }: DeadLetterOptions = {}) =>
       addToLedger(control, { ...rejectedRecord(topics[0] ?? ''), ...record }, generations, at),

@@ -1,7 +1,6 @@
 import type { OnStep } from '../../services/operations/deps.ts';
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { storeReport } from '../../services/operations/rebuild/transitions.ts';
-import { failuresOf } from '../../shared/control/failures.ts';
 import { activeGeneration, type Generation } from '../../shared/control/generations.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
 import { samplesOf } from '../../shared/control/samples.ts';
@@ -49,8 +48,14 @@ export function operatorsOf(rebuild: Rebuild) {
     for (const number of [1, 2]) {
       await rebuild.databaseOf(number).dropDatabase();
       await rebuild.document(number);
-      const failure = { reason: 'killed', by: 'host', at: longAgo };
-      await failuresOf(rebuild.control).insertOne({ _id: number, ...failure });
+      const ended = {
+        _id: `${number}`,
+        generation: number,
+        state: 'ended',
+        reason: 'killed',
+        at: longAgo,
+      } as const;
+      await rebuild.announceProjector(ended);
       const sample = { generation: number, at: longAgo, lagSeconds: 0, applied: 1 };
       await samplesOf(rebuild.control).insertOne({ _id: `${number}/1`, ...sample });
       await rebuild.deadLetter({ offset: number, at: later, generations: [number] });
@@ -79,7 +84,7 @@ export function operatorsOf(rebuild: Rebuild) {
     progress: rebuild.topics.length,
     samples: 1,
     watermarks: 1,
-    projector_failures: 1,
+    processes: 1,
   });
 
   /** Readers and projectors can continue: one generation is active, and complete. */

@@ -39,7 +39,7 @@ describe('a promotion is refused, and changes nothing, for', () => {
     ],
     [
       'a projector of the active generation that a restart would move to the new one',
-      () => active({ 'saved.isPinned': false }),
+      () => rebuild.announceProjector({ isPinned: false }),
       'pinned',
     ],
     ['a build that is not ready', () => rebuild.set(2, { state: 'catching-up' }), 'state'],
@@ -140,7 +140,8 @@ describe('a promotion is refused, and changes nothing, for', () => {
   });
 
   test('no unpinned projector of the active generation that has stopped', async () => {
-    await active({ 'saved.isPinned': false, updatedAt: secondsBefore(31) });
+    await rebuild.announceProjector({ isPinned: false, at: secondsBefore(11) });
+    await rebuild.announceProjector({ _id: 'stopped', isPinned: false, state: 'ended' });
     expect(failed(await rebuild.switchOnce(2))).toEqual([]);
   });
 
@@ -202,6 +203,6 @@ test('the exit code of a promotion is 1 if it is refused, and while a replica se
   expect(await run()).toMatchObject({ exitCode: 1, output: { outcome: 'promoted', waiting: [{ pid: 41 }] } });
   const dryRun = await rebuild.runJson(verbs.switching('promote'), { ...options, dryRun: true });
   expect(dryRun).toMatchObject({ exitCode: 1, output: { outcome: 'was-active', waiting: [{ pid: 41 }] } });
-  await rebuild.control.collection('replicas').updateOne({}, { $set: { generation: 2 } });
+  await rebuild.control.collection('processes').updateOne({}, { $set: { generation: 2 } });
   expect(await run()).toMatchObject({ exitCode: 0, output: { outcome: 'was-active', waiting: [] } });
 });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Service, startScript } from '../../infra/service.ts';
 import { projectionVersion } from '../../shared/control/generations.ts';
-import { liveReplicas } from '../../shared/control/replicas.ts';
+import { liveReplicas } from '../../shared/control/processes.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { apiKey, apiSettings, get } from '../support/api-process.ts';
 import { created } from '../support/entities.ts';

@@ -1,8 +1,8 @@
 import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { beginDrop } from '../../services/operations/rebuild/transitions.ts';
 import { generationsOf } from '../../shared/control/generations.ts';
+import { processesOf, type Replica } from '../../shared/control/processes.ts';
 import { changeRegistry } from '../../shared/control/registry.ts';
-import { replicasOf } from '../../shared/control/replicas.ts';
 import { storeTime } from '../../shared/store/clock.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import * as build from '../api/builders.ts';
@@ -50,7 +50,7 @@ async function given(active: number): Promise<void> {
 const isServed = (number: number, readers = 0) =>
   eventually(async () => {
     await api.get('/v1/tickets?limit=1');
-    const replica = await replicasOf(rebuild.control).findOne();
+    const replica = await processesOf<Replica>(rebuild.control).findOne();
     const before = replica?.inProgress.find(({ generation: read }) => read !== number)?.requests ?? 0;
     return (replica?.generation === number && before === readers) || replica;
   });

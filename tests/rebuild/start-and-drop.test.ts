@@ -80,7 +80,7 @@ describe('a start is refused, and registers nothing,', () => {
 
   test('but says at once that a projector of the active generation runs without its number', async () => {
     const report = jest.fn();
-    await progressOf(rebuild.control).updateOne({ generation: 1 }, { $set: { 'saved.isPinned': false } });
+    await rebuild.announceProjector({ isPinned: false });
     expect(await start({ report })).toBe(2);
     expect(report).toHaveBeenLastCalledWith(
       expect.stringMatching(
@@ -185,7 +185,7 @@ describe('a drop is refused, and removes nothing,', () => {
     expect(await rebuild.states()).toMatchObject({ 1: 'active', 2: 'standby' });
     expect(await rebuild.documents(2)).toBe(1);
     // A replica that has not announced itself for ten seconds has died, and its requests with it.
-    await rebuild.control.collection('replicas').updateOne({}, { $set: { at: secondsBefore(11) } });
+    await rebuild.control.collection('processes').updateOne({}, { $set: { at: secondsBefore(11) } });
     expect(await drop(2, true)()).toBe('dropped');
     expect(await rebuild.documents(2)).toBe(0);
   });

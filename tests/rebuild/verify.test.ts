@@ -1,5 +1,6 @@
 import type { VerifyResult } from '../../services/operations/verify/result.ts';
 import { verify, type VerifyOptions } from '../../services/operations/verify/verify.ts';
+import { processesOf, type Projector } from '../../shared/control/processes.ts';
 import { progressOf } from '../../shared/control/progress.ts';
 import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
@@ -183,20 +184,28 @@ describe('documents of the served generation', () => {
       applied: { position: 0 },
       end: 0,
     };
-    const code = { release: '0.9.0', joinedBy: '0.9.0+another' };
-    const progress = {
-      ...other,
-      completeTo: secondsBefore(-1),
-      updatedAt: present,
-      saved: { cause: null, waitingSince: null, isPinned: true, ...code },
-    };
-    await progressOf(control).insertOne(progress);
+    const processes = processesOf<Projector>(control);
+    await builds.rebuild.announceProjector({ _id: 'other', joinedBy: '0.9.0+another' });
     await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
     const before = [await stored('ticket', 'ti_1'), await registry()];
     await expect(repair('ticket')).rejects.toThrow('projectors of 0.9.0+another follow generation 1');
     expect([await stored('ticket', 'ti_1'), await registry()]).toEqual(before);
-    // and while those of a build that does not save which code it is
-    await progressOf(control).updateOne({ _id: 'other' }, { $unset: { 'saved.joinedBy': true } });
+    // and for a while after it has ended, or was killed
+    const progress = {
+      ...other,
+      completeTo: secondsBefore(-1),
+      updatedAt: secondsBefore(29),
+      saved: { cause: null, waitingSince: null, processId: 'other' },
+    };
+    await progressOf(control).insertOne(progress);
+    for (const state of ['ended', 'running'] as const) {
+      await processes.updateOne({ _id: 'other' }, { $set: { state, at: secondsBefore(20) } });
+      await expect(repair('ticket')).rejects.toThrow('projectors of 0.9.0+another follow generation 1');
+    }
+    // and while one saves progress that does not announce itself, as a build from before the register
+    await processes.deleteOne({ _id: 'other' });
+    await expect(repair('ticket')).rejects.toThrow('projectors of a build that is not known follow');
+    await progressOf(control).updateOne({ _id: 'other' }, { $unset: { 'saved.processId': true } });
     await expect(repair('ticket')).rejects.toThrow('projectors of a build that is not known follow');
     // It shows the change before the projectors of this release are there.
     expect(await look({ kind: 'ticket' })).toMatchObject({ differing: 1 });

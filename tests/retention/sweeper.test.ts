@@ -3,12 +3,13 @@ import { createMetrics } from '../../services/projector/metrics.ts';
 import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { startSweeper } from '../../services/projector/retention/sweeper.ts';
 import { purgeDeadLetters } from '../../shared/control/ledger-store.ts';
-import { storeSweepFailure, watermarksOf } from '../../shared/control/progress.ts';
+import { processesOf, type Projector, type SweepOutcome } from '../../shared/control/processes.ts';
 import { recordBytesOf } from '../../shared/control/record-bytes.ts';
 import { storeDeadLetter } from '../support/dead-letters.ts';
 import { deletionOf } from '../support/engine.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
+import { projector } from '../support/facts.ts';
 import { useReadModel } from './read-model.ts';
 
 describe('the sweeper of a projector', () => {
@@ -22,7 +23,11 @@ describe('the sweeper of a projector', () => {
     const forgetPurged = async () => undefined;
     const metrics = createMetrics();
     return startSweeper(
-      { ...deps, ...own, logger, metrics, forgetPurged, isOwner: () => true, ...changes },
+      {
+        ...{ ...deps, ...own, logger, metrics, forgetPurged, isOwner: () => true },
+        announceSweep: () => undefined,
+        ...changes,
+      },
       options,
     );
   };
@@ -112,13 +117,15 @@ describe('the sweeper of a projector', () => {
     await sweeper.stop();
   });
 
-  test('that fails is shown in metrics and registry until a sweep ends well', async () => {
+  test('that fails is shown in metrics and announced until a sweep ends well', async () => {
     await model.setWatermark();
     const metrics = createMetrics();
     const isFailing = async () => (await metrics.sweepFailing.get()).values[0]?.value === 1;
-    const stored = async () => (await watermarksOf(model.control).findOne({ _id: 1 }))?.sweepFailure;
     const { sweepStore } = model.sweepDeps(new Date());
-    let problem: string | null = null;
+    let announced: SweepOutcome | null = null;
+    const last = () => announced;
+    const announceSweep = (outcome: SweepOutcome) => (announced = outcome);
+    let problem: string | null = 'not authorized';
     let isOwner = true;
     let clock = Date.parse('2126-01-01T00:00:00Z');
     const now = () => new Date((clock += 1_000));
@@ -126,34 +133,41 @@ describe('the sweeper of a projector', () => {
       if (problem !== null) throw new Error(problem);
       return [];
     };
-    const changes = { metrics, now, sweepStore: { ...sweepStore, readChannels }, isOwner: () => isOwner };
+    const owned = { ...{ metrics, now, announceSweep }, isOwner: () => isOwner };
     // an earlier owner has failed
-    await storeSweepFailure(model.control, 1, new Date(clock), 'not authorized');
+    const since = new Date(clock);
+    const ofEarlier = { at: since, failingSince: since, reason: 'of an earlier owner' };
+    await processesOf<Projector>(model.control).insertOne(projector({ duties: { sweep: ofEarlier } }));
+    const changes = { ...owned, sweepStore: { ...sweepStore, readChannels } };
     const sweeper = start(changes, { intervalMs: 1, pollMs: 1, nowMs: () => (clock += 1_000) });
-    await eventually(async () => (await stored()) === undefined);
-    problem = 'not authorized';
-    await eventually(async () => (await stored()) !== undefined);
-    const since = (await stored())?.since;
+    await eventually(() => last()?.reason === 'not authorized');
+    expect(last()?.failingSince).toEqual(since);
     problem = 'too slow';
-    await eventually(async () => (await stored())?.reason === 'too slow');
-    expect((await stored())?.since).toEqual(since);
-    expect((await stored())?.at.getTime()).toBeGreaterThan(since?.getTime() ?? Infinity);
+    await eventually(() => last()?.reason === 'too slow');
+    expect(last()?.failingSince).toEqual(since);
+    expect(last()?.at.getTime()).toBeGreaterThan(since.getTime());
     expect(await isFailing()).toBe(true);
     isOwner = false;
     await eventually(async () => !(await isFailing()));
-    expect((await stored())?.since).toEqual(since);
+    expect(last()?.failingSince).toEqual(since);
     isOwner = true;
     await eventually(isFailing);
     problem = null;
-    await eventually(async () => (await stored()) === undefined);
+    await eventually(() => last()?.failingSince === null);
     expect(await isFailing()).toBe(false);
+    // a later failure is a new one
+    problem = 'again';
+    await eventually(() => last()?.reason === 'again');
+    expect(last()?.failingSince?.getTime()).toBeGreaterThan(since.getTime());
     await sweeper.stop();
+    await processesOf(model.control).deleteMany({});
   });
 
   test('that makes no progress counts as failed, and the next sweep does not wait for it', async () => {
     await model.setWatermark();
     const metrics = createMetrics();
-    const stored = async () => (await watermarksOf(model.control).findOne({ _id: 1 }))?.sweepFailure;
+    const reasons: (string | null)[] = [];
+    const announceSweep = ({ reason }: SweepOutcome) => void reasons.push(reason);
     const hanging = Promise.withResolvers<[]>();
     let sweeps = 0;
     const { sweepStore } = model.sweepDeps(new Date());
@@ -162,35 +176,12 @@ describe('the sweeper of a projector', () => {
       return sweeps === 1 ? hanging.promise : Promise.reject(new Error(`sweep ${sweeps}`));
     };
     const times = { intervalMs: 1, pollMs: 1, stalledAfterMs: 100 };
-    const sweeper = start({ metrics, sweepStore: { ...sweepStore, readChannels } }, times);
+    const changes = { metrics, announceSweep, sweepStore: { ...sweepStore, readChannels } };
+    const sweeper = start(changes, times);
     await eventually(async () => (await metrics.sweepFailing.get()).values[0]?.value === 1);
-    await eventually(async () => /^sweep \d/.test((await stored())?.reason ?? ''));
+    await eventually(() => /^sweep \d/.test(reasons.at(-1) ?? ''));
     hanging.resolve([]);
     await sweeper.stop();
-  });
-
-  test('whose failure cannot be cleared shows no failure, and clears it before the next sweep', async () => {
-    await model.setWatermark();
-    const metrics = createMetrics();
-    const stored = async () => (await watermarksOf(model.control).findOne({ _id: 1 }))?.sweepFailure;
-    await storeSweepFailure(model.control, 1, new Date(), 'of an earlier owner');
-    let refusals = 0;
-    const refuseOnce = (name: string) => {
-      const collection = model.control.collection(name);
-      const updateOne = (...args: Parameters<typeof collection.updateOne>) =>
-        (refusals += 1) === 1 ? Promise.reject(new Error('away')) : collection.updateOne(...args);
-      return name === 'watermarks'
-        ? (Object.create(collection, { updateOne: { value: updateOne } }) as never)
-        : collection;
-    };
-    const control = Object.create(model.control, {
-      collection: { value: refuseOnce },
-    }) as typeof model.control;
-    const sweeper = start({ metrics, control }, { intervalMs: 3_600_000, pollMs: 1 });
-    await eventually(async () => (await stored()) === undefined);
-    await sweeper.stop();
-    expect(refusals).toBe(2);
-    expect((await metrics.sweepFailing.get()).values[0]?.value).toBe(0);
   });
 
   test('stops within a page, however many pages its sweep has left', async () => {

@@ -2,6 +2,7 @@ import type { Facts } from '../../services/operations/facts.ts';
 import type { GenerationFacts } from '../../services/operations/generation-facts.ts';
 import type { Generation } from '../../shared/control/generations.ts';
 import type { LogGap } from '../../shared/control/log-gaps.ts';
+import type { Projector } from '../../shared/control/processes.ts';
 import type { TopicSettings } from '../../shared/kafka/topic-settings.ts';
 
 /** Facts of which nothing needs to be said, for tests that change one of them. */
@@ -49,12 +50,11 @@ export const own = (number: number, state: Generation['state'], changes: Changes
   lag: 0,
   recordsAfterLoad: 0,
   savedAt: now,
-  isUnpinned: false,
+  savedBy: null,
+  projectors: [],
   recreated: [],
   gaps: [],
   otherTopics: null,
-  failure: null,
-  sweepFailure: null,
   firstReject: null,
   rejectCount: 0,
   laggingPartitions: [],
@@ -96,13 +96,31 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
     members: new Map(generations.map(({ generation }) => [generation.number, []])),
   },
   replicas: [
-    { _id: 'a', host: 'h', pid: 1, release: '1', generation: 1, versions: [1], inProgress: [], at: now },
+    {
+      ...{
+        _id: 'a',
+        role: 'api',
+        host: 'h',
+        pid: 1,
+        release: '1',
+        generation: 1,
+        versions: [1],
+        traces: true,
+      },
+      ...{ inProgress: [], state: 'running', reason: null, at: now },
+    },
   ],
   noMajoritySince: null,
-  waiting: [],
   deadLetters: 0,
   notCounted: [],
   deadLetterBytesFilled: 0,
+  ...changes,
+});
+
+/** A projector of generation 1, with changes. */
+export const projector = (changes: Partial<Projector> = {}): Projector => ({
+  ...{ _id: 'p', role: 'projector', host: 'h', pid: 7, release: '1.0.0', joinedBy: '1.0.0+a' },
+  ...{ generation: 1, isPinned: true, duties: { sweep: null }, state: 'running', reason: null, at: now },
   ...changes,
 });
 

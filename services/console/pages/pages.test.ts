@@ -5,6 +5,7 @@ import {
   now,
   own,
   partitionFacts,
+  projector,
   report as comparison,
 } from '../../../tests/support/facts.ts';
 import { commandsIn } from '../../operations/deployment.ts';
@@ -68,7 +69,8 @@ test('one cause is one card: without projectors, or without Kafka, no card says 
     'bad: no API replica is live',
     'bad: generation 1: no projector has run for 8 min GENERATION=1 npm run projector',
   ]);
-  const away = await shown(overviewPage, facts([own(1, 'active', stopped)], { kafka: kafkaAway }));
+  const cutOff = { ...stopped, projectors: [projector({ state: 'cut_off', reason: 'ECONNREFUSED' })] };
+  const away = await shown(overviewPage, facts([own(1, 'active', cutOff)], { kafka: kafkaAway }));
   expect(cards(away)).toEqual(['bad: Kafka (KAFKA_BROKERS): connect ECONNREFUSED']);
   const failing = own(1, 'active', { lagSeconds: 475 });
   expect(cards(await shown(overviewPage, facts([failing])))).toEqual(['bad: generation 1: it lags by 475 s']);

@@ -1,6 +1,6 @@
 import { generationOf, RebuildRefused, type Waiver } from '../../../shared/control/generations.ts';
+import { liveReplicas } from '../../../shared/control/processes.ts';
 import { accept, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
-import { liveReplicas } from '../../../shared/control/replicas.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { readFacts } from '../facts.ts';
 import { findings } from '../findings.ts';

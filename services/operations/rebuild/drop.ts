@@ -1,4 +1,3 @@
-import { failuresOf } from '../../../shared/control/failures.ts';
 import {
   type Generation,
   generationOf,
@@ -9,9 +8,9 @@ import {
 } from '../../../shared/control/generations.ts';
 import { closeGeneration } from '../../../shared/control/ledger-store.ts';
 import { logGapsOf } from '../../../shared/control/log-gaps.ts';
+import { liveReplicas, processesOf, type Replica } from '../../../shared/control/processes.ts';
 import { progressOf, watermarksOf } from '../../../shared/control/progress.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
-import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { samplesOf } from '../../../shared/control/samples.ts';
 import { inGroup } from '../../../shared/kafka/group-members.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
@@ -123,7 +122,7 @@ async function removeEverything(drop: Drop): Promise<void> {
   await progressOf(control).deleteMany({ generation: number });
   await watermarksOf(control).deleteMany({ _id: number });
   await samplesOf(control).deleteMany({ generation: number });
-  await failuresOf(control).deleteMany({ _id: number });
+  await processesOf(control).deleteMany({ role: 'projector', generation: number });
   await logGapsOf(control).deleteMany({ generation: number });
   await onStep?.('dead letters');
   await closeGeneration(control, number);

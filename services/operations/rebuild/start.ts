@@ -1,5 +1,5 @@
 import { type GenerationRegistry, RebuildRefused } from '../../../shared/control/generations.ts';
-import { progressOf } from '../../../shared/control/progress.ts';
+import { isUnpinned, projectorsOf, readProjectors } from '../../../shared/control/processes.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import { isRebuildRisk, readTopicSettings, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
@@ -8,7 +8,6 @@ import { runCommand } from '../../../shared/store/run-command.ts';
 import { lackingRecords } from '../accept/lacking-records.ts';
 import { acceptCommand, commandsIn } from '../deployment.ts';
 import type { OperatorDeps } from '../deps.ts';
-import { isUnpinned } from '../generation-facts.ts';
 import { unpinned } from '../rules/generation.ts';
 import { leaderless } from '../rules/system.ts';
 import { register } from './transitions.ts';
@@ -28,7 +27,6 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
   const log = await deps.log.read(deps.topics);
   const { ends: offsets } = log;
   const unled = leaderless(log);
-  const applied = await progressOf(deps.control).find({ generation: registry.generation }).toArray();
   const settings = await readTopicSettings(deps.admin, deps.topics);
   const problems = topicWarnings(settings).flatMap(({ risk, text }) => (isRebuildRisk(risk) ? [text] : []));
   if (unled !== null) problems.push(`${unled}: mend the brokers first`);
@@ -52,8 +50,10 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
   const cause = { by: deps.by, at: await deps.now(), why };
   await deps.onStep?.('register');
   const { lastNumber } = await changeRegistry(deps.control, register(cause, { loadTo }));
-  if (isUnpinned(applied, cause.at)) {
-    const { text, remedy } = unpinned(registry.generation, commands);
+  const { generation: active } = registry;
+  const projectors = projectorsOf(await readProjectors(deps.control), active, active);
+  if (isUnpinned(projectors, cause.at)) {
+    const { text, remedy } = unpinned(active, commands);
     deps.report(`before the promotion: ${text}: ${remedy}`);
   }
   return lastNumber;

@@ -6,9 +6,9 @@ import {
 } from '../../../shared/control/generations.ts';
 import type { LedgerRecord } from '../../../shared/control/ledger.ts';
 import { carryOverDeadLetters, countUnapplied } from '../../../shared/control/ledger-store.ts';
+import { liveReplicas, type Replica } from '../../../shared/control/processes.ts';
 import { appliedTopicIds, readProgress } from '../../../shared/control/progress.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
-import { liveReplicas, type Replica } from '../../../shared/control/replicas.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';

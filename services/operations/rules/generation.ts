@@ -1,5 +1,6 @@
 import { isBuild } from '../../../shared/control/generations.ts';
 import { describeLost } from '../../../shared/control/manifest.ts';
+import { isUnpinned } from '../../../shared/control/processes.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
 import { describeStrangers } from '../../../shared/kafka/group-members.ts';
@@ -11,12 +12,9 @@ import type { GenerationFacts } from '../generation-facts.ts';
 import { byLag, withoutLog } from '../partitions.ts';
 import { followsWithinSeconds, lagText, recordsLeft } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
-import { replacement, whyStopped } from './projectors.ts';
+import { replacement, sweepFailure, whyStopped } from './projectors.ts';
 import { everyStep, type Judged, type Rule, switches } from './rule.ts';
 import { lackingStructures } from './structures.ts';
-
-/** A sweep runs again within five minutes: one that fails once tells nothing. In milliseconds. */
-const sweepFailsForMs = 600_000;
 
 export const generationRules = {
   dropping: {
@@ -73,16 +71,7 @@ export const generationRules = {
     holds: 'every partition that it has followed exists',
     judge: gonePartitions,
   },
-  sweep: {
-    severity: 'attention',
-    blocks: [],
-    // Until its last failure: while no projector runs, no sweep fails.
-    judge: (_, { sweepFailure }) =>
-      sweepFailure && sweepFailure.at.getTime() - sweepFailure.since.getTime() > sweepFailsForMs
-        ? `data past its retention stays in MongoDB, because every sweep since ${sweepFailure.since.toISOString()} has failed: ` +
-          `${sweepFailure.reason} (docs/runbooks/sweep-failing.md)`
-        : null,
-  },
+  sweep: { severity: 'attention', blocks: [], judge: (_, { projectors }) => sweepFailure(projectors) },
   rejects: {
     severity: 'attention',
     blocks: ['ready', 'promote'],
@@ -165,10 +154,10 @@ export const generationRules = {
     severity: 'progress',
     blocks: ['promote'],
     holds: 'the projectors of the active generation are pinned to its number',
-    judge: ({ registry, generations }, { generation: { state } }, commands) => {
+    judge: ({ registry, generations, now }, { generation: { state } }, commands) => {
       const active = registry?.generation ?? 1;
-      const isUnpinned = generations.some((one) => one.generation.number === active && one.isUnpinned);
-      return isUnpinned && state === 'ready' ? unpinned(active, commands) : null;
+      const projectors = generations.find((one) => one.generation.number === active)?.projectors ?? [];
+      return state === 'ready' && isUnpinned(projectors, now) ? unpinned(active, commands) : null;
     },
   },
   compared: {

@@ -1,7 +1,7 @@
-import { isLastFailure } from '../../../shared/control/failures.ts';
 import { isBuild } from '../../../shared/control/generations.ts';
 import { holdCauses } from '../../../shared/control/hold-causes.ts';
 import { describeGaps } from '../../../shared/control/log-gaps.ts';
+import { isLive, lastSweep, type ProcessState, type Projector } from '../../../shared/control/processes.ts';
 import { isSilent } from '../../../shared/control/progress.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { Commands } from '../deployment.ts';
@@ -16,85 +16,139 @@ export function replacement({ registry }: Facts, { generation }: GenerationFacts
   return build ? `${cli} rebuild await ${build.number}` : `${cli} rebuild start`;
 }
 
-/**
- * Why no projector follows a generation, with a remedy unless projectors still run. The documents of a generation
- * without projectors would never change again.
- */
+/** A generation without projectors, whose documents would never change again. */
+type Stopped = {
+  facts: Facts;
+  own: GenerationFacts;
+  /** The projector that tells most of it; null if none is announced. */
+  last: Projector | null;
+  /** The command that starts a projector. */
+  restart: string;
+};
+
+/** Why no projector follows a generation, with a remedy unless projectors still run. */
 export function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Judged | string | null {
-  const { generation, gaps, recreated, failure, savedAt } = own;
-  if (generation.state === 'dropping') return null;
-  const restart = commands.projector(generation.number);
-  const replace = replacement(facts, own, commands);
-  const [firstGap] = gaps;
-  if (firstGap)
+  if (own.generation.state === 'dropping') return null;
+  const final = finals.map((tell) => tell(own)).find((told) => told !== null);
+  if (final) return { remedy: replacement(facts, own, commands), isFinal: true, ...final };
+  if (own.savedAt !== null && !isSilent(own.savedAt, facts.now)) return null;
+  const last = tellingProjector(facts, own);
+  const restart = commands.projector(own.generation.number);
+  return byState[standingOf(facts, own, last)]({ facts, own, last, restart });
+}
+
+/** Why no projector can ever continue a generation. The first reason that holds is told. */
+const finals: readonly ((own: GenerationFacts) => Judged | null)[] = [
+  ({ gaps }) => {
+    const [first] = gaps;
+    if (!first) return null;
     return {
       text:
-        `no projector can continue since ${firstGap.at.toISOString()}, because its log has a gap: ${describeGaps(gaps)}; rebuild ` +
+        `no projector can continue since ${first.at.toISOString()}, because its log has a gap: ${describeGaps(gaps)}; rebuild ` +
         'the read model, or accept the gap (docs/gaps.md)',
-      remedy: replace,
-      isFinal: true,
       waiver: 'gap',
     };
-  if (recreated.length > 0)
-    return {
-      text:
-        `${recreated.join(', ')}: deleted and created again since its records were applied, so no projector can continue: ` +
-        'restore its records, rebuild the read model, or accept the gap (docs/gaps.md)',
-      remedy: replace,
-      isFinal: true,
-      waiver: 'gap',
-    };
-  if (savedAt === null && (own.watermark?.getTime() ?? 0) > 0)
-    return {
-      text: 'its progress is lost, so no projector continues: restore the collection progress from a backup, or rebuild',
-      remedy: replace,
-      isFinal: true,
-    };
-  const isStopped = savedAt !== null && isSilent(savedAt, facts.now);
-  const waiting = isStopped || savedAt === null ? whyWaiting(facts, own) : null;
-  if (waiting) return waiting;
-  if (failure && (isStopped || savedAt === null) && isLastFailure(failure, savedAt))
-    return {
-      text: `its projectors ended at ${failure.at.toISOString()}: ${failure.reason}`,
-      remedy: restart,
-    };
-  if (isStopped) return whySilent(facts, own, savedAt, restart);
-  return savedAt ? null : { text: 'no projector has run on it yet', remedy: restart };
-}
+  },
+  ({ recreated }) =>
+    recreated.length === 0
+      ? null
+      : {
+          text:
+            `${recreated.join(', ')}: deleted and created again since its records were applied, so no projector can continue: ` +
+            'restore its records, rebuild the read model, or accept the gap (docs/gaps.md)',
+          waiver: 'gap',
+        },
+  ({ savedAt, watermark }) =>
+    savedAt === null && (watermark?.getTime() ?? 0) > 0
+      ? {
+          text: 'its progress is lost, so no projector continues: restore the collection progress from a backup, or rebuild',
+        }
+      : null,
+];
 
-/** Why the projectors of a generation apply nothing, as the one says that was heard of last; null if none says so. */
-function whyWaiting({ registry, kafka, waiting }: Facts, own: GenerationFacts): Judged | null {
-  const { generation, failure, savedAt } = own;
-  const ofOwn = waiting.filter((one) => (one.generation ?? registry?.generation) === generation.number);
-  const [last, ...others] = ofOwn;
-  if (!last) return null;
-  // A projector that has ended since may have said why before.
-  const isOlder = failure !== null && failure.at > last.at;
-  // Without a topic Kafka cannot be read, and the topics are said to be missing.
-  const isTopicMissing = last.state === 'cut_off' && kafka.missing.length > 0;
-  if (isOlder || isTopicMissing) return null;
-  const { host, pid, state, reason } = last;
-  const more = others.length === 0 ? '' : ` (and ${counted(others.length, 'other')})`;
-  const since = savedAt ? ` since ${savedAt.toISOString()}` : '';
-  if (state === 'cut_off')
-    return {
-      text: `its projectors run, but are cut off from Kafka${since}: process ${pid} on ${host}${more}: ${reason}`,
-    };
+/** The state of the telling projector, `gone` if none is live, or `unannounced` if members of the group still are. */
+type Standing = ProcessState | 'without-topics' | 'unannounced' | 'gone';
+
+const byState: Record<Standing, (stopped: Stopped) => Judged | string> = {
   // The reason says what to do. To start a refused one again would be refused again.
-  return { text: `a projector cannot start: process ${pid} on ${host}${more}: ${reason}` };
+  starting: ({ facts, own, last }) =>
+    last?.reason
+      ? `a projector cannot start: ${nameOf(facts, own, last)}: ${last.reason}`
+      : `a projector is starting: ${nameOf(facts, own, last)}`,
+  refused: ({ facts, own, last }) =>
+    `a projector cannot start: ${nameOf(facts, own, last)}: ${last?.reason ?? 'see its log'}`,
+  cut_off: ({ facts, own, last }) =>
+    `its projectors run, but are cut off from Kafka${sinceText(own)}: ${nameOf(facts, own, last)}: ${last?.reason ?? 'no answer'}`,
+  running: ({ own }) => savesNothing(own),
+  unannounced: ({ own }) => savesNothing(own),
+  'without-topics': ({ own }) => `no progress has been saved${sinceText(own)}, because topics are missing`,
+  ended: ({ last, restart }) => ({
+    text: `its projectors ended at ${last?.at.toISOString() ?? ''}: ${last?.reason ?? ''}`,
+    remedy: restart,
+  }),
+  gone: ({ facts, own, restart }) => ({
+    text: own.savedAt ? `no projector has run${sinceText(own)}` : 'no projector has run on it yet',
+    // Without a majority no projector can announce itself.
+    remedy: facts.noMajoritySince === null ? restart : null,
+  }),
+};
+
+/** How long the refusal of a start is told, in milliseconds: a supervisor pauses for minutes before the next one. */
+const refusedForMs = 600_000;
+
+function standingOf({ kafka, now }: Facts, own: GenerationFacts, last: Projector | null): Standing {
+  const isRefusal = last?.state === 'refused' && now.getTime() - last.at.getTime() <= refusedForMs;
+  if (last && (isRefusal || last.state === 'starting')) return last.state;
+  if (last?.state === 'ended' && last.reason !== null) return 'ended';
+  // Without a topic Kafka cannot be read, and the topics are said to be missing.
+  if (own.savedAt && kafka.missing.length > 0 && kafka.otherPrefixes.length === 0) return 'without-topics';
+  if (last && isLive(last, now)) return last.state;
+  const members = kafka.members.get(own.generation.number)?.length ?? 0;
+  return own.savedAt && members > 0 ? 'unannounced' : 'gone';
 }
 
-/** Projectors that save nothing still run if their group has members: unknown if its coordinator does not answer. */
-function whySilent({ kafka }: Facts, own: GenerationFacts, savedAt: Date, restart: string): Judged | string {
-  const since = savedAt.toISOString();
-  // A start waits for missing topics outside the group, so the group does not tell whether projectors run.
-  if (kafka.missing.length > 0 && kafka.otherPrefixes.length === 0)
-    return `no progress has been saved since ${since}, because topics are missing`;
-  const members = kafka.members.get(own.generation.number);
-  if (!members)
-    return `no progress has been saved since ${since}, and Kafka does not tell whether projectors run: see their logs`;
-  if (members.length === 0) return { text: `no projector has run since ${since}`, remedy: restart };
+/** A live projector tells most if it is cut off, and least if it runs. */
+const telling: readonly ProcessState[] = ['cut_off', 'starting', 'running'];
+
+/**
+ * The projector that tells why a generation stands: a live one, or else the one that ended last, unless another
+ * projector has continued since.
+ */
+function tellingProjector({ now }: Facts, own: GenerationFacts): Projector | null {
+  const live = own.projectors.filter((one) => isLive(one, now));
+  const [first] = live.toSorted((a, b) => telling.indexOf(a.state) - telling.indexOf(b.state));
+  if (first) return first;
+  const [last = null] = own.projectors.filter(({ state }) => !telling.includes(state));
+  const hasContinued = (own.savedAt ?? new Date(0)) > (last?.at ?? now) && own.savedBy !== last?._id;
+  return hasContinued ? null : last;
+}
+
+/** The process, and how many other ones are live. */
+function nameOf({ now }: Facts, own: GenerationFacts, last: Projector | null): string {
+  const others = own.projectors.filter((one) => one !== last && isLive(one, now)).length;
+  const more = others === 0 ? '' : ` (and ${counted(others, 'other')})`;
+  return `process ${last?.pid} on ${last?.host}${more}`;
+}
+
+const sinceText = ({ savedAt }: GenerationFacts): string =>
+  savedAt ? ` since ${savedAt.toISOString()}` : '';
+
+function savesNothing(own: GenerationFacts): string {
   const cause = own.partitions.find((one) => one.cause !== null)?.cause ?? null;
-  const last = cause === null ? '' : ` (the last known cause: ${holdCauses[cause]})`;
-  return `its projectors run, but have saved no progress since ${since}${last}: see their logs`;
+  const known = cause === null ? '' : ` (the last known cause: ${holdCauses[cause]})`;
+  return `its projectors run, but have saved no progress${sinceText(own) || ' yet'}${known}: see their logs`;
+}
+
+/** A sweep runs again within five minutes: one that fails once tells nothing. In milliseconds. */
+const sweepFailsForMs = 600_000;
+
+/** Why the retention of a generation is not enforced. */
+export function sweepFailure(projectors: Projector[]): string | null {
+  const { at, failingSince: since, reason } = lastSweep(projectors) ?? {};
+  // Until its last failure: while no projector runs, no sweep fails.
+  if (!at || !since || at.getTime() - since.getTime() <= sweepFailsForMs) return null;
+  return (
+    `data past its retention stays in MongoDB, because every sweep since ${since.toISOString()} has failed: ` +
+    `${reason} (docs/runbooks/sweep-failing.md)`
+  );
 }

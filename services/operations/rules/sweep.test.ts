@@ -1,9 +1,12 @@
-import { before, facts, own } from '../../../tests/support/facts.ts';
+import type { Projector } from '../../../shared/control/processes.ts';
+import { before, facts, own, projector } from '../../../tests/support/facts.ts';
 import { findings } from '../findings.ts';
 
 const found = (secondsAgo: number, lastSecondsAgo = 0) => {
-  const sweepFailure = { since: before(secondsAgo), at: before(lastSecondsAgo), reason: 'not authorized' };
-  return findings(facts([own(1, 'active', { sweepFailure })])).map(({ text }) => text);
+  const sweep = { failingSince: before(secondsAgo), at: before(lastSecondsAgo), reason: 'not authorized' };
+  return findings(facts([own(1, 'active', { projectors: [projector({ duties: { sweep } })] })])).map(
+    ({ text }) => text,
+  );
 };
 
 test('a sweep that fails again and again is told with its reason, and a single failure is not', () => {
@@ -13,6 +16,16 @@ test('a sweep that fails again and again is told with its reason, and a single f
       /^data past its retention stays in MongoDB, because every sweep since 2026.*: not authorized/,
     ),
   ]);
+});
+
+test('the last sweep of a generation counts, whichever of its projectors has made it', () => {
+  const failing = { failingSince: before(3_600), at: before(9), reason: 'not authorized' };
+  const swept = (secondsAgo: number) => ({ at: before(secondsAgo), failingSince: null, reason: null });
+  const sweeps = (...both: Projector['duties']['sweep'][]) => {
+    const projectors = both.map((sweep, index) => projector({ _id: `${index}`, duties: { sweep } }));
+    return findings(facts([own(1, 'active', { projectors })])).length;
+  };
+  expect([sweeps(failing, null), sweeps(failing, swept(10)), sweeps(failing, swept(8))]).toEqual([1, 1, 0]);
 });
 
 test('the time in which no projector has swept does not count', () => {

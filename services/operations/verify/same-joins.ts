@@ -1,8 +1,33 @@
 import { RebuildRefused } from '../../../shared/control/generations.ts';
-import { otherJoiners } from '../../../shared/control/progress.ts';
+import { isLive, projectorsOf, readProjectors } from '../../../shared/control/processes.ts';
+import { isSilent, readProgress } from '../../../shared/control/progress.ts';
 import { joinedBy } from '../../projector/joined-by.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
+
+type JoinDeps = Pick<OperatorDeps, 'control' | 'now'>;
+
+/**
+ * The code of the projectors that follow the served generation and join documents otherwise than this code does, each
+ * once. A process whose progress moves, and that does not announce itself, is of a build that is not known.
+ */
+export async function otherJoiners({ control, now }: JoinDeps, generation: number): Promise<string[]> {
+  // Read before the register: the process that has saved it is announced there.
+  const progress = await readProgress(control, generation);
+  const projectors = projectorsOf(await readProjectors(control), generation, generation);
+  const at = await now();
+  const announced = new Set(projectors.map(({ _id }) => _id));
+  const isAnnounced = (id: string | undefined) => id !== undefined && announced.has(id);
+  const moving = progress.filter(({ saved, updatedAt }) => saved && !isSilent(updatedAt, at));
+  const savers = new Set(moving.map(({ saved }) => saved?.processId));
+  const others = new Set<string>();
+  if ([...savers].some((id) => !isAnnounced(id))) others.add('a build that is not known');
+  for (const one of projectors) {
+    const mayWrite = isLive(one, at) || savers.has(one._id);
+    if (one.joinedBy !== joinedBy && mayWrite) others.add(one.joinedBy);
+  }
+  return [...others].toSorted();
+}
 
 /**
  * Waits until every projector of a generation joins documents as this code does. Otherwise each would undo the work of
@@ -15,7 +40,7 @@ export async function requireSameJoins(
 ): Promise<void> {
   const reportChange = reportChanges(report);
   const others = await pollUntil(
-    async () => otherJoiners(control, generation, joinedBy, await now()),
+    () => otherJoiners({ control, now }, generation),
     (found) => found.length === 0,
     {
       everyMs: 1_000,

@@ -6,13 +6,11 @@ import {
   RebuildRefused,
   requireVersion,
 } from '../../../shared/control/generations.ts';
-import { otherJoiners } from '../../../shared/control/progress.ts';
 import { changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import { type Kind, kinds } from '../../../shared/documents/resources.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import { collectionOf, generationDatabase, requireWritable } from '../../../shared/store/connection.ts';
-import { joinedBy } from '../../projector/joined-by.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { watermarksPassed } from '../rebuild/compare.ts';
 import { appliedTo } from '../rebuild/pair-sources.ts';
@@ -21,7 +19,7 @@ import { requireDocuments, requireStructures } from '../structures.ts';
 import { batchSizeAt, createPace } from './pace.ts';
 import { lastId, pageOfIds } from './pages.ts';
 import { addWrong, nothingYet, outcomeOf, type VerifyResult, type Wrong } from './result.ts';
-import { requireSameJoins, stopped } from './same-joins.ts';
+import { otherJoiners, requireSameJoins, stopped } from './same-joins.ts';
 import { engineOf, verifyDocuments } from './verify-documents.ts';
 
 export type VerifyOptions = {
@@ -217,14 +215,13 @@ async function compareAgain(run: Run): Promise<void> {
  * once a projector of other code has started: each would undo the joins of the other.
  */
 async function requireServed({ deps, options, generation }: Run): Promise<void> {
-  const { control, now } = deps;
-  const registry = await requireRegistry(control);
+  const registry = await requireRegistry(deps.control);
   if (registry.generation !== generation)
     throw new RebuildRefused(
       `generation ${registry.generation} is served now, no longer ${generation}. See which one to verify`,
       'rebuild status',
     );
-  const others = options.isRepair ? await otherJoiners(control, generation, joinedBy, await now()) : [];
+  const others = options.isRepair ? await otherJoiners(deps, generation) : [];
   if (others.length > 0) throw stopped(others, generation);
 }
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import { storeFailure } from '../../../shared/control/failures.ts';
 import { readLogGaps, storeLogGaps } from '../../../shared/control/log-gaps.ts';
 import { withRemedy } from '../../../shared/kafka/errors.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { Announcement } from '../announce-projector.ts';
 import { GapFound } from '../consumer/gap-detector.ts';
 
 export type EndingDeps = {
@@ -13,20 +13,23 @@ export type EndingDeps = {
   by: string;
   /** MongoDB's clock. */
   now: () => Date;
+  announcement: Pick<Announcement, 'end'>;
   logger: Logger;
 };
 
 const retryDelayMs = 1_000;
 
 /**
- * Stores why a projector ends. A gap is stored before the projector ends, however long MongoDB takes: the next start
- * might not find it, because the log has grown. Never rejects.
+ * Announces why a projector ends. A gap is stored before, however long MongoDB takes: the next start might not find it,
+ * because the log has grown. The gap is then the reason. Never rejects.
  */
 async function storeEnd(deps: EndingDeps, error: Error): Promise<void> {
-  if (!(error instanceof GapFound)) return storeFailure(deps, error.message);
+  const { announcement } = deps;
+  if (!(error instanceof GapFound)) return announcement.end('ended', error.message);
   for (;;) {
     try {
-      return await storeLogGaps(deps, error.gaps, deps.now());
+      await storeLogGaps(deps, error.gaps, deps.now());
+      return await announcement.end('ended', null);
     } catch (cause) {
       deps.logger.warn({ error: cause }, 'could not store a gap in the log; trying again');
       await sleep(retryDelayMs);

@@ -22,8 +22,8 @@ import { createProgressRecorder, recordedPositions, registerPartitions } from '.
 export type CommitLoopDeps = {
   control: Db;
   generation: number;
-  /** Whether the projector was given the number of its generation. */
-  isPinned?: boolean;
+  /** The id of this process in the register of processes. */
+  processId: string;
   topics: string[];
   log: Pick<LogClient, 'read'>;
   /** The lateness allowance, by which the watermark lags. */
@@ -32,7 +32,7 @@ export type CommitLoopDeps = {
   startedAt: Date;
   positions: Positions;
   liveness: Liveness;
-  /** Tells operators if Kafka does not answer. */
+  /** Announces that Kafka does not answer. */
   kafkaWatch: Pick<KafkaWatch, 'watch'>;
   refusalLimit: RefusalLimit;
   /** The servers refuse this process: it must exit with an error. */

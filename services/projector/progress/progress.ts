@@ -1,8 +1,6 @@
 import type { Db } from 'mongodb';
 import { type Applied, progressOf, type Saved, watermark } from '../../../shared/control/progress.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
-import { release } from '../../../shared/runtime/release.ts';
-import { joinedBy } from '../joined-by.ts';
 import { isStarted, type Snapshot } from '../partition/snapshot.ts';
 
 const idOf = (generation: number, topic: string, partition: number) => `${generation}/${topic}/${partition}`;
@@ -33,8 +31,8 @@ export async function recordedPositions(control: Db, generation: number): Promis
   return new Map(documents.map((progress) => [partitionKey(progress), progress.applied.position]));
 }
 
-/** `isPinned`: whether the projector was given the number of its generation. */
-type RecorderDeps = { control: Db; generation: number; allowanceMs: number; isPinned?: boolean };
+/** `processId`: the id of this process in the register of processes. */
+type RecorderDeps = { control: Db; generation: number; allowanceMs: number; processId: string };
 
 /**
  * Creates the function that saves progress once per run of the commit loop: how far the partitions have been applied,
@@ -42,7 +40,7 @@ type RecorderDeps = { control: Db; generation: number; allowanceMs: number; isPi
  * read. No saved value ever decreases, whichever projector writes. The function returns the instants before the
  * allowance, in milliseconds, by `<topic>/<partition>`; 0 if unknown.
  */
-export function createProgressRecorder({ control, generation, allowanceMs, isPinned = true }: RecorderDeps) {
+export function createProgressRecorder({ control, generation, allowanceMs, processId }: RecorderDeps) {
   const readMarks = createPartitionWatermarks();
   return async (snapshots: Snapshot[], ends: Map<string, { end: number }>, asOf: Date) => {
     const instants = new Map<string, number>();
@@ -55,7 +53,7 @@ export function createProgressRecorder({ control, generation, allowanceMs, isPin
       instants.set(key, completeToMs);
       const completeTo = new Date(Math.max(0, completeToMs - allowanceMs));
       const waitingSince = waitingSinceMs === null ? null : new Date(waitingSinceMs);
-      const saved: Saved = { cause: cause ?? null, waitingSince, isPinned, release, joinedBy };
+      const saved: Saved = { cause: cause ?? null, waitingSince, processId };
       if (throttledMs !== undefined) saved.throttledMs = throttledMs;
       const applied: Applied = { position };
       if (leaderEpoch >= 0) applied.leaderEpoch = leaderEpoch;

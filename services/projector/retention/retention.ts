@@ -2,6 +2,7 @@ import type { Db } from 'mongodb';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Repeating } from '../../../shared/runtime/repeat.ts';
+import type { Announcement } from '../announce-projector.ts';
 import type { ProjectorConfig } from '../config.ts';
 import { forgetPurged } from '../dead-letters/forget-purged.ts';
 import type { Engine } from '../engine.ts';
@@ -17,13 +18,14 @@ type RetentionDeps = {
   log: Pick<LogClient, 'read'>;
   consumer: Pick<AssignedPartitions, 'snapshot'>;
   topics: string[];
+  announcement: Pick<Announcement, 'set'>;
   metrics: Metrics;
   logger: Logger;
 };
 
 /** Starts the sweeper on the documents that the engine writes. */
 export function startRetention(
-  { database, engine, log, consumer, topics, metrics, logger }: RetentionDeps,
+  { database, engine, log, consumer, topics, announcement, metrics, logger }: RetentionDeps,
   { TOPIC_PREFIX: prefix }: ProjectorConfig,
 ): Pick<Repeating, 'stop'> {
   const { control, now } = engine;
@@ -32,6 +34,7 @@ export function startRetention(
     sweepStore: mongoSweepStore({ control, database, prefix, now }),
     forgetPurged: () => forgetPurged(control, log, topics),
     isOwner: () => ownsSweep(consumer.snapshot(), prefix),
+    announceSweep: (sweep) => announcement.set({ duties: { sweep } }),
     metrics,
     logger,
   });

@@ -1,5 +1,6 @@
 import type { Db } from 'mongodb';
-import { clearSweepFailure, storeSweepFailure, watermark } from '../../../shared/control/progress.ts';
+import { lastSweep, readProjectors, type SweepOutcome } from '../../../shared/control/processes.ts';
+import { watermark } from '../../../shared/control/progress.ts';
 import { dayMs } from '../../../shared/documents/instant.ts';
 import { explained } from '../../../shared/kafka/errors.ts';
 import { topicOf } from '../../../shared/kafka/topics.ts';
@@ -18,6 +19,8 @@ type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgres
   forgetPurged: () => Promise<void>;
   /** Whether this projector sweeps: it owns partition 0 of the channels. */
   isOwner: () => boolean;
+  /** Announces how a sweep has ended. */
+  announceSweep: (outcome: SweepOutcome) => void;
   metrics: Pick<Metrics, 'sweepFailing'>;
   logger: Logger;
 };
@@ -46,45 +49,31 @@ const busyPart = 1 / 20;
 const deadLettersOverlapMs = 600_000;
 
 /**
- * Shows in the metrics, and stores for a status, whether the last sweep has failed: personal data then stays, however
- * well everything else works.
+ * Shows in the metrics, and announces, whether the last sweep has failed: personal data then stays, however well
+ * everything else works.
  */
-function createOutcome({ control, generation, now, metrics, logger }: SweeperDeps) {
-  // An earlier owner may have stored a failure.
-  let isStored = true;
-  let hasSucceeded = false;
-  let storing = Promise.resolve();
-  /** Clears the stored failure after a sweep that has succeeded. Call it again at each poll: MongoDB may be away. */
-  const clear = async () => {
-    if (!hasSucceeded || !isStored) return;
-    try {
-      await storing;
-      await clearSweepFailure(control, generation);
-      isStored = false;
-    } catch (error) {
-      logger.warn({ error }, 'could not clear the failure of the sweep; trying again');
-    }
+function createOutcome({ control, generation, now, metrics, announceSweep }: SweeperDeps) {
+  let last: SweepOutcome | null = null;
+  const show = (outcome: SweepOutcome) => {
+    last = outcome;
+    metrics.sweepFailing.set(outcome.failingSince === null ? 0 : 1);
+    announceSweep(outcome);
   };
   return {
-    clear,
-    succeed: async () => {
-      metrics.sweepFailing.set(0);
-      hasSucceeded = true;
-      await clear();
+    /** Before the first sweep of an owner: an earlier owner may have failed. */
+    takeOver: async () => {
+      if (last) return;
+      const projectors = await readProjectors(control);
+      last = lastSweep(projectors.filter((one) => one.generation === generation));
     },
+    succeed: () => show({ at: now(), failingSince: null, reason: null }),
     fail: (error: unknown) => {
-      metrics.sweepFailing.set(1);
-      hasSucceeded = false;
-      isStored = true;
-      // MongoDB may be the cause, and then cannot store it.
-      storing = storeSweepFailure(control, generation, now(), explained(error)).catch((cause: unknown) =>
-        logger.warn({ error: cause }, 'could not store the failure of the sweep'),
-      );
+      const at = now();
+      show({ at, failingSince: last?.failingSince ?? at, reason: explained(error) });
     },
-    /** Another projector sweeps, and shows its own outcome. */
+    /** Another projector sweeps, and announces its own outcome, which comes later. */
     leave: () => {
-      hasSucceeded = false;
-      isStored = true;
+      last = null;
       metrics.sweepFailing.set(0);
     },
   };
@@ -145,8 +134,9 @@ export function startSweeper(
       outcome.leave();
       return;
     }
-    if (startMs < nextMs) return outcome.clear();
+    if (startMs < nextMs) return;
     nextMs = startMs + intervalMs;
+    await outcome.takeOver();
     const startedAt = deps.now();
     const dueMs = nextCompleteMs;
     const isComplete = startMs >= dueMs;
@@ -161,7 +151,7 @@ export function startSweeper(
     if (swept.conversations + swept.messages > 0) deps.logger.info(swept, 'purged data past its retention');
     // Last: data past its retention is purged without Kafka, too.
     if (isComplete) await deps.forgetPurged();
-    await outcome.succeed();
+    outcome.succeed();
   };
   const sweeping = repeat(sweepIfOwner, {
     intervalMs: pollMs,

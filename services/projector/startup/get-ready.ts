@@ -1,8 +1,8 @@
 import type { MongoClient } from 'mongodb';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { Announcement } from '../announce-projector.ts';
 import type { ProjectorConfig } from '../config.ts';
 import { initializeMetrics, type Metrics } from '../metrics.ts';
-import type { WaitingReport } from '../waiting-report.ts';
 import type { Brokers } from './brokers.ts';
 import { connectBrokers, connectStore, enterGroup, type Opened, openModel } from './preconditions.ts';
 import { type OnWait, waiting } from './wait-until.ts';
@@ -15,7 +15,7 @@ type ReadyDeps = {
   metrics: Metrics;
   logger: Logger;
   onWait: OnWait;
-  report: WaitingReport;
+  announcement: Announcement;
 };
 
 /** The servers of a projector that is admitted, and the generation that it follows. */
@@ -23,17 +23,19 @@ export type Ready = Opened & {
   brokers: Brokers;
   /** The group that can be joined. */
   groupId: string;
-  /** Receives each further condition that the start waits for, and stores it for operators. */
+  /** Receives each further condition that the start waits for, and announces it to operators. */
   onWait: OnWait;
 };
 
 /** Waits for every precondition, in the order of a start. */
 export async function getReady(deps: ReadyDeps): Promise<Ready> {
-  const { config, brokers, topics, metrics, report } = deps;
+  const { config, brokers, topics, metrics, announcement } = deps;
   const store = await connectStore.meetAll(deps, waiting(deps.onWait));
-  const onWait = reporting(deps.onWait, report);
+  announcement.begin();
+  const onWait = announcing(deps.onWait, announcement);
   const base = { ...deps, isTrial: false, onWait };
   const opened = await openModel.meetAll({ ...base, ...store }, waiting(onWait));
+  announcement.set({ generation: opened.registered.number });
   initializeMetrics(metrics, opened.registered.number, topics);
   const connected = await connectBrokers.meetAll(base, waiting(onWait));
   const { groupId } = await enterGroup.meetAll({ ...opened, ...connected, config }, waiting(onWait));
@@ -41,10 +43,10 @@ export async function getReady(deps: ReadyDeps): Promise<Ready> {
   return { control, database, registered, own, brokers, groupId, onWait };
 }
 
-/** Also stores each condition that the start waits for, for operators. */
-const reporting =
-  (onWait: OnWait, report: WaitingReport): OnWait =>
+/** Also announces each condition that the start waits for. */
+const announcing =
+  (onWait: OnWait, announcement: Announcement): OnWait =>
   (condition, reason) => {
     onWait(condition, reason);
-    void report.store('starting', `${condition}: ${reason}`);
+    announcement.set({ reason: `${condition}: ${reason}` });
   };

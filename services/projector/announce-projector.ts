@@ -1,0 +1,33 @@
+import type { Db } from 'mongodb';
+import { createHeartbeat, type Heartbeat, type Own } from '../../shared/control/heartbeat.ts';
+import type { Projector } from '../../shared/control/processes.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
+import type { ProjectorConfig } from './config.ts';
+import { joinedBy } from './joined-by.ts';
+
+/** The fields that change while a projector lives. */
+type Changing = Pick<Projector, 'generation' | 'state' | 'reason' | 'duties'>;
+
+/** The entry of this projector in the register of processes. */
+export type Announcement = Heartbeat & {
+  /** Changes the entry; the next beat announces it. */
+  set: (changes: Partial<Changing>) => void;
+};
+
+type Deps = { control: Db; config: Pick<ProjectorConfig, 'GENERATION'>; logger: Logger };
+
+/** Creates the announcement of this projector, which does not begin by itself. */
+export function announceProjector({ control, config, logger }: Deps): Announcement {
+  const { GENERATION: generation = null } = config;
+  const entry: Own<Projector> = {
+    role: 'projector',
+    generation,
+    isPinned: generation !== null,
+    joinedBy,
+    state: 'starting',
+    reason: null,
+    duties: { sweep: null },
+  };
+  const heartbeat = createHeartbeat({ control, read: () => entry, logger });
+  return { ...heartbeat, set: (changes) => void Object.assign(entry, changes) };
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Db, UpdateFilter } from 'mongodb';
+import { errorMessage } from '../runtime/error-message.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { release } from '../runtime/release.ts';
+import { repeat, type Repeating } from '../runtime/repeat.ts';
+import { within } from '../runtime/within.ts';
+import { storeTime } from '../store/clock.ts';
+import {
+  announceIntervalMs,
+  processesOf,
+  type Projector,
+  removeOldProcesses,
+  type Replica,
+} from './processes.ts';
+
+/** A process as it describes itself. */
+export type Own<P> = Omit<P, '_id' | 'host' | 'pid' | 'release' | 'at'>;
+
+/** The announcement of this process. */
+export type Heartbeat = {
+  /** The id of its entry. */
+  id: string;
+  /** Announces this process now, and then every two seconds. A failure stops nothing. */
+  begin: () => void;
+  /** Announces that it has ended, once: later calls change nothing. Never rejects, and takes two seconds at most. */
+  end: (state: 'refused' | 'ended', reason: string | null) => Promise<void>;
+};
+
+type HeartbeatDeps = {
+  control: Db;
+  /** Returns the entry as it is now. */
+  read: () => Own<Replica> | Own<Projector>;
+  /** Called before each beat. */
+  onBeat?: () => void;
+  logger: Logger;
+  /** The time limit of each command, in milliseconds; none by default. */
+  maxTimeMS?: number;
+  intervalMs?: number;
+};
+
+/** A beat that makes no progress for this long fails, in milliseconds: the next one does not wait for it. */
+const stalledAfterMs = 10_000;
+
+/** The end waits this long for the beat in progress, and then for its own announcement, in milliseconds. */
+const beatWithinMs = 400;
+const endWithinMs = 1_500;
+
+/** Creates the announcement of this process, under an id of its own. */
+export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
+  const { control, read, onBeat, logger, maxTimeMS, intervalMs = announceIntervalMs } = deps;
+  const id = randomUUID();
+  const limits = maxTimeMS === undefined ? {} : { maxTimeMS };
+  const same = { host: hostname(), pid: process.pid, release };
+  let beating: Repeating | null = null;
+  let ended: Promise<void> | null = null;
+  let hasFailed = false;
+  const announce = async (own: Own<Replica> | Own<Projector>) => {
+    const update: UpdateFilter<Replica | Projector> = {
+      $set: { ...same, ...own },
+      $currentDate: { at: true as const },
+    };
+    await processesOf(control).updateOne({ _id: id }, update, { upsert: true, ...limits });
+    if (hasFailed) logger.info('this process is announced again');
+    hasFailed = false;
+  };
+  const storeEnd = async (state: 'refused' | 'ended', reason: string | null) => {
+    await within(beatWithinMs, beating?.stop() ?? Promise.resolve(), () => undefined);
+    const announcing = announce({ ...read(), state, reason });
+    await within(endWithinMs, announcing, () => undefined).catch(() => undefined);
+  };
+  return {
+    id,
+    begin: () => {
+      const beat = () => {
+        onBeat?.();
+        return announce(read());
+      };
+      beating ??= repeat(beat, {
+        intervalMs,
+        stalledAfterMs,
+        onError: (error) => {
+          if (!hasFailed)
+            logger.warn(
+              { reason: errorMessage(error) },
+              'cannot announce this process; commands count it as ended',
+            );
+          hasFailed = true;
+        },
+      });
+      void removeOld(control, limits).catch(() => undefined);
+    },
+    end: (state, reason) => {
+      // MongoDB never answered: the log alone has the reason.
+      if (!beating) return Promise.resolve();
+      ended ??= storeEnd(state, reason);
+      return ended;
+    },
+  };
+}
+
+async function removeOld(control: Db, limits: { maxTimeMS?: number }): Promise<void> {
+  await removeOldProcesses(control, await storeTime(control, limits));
+}

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import type { Collection, Db } from 'mongodb';
+
+/*
+ * The register of processes: each API replica and each projector announces itself, and no other process writes its
+ * entry.
+ *
+ *   starting ──→ running ←──→ cut_off     a projector; an API replica is running at once
+ *      │            └──────────┴──→ ended     with a reason unless it was asked to stop
+ *      └──→ refused
+ */
+export type ProcessState =
+  /** It waits for a condition of its start. */
+  | 'starting'
+  /** Its start was refused, and it has ended. */
+  | 'refused'
+  | 'running'
+  /** It runs, and Kafka does not answer it. */
+  | 'cut_off'
+  | 'ended';
+
+type Announced = {
+  /** Random, for each start of a process. */
+  _id: string;
+  host: string;
+  pid: number;
+  /** The version in its package.json. */
+  release: string;
+  state: ProcessState;
+  /** Why it does not run, and what to do about that if it is known; null if it runs, or ended as it was asked to. */
+  reason: string | null;
+  /** When it announced itself, by MongoDB's clock. */
+  at: Date;
+};
+
+/** How many requests in progress read a generation. */
+type RequestsInProgress = { generation: number; requests: number };
+
+/** An API replica. */
+export type Replica = Announced & {
+  role: 'api';
+  /** The generation that its next request reads; null before it could read one. */
+  generation: number | null;
+  /** Its requests in progress: a streamed one reads its generation long after a switch. */
+  inProgress: RequestsInProgress[];
+  /** The projection versions that it can serve. */
+  versions: readonly number[];
+  /** Whether it stores traces of its requests. */
+  traces: boolean;
+};
+
+/** The last sweep of a process: personal data stays while sweeps fail, however well everything else works. */
+export type SweepOutcome = {
+  /** When it ended, by MongoDB's clock. */
+  at: Date;
+  /** The first failure of several in a row, whichever projectors swept; null if it has succeeded. */
+  failingSince: Date | null;
+  reason: string | null;
+};
+
+/** A projector. */
+export type Projector = Announced & {
+  role: 'projector';
+  /** Null before it knows its generation: the active one. */
+  generation: number | null;
+  /** Whether it was given the number of its generation (`GENERATION`). */
+  isPinned: boolean;
+  /** The code by which it joins documents. */
+  joinedBy: string;
+  /** Its work for all projectors of its generation. */
+  duties: { sweep: SweepOutcome | null };
+};
+
+/** How often a process announces itself, in milliseconds. */
+export const announceIntervalMs = 2_000;
+
+/** A process that has not announced itself for this long is gone, in milliseconds. */
+const liveForMs = 10_000;
+
+/** Entries of processes that are gone are kept for this long, in milliseconds. */
+const keptForMs = 3_600_000;
+
+export const processesOf = <P extends Announced = Replica | Projector>(control: Db): Collection<P> =>
+  control.collection<P>('processes');
+
+const isFinal = (state: ProcessState): boolean => state === 'refused' || state === 'ended';
+
+/** Whether a process runs, or waits at its start; `now` is MongoDB's time. */
+export const isLive = ({ state, at }: Pick<Announced, 'state' | 'at'>, now: Date): boolean =>
+  !isFinal(state) && now.getTime() - at.getTime() <= liveForMs;
+
+/** The API replicas that are live; `now` is MongoDB's time. */
+export async function liveReplicas(control: Db, now: Date): Promise<Replica[]> {
+  const replicas = processesOf<Replica>(control);
+  const since = new Date(now.getTime() - liveForMs);
+  const found = await replicas
+    .find({ role: 'api', at: { $gte: since } })
+    .sort({ _id: 1 })
+    .toArray();
+  return found.filter((one) => isLive(one, now));
+}
+
+/** The projectors of the last hour, and those that have failed since another one has followed their generation. */
+export const readProjectors = (control: Db): Promise<Projector[]> =>
+  processesOf<Projector>(control).find({ role: 'projector' }).sort({ _id: 1 }).toArray();
+
+/** The projectors of a generation, the latest announcement first. Those that know none yet follow the active one. */
+export const projectorsOf = (projectors: Projector[], number: number, active: number): Projector[] =>
+  projectors
+    .filter(({ generation }) => (generation ?? active) === number)
+    .toSorted((a, b) => b.at.getTime() - a.at.getTime());
+
+/** Whether a live projector follows the active generation instead of a number; `now` is MongoDB's time. */
+export const isUnpinned = (projectors: Projector[], now: Date): boolean =>
+  projectors.some((one) => !one.isPinned && isLive(one, now));
+
+/** The last sweep of a generation; null if none is known. */
+export function lastSweep(projectors: Projector[]): SweepOutcome | null {
+  const sweeps = projectors.flatMap(({ duties }) => duties.sweep ?? []);
+  return sweeps.toSorted((a, b) => b.at.getTime() - a.at.getTime())[0] ?? null;
+}
+
+/**
+ * Removes the entries that are an hour old at `now`, MongoDB's time. The reason for which a projector has ended stays
+ * until another one follows its generation: `followed`.
+ */
+export async function removeOldProcesses(control: Db, now: Date, followed: number | null = null) {
+  const at = { $lt: new Date(now.getTime() - keptForMs) };
+  await processesOf(control).deleteMany(
+    followed === null
+      ? { at, $or: [{ state: { $ne: 'ended' } }, { reason: null }] }
+      : { at, generation: followed },
+  );
+}
+
+/**
+ * Announces a process and removes it, as an API does, so that a missing right shows. Its time is so early that no
+ * reader counts it, and that a later start removes it if this process ends in between.
+ */
+export async function tryAnnouncement(control: Db): Promise<void> {
+  const _id = `check-${randomUUID()}`;
+  await processesOf(control).updateOne({ _id }, { $set: { at: new Date(0) } }, { upsert: true });
+  await processesOf(control).deleteOne({ _id });
+}
