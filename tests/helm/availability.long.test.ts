@@ -5,29 +5,29 @@ const chart = useChart();
 
 const render = async (values: Values) => parseManifests(await chart.template(values));
 
-test('replicas are spread over nodes, and over zones if the operator asks: those that a rollout replaces do not count', async () => {
-  const spread = async (values: object) => {
-    const api = named(
-      await render({ ...required, api: { ...required.api, ...values } }),
-      'Deployment',
-      'support-api',
-    );
-    const constraints = podOf(api)?.spec.topologySpreadConstraints ?? [];
-    for (const constraint of constraints)
-      expect(constraint).toMatchObject({
-        maxSkew: 1,
-        whenUnsatisfiable: 'ScheduleAnyway',
-        matchLabelKeys: ['pod-template-hash'],
-        labelSelector: api?.spec?.selector,
-      });
-    return constraints.map(({ topologyKey }) => topologyKey);
-  };
-  expect(await spread({})).toEqual(['kubernetes.io/hostname']);
-  expect(await spread({ spreadOverZones: true })).toEqual([
-    'kubernetes.io/hostname',
-    'topology.kubernetes.io/zone',
-  ]);
-});
+test.each(['support-api', 'support-projector-g1'])(
+  'the replicas of %s are spread over nodes, and over zones if the operator asks: a rollout counts its own pods alone',
+  async (name) => {
+    const spread = async (values: object) => {
+      const deployment = named(await render({ ...required, ...values }), 'Deployment', name);
+      const component = podOf(deployment)?.metadata.labels['app.kubernetes.io/component'];
+      const constraints = podOf(deployment)?.spec.topologySpreadConstraints ?? [];
+      for (const constraint of constraints)
+        expect(constraint).toMatchObject({
+          maxSkew: 1,
+          whenUnsatisfiable: 'ScheduleAnyway',
+          matchLabelKeys: ['pod-template-hash'],
+          labelSelector: { matchLabels: { 'app.kubernetes.io/component': component } },
+        });
+      return constraints.map(({ topologyKey }) => topologyKey);
+    };
+    expect(await spread({})).toEqual(['kubernetes.io/hostname']);
+    expect(await spread({ spreadOverZones: true })).toEqual([
+      'kubernetes.io/hostname',
+      'topology.kubernetes.io/zone',
+    ]);
+  },
+);
 
 test('the budget lets a drain evict replicas that are not ready, and takes either of its limits', async () => {
   const budget = async (values: object) => {

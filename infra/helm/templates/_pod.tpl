@@ -150,7 +150,7 @@ scheduler ranks only nodes that have the label of each constraint, so that witho
 topologySpreadConstraints:
   {{- $of := . }}
   {{- $keys := list "kubernetes.io/hostname" }}
-  {{- if .root.Values.api.spreadOverZones }}
+  {{- if .root.Values.spreadOverZones }}
   {{- $keys = append $keys "topology.kubernetes.io/zone" }}
   {{- end }}
   {{- range $key := $keys }}
