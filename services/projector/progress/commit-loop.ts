@@ -18,6 +18,7 @@ import { createDeliveryLog } from './delivery-log.ts';
 import { createFreshnessGauges } from './freshness.ts';
 import type { Liveness, ObservedPartition } from './liveness.ts';
 import { createProgressRecorder, recordedPositions, registerPartitions } from './progress.ts';
+import { createUnreadLog } from './unread-log.ts';
 
 export type CommitLoopDeps = {
   control: Db;
@@ -78,6 +79,7 @@ export function startCommitLoop(
   const sample = createSampler(deps);
   const gauges = createFreshnessGauges(deps);
   const logDelivery = createDeliveryLog(deps);
+  const logUnread = createUnreadLog(deps);
   let watermarkMs = 0;
   let appliedSince = 0;
   let committing: Promise<void> | null = null;
@@ -89,7 +91,7 @@ export function startCommitLoop(
     const log = await deps.kafkaWatch.watch(deps.log.read(deps.topics));
     await partitions.detectGaps(log);
     await registerNew(deps, registered, log.partitions, asOf);
-    warnOfUnread(deps.logger, log, [...registered]);
+    logUnread(log, registered);
     const snapshot = partitions.snapshot(log.ends);
     logDelivery(nowMs(), snapshot, log.ends);
     await reportPositions(deps, log, snapshot);
@@ -152,18 +154,6 @@ async function registerNew(
   const added = keys.filter((key) => !registered.has(key));
   if (added.length > 0) await registerPartitions(control, generation, added, asOf);
   for (const key of added) registered.add(key);
-}
-
-/** The most partitions that one log line names. */
-const namedMax = 10;
-
-function warnOfUnread(logger: Logger, { ends, unreachable }: LogState, partitions: string[]): void {
-  const unread = partitions.filter((key) => !ends.has(key));
-  if (unread.length === 0 && unreachable.length === 0) return;
-  logger.warn(
-    { partitions: unread.slice(0, namedMax), count: unread.length, unreachable },
-    'the ends of some logs cannot be read; Data-As-Of stands still',
-  );
 }
 
 async function tryCommit(deps: CommitLoopDeps, partitions: AssignedPartitions, snapshot: Snapshot[]) {

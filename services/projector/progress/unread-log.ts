@@ -1,0 +1,33 @@
+import type { LogState } from '../../../shared/kafka/log-client.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+
+/** The most partitions that one log line names. */
+const namedMax = 10;
+
+/**
+ * Returns a function that logs when the end of a log can no longer be read, and when all can be read again. It is
+ * called with the logs and the known partitions, about once a second. A partition or broker that comes and goes
+ * meanwhile is logged once.
+ */
+export function createUnreadLog({ logger }: { logger: Logger }) {
+  const logged = new Set<string>();
+  return (
+    { ends, unreachable }: Pick<LogState, 'ends' | 'unreachable'>,
+    partitions: Iterable<string>,
+  ): void => {
+    const unread = [...partitions].filter((key) => !ends.has(key));
+    const now = [...unread, ...unreachable.map(({ broker }) => `broker ${broker}`)];
+    if (now.length === 0) {
+      if (logged.size > 0) logger.warn('the ends of all logs can be read again');
+      logged.clear();
+      return;
+    }
+    const isNew = now.some((one) => !logged.has(one));
+    for (const one of now) logged.add(one);
+    if (isNew)
+      logger.warn(
+        { partitions: unread.slice(0, namedMax), count: unread.length, unreachable },
+        'the ends of some logs cannot be read; Data-As-Of stands still',
+      );
+  };
+}
