@@ -102,7 +102,7 @@ describeCluster('releases on a real API server', (cluster) => {
 
     test('a refused upgrade or rollback changes no object, and a rollback to the running revision ends it', async () => {
       const namespace = `helm${version}-refused`;
-      const { install, upgrade, rollback } = cluster.helmIn(namespace, version);
+      const { install, upgrade, rollback, history } = cluster.helmIn(namespace, version);
       const withReplicas = (count: number) => ({ ...required, api: { ...required.api, replicas: count } });
       await cluster.createNamespace(namespace);
       await install(required);
@@ -115,6 +115,7 @@ describeCluster('releases on a real API server', (cluster) => {
         cluster.kubelet.fails = () => false;
       }
       expect(await replicas(namespace)).toBe(3);
+      expect(await history()).toEqual(['superseded', 'deployed', 'failed', 'pending-rollback']);
       // Helm takes the refused rollback for one that is still running. Only another rollback goes on.
       await expect(upgrade(withReplicas(4))).rejects.toThrow(/another operation .* is in progress/);
       await rollback(2);
