@@ -1,4 +1,10 @@
-import { type Collection, type Db, type Filter, MongoBulkWriteError } from 'mongodb';
+import {
+  type AnyBulkWriteOperation,
+  type Collection,
+  type Db,
+  type Filter,
+  MongoBulkWriteError,
+} from 'mongodb';
 import { bulkWrite } from '../store/bulk-write.ts';
 import { builtByMajority } from '../store/indexes.ts';
 import { newRevision } from '../store/revision.ts';
@@ -24,6 +30,7 @@ import {
   skipOffset,
   spanIdOf,
   unskip,
+  unwritten,
 } from './ledger.ts';
 import { readStoredAt, recordBytesOf, removeBytes, removeUnchangedBytes } from './record-bytes.ts';
 import type { Rejection } from './rejections.ts';
@@ -141,23 +148,29 @@ async function changeSome(control: Db, ids: string[], change: (span: OpenSpan) =
 
 /** Writes the spans that no other client has written since they were read. Returns the ids of the others. */
 async function writeSpans(control: Db, spans: LedgerSpan[]): Promise<string[]> {
-  if (spans.length === 0) return [];
-  const operations = spans.map(({ _id, revision, ...fields }) => ({
-    // An upsert whose guard does not fit violates the unique `_id`.
-    replaceOne: {
-      filter: { _id, revision },
-      replacement: { ...fields, revision: newRevision() },
-      upsert: true,
-    },
-  }));
+  const written = await Promise.all(spans.map((span) => writeSpan(control, span)));
+  return spans.filter((_, index) => !written[index]).map(({ _id }) => _id);
+}
+
+/**
+ * Writes a span by a command of its own, which tells whether it matched. An upsert would store a span again that was
+ * removed meanwhile, with its closed records.
+ */
+async function writeSpan(control: Db, span: LedgerSpan): Promise<boolean> {
+  const { _id, revision, ...fields } = span;
+  const next = { ...fields, revision: newRevision() };
+  const operation: AnyBulkWriteOperation<LedgerSpan> =
+    revision === unwritten
+      ? { insertOne: { document: { _id, ...next } } }
+      : { replaceOne: { filter: { _id, revision }, replacement: next } };
   try {
-    await bulkWrite(ledgerOf(control), operations);
-    return [];
+    const { insertedCount, matchedCount } = await bulkWrite(ledgerOf(control), [operation]);
+    return insertedCount + matchedCount === 1;
   } catch (error) {
     if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
-    const failed = [error.writeErrors].flat();
-    if (failed.length === 0 || !failed.every(({ code }) => isLostRace(Number(code)))) throw error;
-    return failed.flatMap(({ index }) => spans[index]?._id ?? []);
+    const [failed] = [error.writeErrors].flat();
+    if (!failed || !isLostRace(Number(failed.code))) throw error;
+    return false;
   }
 }
 
@@ -197,7 +210,18 @@ export async function closeGeneration(control: Db, generation: number): Promise<
     for await (const span of readSpans(control, { _id: id }))
       await closeDeadLetters(control, standing(span).map(recordId), generation);
   }
-  const skipped = await spanIds(control, { 'skips.generations': generation });
+  await removeSkips(control, generation);
+}
+
+/** Removes the skips of a generation; with a partition, those of its log. */
+export async function removeSkips(
+  control: Db,
+  generation: number,
+  of?: Pick<TopicPartition, 'topic' | 'partition'>,
+): Promise<void> {
+  const filter: Filter<LedgerSpan> = { 'skips.generations': generation };
+  if (of) Object.assign(filter, { topic: of.topic, partition: of.partition });
+  const skipped = await spanIds(control, filter);
   await changeSpans(control, skipped, (span) => unskip(span, generation));
 }
 

@@ -91,7 +91,7 @@ const keyIn = ({ offset, timestampMs }: Pick<RecordKey, 'offset' | 'timestampMs'
   `${offset}@${timestampMs}`;
 
 /** A span that is not stored has this revision. */
-const unwritten = 0;
+export const unwritten = 0;
 
 export function emptySpan(id: string): LedgerSpan {
   const [topic = '', partition = '', from = ''] = id.split('/');

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { FindCursor } from 'mongodb';
 import { buffer, type RejectedRecord } from '../../services/projector/dead-letters/dead-letter.ts';
 import {
   storeDeadLetters,
@@ -166,6 +167,21 @@ describe('storing dead letters', () => {
     }
     // then the worker's guard does not fit the write of another worker: it would lose a record
     expect(new Set([before.revision, ...revisions]).size).toBe(3);
+  });
+
+  test('a span that is removed while a worker changes it does not come back with its closed record', async () => {
+    const closed = record(1);
+    await store([closed]);
+    // when an operator closes its only record after the worker has read it
+    const read = FindCursor.prototype.toArray.bind(ledgerOf(opened.control).find());
+    const planted = jest.spyOn(FindCursor.prototype, 'toArray').mockImplementationOnce(async () => {
+      const found: unknown[] = await read();
+      await closeDeadLetters(opened.control, [idOf(closed)], 1);
+      return found;
+    });
+    await store([record(2)]);
+    planted.mockRestore();
+    expect((await standing()).map(({ offset }) => offset)).toEqual([2]);
   });
 
   test('a purge between the record and its bytes leaves no bytes', async () => {

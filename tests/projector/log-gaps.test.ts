@@ -1,3 +1,4 @@
+import { readSkip, storeSkip } from '../../shared/control/ledger-store.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf, watermark as readWatermark } from '../../shared/control/progress.ts';
 import { created } from '../support/entities.ts';
@@ -166,10 +167,15 @@ describe('a topic that was created again with fewer partitions', () => {
     ])
       expect(dry.text).toContain(text);
     expect(await progress()).toEqual(before);
+    // and a skipped offset, which is one of another record in the new log
+    const place = { topic: log, partition: 0, offset: 0 };
+    const skip = { generations: [1], by: 'ann', why: 'tests', at: new Date() };
+    await storeSkip(environment.control, place, skip);
     expect(await accept()).toMatchObject({ code: 0 });
     await start();
     await applied();
     for (const one of tags(100, count)) expect(await find('tag', one.id)).not.toBeNull();
+    expect(await readSkip(environment.control, place)).toBeNull();
     expect((await progress()).map(({ partition }) => partition)).toEqual([0]);
     const stood = await watermark();
     await eventually(async () => (await watermark()) > stood);

@@ -124,11 +124,24 @@ describe('dead letters of several generations', () => {
   });
 
   test('are carried over if the log was cut before their record, or their topic was created again', async () => {
-    const [topic = '', other = ''] = rebuild.topics;
+    const [topic = '', other = '', reset = ''] = rebuild.topics;
     const messages = [{ partition: 0, key: '1', value: '' }];
-    for (const one of [topic, other]) await rebuild.producer.send({ topic: one, messages });
+    for (const one of [topic, other, reset]) await rebuild.producer.send({ topic: one, messages });
     const accepted = [{ finding: 'older' as const, by: 'ann', at: present, why: 'test', seen: [] }];
-    await rebuild.given([generation(1, 'standby', { accepted }), generation(2, 'active')]);
+    // given a topic whose new log is read since an operator has accepted the gap
+    const beginnings = [{ topic: reset, partition: 0, low: 0 }];
+    const gap = {
+      finding: 'gap' as const,
+      by: 'ann',
+      at: secondsBefore(30),
+      why: 'test',
+      seen: [],
+      beginnings,
+    };
+    await rebuild.given([
+      generation(1, 'standby', { accepted }),
+      generation(2, 'active', { accepted: [gap] }),
+    ]);
     await rebuild.recreateTopic(2, other);
     const ids = [
       await rebuild.deadLetter({ topic, offset: 0 }),
@@ -136,9 +149,12 @@ describe('dead letters of several generations', () => {
       // A projector rejects it after the operator has read the log.
       await rebuild.deadLetter({ topic, offset: 1_001, at: present }),
       await rebuild.deadLetter({ topic: other, offset: 0 }),
+      await rebuild.deadLetter({ topic: reset, offset: 0 }),
+      // A record of the new log.
+      await rebuild.deadLetter({ topic: reset, offset: 0, timestampMs: 5, at: secondsBefore(20) }),
     ];
     expect(await rebuild.switchOnce(1, { step: 'rollback' })).toMatchObject({ outcome: 'rolled-back' });
-    expect(await Promise.all(ids.map(openFor))).toEqual([[2], [1, 2], [2], [1, 2]]);
+    expect(await Promise.all(ids.map(openFor))).toEqual([[2], [1, 2], [2], [1, 2], [1, 2], [2]]);
   });
 
   test('are carried over by a rollback while no partition has a leader', async () => {

@@ -1,5 +1,6 @@
 import type { Db } from 'mongodb';
 import { RebuildRefused } from '../../../shared/control/generations.ts';
+import { removeSkips } from '../../../shared/control/ledger-store.ts';
 import { logGapsOf, readLogGaps } from '../../../shared/control/log-gaps.ts';
 import { type Applied, isFollowed, progressOf, readProgress } from '../../../shared/control/progress.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -40,10 +41,14 @@ export async function acceptableGaps(
   };
 }
 
-/** Moves the position of a partition. The leader epoch before it is not one of this log. */
+/**
+ * Moves the position of a partition. The leader epoch before it is not one of this log. The offsets that operators skip
+ * in a former log are those of other records now.
+ */
 async function goOn(control: Db, generation: number, next: Continuation, at: Date): Promise<void> {
   const { topic, partition, is, at: position, end, topicId } = next;
   const _id = `${generation}/${topic}/${partition}`;
+  if (is === 'reset' || is === 'gone') await removeSkips(control, generation, next);
   if (position === null) {
     await progressOf(control).deleteOne({ _id });
     return;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
+  type Generation,
   generationOf,
   type GenerationRegistry,
   replaceRegistry,
@@ -9,7 +10,7 @@ import { carryOverDeadLetters, countUnapplied } from '../../../shared/control/le
 import { liveReplicas, type Replica } from '../../../shared/control/processes.ts';
 import { appliedTopicIds, readProgress } from '../../../shared/control/progress.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
-import { partitionKey } from '../../../shared/control/topic-partition.ts';
+import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { factsNow } from '../facts.ts';
@@ -58,7 +59,7 @@ export async function switchTo(
     if (findings.some(({ isWaived }) => !isWaived)) return { ...switched, outcome: 'refused' };
     if (!wasActive) {
       await deps.onStep?.('carry over');
-      await carryOver(deps, registry.generation, number);
+      await carryOver(deps, generationOf(registry, registry.generation), number);
       await reportLacking(deps, number);
       await deps.onStep?.('switch');
       const cause = { by: deps.by, at: await deps.now(), why: withAccepted(options.why, findings) };
@@ -108,7 +109,8 @@ const withAccepted = (why: string, found: Finding[]): string =>
  * Keeps dead letters open for the new generation if Kafka has lost their records, or may have, because the leader of
  * their partition does not answer: Invariant 17.
  */
-async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<void> {
+async function carryOver(deps: OperatorDeps, active: Generation, to: number): Promise<void> {
+  const from = active.number;
   const applied = appliedTopicIds(await readProgress(deps.control, from));
   const readAt = await deps.now();
   const { ends, topicIds } = await deps.log.read(deps.topics);
@@ -117,10 +119,26 @@ async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<
     const log = ends.get(partitionKey(record));
     const topicId = applied.get(topic);
     const isOfFormerTopic = topicId !== undefined && (topicIds.get(topic) ?? topicId) !== topicId;
+    const isOfAcceptedLoss = firstAt < gapAcceptedAt(active, record);
     // A projector may have read a record since that is beyond this end.
-    return !log || isOfFormerTopic || offset < log.low || (offset >= log.end && firstAt < readAt);
+    return (
+      !log ||
+      isOfFormerTopic ||
+      isOfAcceptedLoss ||
+      offset < log.low ||
+      (offset >= log.end && firstAt < readAt)
+    );
   };
   await carryOverDeadLetters(deps.control, { from, to }, isLost);
+}
+
+/** When an operator last accepted a gap of the partition: its log had lost the records that were read before. */
+function gapAcceptedAt({ accepted = [] }: Generation, place: TopicPartition): Date {
+  const isOfPlace = (one: TopicPartition) => partitionKey(one) === partitionKey(place);
+  const gap = accepted.findLast(
+    ({ finding, beginnings = [] }) => finding === 'gap' && beginnings.some(isOfPlace),
+  );
+  return gap?.at ?? new Date(0);
 }
 
 async function reportLacking({ control, report }: OperatorDeps, number: number): Promise<void> {
