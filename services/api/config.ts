@@ -44,22 +44,22 @@ export const apiSettings = {
   API_CONNECTIONS_MAX: integer(1, 1_000_000)
     .default(5_000)
     .describe(
-      'Open connections, about 80 KB each, a tenth of them from one client address (IPv6: /64) that is no trusted proxy; further ones are closed without an answer',
+      'Open connections, about 80 KB each, a tenth of them for one client address (IPv6: /64) that is no trusted proxy; further ones are closed without an answer',
     ),
   API_KEEP_ALIVE_SECONDS: integer(5, 86_400)
     .default(65)
     .describe(
-      'How long an idle connection stays open; longer than the idle time-out of the load balancer, which would otherwise send a request on a connection that is being closed',
+      'Seconds that an idle connection stays open: longer than the idle time-out of the load balancer, or it sends requests on connections that close',
     ),
   API_REQUESTS_MAX: integer(1, 1_000_000)
     .default(500)
     .describe(
-      'Requests with a valid key in progress, until the client has taken the response; further ones are 503 `service_unavailable`, and those above the [share](run.md#connections-and-requests-in-progress) of an organization or a key 429 `too_many_requests`',
+      '[Requests in progress](run.md#connections-and-requests-in-progress) with a valid key; further ones are 503, and 429 above the share of an organization or a key',
     ),
   API_ANSWERS_MB_MAX: integer(64, 1_000_000)
     .default(128)
     .describe(
-      'Megabytes that responses in progress may hold in memory. A read counts as its expected size, estimated from the recent reads of its organization (at first 16 for a page and 4 for a document); then the response text counts until the client has taken it. Further reads wait up to 10 s, then they are 503 `service_unavailable`, or 429 `too_many_requests` above the [share](run.md#connections-and-requests-in-progress) of an organization or a key',
+      'Megabytes that [requests in progress](run.md#connections-and-requests-in-progress) may hold; further reads wait up to 10 s, then they are 503 or 429',
     ),
   API_BASE_URL: webAddress
     .optional()

@@ -62,7 +62,7 @@ const requestMetrics = (registers: Registry[]): RequestMetrics => ({
   }),
   requestsRefused: new Counter({
     name: 'api_requests_refused_total',
-    help: 'Requests refused because a limit was in use; by reason: share (429: the part of a limit of their organization or key), requests (503: all of `API_REQUESTS_MAX`), memory (503: all of `API_ANSWERS_MB_MAX`)',
+    help: 'Requests refused because a limit was in use, by reason: share (429), requests (503: all of `API_REQUESTS_MAX`), memory (503: all of `API_ANSWERS_MB_MAX`)',
     labelNames: ['reason'] as const,
     registers,
   }),
@@ -73,7 +73,7 @@ const requestMetrics = (registers: Registry[]): RequestMetrics => ({
   }),
   authFailuresCounted: new Counter({
     name: 'api_auth_failures_total',
-    help: 'Requests without a valid key, by reason: missing, malformed, unknown (also archived or blocked), shared_token (an active key has the token, but so has an archived or blocked one, or one of another organization: see `support-cli status`); many unknown ones mean that a client guesses keys',
+    help: 'Requests without a valid key, by reason (`shared_token`: also the token of an archived or blocked key): many unknown ones mean that a client guesses keys',
     labelNames: ['reason'] as const,
     registers,
   }),

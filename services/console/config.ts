@@ -24,7 +24,7 @@ export const consoleSettings = {
     .transform((value) => value.split(',').map((name) => name.trim().toLowerCase()))
     .default([])
     .describe(
-      'Host names, separated by commas, at which browsers reach the console, besides `localhost` and addresses; a request with another name in `Host` is refused, because a foreign page may have sent it',
+      'Host names, separated by commas, at which browsers reach the console, besides `localhost` and addresses; a request for another name is refused',
     ),
   CONSOLE_TOKEN: z
     .string()

@@ -9,7 +9,7 @@ export const deploymentSetting = {
     .enum(deployments)
     .default('source')
     .describe(
-      'Deployment whose commands are printed as the next ones to type: `source` (a clone), `compose` (`docker-compose.yml`, which sets it), or `helm` (the chart, which sets it for its CLI)',
+      'Whose commands are printed as the next ones to type: `source` (a clone), `compose` or `helm`, which set it themselves',
     ),
 };
 

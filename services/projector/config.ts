@@ -31,7 +31,7 @@ export const projectorSettings = {
   DEAD_LETTER_MEGABYTES_MAX: integer(1, 1_000_000)
     .default(256)
     .describe(
-      'Megabytes that the bytes of dead letters may take; each topic has the same share. Beyond it, the projector stores a dead letter without its bytes, and a redrive reads the record from Kafka',
+      'Megabytes that the bytes of dead letters may take, the same share for each topic; beyond it, a redrive reads the record from Kafka',
     ),
   LATENESS_ALLOWANCE_SECONDS: decimal(0)
     .default(5)

@@ -84,13 +84,13 @@ const recordMetrics = (registers: Registry[]): RecordMetrics => ({
   }),
   foreignCommits: new Counter({
     name: 'projector_foreign_commits_total',
-    help: 'Partitions whose committed offset was ahead of the recorded position when they were assigned: another client commits in the consumer group, or MongoDB was restored. No record is skipped',
+    help: 'Partitions whose committed offset was ahead of the recorded position: another client commits in the group, or MongoDB was restored. No record is skipped',
     labelNames: ['topic'],
     registers,
   }),
   losesRecords: new Gauge({
     name: 'projector_topic_loses_records',
-    help: '1 while a topic loses records that a rebuild needs, by reason: `truncated` (its log has lost its beginning), `not_compacted` and `retention` (`cleanup.policy` deletes the last record of an entity), `unclean_election` (a leader may lack records); 0 otherwise',
+    help: '1 while a topic loses records that a rebuild needs, by reason (docs/gaps.md); 0 otherwise',
     labelNames: ['topic', 'reason'],
     registers,
   }),
@@ -118,13 +118,13 @@ const deadLetterMetrics = (registers: Registry[]): DeadLetterMetrics => ({
   }),
   deadLettersUnapplied: new Gauge({
     name: 'projector_dead_letters_unapplied',
-    help: 'Dead letters that stand unapplied in the generation, by reason: readers lack their effect until an operator re-drives or purges them. Every projector of the generation shows the same number',
+    help: 'Unapplied dead letters of the generation, by reason, the same number from every projector: readers lack their effect until a redrive or a purge',
     labelNames: ['topic', 'reason'],
     registers,
   }),
   deadLetterBytes: new Gauge({
     name: 'projector_dead_letters_filled_ratio',
-    help: 'The part of its share of `DEAD_LETTER_MEGABYTES_MAX` that the bytes of dead letters take, of the topic that takes most: near 1, further ones are stored without their bytes',
+    help: 'The part of its share of `DEAD_LETTER_MEGABYTES_MAX` that the fullest topic takes: near 1, further dead letters are stored without their bytes',
     registers,
   }),
 });
@@ -132,7 +132,7 @@ const deadLetterMetrics = (registers: Registry[]): DeadLetterMetrics => ({
 const engineMetrics = (registers: Registry[]): EngineMetrics => ({
   repeated: new Counter({
     name: 'projector_reconciles_repeated_total',
-    help: 'Documents reconciled again, by cause: `conflict` (another write came first), `reference` (a reference changed meanwhile). Many of them mean that workers contend for the same documents',
+    help: 'Documents reconciled again, by cause: `conflict` (another write came first), `reference` (a reference changed). Many mean that workers contend',
     labelNames: ['kind', 'cause'],
     registers,
   }),
@@ -169,7 +169,7 @@ const lagMetrics = (registers: Registry[]): LagMetrics => ({
   }),
   lagSeconds: new Gauge({
     name: 'projector_lag_seconds',
-    help: 'The age that the oldest record to apply has at most; 0 if there is none. Measured by the ends of the log, not by the clocks of producers; for a new generation, from the start of its first projector on',
+    help: 'The age of the oldest record to apply, at most, measured by the ends of the log; 0 if there is none; of a new generation since its first start',
     labelNames: ['topic'],
     registers,
   }),

@@ -52,7 +52,7 @@ export const storeSettings = {
       if (message !== null) context.addIssue({ code: 'custom', message });
     })
     .describe(
-      'MongoDB connection string. Its options apply, including `maxPoolSize`, which limits the connections of a process; an option that cannot apply is an error, such as a `w` other than `majority`',
+      'MongoDB connection string. Its [options](mongodb.md#options-of-the-connection-string) apply, such as `maxPoolSize`; an option that cannot apply is an error',
     )
     .meta(orFile),
   DATABASE_NAME: z
@@ -110,7 +110,7 @@ export const kafkaSettings = {
     .string()
     .optional()
     .describe(
-      'Consumer group of generation 1, which no other deployment may use; generation N adds `_gN`; unset = `<DATABASE_NAME>-read-models`; if set, brokers see it as the client id, too',
+      'Consumer group of generation 1, which no other deployment may use; generation N adds `_gN`; unset = `<DATABASE_NAME>-read-models`',
     ),
 };
 
