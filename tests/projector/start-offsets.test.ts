@@ -9,6 +9,8 @@ import { type Applied, progressOf } from '../../shared/control/progress.ts';
 import type { Kind } from '../../shared/documents/resources.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
+import { errorMessage } from '../../shared/runtime/error-message.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
 import { anyOrder } from '../support/order.ts';
 import { snapshot } from '../support/snapshot.ts';
 import { createPartition } from '../support/start-partition.ts';
@@ -184,16 +186,40 @@ describe('the offset at which a partition starts', () => {
     expect(partitions.map(({ position }) => position)).toEqual([0, 0, 0]);
   });
 
+  test('is asked for in silence while nothing has changed: one line names the partitions without a leader', async () => {
+    const lines: string[] = [];
+    const keys = [`${topic('tag')}/0`, `${topic('contact')}/0`];
+    let reads = 0;
+    const read: LogClient['read'] = async (topics) => {
+      const state = await log.read(topics);
+      reads += 1;
+      // Three times neither has a leader, then twice one of them.
+      const led = keys.slice(0, [0, 0, 0, 1, 1][reads - 1] ?? 2);
+      return { ...state, ends: new Map([...state.ends].filter(([key]) => led.includes(key))) };
+    };
+    const write = (line: string) => void lines.push((JSON.parse(line) as { error: string }).error);
+    await resume([unstarted('tag'), unstarted('contact')], {
+      log: { ...log, read },
+      to: pino({ level: 'warn', serializers: { error: errorMessage } }, { write }),
+    });
+    const none = (some: string[]) => `the brokers report no offsets of ${some.join(', ')}`;
+    expect({ reads, lines }).toEqual({ reads: 6, lines: [none(keys), none(keys.slice(1))] });
+  });
+
   /** Resumes partitions with this log and consumer. Resolves to the fatal errors. */
   async function resume(
     partitions: Partition[],
-    { log: read = log, seek = () => undefined }: { log?: LogClient; seek?: () => void },
+    {
+      log: read = log,
+      seek = () => undefined,
+      to = logger,
+    }: { log?: LogClient; seek?: () => void; to?: Logger },
   ): Promise<Error[]> {
     const fatal: Error[] = [];
     const onFatal = (error: Error) => void fatal.push(error);
     const assignment = { positions: anyOrder().positions, updateFetching: () => undefined };
     await resumePartitions(
-      { ...deps(), log: read, logger, onFatal, onForeignCommit: () => undefined },
+      { ...deps(), log: read, logger: to, onFatal, onForeignCommit: () => undefined },
       { seek } as unknown as Consumer,
       assignment as unknown as Assignment,
       partitions,

@@ -7,6 +7,7 @@ import { type Applied, appliedTopicIds, readProgress } from '../../../shared/con
 import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
 import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
 import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
+import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { ReadFrom } from '../partition/fetch-state.ts';
 import type { Partition } from '../partition/partition.ts';
@@ -138,7 +139,7 @@ const retryDelayMs = 1_000;
 
 /**
  * Resumes the partitions that go on, then finds the start offsets of the others and resumes them. Retries until
- * `signal` aborts.
+ * `signal` aborts: a partition without a leader may wait for days, and each new reason is logged once.
  */
 export async function resumePartitions(
   deps: ResumeDeps,
@@ -154,6 +155,7 @@ export async function resumePartitions(
     assignment.updateFetching(assigned);
   }
   let gaps = 0;
+  let logged = '';
   const unstarted = () => partitions.filter(({ position }) => position === null);
   for (let left = unstarted(); left.length > 0 && !signal.aborted; left = unstarted()) {
     try {
@@ -168,7 +170,9 @@ export async function resumePartitions(
       if (error instanceof GapFound) gaps += 1;
       if (error instanceof GapFound && gaps >= gapConfirmationsMin) return deps.onFatal(error);
       if (error instanceof AssertionError) return deps.onFatal(error);
-      deps.logger.warn({ error }, 'could not find the start offsets; trying again');
+      if (errorMessage(error) !== logged)
+        deps.logger.warn({ error }, 'could not find the start offsets; trying again');
+      logged = errorMessage(error);
       await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
     }
   }
