@@ -1,4 +1,4 @@
-import { Argument, type Command, Option } from '@commander-js/extra-typings';
+import { Argument, type Command } from '@commander-js/extra-typings';
 import { waivers } from '../../shared/control/generations.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import {
@@ -12,7 +12,7 @@ import { commandsIn } from '../operations/deployment.ts';
 import { configs } from './config.ts';
 import { type Accept, type Context, type Output, withMongo } from './context.ts';
 import { type OperatorVerb, outputOfRefusal, withServers } from './operate.ts';
-import { example, jsonOption, wholeNumber } from './options.ts';
+import { example, jsonOption, wholeNumber, whyOption } from './options.ts';
 import { type Json, lines, output } from './output.ts';
 
 type Options = Json & Omit<AcceptOptions, 'dryRun'> & { dryRun?: true | undefined };
@@ -23,7 +23,7 @@ export function addAccept(program: Command, accept: Accept): void {
     .description('accept a finding of a status as it is now; the history keeps who did it, when and why')
     .addArgument(new Argument('<finding>', 'as the command below a finding names it').choices(waivers))
     .argument('[number]', 'the generation; the active one by default', wholeNumber(1_000_000))
-    .addOption(new Option('--why <text>', 'the reason, for the history').makeOptionMandatory())
+    .addOption(whyOption('the reason, for the history').makeOptionMandatory())
     .option('--dry-run', 'print the findings and the consequences, but change nothing')
     .addOption(jsonOption())
     .addHelpText(

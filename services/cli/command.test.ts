@@ -19,6 +19,14 @@ describe('the arguments of the CLI', () => {
     ['topics create --partitions 1e2', 'It takes a whole number from 1 to 1000.', 'topics create '],
     ['status now', "too many arguments for 'status'", 'status '],
     ['keys block key_1', "required option '--why <text>' not specified", 'keys block '],
+    ...[
+      ...['accept gap', 'keys block key_1', 'verify', 'dead-letters skip t/0/1'],
+      ...['start', 'promote 1', 'rollback 1', 'drop 1'].map((verb) => `rebuild ${verb}`),
+    ].map((verb): [string, string, string] => [
+      `${verb} --why ${'x'.repeat(501)}`,
+      'A reason has 1 to 500 characters.',
+      `${verb.replace(/ (gap|key_1|t.0.1|1)$/, '')} `,
+    ]),
     ['keys create --org org_1 --name \t', 'A name has 1 to 1024 characters.', 'keys create '],
     ['keys create --org org_1 --mode dev', 'live, test', 'keys create '],
     ['keys list --org acme', 'An organization id looks like org_1.', 'keys list '],

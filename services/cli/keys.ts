@@ -15,7 +15,7 @@ import {
   withKafka,
 } from './context.ts';
 import { type MongoVerb, onMongo } from './operate.ts';
-import { example, jsonOption, nameOf, orgIdOf, wholeNumber } from './options.ts';
+import { example, jsonOption, nameOf, orgIdOf, wholeNumber, whyOption } from './options.ts';
 import { inOneColumn, type Json, lines, output } from './output.ts';
 
 export function addKeys(program: Command, accept: Accept): void {
@@ -49,7 +49,7 @@ export function addKeys(program: Command, accept: Accept): void {
     .command('block')
     .description('block a key: every API replica refuses it within 6 seconds, without Kafka or a projector')
     .argument('<id>', 'as "keys list" prints it')
-    .addOption(new Option('--why <text>', 'the reason, which "keys list" prints').makeOptionMandatory())
+    .addOption(whyOption('the reason, which "keys list" prints').makeOptionMandatory())
     .addHelpText(
       'after',
       '\nIt stays blocked until "keys unblock", even after a promotion or a rollback. So does its token, which the API\n' +

@@ -34,6 +34,17 @@ export function orgIdOf(text: string): string {
   throw new InvalidArgumentError('An organization id looks like org_1.');
 }
 
+/** The history keeps a thousand reasons in one document. */
+const whyLengthMax = 500;
+
+/** The reason that a verb stores, for `of`. */
+export const whyOption = (of: string) => new Option('--why <text>', of).argParser(whyOf);
+
+function whyOf(text: string): string {
+  if (text.trim() !== '' && text.length <= whyLengthMax) return text;
+  throw new InvalidArgumentError(`A reason has 1 to ${whyLengthMax} characters.`);
+}
+
 export function nameOf(text: string): string {
   if (text.trim() !== '' && text.length <= nameLengthMax) return text;
   throw new InvalidArgumentError(`A name has 1 to ${nameLengthMax} characters.`);

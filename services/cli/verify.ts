@@ -1,11 +1,11 @@
-import { Argument, type Command, Option } from '@commander-js/extra-typings';
+import { Argument, type Command } from '@commander-js/extra-typings';
 import { type Kind, kinds } from '../../shared/documents/resources.ts';
 import { counted, digits } from '../../shared/runtime/counted.ts';
 import type { VerifyResult, Wrong } from '../operations/verify/result.ts';
 import { verify as verifyDocuments } from '../operations/verify/verify.ts';
 import { type Accept, type Context, UsageError } from './context.ts';
 import { onMongo, outputOfRefusal } from './operate.ts';
-import { example, jsonOption, wholeNumber } from './options.ts';
+import { example, jsonOption, wholeNumber, whyOption } from './options.ts';
 import { inOneColumn, type Json, lines, output } from './output.ts';
 
 export function addVerify(program: Command, accept: Accept): void {
@@ -23,7 +23,7 @@ export function addVerify(program: Command, accept: Accept): void {
       wholeNumber(86_400),
       60,
     )
-    .addOption(new Option('--why <text>', 'the reason of a repair, for the history').default('a repair'))
+    .addOption(whyOption('the reason of a repair, for the history').default('a repair'))
     .addOption(jsonOption())
     .addHelpText(
       'after',

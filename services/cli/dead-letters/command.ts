@@ -14,7 +14,7 @@ import {
 } from '../../operations/dead-letters/selection.ts';
 import type { Accept } from '../context.ts';
 import { onMongo } from '../operate.ts';
-import { example, jsonOption, orgIdOf, wholeNumber } from '../options.ts';
+import { example, jsonOption, orgIdOf, wholeNumber, whyOption } from '../options.ts';
 import { skip } from './skip.ts';
 import * as verbs from './verbs.ts';
 
@@ -116,7 +116,7 @@ function addSkip(group: Command, accept: Accept): void {
       'the last resort for a partition that stands still: store one record as a dead letter without applying it',
     )
     .argument('<record>', '<topic>/<partition>/<offset>', placeOf)
-    .addOption(new Option('--why <text>', 'the reason, which the dead letter shows').makeOptionMandatory())
+    .addOption(whyOption('the reason, which the dead letter shows').makeOptionMandatory())
     .option('--yes', 'do not ask for confirmation')
     .option('--dry-run', 'make the checks, but change nothing')
     .addOption(jsonOption())

@@ -3,12 +3,12 @@ import type { Expectation } from '../../operations/rebuild/differences.ts';
 import { parseExpectation } from '../../operations/rebuild/expectations.ts';
 import type { Accept } from '../context.ts';
 import { onMongo, withServers } from '../operate.ts';
-import { example, jsonOption, wholeNumber } from '../options.ts';
+import { example, jsonOption, wholeNumber, whyOption } from '../options.ts';
 import { keeps } from './keeps.ts';
 import * as verbs from './verbs.ts';
 
 const number = wholeNumber(1_000_000);
-const why = (text: string) => new Option('--why <text>', 'the reason, for the history').default(text);
+const why = (text: string) => whyOption('the reason, for the history').default(text);
 const timeout = (of: string, value: number) =>
   new Option('--timeout <seconds>', of).argParser(number).default(value);
 
