@@ -1,5 +1,5 @@
 import { base, en, Faker } from '@faker-js/faker';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { instant } from '../../shared/documents/fields.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { type Kind, kinds, states } from '../../shared/documents/resources.ts';
@@ -53,9 +53,9 @@ const texts: Record<string, (faker: Faker) => string> = {
   id: (faker) => faker.string.nanoid(),
 };
 
-/** The kind that a field of ids refers to: its name ends in the kind. */
-const referredKind = (field: string): Kind | undefined =>
-  field === 'requesterId' ? 'contact' : kinds.find((kind) => new RegExp(`${kind}Ids?$`, 'i').test(field));
+/** The kind to which an id refers, as its entity declares; undefined for any other field. */
+const referredKind = (schema: Schema): Kind | undefined =>
+  kinds.find((kind) => kind === z.globalRegistry.get(schema)?.refersTo);
 
 const shapeOf = (schema: Schema): Shape => {
   const { def } = (schema as z.core.$ZodTypes)._zod;
@@ -91,13 +91,13 @@ export function createMaker({ random, orgId, now, refer }: MakerDeps): Make {
   const past = () => new Date(now.getTime() - random.between(1, 400 * dayMs)).toISOString();
 
   /** Whether the field refers to a kind of which there is no entity yet. */
-  const isUnmade = (field: string) => {
-    const kind = referredKind(field);
+  const isUnmade = (schema: Schema) => {
+    const kind = referredKind(schema);
     return kind !== undefined && !refer && !made.has(kind);
   };
   const leaf = (schema: Schema, field: string): unknown => {
     if (schema === instant) return past();
-    const kind = referredKind(field);
+    const kind = referredKind(schema);
     if (kind) return refer?.(kind) ?? random.pick(made.get(kind) ?? []);
     return texts[field]?.(faker) ?? faker.company.catchPhrase();
   };
@@ -116,7 +116,7 @@ export function createMaker({ random, orgId, now, refer }: MakerDeps): Make {
       case 'default':
         return valueOf(def.innerType, field, given);
       case 'nullable':
-        if (!given && (random.chance(0.25) || isUnmade(field))) return null;
+        if (!given && (random.chance(0.25) || isUnmade(def.innerType))) return null;
         return valueOf(def.innerType, field, given);
       case 'pipe':
         return valueOf(def.in, field, given);

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { anyId, exampleInstant, instant, listOf, longText, name, optional, shortText } from './fields.ts';
+import {
+  anyId,
+  exampleInstant,
+  instant,
+  listOf,
+  longText,
+  name,
+  optional,
+  refersTo,
+  shortText,
+} from './fields.ts';
 
 const sendingDomain = z.union([
   z.object({ hosted: z.literal(true) }),
@@ -64,7 +74,7 @@ const form = z.object({
       required: z.boolean(),
     }),
   ),
-  routesToChannelId: optional(anyId),
+  routesToChannelId: optional(refersTo('channel', anyId)),
   allowedDomains: listOf(shortText),
   redirectUrl: optional(shortText),
 });

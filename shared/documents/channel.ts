@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { channelConfig, exampleConfig } from './channel-config.ts';
 import { type Document, type Entity, refsIndex, tombstoneIndex } from './entity.ts';
-import { anyId, exampleInstant, instant, name, optional, prefixedId } from './fields.ts';
+import { anyId, exampleInstant, instant, name, optional, prefixedId, refersTo } from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const channelTypes = ['chatbot', 'email', 'form'] as const;
@@ -22,7 +22,7 @@ const channelSettings = z.object({
 const shared = {
   id: anyId,
   name,
-  agentId: optional(prefixedId('agent_')),
+  agentId: optional(refersTo('agent', prefixedId('agent_'))),
   createdAt: instant,
   updatedAt: instant,
   archivedAt: optional(instant),

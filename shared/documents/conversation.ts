@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import type { ChannelType } from './channel.ts';
 import { type Document, type Entity, refsIndex, tombstoneIndex } from './entity.ts';
-import { anyId, exampleInstant, instant, listOf, longText, optional, prefixedId } from './fields.ts';
+import {
+  anyId,
+  exampleInstant,
+  instant,
+  listOf,
+  longText,
+  optional,
+  prefixedId,
+  refersTo,
+} from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const conversationRoles = ['primary', 'side'] as const;
@@ -24,16 +33,16 @@ export type ConversationStatus = (typeof conversationStatuses)[number];
 
 const conversationState = z.object({
   id: prefixedId('conv_'),
-  ticketId: prefixedId('ti_'),
+  ticketId: refersTo('ticket', prefixedId('ti_')),
   role: z.enum(conversationRoles),
   title: longText,
   status: z.enum(conversationStatuses),
   supportLevel: z.enum(['ai', 'human']),
-  channelId: anyId,
-  contactId: prefixedId('con_'),
-  assignedUserId: optional(prefixedId('user_')),
-  topicIds: listOf(anyId),
-  tagIds: listOf(anyId),
+  channelId: refersTo('channel', anyId),
+  contactId: refersTo('contact', prefixedId('con_')),
+  assignedUserId: optional(refersTo('user', prefixedId('user_'))),
+  topicIds: listOf(refersTo('topic', anyId)),
+  tagIds: listOf(refersTo('tag', anyId)),
   urgencyScore: optional(z.int().min(1).max(3)),
   createdAt: instant,
   updatedAt: instant,

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { parseInstant } from './instant.ts';
 
+/**
+ * Declares the kind of the entity to which an id refers. Generated entities then refer to one of that kind; the joins
+ * have references of their own (`services/projector/projections`).
+ */
+export const refersTo = <T extends z.ZodType>(kind: string, id: T): T => id.meta({ refersTo: kind });
+
 /** The longest id that is accepted, in UTF-16 units. Ids are index keys, whose length MongoDB limits. */
 export const idLengthMax = 256;
 

@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { type Document, type Entity, refsIndex, tombstoneIndex } from './entity.ts';
-import { anyId, exampleInstant, instant, listOf, name, optional, prefixedId, text } from './fields.ts';
+import {
+  anyId,
+  exampleInstant,
+  instant,
+  listOf,
+  name,
+  optional,
+  prefixedId,
+  refersTo,
+  text,
+} from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const messageTypes = ['chat', 'email'] as const;
@@ -15,7 +25,7 @@ const author = z.discriminatedUnion('type', [
 const messageState = z
   .object({
     id: prefixedId('msg_'),
-    conversationId: prefixedId('conv_'),
+    conversationId: refersTo('conversation', prefixedId('conv_')),
     type: z.enum(messageTypes),
     role: z.enum(messageRoles),
     author: optional(author),

@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { type Document, type Entity, tombstoneIndex } from './entity.ts';
-import { anyId, exampleInstant, instant, listOf, longText, optional, prefixedId, text } from './fields.ts';
+import {
+  anyId,
+  exampleInstant,
+  instant,
+  listOf,
+  longText,
+  optional,
+  prefixedId,
+  refersTo,
+  text,
+} from './fields.ts';
 import { sortKey } from './instant.ts';
 
 /** The state of a knowledge-base entry. Its question variations are kept sorted by code point. */
@@ -9,7 +19,7 @@ const qaState = z.object({
   question: longText,
   questionVariations: listOf(longText).transform((values) => values.toSorted(byCodePoint)),
   answer: text,
-  agentId: optional(prefixedId('agent_')),
+  agentId: optional(refersTo('agent', prefixedId('agent_'))),
   createdAt: instant,
   updatedAt: instant,
 });

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import type { ConversationRole, ConversationStatus } from './conversation.ts';
 import { type Document, type Entity, refsIndex, tombstoneIndex } from './entity.ts';
-import { anyId, exampleInstant, instant, listOf, longText, optional, prefixedId } from './fields.ts';
+import {
+  anyId,
+  exampleInstant,
+  instant,
+  listOf,
+  longText,
+  optional,
+  prefixedId,
+  refersTo,
+} from './fields.ts';
 import { sortKey } from './instant.ts';
 
 export const ticketStatuses = ['open', 'snoozed', 'resolved', 'assumed_resolved', 'closed'] as const;
@@ -10,9 +19,9 @@ const ticketState = z.object({
   id: prefixedId('ti_'),
   title: longText,
   status: z.enum(ticketStatuses),
-  requesterId: prefixedId('con_'),
-  tagIds: listOf(anyId),
-  topicIds: listOf(anyId),
+  requesterId: refersTo('contact', prefixedId('con_')),
+  tagIds: listOf(refersTo('tag', anyId)),
+  topicIds: listOf(refersTo('topic', anyId)),
   estimatedScore: optional(z.int().min(1).max(5)),
   createdAt: instant,
   updatedAt: instant,
