@@ -94,7 +94,7 @@ async function start(
     consumer,
   });
   // It follows the generation, so the reasons for which earlier ones have ended are over.
-  void removeOldProcesses(control, now(), generation).catch(() => undefined);
+  void removeOldProcesses(control, now(), { followed: generation }).catch(() => undefined);
   const disconnect = () => Promise.all([brokers.disconnect(), announcement.end('ended', null)]);
   return {
     generation,

@@ -101,5 +101,5 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
 }
 
 async function removeOld(control: Db, limits: { maxTimeMS?: number }): Promise<void> {
-  await removeOldProcesses(control, await storeTime(control, limits));
+  await removeOldProcesses(control, await storeTime(control, limits), { limits });
 }

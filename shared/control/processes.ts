@@ -124,12 +124,17 @@ export function lastSweep(projectors: Projector[]): SweepOutcome | null {
  * Removes the entries that are an hour old at `now`, MongoDB's time. The reason for which a projector has ended stays
  * until another one follows its generation: `followed`.
  */
-export async function removeOldProcesses(control: Db, now: Date, followed: number | null = null) {
+export async function removeOldProcesses(
+  control: Db,
+  now: Date,
+  { followed = null, limits = {} }: { followed?: number | null; limits?: { maxTimeMS?: number } } = {},
+): Promise<void> {
   const at = { $lt: new Date(now.getTime() - keptForMs) };
   await processesOf(control).deleteMany(
     followed === null
       ? { at, $or: [{ state: { $ne: 'ended' } }, { reason: null }] }
       : { at, generation: followed },
+    limits,
   );
 }
 

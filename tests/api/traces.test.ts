@@ -108,6 +108,19 @@ it('a trace is printed for the operator by `cli trace`', async () => {
   );
 });
 
+it('a missing trace names the live replicas that store none', async () => {
+  const missing = () =>
+    readTrace(api.store.control, 'req_01HNZX8JGFACFA36RBXDHEQN6E').then(
+      String,
+      (error: Error) => error.message,
+    );
+  expect(await missing()).toContain('(REQUEST_TRACE_DAYS=0) or');
+  const untraced = await startApi(api.store, { settings: { REQUEST_TRACE_DAYS: 0 } });
+  await eventually(async () => /=0; now process \d+ on \S+ stores none\) or/.test(await missing()));
+  await untraced.close();
+  expect(await missing()).toContain('(REQUEST_TRACE_DAYS=0) or');
+});
+
 it('a flood without a key, or above the rate limit, stores a bounded number of traces a minute', async () => {
   const clock = { nowMs: 0 };
   const limited = await startApi(api.store, {

@@ -97,7 +97,7 @@ describe('the announcement of a process', () => {
     const left = async () => (await processes().find().sort({ _id: 1 }).toArray()).map(({ _id }) => _id);
     await removeOldProcesses(opened.control, now);
     expect(await left()).toEqual(['failed', 'lately', 'other']);
-    await removeOldProcesses(opened.control, now, 1);
+    await removeOldProcesses(opened.control, now, { followed: 1 });
     expect(await left()).toEqual(['lately', 'other']);
   });
 });
