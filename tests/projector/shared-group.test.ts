@@ -60,8 +60,8 @@ describe('a consumer group that two deployments share', () => {
     const { name } = first.environment;
     expect(lastWords(late)).toMatch(
       new RegExp(
-        `^${name} \\(CONSUMER_GROUP\\): another client is in the consumer group .*: client support-read-models on ` +
-          `[\\d.:]+ \\(follows generation 1 of the database ${name}\\), member support-read-models-[-\\w]+\\. ` +
+        `^${name} \\(CONSUMER_GROUP\\): another client is in the consumer group .*: client ${name} on ` +
+          `[\\d.:]+ \\(follows generation 1 of the database ${name}\\), member ${name}-[-\\w]+\\. ` +
           'Stop it, or set CONSUMER_GROUP to a group of its own',
       ),
     );
