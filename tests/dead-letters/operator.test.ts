@@ -37,94 +37,142 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
       reason: 'unknown_type',
     });
 
-  test('a rejected record is listed and shown without personal data, and in full with --raw', async () => {
-    // given a record of a later schema version with personal data and secrets, followed by a valid record
-    const poisoned = encode(created('channel', 'chan_p'), 'structured');
-    const value = String(poisoned.value).replace('created.v1', 'created.v2');
-    const headers = { ...poisoned.headers, 'x-by': 'jane@example.com' };
-    await send('channel', { ...poisoned, value, headers }, encode(created('channel', 'chan_p'), 'binary'));
-    await send('tag', { key: 'joe@example.com', value: '{"name":"Joe"' });
-    await applied();
-    // then the valid record is applied, and the others are listed, latest first
-    expect((await find('channel', 'chan_p'))?.version).toBe(1);
-    const list = await cli('list');
-    expect(list.code).toBe(0);
-    expect(list.text).toContain(`2 shown of 2:`);
-    const times = [...list.text.matchAll(/^ {2}(\S+Z) {2}1×/gm)].map(([, time]) => time);
-    expect(times).toEqual(times.toSorted().reverse());
-    expect(times).toHaveLength(2);
-    expect(list.text).toMatch(
-      /channels\/0\/0@\d+\n {2}\S+Z {2}1× {2}unknown_type\n {2}key chan_p {2}org_1\n {2}type: must be/,
-    );
-    expect(list.text).toMatch(/tags\/0\/0@\d+\n {2}\S+Z {2}1× {2}not_json\n {2}key <15 bytes> {2}no org\n/);
-    expect(await json('list', '--org', 'org_1')).toMatchObject({
-      total: 1,
-      deadLetters: [{ key: 'chan_p' }],
+  describe('of rejected records with personal data and secrets', () => {
+    const secrets = ['SECRET', 'help@example.com', 'jane@example.com', 'Support'];
+    let value = '';
+    let id = '';
+
+    /** A record of a later schema version, a valid one, and one that is no JSON. */
+    beforeAll(async () => {
+      const poisoned = encode(created('channel', 'chan_p'), 'structured');
+      value = String(poisoned.value).replace('created.v1', 'created.v2');
+      const headers = { ...poisoned.headers, 'x-by': 'jane@example.com' };
+      await send('channel', { ...poisoned, value, headers }, encode(created('channel', 'chan_p'), 'binary'));
+      await send('tag', { key: 'joe@example.com', value: '{"name":"Joe"' });
+      await applied();
+      id = await idAt('channel', 0);
     });
-    expect(await json('list', '--key', 'joe@example.com')).toMatchObject({ total: 1 });
-    expect(await json('list', '--until', '2026-01-01T00:00:00Z')).toMatchObject({
-      total: 0,
-      deadLetters: [],
+
+    test('the valid record that follows is applied', async () => {
+      expect((await find('channel', 'chan_p'))?.version).toBe(1);
     });
-    // and `show` prints only the fields that identify the record
-    const id = await idAt('channel', 0);
-    const shown = await cli('show', id);
-    expect(shown.code).toBe(0);
-    expect(shown.text).toContain(`dead-letters redrive ${id}`);
-    expect(shown.text).toMatch(/^headers +.*x-by/m);
-    for (const kept of ['chan_p', 'org_1', 'unknown_type', '--raw prints'])
-      expect(shown.text).toContain(kept);
-    const asJson = JSON.stringify(await json('show', id));
-    for (const secret of ['SECRET', 'help@example.com', 'jane@example.com', 'Support']) {
-      for (const text of [list.text, shown.text, asJson]) expect(text).not.toContain(secret);
-    }
-    // and with --raw it prints the bytes, and a warning apart from them
-    const raw = await cli('show', id, '--raw');
-    expect(raw.text).toBe(value);
-    expect(raw.errors).toContain('personal data and secrets');
-    const whole = await json('show', id, '--raw');
-    expect(Buffer.from(String(whole.value), 'base64').toString()).toBe(value);
+
+    test('list shows the latest first, without these data', async () => {
+      const { code, text } = await cli('list');
+      expect(code).toBe(0);
+      expect(text).toContain(`2 shown of 2:`);
+      const times = [...text.matchAll(/^ {2}(\S+Z) {2}1×/gm)].map(([, time]) => time);
+      expect(times).toHaveLength(2);
+      expect(times).toEqual(times.toSorted().reverse());
+      expect(text).toMatch(
+        /channels\/0\/0@\d+\n {2}\S+Z {2}1× {2}unknown_type\n {2}key chan_p {2}org_1\n {2}type: must be/,
+      );
+      expect(text).toMatch(/tags\/0\/0@\d+\n {2}\S+Z {2}1× {2}not_json\n {2}key <15 bytes> {2}no org\n/);
+      expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
+    });
+
+    test.each([
+      ['organization', ['--org', 'org_1'], 1],
+      ['key', ['--key', 'joe@example.com'], 1],
+      ['time', ['--until', '2026-01-01T00:00:00Z'], 0],
+    ])('list selects by %s', async (_, filter, total) => {
+      const listed = await json('list', ...filter);
+      expect(listed).toMatchObject({ total });
+      expect(listed.deadLetters).toHaveLength(total);
+    });
+
+    test('show prints only the fields that identify the record', async () => {
+      const { code, text } = await cli('show', id);
+      expect(code).toBe(0);
+      expect(text).toContain(`dead-letters redrive ${id}`);
+      expect(text).toMatch(/^headers +.*x-by/m);
+      for (const kept of ['chan_p', 'org_1', 'unknown_type', '--raw prints']) expect(text).toContain(kept);
+      const both = text + JSON.stringify(await json('show', id));
+      expect(secrets.filter((secret) => both.includes(secret))).toEqual([]);
+    });
+
+    test('show --raw prints the bytes, and a warning apart from them', async () => {
+      const { text, errors } = await cli('show', id, '--raw');
+      expect(text).toBe(value);
+      expect(errors).toContain('personal data and secrets');
+      const whole = await json('show', id, '--raw');
+      expect(Buffer.from(String(whole.value), 'base64').toString()).toBe(value);
+    });
   });
 
-  test('a redrive applies the dead letters that are accepted now, keeps the others, and commits no offset', async () => {
-    // given dead letters that are accepted now, one with a superseded version, and one that is still rejected
-    await publish(created('contact', 'con_moved', { name: 'Now' }, 5), created('contact', 'con_org'));
-    await send('contact', { key: 'con_bad', value: '{' });
-    await publish({ ...created('contact', 'con_org', { name: 'Other' }, 2), orgId: 'org_2' });
-    await applied();
-    const fresh = await deadLettered(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
-    const stale = await deadLettered(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
-    const [bad, org] = [await idAt('contact', 2), await idAt('contact', 3)];
-    const { text: listed } = await cli('list');
-    expect(listed).toMatch(/dead-letters redrive --topic <topic> --reason <reason>$/);
-    expect((await cli('show', bad)).text).toContain(`purge ${bad} (no release can apply it)`);
-    // given that the entity of the other organization is removed
-    await collectionOf(environment.database, 'contact').deleteOne({ _id: 'con_org' });
-    const [end] = await environment.admin.fetchTopicOffsets(topic('contact'));
-    await eventually(async () => (await projector.committed('contact')) === Number(end?.high));
-    const moved = await find('contact', 'con_moved');
-    // when it is a dry run, then it prints the outcome and changes nothing
-    const counts = { deadLetters: 4, applied: 2, superseded: 1, refused: 1 };
-    expect(await json('redrive', '--topic', topic('contact'), '--dry-run')).toMatchObject(counts);
-    expect(await find('contact', 'con_fresh')).toBeNull();
-    expect(await deadLetterOf(bad)).toMatchObject({ count: 1 });
-    const { code, text } = await cli('redrive', '--topic', topic('contact'));
-    expect(code).toBe(1);
-    expect(text).toContain('4 dead letters: 2 applied, 1 superseded');
-    expect(text).toContain(`${bad}  not_json`);
-    // then each is applied with its own position in the log
-    expect(await find('contact', 'con_fresh')).toMatchObject({
-      state: { name: 'Fresh' },
-      position: { partition: 7, offset: 41, timestampMs: 1_700_000_000_123 },
+  describe('of two that are accepted now, one with a superseded version, and one that is still rejected', () => {
+    const redrive = () => ['redrive', '--topic', topic('contact')];
+    const ids = { fresh: '', stale: '', bad: '', org: '' };
+    let end = 0;
+    let moved: Awaited<ReturnType<typeof find>> = null;
+
+    beforeAll(async () => {
+      await publish(created('contact', 'con_moved', { name: 'Now' }, 5), created('contact', 'con_org'));
+      await send('contact', { key: 'con_bad', value: '{' });
+      await publish({ ...created('contact', 'con_org', { name: 'Other' }, 2), orgId: 'org_2' });
+      await applied();
+      ids.fresh = await deadLettered(created('contact', 'con_fresh', { name: 'Fresh' }), 41);
+      ids.stale = await deadLettered(created('contact', 'con_moved', { name: 'Then' }, 4), 42);
+      ids.bad = await idAt('contact', 2);
+      ids.org = await idAt('contact', 3);
+      // The entity of the other organization is removed.
+      await collectionOf(environment.database, 'contact').deleteOne({ _id: 'con_org' });
+      const [offsets] = await environment.admin.fetchTopicOffsets(topic('contact'));
+      end = Number(offsets?.high);
+      await eventually(async () => (await projector.committed('contact')) === end);
+      moved = await find('contact', 'con_moved');
     });
-    expect(await find('contact', 'con_org')).toMatchObject({ orgId: 'org_2', state: { name: 'Other' } });
-    // and the superseded dead letter changes only the revision of its entity
-    expect(await find('contact', 'con_moved')).toEqual({ ...moved, revision: expect.any(Number) as number });
-    for (const id of [fresh, stale, org]) expect(await deadLetterOf(id)).toBeNull();
-    expect(await deadLetterOf(bad)).toMatchObject({ count: 2, reason: 'not_json' });
-    expect(await projector.committed('contact')).toBe(Number(end?.high));
-    // and a dead letter that no longer exists is reported
-    await expectEnd(1, /there is no such dead letter/, 'redrive', fresh);
+
+    test('list and show name the next command', async () => {
+      expect((await cli('list')).text).toMatch(/dead-letters redrive --topic <topic> --reason <reason>$/);
+      expect((await cli('show', ids.bad)).text).toContain(`purge ${ids.bad} (no release can apply it)`);
+    });
+
+    test('a dry run prints the outcome and changes nothing', async () => {
+      const counts = { deadLetters: 4, applied: 2, superseded: 1, refused: 1 };
+      expect(await json(...redrive(), '--dry-run')).toMatchObject(counts);
+      expect(await find('contact', 'con_fresh')).toBeNull();
+      expect(await deadLetterOf(ids.bad)).toMatchObject({ count: 1 });
+    });
+
+    describe('after a redrive', () => {
+      let redriven: Awaited<ReturnType<typeof cli>>;
+      beforeAll(async () => {
+        redriven = await cli(...redrive());
+      });
+
+      test('it has printed each outcome, and exited 1 because of the refused one', () => {
+        expect(redriven.code).toBe(1);
+        expect(redriven.text).toContain('4 dead letters: 2 applied, 1 superseded');
+        expect(redriven.text).toContain(`${ids.bad}  not_json`);
+      });
+
+      test('an accepted one is applied with its own position in the log', async () => {
+        expect(await find('contact', 'con_fresh')).toMatchObject({
+          state: { name: 'Fresh' },
+          position: { partition: 7, offset: 41, timestampMs: 1_700_000_000_123 },
+        });
+        expect(await find('contact', 'con_org')).toMatchObject({ orgId: 'org_2', state: { name: 'Other' } });
+      });
+
+      test('the superseded one changes only the revision of its entity', async () => {
+        const revision = expect.any(Number) as number;
+        expect(await find('contact', 'con_moved')).toEqual({ ...moved, revision });
+      });
+
+      test('only the refused one is left, with its new reason', async () => {
+        for (const id of [ids.fresh, ids.stale, ids.org]) expect(await deadLetterOf(id)).toBeNull();
+        expect(await deadLetterOf(ids.bad)).toMatchObject({ count: 2, reason: 'not_json' });
+      });
+
+      test('no offset is committed', async () => {
+        expect(await projector.committed('contact')).toBe(end);
+      });
+
+      test('a dead letter that no longer exists is named', async () => {
+        await expectEnd(1, /there is no such dead letter/, 'redrive', ids.fresh);
+      });
+    });
   });
 
   test('a redriven deletion erases the dead letters about its entity', async () => {
