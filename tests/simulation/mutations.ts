@@ -82,7 +82,7 @@ export const mutations: Mutation[] = [
     name: 'an outdated document is not joined again once another worker has applied its change',
     schedules: 8_000,
     file: plan,
-    edits: { '!isOutdated && ': '' },
+    edits: { '!outdated.has(id) && ': '' },
   },
   {
     name: 'a state counts as propagated once it is stored',
@@ -102,12 +102,12 @@ export const mutations: Mutation[] = [
     name: 'dependents are refreshed before the entity is written',
     file: fanOut,
     edits: {
-      'const { entities, rejections } = await reconcileAll(': `const early = [...byId].map(([id, some]) => {
+      'const { entities, rejections, repeated } = await reconcileAll(': `const early = [...byId].map(([id, some]) => {
       const state = some.findLast((change) => change.op === 'upsert')?.state;
       return { id, version: 0, state, before: null, resumeAt: undefined };
     });
     await updateDependents(deps, kind, early as never);
-    const { entities, rejections } = await reconcileAll(`,
+    const { entities, rejections, repeated } = await reconcileAll(`,
       'outcome.large.set(kind, await findStale(deps, kind, applied, superseded, stale));': 'void superseded;',
     },
   },
