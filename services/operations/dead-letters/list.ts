@@ -16,7 +16,7 @@ import {
 } from '../../../shared/control/ledger-store.ts';
 import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import { type DeadLetter, type DeadLetterDetails, deadLetterDetails } from './details.ts';
-import { byFilter, needsBytes, selected, spansOf, withBytes } from './select.ts';
+import { matcherOf, needsBytes, spansOf } from './select.ts';
 import type { DeadLetterFilter } from './selection.ts';
 
 /** The dead letters of a filter. */
@@ -37,9 +37,11 @@ export async function listDeadLetters(
   filter: DeadLetterFilter,
   { limit, after }: { limit: number; after?: string },
 ): Promise<DeadLetterList> {
+  const matches = await matcherOf(control, filter);
+  const matching = { filter, matches };
   const [entries, counts] = await Promise.all([
-    after === undefined ? readLatest(control, filter, limit) : readAfter(control, filter, after, limit),
-    countMatching(control, filter),
+    after === undefined ? readLatest(control, matching, limit) : readAfter(control, matching, after, limit),
+    countMatching(control, matching),
   ]);
   const inOrder = counts.toSorted((a, b) => compare(a.topic, b.topic) || compare(a.reason, b.reason));
   return {
@@ -50,6 +52,9 @@ export async function listDeadLetters(
 }
 
 const compare = (a: string, b: string): number => Number(a > b) - Number(a < b);
+
+/** A filter, and the function that says whether it matches a record. */
+type Matching = { filter: DeadLetterFilter; matches: (record: LedgerRecord) => boolean };
 
 /** Reads no headers and values, which may be large. */
 async function joinBytes(control: Db, entries: LedgerRecord[], prefix: string): Promise<DeadLetterDetails[]> {
@@ -65,21 +70,24 @@ async function joinBytes(control: Db, entries: LedgerRecord[], prefix: string): 
 }
 
 /** Reads the spans by their latest rejection, until no further one can have a later record than those found. */
-async function readLatest(control: Db, filter: DeadLetterFilter, limit: number): Promise<LedgerRecord[]> {
+async function readLatest(
+  control: Db,
+  { filter, matches }: Matching,
+  limit: number,
+): Promise<LedgerRecord[]> {
   let latest: LedgerRecord[] = [];
   const spans = spansOf({ filter, limit });
   await using found = ledgerOf(control).find(spans).sort({ lastAt: -1, _id: -1 }).batchSize(20);
   for await (const span of found) {
     const last = latest[limit - 1];
     if (last && last.lastAt > span.lastAt) break;
-    const matching = standing(openSpan(span)).filter(byFilter(filter));
-    const all = [...latest, ...(await withBytes(control, matching, filter))];
+    const all = [...latest, ...standing(openSpan(span)).filter(matches)];
     latest = all.toSorted((a, b) => Number(b.lastAt) - Number(a.lastAt)).slice(0, limit);
   }
   return latest;
 }
 
-async function readAfter(control: Db, filter: DeadLetterFilter, after: string, limit: number) {
+async function readAfter(control: Db, { filter, matches }: Matching, after: string, limit: number) {
   const found: LedgerRecord[] = [];
   const start = after === '' ? null : parseRecordId(after);
   const startSpan = start ? spanIdOf(start) : '';
@@ -87,16 +95,15 @@ async function readAfter(control: Db, filter: DeadLetterFilter, after: string, l
   const isAfter = ({ offset, timestampMs }: LedgerRecord) =>
     start === null || offset > start.offset || (offset === start.offset && timestampMs > start.timestampMs);
   for await (const span of readSpans(control, spans)) {
-    const records = standing(span).filter(byFilter(filter));
-    const later = span._id === startSpan ? records.filter(isAfter) : records;
-    found.push(...(await withBytes(control, later, filter)));
+    const records = standing(span).filter(matches);
+    found.push(...(span._id === startSpan ? records.filter(isAfter) : records));
     if (found.length >= limit) break;
   }
   return found.slice(0, limit);
 }
 
 /** The counts of the ledger, unless the filter asks for times, or for fields of the bytes. */
-async function countMatching(control: Db, filter: DeadLetterFilter): Promise<UnappliedCount[]> {
+async function countMatching(control: Db, { filter, matches }: Matching): Promise<UnappliedCount[]> {
   const { topic, reason, since, until } = filter;
   if (!since && !until && !needsBytes(filter)) {
     const counts = await countUnapplied(control);
@@ -105,8 +112,8 @@ async function countMatching(control: Db, filter: DeadLetterFilter): Promise<Una
     );
   }
   const counts = new Map<string, UnappliedCount>();
-  for await (const records of selected(control, { filter, limit: Infinity }))
-    for (const record of records) {
+  for await (const span of readSpans(control, spansOf({ filter, limit: Infinity })))
+    for (const record of standing(span).filter(matches)) {
       const key = `${record.topic}/${record.reason}`;
       const count = (counts.get(key)?.count ?? 0) + 1;
       counts.set(key, { topic: record.topic, reason: record.reason, count });

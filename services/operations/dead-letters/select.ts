@@ -19,11 +19,10 @@ const recordsPerChunk = 200;
  * Includes records that are rejected meanwhile with a later offset.
  */
 export async function* selected(control: Db, selection: Selection): AsyncGenerator<LedgerRecord[]> {
-  const matches = 'ids' in selection ? byIds(selection.ids) : byFilter(selection.filter);
+  const matches = 'ids' in selection ? byIds(selection.ids) : await matcherOf(control, selection.filter);
   let remaining = 'ids' in selection ? Infinity : selection.limit;
   for await (const records of chunks(control, spansOf(selection), matches)) {
-    const found = 'ids' in selection ? records : await withBytes(control, records, selection.filter);
-    const taken = found.slice(0, remaining);
+    const taken = records.slice(0, remaining);
     if (taken.length > 0) yield taken;
     remaining -= taken.length;
     if (remaining <= 0) return;
@@ -62,7 +61,7 @@ function byIds(ids: string[]): (record: LedgerRecord) => boolean {
 }
 
 /** Matches the fields of the ledger. */
-export const byFilter =
+const byFilter =
   ({ reason, since, until }: DeadLetterFilter) =>
   (record: LedgerRecord): boolean =>
     (reason === undefined || record.reason === reason) &&
@@ -72,21 +71,24 @@ export const byFilter =
 /** Whether a filter asks for fields of the bytes. */
 export const needsBytes = ({ key, org }: DeadLetterFilter): boolean => key !== undefined || org !== undefined;
 
-/** The records whose bytes a filter matches; all of them if it does not ask for bytes. */
-export async function withBytes(
+/**
+ * Matches all fields of a filter. Those of the bytes have no index: one scan of the bytes, whose size is bounded, costs
+ * less than look-ups by the ids of all records.
+ */
+export async function matcherOf(
   control: Db,
-  records: LedgerRecord[],
   filter: DeadLetterFilter,
-): Promise<LedgerRecord[]> {
-  if (!needsBytes(filter)) return records;
-  const wanted: Filter<RecordBytes> = { _id: { $in: records.map(recordId) } };
+): Promise<(record: LedgerRecord) => boolean> {
+  const isInLedger = byFilter(filter);
+  if (!needsBytes(filter)) return isInLedger;
+  const wanted: Filter<RecordBytes> = {};
   if (filter.key !== undefined) wanted.key = new Binary(Buffer.from(filter.key));
   if (filter.org !== undefined) wanted.orgId = filter.org;
   const found = await recordBytesOf(control)
     .find(wanted, { projection: { _id: 1 } })
     .toArray();
   const ids = new Set(found.map(({ _id }) => _id));
-  return records.filter((record) => ids.has(recordId(record)));
+  return (record) => isInLedger(record) && ids.has(recordId(record));
 }
 
 export async function countSelected(control: Db, selection: Selection): Promise<number> {
