@@ -47,7 +47,7 @@ export type GenerationFacts = {
   projectors: Projector[];
   /** The topics that were deleted and created again since it applied records of them. */
   recreated: string[];
-  /** The gaps in the log that bar its projectors. */
+  /** The gaps in the log that stop its projectors. */
   gaps: LogGap[];
   /** Why projectors with these settings cannot follow it; null if they can. */
   otherTopics: string | null;

@@ -23,8 +23,8 @@ export type Gap = {
 };
 
 /**
- * A gap that a generation cannot get past. It bars every start of a projector, however the log looks later: it may have
- * grown past the position again. Only an operator ends it, who accepts it or drops the generation.
+ * A gap that a generation cannot get past. It stops every start of a projector, however the log looks later: it may
+ * have grown past the position again. Only an operator ends it, who accepts it or drops the generation.
  */
 export type LogGap = Gap & {
   /** `<generation>/<topic>/<partition>` */

@@ -39,7 +39,7 @@ beforeAll(async () => {
   child = await children.startServing();
 });
 
-afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at the most\n`));
+afterEach(() => process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at most\n`));
 
 /**
  * Sends requests whose responses are never read, and resolves when each has a status or is refused; returns a release.

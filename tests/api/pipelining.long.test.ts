@@ -34,7 +34,7 @@ it.each([
     }
     expect(await metricOf(child, 'api_connections_refused_total')).toBe(refused + 1);
     socket.destroy();
-    process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at the most\n`);
+    process.stdout.write(`${Math.round(peakMegabytes(child))} MB resident at most\n`);
     expect(peakMegabytes(child)).toBeLessThan(residentMegabytesMax);
     await child.stop();
   },

@@ -38,6 +38,14 @@ const retired: Retired[] = [
   },
   { word: /\bunder way\b/gi, say: 'in progress' },
   { word: /\bat the least\b/gi, say: 'at least' },
+  { word: /\bat the most\b/gi, say: 'at most' },
+  // Mechanisms that are gone, and words that have a usual one
+  { word: /\btall(?:y|ies)\b/gi, say: 'ledger, count' },
+  { word: /\bsets? aside\b/gi, say: 'skip, leave out' },
+  { word: /\bcounted (?:dead letters|ones)\b/gi, say: 'dead letters' },
+  { word: /\btruncated (?:heads?|ones)\b/gi, say: 'records without stored bytes' },
+  { word: /\bbarred\b|\bbars? (?:every|its|the|a)\b/gi, say: 'stops' },
+  { word: /\buntold\b/gi, say: 'without a log line' },
   { word: /\bso (?:many|much)(?=[\s.,;:])/gi, say: 'the number' },
   { word: /\bunless told\b/gi, say: 'by default' },
   // MongoDB is the store only where the engine's port is meant

@@ -6,8 +6,8 @@ import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 /*
- * A gap that a projector has found bars its generation, however long the log is at the next start: its later records at
- * lost offsets would be skipped. Only an operator ends that.
+ * A gap that a projector has found stops its generation, however long the log is at the next start: its later records
+ * at lost offsets would be skipped. Only an operator ends that.
  */
 describe('a gap in the log', () => {
   const { environment, topic, publish, applied, start, find, cli, deleteRecords } = useProjector({

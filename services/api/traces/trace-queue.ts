@@ -12,7 +12,7 @@ type TraceQueueDeps = {
   logger: Logger;
 };
 
-/** Further traces are lost. Each takes 4 KB at the most, mostly below 1 KB, while the store is unavailable. */
+/** Further traces are lost. Each takes 4 KB at most, mostly below 1 KB, while the store is unavailable. */
 const queuedMax = 10_000;
 /** Small enough that encoding a batch delays requests by a few milliseconds at most, and far below 16 MB. */
 const batchMax = 250;

@@ -35,7 +35,7 @@ export async function acceptableGaps(
     ),
     apply: async () => {
       for (const one of found) await goOn(control, number, one, at);
-      // The gaps bar every start until the positions are written.
+      // The gaps stop every start until the positions are written.
       await logGapsOf(control).deleteMany({ _id: { $in: gaps.map(({ _id }) => _id) } });
     },
   };

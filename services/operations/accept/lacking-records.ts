@@ -39,11 +39,12 @@ async function lostRecords(
 ): Promise<string[]> {
   const lack = 'the build will lack records that the read model still has';
   const gaps = (await readLogGaps(control, number)).filter(({ kind }) => kind !== 'deleted');
-  const barred = new Set(gaps.map(partitionKey));
+  const withGap = new Set(gaps.map(partitionKey));
   const applied = await progressOf(control).find({ generation: number }).toArray();
   const shortened = applied.filter(
     (one) =>
-      !barred.has(partitionKey(one)) && one.applied.position > (ends.get(partitionKey(one))?.end ?? Infinity),
+      !withGap.has(partitionKey(one)) &&
+      one.applied.position > (ends.get(partitionKey(one))?.end ?? Infinity),
   );
   return [
     ...gaps.map((gap) => `${describeGaps([gap])}: ${lack}`),

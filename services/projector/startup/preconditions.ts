@@ -112,7 +112,7 @@ export const openModel = preconditionsOf<StoreDeps & { control: Db }>()
       await refuseGaps({ control, generation: registered.number });
       return {};
     },
-    describe: ({ registered }) => `generation ${registered.number} has no gap that bars its projectors`,
+    describe: ({ registered }) => `generation ${registered.number} has no gap that stops its projectors`,
   })
   .and({
     name: 'followed',

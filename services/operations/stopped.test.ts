@@ -7,11 +7,11 @@ const stranger = { memberId: 'm', clientId: 'c', host: 'h', partitions: [], stra
 const given = active({});
 const shared = { ...given, kafka: { ...given.kafka, members: new Map([[1, [stranger]]]) } };
 
-/** A fact that bars every projector of the served generation, the finding, and the verdict. */
-test.each<{ name: string; barred: Facts; finding: object; sentence: string }>([
+/** A fact that stops every projector of the served generation, the finding, and the verdict. */
+test.each<{ name: string; stopped: Facts; finding: object; sentence: string }>([
   {
     name: 'a gap in the log',
-    barred: active({ gaps: [gap] }),
+    stopped: active({ gaps: [gap] }),
     finding: { name: 'projectors', isFinal: true, remedy: 'npx support-cli rebuild start' },
     sentence:
       'Not well: no projector can continue since 2026-11-24T11:59:59.000Z, because its log has a gap: t/0: the records ' +
@@ -19,18 +19,18 @@ test.each<{ name: string; barred: Facts; finding: object; sentence: string }>([
   },
   {
     name: 'a stranger in its group',
-    barred: shared,
+    stopped: shared,
     finding: { name: 'group' },
     sentence: 'Not well: another client is in',
   },
   {
     name: 'topics of another prefix',
-    barred: active({ otherTopics: 'no' }),
+    stopped: active({ otherTopics: 'no' }),
     finding: { name: 'other-topics' },
     sentence: 'Not well: no',
   },
-])('$name is the verdict', ({ barred, finding, sentence }) => {
-  const all = findings(barred);
+])('$name is the verdict', ({ stopped, finding, sentence }) => {
+  const all = findings(stopped);
   expect(all).toMatchObject([{ severity: 'bad', generation: 1, ...finding }]);
-  expect(verdict(barred, all).sentence.startsWith(sentence)).toBe(true);
+  expect(verdict(stopped, all).sentence.startsWith(sentence)).toBe(true);
 });
