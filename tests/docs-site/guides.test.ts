@@ -6,6 +6,7 @@ import { run } from '../../infra/dev-servers/native/run.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import { dataAsOf, store as put, ticket } from '../api/builders.ts';
 import { tokens, useApi } from '../api/test-api.ts';
+import { oddRefusals, startOddFront } from '../support/odd-front.ts';
 import { useFolder } from '../support/use-opened.ts';
 
 const api = useApi(
@@ -65,6 +66,20 @@ test('the script of the paging guide prints every ticket once', async () => {
   const found = ids(linesOf('out'));
   expect({ found: found.length, different: new Set(found).size }).toEqual({ found: 250, different: 250 });
 });
+
+test.each(['Reading a list', 'Exporting changes'])(
+  '%s: goes on after each form of Retry-After that a server before the API may send',
+  async (label) => {
+    const front = await startOddFront(`https://127.0.0.1:${api.port}`);
+    try {
+      expect(await follow(label, { url: front.url })).toMatchObject({ ok: true });
+    } finally {
+      front.close();
+    }
+    expect(front.refusals()).toBe(oddRefusals);
+    expect(new Set(ids(linesOf(label === 'Reading a list' ? 'out' : 'changes.jsonl'))).size).toBe(250);
+  },
+);
 
 test('the script of the export guide writes everything first, and then only changes', async () => {
   expect(await follow('Exporting changes')).toEqual({ ok: true, output: '' });
