@@ -1,6 +1,8 @@
+import { jest } from '@jest/globals';
 import { html } from '../../shared/pages/html.ts';
-import { eventually } from '../../tests/support/eventually.ts';
 import { createOpenReads, createReading, createReadings, createRenderWithDeadline } from './readings.ts';
+
+afterEach(() => jest.useRealTimers());
 
 /** A clock that moves only when a test says so. */
 const clock = () => {
@@ -118,24 +120,33 @@ test('lists and contents share one bound, which lists that are dropped from memo
 });
 
 test('a read that no request asks for any more is ended, and makes room', async () => {
+  jest.useFakeTimers();
+  const waitMs = 5;
   const begin = createOpenReads(100);
-  const render = createRenderWithDeadline(begin, 5);
-  const list = createReadings(begin, (_: string, signal) => untilAborted(signal), { everyMs: 1, waitMs: 5 });
+  const render = createRenderWithDeadline(begin, waitMs);
+  const list = createReadings(begin, (_: string, signal) => untilAborted(signal), { everyMs: 1, waitMs });
+  const late = async <T>(answer: Promise<T>): Promise<T> => {
+    await jest.advanceTimersByTimeAsync(waitMs + 1);
+    return answer;
+  };
   const signals: AbortSignal[] = [];
   const kept = (signal: AbortSignal) => {
     signals.push(signal);
     return untilAborted(signal);
   };
-  await list('left');
-  for (let count = 0; count < 9; count += 1) await render(`left ${count}`, untilAborted);
-  await render('asked', kept).then(({ html: text }) => expect(text).toContain('busy'));
+  const asked = async () => (await late(render('asked', kept))).html;
+  await late(list('left'));
+  for (let count = 0; count < 9; count += 1) await late(render(`left ${count}`, untilAborted));
+  expect(await asked()).toContain('busy');
   // The others end.
-  await eventually(async () => !(await render('asked', kept)).html.includes('busy'));
+  await jest.advanceTimersByTimeAsync(100);
+  expect(await asked()).not.toContain('busy');
   // A page that asks again and again keeps its own.
-  for (let ms = 0; ms < 200; ms += 20) {
-    await render('asked', kept);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  for (let count = 0; count < 10; count += 1) {
+    await jest.advanceTimersByTimeAsync(90);
+    await asked();
   }
   expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
-  await eventually(() => signals[0]?.aborted === true);
+  await jest.advanceTimersByTimeAsync(100);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
