@@ -213,10 +213,13 @@ export class CollectionsLost extends RebuildRefused {
 export const generationsOf = (control: Db): Collection<GenerationRegistry> =>
   control.collection('generations');
 
+/** How the registry is read: whole, or without its history, which alone may be long. */
+export type RegistryOptions = Omit<FindOptions, 'projection'> & { projection?: { history: 0 } };
+
 /** The registry, or null before a projector has first started. Throws `OtherStoredForm` if another release made it. */
 export async function readRegistry(
   control: Db,
-  options: FindOptions = {},
+  options: RegistryOptions = {},
 ): Promise<GenerationRegistry | null> {
   const registry = await generationsOf(control).findOne({ _id: 'active' }, options);
   if (registry && registry.form !== storedForm)

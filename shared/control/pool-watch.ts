@@ -4,7 +4,7 @@ import { errorMessage } from '../runtime/error-message.ts';
 import { within } from '../runtime/within.ts';
 import { controlDatabase } from '../store/connection.ts';
 import { classifyStoreError } from '../store/errors.ts';
-import { readRegistry } from './generations.ts';
+import { generationsOf } from './generations.ts';
 
 type PoolWatchDeps = {
   /** The clients of this process, by a name for operators. */
@@ -35,7 +35,8 @@ export function watchPools(
   const read = (client: MongoClient) => {
     const options = { projection: { _id: 1 }, maxTimeMS };
     // If the first operation connects instead and fails, the driver's topology stays closed.
-    return client.connect().then(() => readRegistry(controlDatabase(client, database), options));
+    const control = controlDatabase(client, database);
+    return client.connect().then(() => generationsOf(control).findOne({ _id: 'active' }, options));
   };
   const watch = watchConnections(
     {

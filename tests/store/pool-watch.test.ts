@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { readRegistry } from '../../shared/control/generations.ts';
+import { ensureRegistry, readRegistry } from '../../shared/control/generations.ts';
 import { watchPools } from '../../shared/control/pool-watch.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { eventually } from '../support/eventually.ts';
@@ -10,6 +10,12 @@ import { useOpened } from '../support/use-opened.ts';
 const requiresAuthentication = { code: 13, errmsg: 'Command find requires authentication' };
 const times = { everyMs: 20, freshEveryMs: 100 };
 
+afterAll(async () => {
+  const mongo = createMongo(process.env.MONGODB_URL ?? '', 'test');
+  await controlDatabase(mongo, 'pool_watch').dropDatabase();
+  await mongo.close();
+});
+
 /** A client behind a proxy, with a watch of its pool. It has opened its connections. */
 const opened = useOpened(
   async () => {
@@ -18,6 +24,7 @@ const opened = useOpened(
     const url = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
     const pool = createMongo(url, 'test', { poolSize: 5 });
     const control = controlDatabase(pool, 'pool_watch');
+    await ensureRegistry(control);
     const read = () => readRegistry(control);
     await Promise.all(Array.from({ length: 5 }, read));
     const warnings: string[] = [];
