@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { classify, isTransient } from '../../shared/kafka/errors.ts';
-import { retryPauseMs } from '../../shared/store/errors.ts';
+import { retry } from '../../shared/store/retry.ts';
 
 /** A command that waits fails once MongoDB has refused a read for this long, in milliseconds. */
 const refusedMaxMs = 60_000;
@@ -16,17 +16,14 @@ export function createPatience(nowMs = () => performance.now()) {
   let hasRead = false;
   return async <T>(read: () => Promise<T>): Promise<T> => {
     const endMs = nowMs() + refusedMaxMs;
-    for (let attempt = 1; ; attempt += 1)
-      try {
-        const value = await read();
-        hasRead = true;
-        return value;
-      } catch (error) {
-        const { is, of } = classify(error);
-        const mayPass = isTransient(error) || (is === 'refuses-us' && of === 'store');
-        if (!hasRead || !mayPass || nowMs() > endMs) throw error;
-        await sleep(retryPauseMs(error, attempt, refusedPauseMs));
-      }
+    const onFailed = (error: unknown) => {
+      const { is, of } = classify(error);
+      const mayPass = isTransient(error) || (is === 'refuses-us' && of === 'store');
+      if (!hasRead || !mayPass || nowMs() > endMs) throw error;
+    };
+    const value = await retry({ pauseMs: refusedPauseMs, onFailed }, read);
+    hasRead = true;
+    return value;
   };
 }
 

@@ -1,6 +1,7 @@
 import { within } from '../../../shared/runtime/within.ts';
 import type { ErrorClass } from '../../../shared/store/error-classes.ts';
-import { classifyStoreError, retryPauseMs } from '../../../shared/store/errors.ts';
+import { classifyStoreError } from '../../../shared/store/errors.ts';
+import { retry } from '../../../shared/store/retry.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** How long the store may work on one read (`maxTimeMS`); then the client receives a 503. */
@@ -76,20 +77,15 @@ export async function readRepeatedly<T>(
   using limits = readOptions();
   const endMs = performance.now() + readTimeoutMs;
   let failure: unknown;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await read(limits);
-    } catch (error) {
-      // A passed deadline tells less than the failure before it.
-      if (limits.signal.aborted) throw failure ?? error;
-      if (!repeats[classifyStoreError(error).is]) throw error;
-      failure = error;
-    }
+  const onFailed = (error: unknown, _attempt: number, waitMs: number) => {
+    // A passed deadline tells less than the failure before it.
+    if (limits.signal.aborted) throw failure ?? error;
+    if (!repeats[classifyStoreError(error).is]) throw error;
+    failure = error;
     onRepeat?.(failure);
-    const waitMs = retryPauseMs(failure, attempt, pauseMs);
     if (performance.now() + waitMs >= endMs) throw failure;
-    await new Promise((resolve) => setTimeout(resolve, waitMs));
-  }
+  };
+  return await retry({ pauseMs, onFailed }, () => read(limits));
 }
 
 /** A time limit for operations that take no signal, such as connecting. The operation itself is not cancelled. */

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import { readLogGaps, storeLogGaps } from '../../../shared/control/log-gaps.ts';
 import { withRemedy } from '../../../shared/kafka/errors.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { retry } from '../../../shared/store/retry.ts';
 import type { Announcement } from '../announce-projector.ts';
 import { GapFound } from '../consumer/gap-detector.ts';
 
@@ -17,7 +17,7 @@ export type EndingDeps = {
   logger: Logger;
 };
 
-const retryDelayMs = 1_000;
+const pauseMs = 1_000;
 
 /**
  * Announces why a projector ends. A gap is stored before, however long MongoDB takes: the next start might not find it,
@@ -26,15 +26,10 @@ const retryDelayMs = 1_000;
 async function storeEnd(deps: EndingDeps, error: Error): Promise<void> {
   const { announcement } = deps;
   if (!(error instanceof GapFound)) return announcement.end('ended', error.message);
-  for (;;) {
-    try {
-      await storeLogGaps(deps, error.gaps, deps.now());
-      return await announcement.end('ended', null);
-    } catch (cause) {
-      deps.logger.warn({ error: cause }, 'could not store a gap in the log; trying again');
-      await sleep(retryDelayMs);
-    }
-  }
+  const onFailed = (cause: unknown) =>
+    deps.logger.warn({ error: cause }, 'could not store a gap in the log; trying again');
+  await retry({ pauseMs, onFailed }, () => storeLogGaps(deps, error.gaps, deps.now()));
+  await announcement.end('ended', null);
 }
 
 /** Stores why the projector ends, before it does. Of several errors, the first one counts. */

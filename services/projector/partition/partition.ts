@@ -9,12 +9,12 @@ import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { retry } from '../../../shared/store/retry.ts';
 import type { Applied, Apply, Chunk, Watch } from '../hand-over.ts';
 import { FetchState, type ReadFrom, type Received } from './fetch-state.ts';
 import { causeOf, isQueued, mayFollow, type PartitionState } from './partition-state.ts';
 import { createProgressCounter } from './progress-counter.ts';
 import type { RecordQueue, Taken } from './record-queue.ts';
-import { retry } from './retry.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { WaitForTurn } from './wait-for-turn.ts';
 
@@ -38,12 +38,15 @@ export type PartitionDeps = TopicPartition & {
   logger: Logger;
   /** Limits the lines about refusals of the servers, of all partitions together. */
   limitRefusals: LogLimit;
-  /** The pause before a failed chunk is retried, in milliseconds. It grows with each attempt, up to ten seconds. */
+  /** The pause before a failed chunk is retried, in milliseconds. It grows with each attempt. */
   retryDelayMs: number;
 };
 
 /** After this long, a batch that is applied in parts gives its memory back, so that no other partition waits for it. */
 const parkAfterMs = 1_000;
+
+/** The longest pause before a failed chunk is retried, in milliseconds, unless MongoDB is overloaded. */
+const retryPauseMaxMs = 10_000;
 
 /** A chunk may hold control records alone, such as the end of a transaction. */
 const nothing: Applied = { events: 0, rejected: [], times: [] };
@@ -301,9 +304,9 @@ export class Partition {
 
   async #retry<T>(attemptOnce: () => Promise<T>): Promise<T> {
     const { retryDelayMs } = this.#deps;
-    const stopping = this.#stopping.signal;
+    const pauseMs = (attempt: number) => Math.min(retryDelayMs * attempt, retryPauseMaxMs);
     const onFailed = (error: unknown, attempt: number) => this.#attemptFailed(error, attempt);
-    const done = await retry({ stopping, retryDelayMs, onFailed }, attemptOnce);
+    const done = await retry({ pauseMs, onFailed, signal: this.#stopping.signal }, attemptOnce);
     this.#setState(applying);
     return done;
   }

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { classify, explained, isTransient } from '../../../shared/kafka/errors.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Meet } from '../../../shared/runtime/preconditions.ts';
-import { retryPauseMs } from '../../../shared/store/errors.ts';
+import { retry } from '../../../shared/store/retry.ts';
 import { createRefusalLimit } from '../refusal-limit.ts';
 
 /**
@@ -53,22 +52,18 @@ export async function waitUntil<T>(
 ): Promise<T> {
   const refusalLimit = createRefusalLimit(nowMs);
   let permanentErrors = 0;
-  for (let attempts = 1; ; attempts += 1) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (error instanceof StartRefused) throw error;
-      const isTemporary = isTransient(error) || error instanceof NotReady;
-      if (!isTemporary) permanentErrors += 1;
-      if (permanentErrors >= permanentErrorsMax || (isTemporary && refusalLimit.isReached(error))) {
-        const known = explained(error);
-        const text = known === errorMessage(error) ? `${known}. ${seeTheLog}` : known;
-        throw new StartRefused(text, { cause: error });
-      }
-      onWait(isTemporary ? conditionOf(error) : 'refused; trying again', explained(error));
-      await sleep(retryPauseMs(error, attempts, pauseMs));
+  const onFailed = (error: unknown) => {
+    if (error instanceof StartRefused) throw error;
+    const isTemporary = isTransient(error) || error instanceof NotReady;
+    if (!isTemporary) permanentErrors += 1;
+    if (permanentErrors >= permanentErrorsMax || (isTemporary && refusalLimit.isReached(error))) {
+      const known = explained(error);
+      const text = known === errorMessage(error) ? `${known}. ${seeTheLog}` : known;
+      throw new StartRefused(text, { cause: error });
     }
-  }
+    onWait(isTemporary ? conditionOf(error) : 'refused; trying again', explained(error));
+  };
+  return retry({ pauseMs, onFailed }, attempt);
 }
 
 /** Meets a condition with waits. */

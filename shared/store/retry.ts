@@ -1,0 +1,46 @@
+import { retryPauseMs } from './errors.ts';
+
+/** How work that fails is repeated. */
+export type RetryPolicy = {
+  /** The pause after each failed attempt, in milliseconds. It is longer while MongoDB is overloaded. */
+  pauseMs: number | ((attempt: number) => number);
+  /**
+   * Called after each failed attempt, numbered from 1, before its pause of `waitMs`. It reports the failure; an error
+   * that it throws ends the attempts.
+   */
+  onFailed: (error: unknown, attempt: number, waitMs: number) => void;
+  /** Ends the pause. No attempt begins after it has aborted: its reason then counts as the failure. */
+  signal?: AbortSignal;
+};
+
+/**
+ * Repeats work until it succeeds, or until `onFailed` throws. Failed work is repeated by this function alone, except
+ * periodic work (`repeat`), the rounds of `reconcile`, whose pauses count lost races, and `resumePartitions` and
+ * `refuseStrangeLeader`, which end without an error once their partitions are given up.
+ */
+export async function retry<T>(policy: RetryPolicy, attemptOnce: () => Promise<T>): Promise<T> {
+  const { pauseMs, onFailed, signal } = policy;
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      signal?.throwIfAborted();
+      return await attemptOnce();
+    } catch (error) {
+      const usualMs = typeof pauseMs === 'number' ? pauseMs : pauseMs(attempt);
+      const waitMs = retryPauseMs(error, attempt, usualMs);
+      onFailed(error, attempt, waitMs);
+      await pause(waitMs, signal);
+    }
+}
+
+/** Waits, or until the signal aborts. Never rejects. */
+const pause = (ms: number, signal?: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end);
+    if (signal?.aborted) end();
+  });
