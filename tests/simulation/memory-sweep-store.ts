@@ -2,7 +2,7 @@ import { refOf } from '../../services/projector/materialize/edges.ts';
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import type { SweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { sortKey } from '../../shared/documents/instant.ts';
-import { type Data, envelopeOf } from './memory-store.ts';
+import type { Data } from './memory-store.ts';
 import { confirm, logWrite, type Oplog } from './oplog.ts';
 
 /** A dead letter as the sweep sees it: the entities that it names, and when its record was published. */
@@ -28,8 +28,8 @@ export function memorySweepStore(
     return structuredClone([...(data.get(kind)?.values() ?? [])].filter(matches)).sort(byId);
   };
   const sweepable = (document: StoredDocument) => {
-    const { revision: guard, ...kept } = envelopeOf(document);
-    return { ...kept, guard };
+    const { _id, orgId, version, position, tombstonePosition, revision: guard } = document;
+    return { _id, orgId, version, position, guard, ...(tombstonePosition && { tombstonePosition }) };
   };
   const retention = ({ state, dataRetentionDays }: StoredDocument) =>
     ((state ? state.dataRetentionDays : dataRetentionDays) ?? null) as number | null;

@@ -66,7 +66,9 @@ function writeOf(random: Random, data: Data, kind: Kind, _id: string): Write {
   if (guard === null || !stored?.state || random.chance(0.5)) return { op: 'put', document, guard };
   const { revision, refs = [], pending, orphanedAt, tombstonePosition } = document;
   const marks = { ...(pending && { pending }), ...(orphanedAt && { orphanedAt }) };
-  const fields = { _id, revision, refs, position: position(random), joined: { channel: null }, ...marks };
+  const joined = { revision, refs, position: position(random), joined: { channel: null }, ...marks };
+  // The document may be gone: a fail-over has rolled it back, or its generation was dropped.
+  const fields = { _id: random.chance(0.9) ? _id : `${kind}_gone`, ...joined };
   return { op: 'join', document: { ...fields, ...(tombstonePosition && { tombstonePosition }) }, guard };
 }
 
