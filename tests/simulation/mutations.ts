@@ -44,15 +44,6 @@ export const mutations: Mutation[] = [
     },
   },
   {
-    name: 'a write has the next revision instead of a new one',
-    schedules: 8_000,
-    file: writes,
-    edits: {
-      'const revision = newRevision();':
-        "const revision = typeof guard === 'number' ? guard + 1 : newRevision();",
-    },
-  },
-  {
     name: 'a write is not guarded by the revision',
     file: memoryStore,
     edits: { 'stored.revision === guard': 'guard > 0' },
