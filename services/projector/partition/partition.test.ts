@@ -1,5 +1,4 @@
 import { AssertionError } from 'node:assert';
-import { promises as timers } from 'node:timers';
 import { MongoNetworkError } from 'mongodb';
 import { createLogOutput } from '../../../shared/runtime/log-output.ts';
 import { createLogger } from '../../../shared/runtime/logger.ts';
@@ -41,16 +40,21 @@ it('a partition without memory for its next batch tries again', async () => {
 });
 
 it('a partition pauses for longer after each failed attempt, and for ten seconds at most', async () => {
-  const pauses: unknown[] = [];
-  const sleep = jest.spyOn(timers, 'setTimeout').mockImplementation(async (ms) => pauses.push(ms));
-  let failures = 4;
+  jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+  const attemptedAt: number[] = [];
   const partition = startPartition(5, {
-    apply: () => ((failures -= 1) < 0 ? Promise.resolve(nothingApplied) : Promise.reject(new Error())),
+    apply: () => {
+      attemptedAt.push(Date.now());
+      return attemptedAt.length > 4 ? Promise.resolve(nothingApplied) : Promise.reject(new Error());
+    },
     retryDelayMs: 4_000,
   });
   partition.receive(received([batch(5, 5)], 6));
-  await until(() => partition.position === 6);
-  sleep.mockRestore();
+  while (attemptedAt.length === 0) await idle();
+  for (const ms of [4_000, 8_000, 10_000, 10_000]) await jest.advanceTimersByTimeAsync(ms);
+  while (partition.position !== 6) await idle();
+  jest.useRealTimers();
+  const pauses = attemptedAt.slice(1).map((at, index) => at - (attemptedAt[index] ?? 0));
   expect(pauses).toEqual([4_000, 8_000, 10_000, 10_000]);
 });
 
