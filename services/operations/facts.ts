@@ -1,11 +1,10 @@
 import { type GenerationRegistry, readRegistry } from '../../shared/control/generations.ts';
 import { countUnapplied } from '../../shared/control/ledger-store.ts';
-import { findReadModel, type LostCollection, missing } from '../../shared/control/manifest.ts';
+import { findReadModel, type LostCollection, readLost } from '../../shared/control/manifest.ts';
 import { liveReplicas, readProjectors, type Replica } from '../../shared/control/processes.ts';
 import { measureBytes } from '../../shared/control/record-bytes.ts';
 import type { TokenKeys } from '../../shared/keys/token-keys.ts';
 import { readNoMajoritySince } from '../../shared/store/majority.ts';
-import { readCollections } from '../../shared/store/structures.ts';
 import { filledPart, shareOf } from '../projector/dead-letters/byte-shares.ts';
 import type { OperatorDeps } from './deps.ts';
 import { type GenerationFacts, readGeneration } from './generation-facts.ts';
@@ -87,17 +86,12 @@ export async function readFacts(
     deadLetterBytesFilled: optional(notCounted, 'the bytes of the dead letters', async () =>
       filledPart(await measureBytes(control, { maxTimeMS: measureTimeoutMs }), shareBytes),
     ),
-    lost: readLost(control, registry),
+    lost: readLost(control, registry?.manifest),
     sharedTokens: optional(notCounted, 'tokens of several keys', () =>
       readSharedTokens(control, config.DATABASE_NAME, registry),
     ),
   });
   return { ...facts, now, deployment: config.DEPLOYMENT, registry, remains, kafka, notCounted };
-}
-
-/** The collections of the control database that are gone, or are other ones. */
-async function readLost(control: OperatorDeps['control'], registry: GenerationRegistry | null) {
-  return missing(control.databaseName, registry?.manifest, await readCollections(control));
 }
 
 /** Awaits the values of an object, all at once. */

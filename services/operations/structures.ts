@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { CollectionsLost, type Generation, RebuildRefused } from '../../shared/control/generations.ts';
-import { type LostCollection, missing } from '../../shared/control/manifest.ts';
+import { type LostCollection, readLost } from '../../shared/control/manifest.ts';
 import { readProgress } from '../../shared/control/progress.ts';
 import { type Kind, resources } from '../../shared/documents/resources.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
@@ -9,7 +9,6 @@ import {
   describeIndexFault,
   type IndexFault,
   indexFaults,
-  readCollections,
 } from '../../shared/store/structures.ts';
 
 /**
@@ -26,7 +25,7 @@ export async function readStructures(
   const database = generationDatabase(client, databaseName, number);
   const name = database.databaseName;
   if (state === 'dropping') return { database: name, lost: [], faults: [] };
-  const lost = missing(name, manifest, await readCollections(database));
+  const lost = await readLost(database, manifest);
   const faults = await indexFaults(database, declaredIndexes);
   return { database: name, lost, faults: faults.filter(({ kind }) => !isLost(lost, kind)) };
 }

@@ -35,6 +35,10 @@ export function missing(
   });
 }
 
+/** The listed collections of a database that are gone or are other ones. */
+export const readLost = async (database: Db, manifest: Manifest | undefined): Promise<LostCollection[]> =>
+  missing(database.databaseName, manifest, await readCollections(database));
+
 /** `support_g1.tickets is gone, support_g1.qas is another collection than before`. */
 export const describeLost = (lost: LostCollection[]): string =>
   lost

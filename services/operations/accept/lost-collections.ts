@@ -9,7 +9,7 @@ import {
   describeLost,
   listOf,
   type LostCollection,
-  missing,
+  readLost,
 } from '../../../shared/control/manifest.ts';
 import { watermark } from '../../../shared/control/progress.ts';
 import { changeRegistry, replaceManifests, requireRegistry } from '../../../shared/control/registry.ts';
@@ -29,9 +29,9 @@ export async function lostCollections(deps: LostDeps, number: number): Promise<A
   const { control, mongo, config } = deps;
   const registry = await requireRegistry(control);
   const database = generationDatabase(mongo, config.DATABASE_NAME, number);
-  const ofControl = missing(control.databaseName, registry.manifest, await readCollections(control));
+  const ofControl = await readLost(control, registry.manifest);
   const { manifest } = generationOf(registry, number);
-  const ofGeneration = missing(database.databaseName, manifest, await readCollections(database));
+  const ofGeneration = await readLost(database, manifest);
   const gone = ofControl.filter(({ is }) => is === 'gone');
   const irreplaceable = [
     ...gone.filter(({ collection }) => collection === 'progress'),

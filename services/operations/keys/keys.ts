@@ -1,11 +1,10 @@
 import type { Db } from 'mongodb';
 import { type BlockedKey, blockedKeys } from '../../../shared/control/blocked-keys.ts';
 import { readRegistry } from '../../../shared/control/generations.ts';
-import { missing } from '../../../shared/control/manifest.ts';
+import { readLost } from '../../../shared/control/manifest.ts';
 import type { ApiKeyDocument } from '../../../shared/documents/api-key.ts';
 import { keyOfToken, readTokenKeys } from '../../../shared/keys/token-keys.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
-import { readCollections } from '../../../shared/store/structures.ts';
 
 /** `database` holds the documents of the served generation. `cli` is how an operator starts the CLI. */
 export type KeysDeps = { control: Db; database: Db; now: () => Promise<Date>; cli: string };
@@ -110,7 +109,7 @@ export async function blockKey(
 /** Whether the collection of blocked keys was lost, and with it which keys are blocked. */
 export async function areBlocksLost(control: Db): Promise<boolean> {
   const registry = await readRegistry(control, { projection: { history: 0 } });
-  const lost = missing(control.databaseName, registry?.manifest, await readCollections(control));
+  const lost = await readLost(control, registry?.manifest);
   return lost.some(({ collection }) => collection === blockedKeys(control).collectionName);
 }
 

@@ -8,12 +8,11 @@ import {
   requireVersion,
 } from '../../../shared/control/generations.ts';
 import { ensureDeadLetterIndexes } from '../../../shared/control/ledger-store.ts';
-import { missing, readDocumentCollections } from '../../../shared/control/manifest.ts';
+import { readDocumentCollections, readLost } from '../../../shared/control/manifest.ts';
 import { progressOf } from '../../../shared/control/progress.ts';
 import { changeRegistry, recordManifest, requireRegistry } from '../../../shared/control/registry.ts';
 import { generationDatabase } from '../../../shared/store/connection.ts';
 import { builtByMajority, ensureIndexes, tryIndexes } from '../../../shared/store/indexes.ts';
-import { readCollections } from '../../../shared/store/structures.ts';
 import type { OnWait } from './wait-until.ts';
 
 /** After this time the start says that it waits for the indexes, in milliseconds. */
@@ -62,8 +61,8 @@ export async function openIndexes({ control, registered, database, isTrial, onWa
 async function requireCollections(control: Db, registry: GenerationRegistry, followed: Generation) {
   const database = generationDatabase(control.client, control.databaseName, followed.number);
   const lost = [
-    ...missing(control.databaseName, registry.manifest, await readCollections(control)),
-    ...missing(database.databaseName, followed.manifest, await readCollections(database)),
+    ...(await readLost(control, registry.manifest)),
+    ...(await readLost(database, followed.manifest)),
   ];
   if (lost.length > 0) throw new CollectionsLost(lost);
 }
