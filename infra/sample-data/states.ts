@@ -1,6 +1,6 @@
 import { base, en, Faker } from '@faker-js/faker';
-import { z } from 'zod';
-import { instant } from '../../shared/documents/fields.ts';
+import type { z } from 'zod';
+import { instant, referredKind as declaredKind } from '../../shared/documents/fields.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { type Kind, kinds, states } from '../../shared/documents/resources.ts';
 import type { SourceState } from './encode.ts';
@@ -55,7 +55,7 @@ const texts: Record<string, (faker: Faker) => string> = {
 
 /** The kind to which an id refers, as its entity declares; undefined for any other field. */
 const referredKind = (schema: Schema): Kind | undefined =>
-  kinds.find((kind) => kind === z.globalRegistry.get(schema)?.refersTo);
+  kinds.find((kind) => kind === declaredKind(schema));
 
 const shapeOf = (schema: Schema): Shape => {
   const { def } = (schema as z.core.$ZodTypes)._zod;

@@ -4,6 +4,7 @@ import { type LostCollection, readLost } from '../../shared/control/manifest.ts'
 import { readProgress } from '../../shared/control/progress.ts';
 import { type Kind, resources } from '../../shared/documents/resources.ts';
 import { collectionOf, generationDatabase } from '../../shared/store/connection.ts';
+import { hasDocument } from '../../shared/store/generation-databases.ts';
 import {
   declaredIndexes,
   describeIndexFault,
@@ -53,11 +54,7 @@ export async function requireDocuments(control: Db, number: number, wanted: read
   const applied = progress.filter((one) => one.applied.position > 0);
   for (const kind of wanted) {
     const records = applied.find(({ topic }) => topic.endsWith(resources[kind].topic));
-    const first = collectionOf(database, kind)
-      .find({}, { projection: { _id: 1 } })
-      .sort({ _id: 1 })
-      .limit(1);
-    if (!records || (await first.next()) !== null) continue;
+    if (!records || (await hasDocument(collectionOf(database, kind)))) continue;
     throw new RebuildRefused(
       `generation ${number} has no ${kind} document, although records of ${records.topic} were applied: unless all of them ` +
         'were deleted long ago, they are lost: restore them or rebuild (docs/recover.md)',

@@ -1,6 +1,6 @@
 import { type Db, MongoServerError } from 'mongodb';
 import { generationDatabase } from '../store/connection.ts';
-import { hasDocuments, listGenerationDatabases } from '../store/generation-databases.ts';
+import { hasDocument, hasDocuments, listGenerationDatabases } from '../store/generation-databases.ts';
 import { type Collections, documentCollections, readCollections } from '../store/structures.ts';
 
 /** The collections of a database that must exist, each with the id that MongoDB gave it when it was created. */
@@ -80,14 +80,8 @@ export const listOf = (found: Collections, names: readonly string[]): Manifest =
  */
 export async function findReadModel(control: Db): Promise<string[]> {
   const found: string[] = [];
-  for (const name of [...controlCollections, 'watermarks']) {
-    const first = control
-      .collection(name)
-      .find({}, { projection: { _id: 1 } })
-      .sort({ _id: 1 })
-      .limit(1);
-    if (await first.next()) found.push(name);
-  }
+  for (const name of [...controlCollections, 'watermarks'])
+    if (await hasDocument(control.collection(name))) found.push(name);
   for (const number of new Set([1, ...(await listGenerationDatabases(control))])) {
     const database = generationDatabase(control.client, control.databaseName, number);
     if (await hasDocuments(database)) found.push(database.databaseName);

@@ -7,6 +7,9 @@ import { parseInstant } from './instant.ts';
  */
 export const refersTo = <T extends z.ZodType>(kind: string, id: T): T => id.meta({ refersTo: kind });
 
+/** The kind that `refersTo` has declared for an id; undefined for any other schema. */
+export const referredKind = (schema: z.core.$ZodType): unknown => z.globalRegistry.get(schema)?.refersTo;
+
 /** The longest id that is accepted, in UTF-16 units. Ids are index keys, whose length MongoDB limits. */
 export const idLengthMax = 256;
 

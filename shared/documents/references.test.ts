@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import { referredKind } from './fields.ts';
 import { type Kind, kinds, states } from './resources.ts';
 
 type Schema = z.core.$ZodType;
@@ -37,7 +38,7 @@ function declaredKind(schema: Schema): unknown {
   if (def.type === 'array') return declaredKind(def.element);
   if (def.type === 'pipe') return declaredKind(def.in);
   if (def.type === 'default' || def.type === 'nullable') return declaredKind(def.innerType);
-  return z.globalRegistry.get(schema)?.refersTo;
+  return referredKind(schema);
 }
 
 test.each(kinds)('each id in the state of a %s declares the kind to which it refers', (kind: Kind) => {

@@ -1,4 +1,4 @@
-import { type Db, MongoServerError } from 'mongodb';
+import { type Collection, type Db, type Document, MongoServerError } from 'mongodb';
 import { kinds } from '../documents/resources.ts';
 import { collectionOf } from './connection.ts';
 
@@ -28,12 +28,15 @@ export async function listGenerationDatabases({ client, databaseName }: Db): Pro
 
 /** Whether a generation's database holds a document of an entity, living or deleted. */
 export async function hasDocuments(database: Db): Promise<boolean> {
-  for (const kind of kinds) {
-    const found = collectionOf(database, kind)
-      .find({}, { projection: { _id: 1 } })
-      .sort({ _id: 1 })
-      .limit(1);
-    if ((await found.next()) !== null) return true;
-  }
+  for (const kind of kinds) if (await hasDocument(collectionOf(database, kind))) return true;
   return false;
+}
+
+/** Whether a collection holds a document. */
+export async function hasDocument<T extends Document>(collection: Collection<T>): Promise<boolean> {
+  const first = collection
+    .find({}, { projection: { _id: 1 } })
+    .sort({ _id: 1 })
+    .limit(1);
+  return (await first.next()) !== null;
 }
