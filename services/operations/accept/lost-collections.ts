@@ -59,10 +59,12 @@ export async function lostCollections(deps: LostDeps, number: number): Promise<A
   };
 }
 
-const textOfControl = ({ database, collection, is }: LostCollection): string =>
-  is === 'gone'
-    ? `${database}.${collection} is created empty: its content is lost${collection === 'blocked_keys' ? ', and keys work that are not blocked again' : ''}`
-    : `${database}.${collection} counts as it is now`;
+function textOfControl({ database, collection, is }: LostCollection): string {
+  const name = `${database}.${collection}`;
+  if (is === 'other') return `${name} counts as it is now`;
+  const work = collection === 'blocked_keys' ? ', and keys work that are not blocked again' : '';
+  return `${name} is created empty: its content is lost${work}`;
+}
 
 /**
  * Compares restored documents with the watermark. Whether they hold every change up to it is unknown: the newest

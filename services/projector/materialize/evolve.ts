@@ -41,8 +41,8 @@ export function evolve(current: Entity | null, change: Change, rules: EvolveRule
 }
 
 /**
- * Whether a change repeats a record before it in the log: a source has appended a run again. No reader
- * sees a difference by it, unless it brings back an entity that a tombstone has deleted.
+ * Whether a change repeats a record before it in the log: a source has appended a run again. No reader sees a
+ * difference by it, unless it brings back an entity that a tombstone has deleted.
  */
 export function isRepetition(before: Entity | null, change: Change): boolean {
   if (change.op === 'tombstone' || !before?.position || change.version > before.version) return false;
