@@ -12,7 +12,6 @@ import { type Bounds, bounds } from './bounds.ts';
 import type { ApiConfig } from './config.ts';
 import { createCounts } from './counts.ts';
 import type { Route } from './http/route.ts';
-import { startKeylessBudget } from './keyless-budget.ts';
 import { type Metrics, observeBudget } from './metrics.ts';
 import { specSettings } from './openapi/info.ts';
 import { createSpec } from './openapi/spec.ts';
@@ -29,6 +28,7 @@ import { createReaders } from './store/reader.ts';
 import { createSnapshotSources } from './store/snapshot-sources.ts';
 import { createUnreadableReport } from './store/unreadable-report.ts';
 import { startTracing } from './traces/tracer.ts';
+import { startUnauthenticatedBudget } from './unauthenticated-budget.ts';
 
 type ApiDeps = {
   config: ApiConfig;
@@ -75,7 +75,7 @@ export async function startApi(deps: ApiDeps): Promise<RunningApi> {
   const storeNow = async () => (deps.now ? deps.now() : clock.nowOrRead());
   const recordsDeps = { control, routes, metrics, logger, now: storeNow, nowMs };
   const records = startRecords(recordsDeps, config, deps.bounds);
-  const { trace, admitKeyless } = records;
+  const { trace, admitUnauthenticated } = records;
   const { budget, openReader, requireCollections } = createReading(deps);
   const app = createApp({
     routes,
@@ -97,11 +97,11 @@ export async function startApi(deps: ApiDeps): Promise<RunningApi> {
     rateLimiter,
     metrics,
     trace,
-    admitKeyless,
+    admitUnauthenticated,
     logger,
     nowMs,
   });
-  const unparsed = { logger, baseUrl, trace, admitKeyless };
+  const unparsed = { logger, baseUrl, trace, admitUnauthenticated };
   const { address, drain, stop, useCertificate } = await startServer(
     { listener: app.callback(), ...unparsed, nowMs, connectionsRefused: metrics.connectionsRefused },
     serverOptions(config, credentials),
@@ -161,16 +161,18 @@ type RecordsDeps = Pick<ApiDeps, 'metrics' | 'logger' | 'nowMs'> & {
 function startRecords(
   { control, routes, metrics, logger, now, nowMs }: RecordsDeps,
   config: ApiConfig,
-  { keylessMax } = bounds,
+  { unauthenticatedMax } = bounds,
 ) {
   const lost = metrics.tracesLost;
   const keptDays = config.REQUEST_TRACE_DAYS;
   const tracing = keptDays > 0 ? startTracing({ control, routes, lost, logger, now }, keptDays) : null;
   const budgetDeps = { lost: tracing ? lost : null, logger, nowMs };
-  const budget = startKeylessBudget(budgetDeps, keylessMax);
-  const closers: Closer[] = [{ name: 'keyless budget', close: budget.stop, deadlineMs: 1_000 }];
+  const budget = startUnauthenticatedBudget(budgetDeps, unauthenticatedMax);
+  const closers: Closer[] = [
+    { name: 'budget of unauthenticated requests', close: budget.stop, deadlineMs: 1_000 },
+  ];
   if (tracing) closers.push({ name: 'traces', close: tracing.stop, deadlineMs: 4_000 });
-  return { trace: tracing?.trace ?? null, admitKeyless: budget.admitKeyless, closers };
+  return { trace: tracing?.trace ?? null, admitUnauthenticated: budget.admitUnauthenticated, closers };
 }
 
 async function readStoreTime(control: Db): Promise<Date> {

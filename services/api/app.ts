@@ -72,14 +72,20 @@ export type AppDeps = {
   /** Stores the trace of a request; null if requests are not traced. */
   trace: Trace | null;
   /** Whether a request without a valid key, or above a rate limit, may have a log line and a trace. */
-  admitKeyless: () => boolean;
+  admitUnauthenticated: () => boolean;
   logger: Logger;
   /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
 };
 
 /** The middleware that a request passes through, from the outside in. */
-export function createApp({ metrics, logger, trace, admitKeyless, ...deps }: AppDeps): Koa<RequestState> {
+export function createApp({
+  metrics,
+  logger,
+  trace,
+  admitUnauthenticated,
+  ...deps
+}: AppDeps): Koa<RequestState> {
   const app = new Koa<RequestState>();
   app.use((context, next) => {
     // Middleware and body streams each listen for the end of the response, at times more than Node's limit of ten.
@@ -87,7 +93,7 @@ export function createApp({ metrics, logger, trace, admitKeyless, ...deps }: App
     return next();
   });
   app.use(requestId);
-  app.use(accessLog({ logger, trace, admitKeyless, ...metrics }));
+  app.use(accessLog({ logger, trace, admitUnauthenticated, ...metrics }));
   app.use(responseHeaders(deps));
   app.use(compression);
   app.use(errorHandler({ ...deps, ...metrics }));

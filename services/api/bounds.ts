@@ -7,7 +7,7 @@ export type Bounds = {
   /** Requests without a valid key, or over plain HTTP, of one client address in a window. */
   authFailuresMax: number;
   /** Log lines and traces a minute of requests without a valid key, or above their rate limit. */
-  keylessMax: number;
+  unauthenticatedMax: number;
   /** Index entries that MongoDB examines for one page of tickets: filtered by one date, sorted by the other. */
   scanEntriesMax: number;
 };
@@ -20,7 +20,7 @@ export const bounds: Bounds = {
   // Five a second: more than the retries of a client with a wrong key, and too few to guess one.
   authFailuresMax: 300,
   // Ten a second, some 250 MB of log a day: enough to recognize a flood.
-  keylessMax: 600,
+  unauthenticatedMax: 600,
   // Some 0.1 s of MongoDB.
   scanEntriesMax: 20_000,
 };

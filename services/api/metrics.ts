@@ -42,7 +42,8 @@ export function createMetrics(): Metrics {
   for (const reason of ['requests', 'share', 'memory']) metrics.requestsRefused.inc({ reason }, 0);
   for (const reason of ['missing', 'malformed', 'unknown', 'shared_token'])
     metrics.authFailuresCounted.inc({ reason }, 0);
-  for (const reason of ['keyless_budget', 'queue_full', 'shutdown']) metrics.tracesLost.inc({ reason }, 0);
+  for (const reason of ['unauthenticated_budget', 'queue_full', 'shutdown'])
+    metrics.tracesLost.inc({ reason }, 0);
   for (const kind of servedKinds) metrics.documentsLeftOut.inc({ kind }, 0);
   return metrics;
 }
@@ -123,7 +124,7 @@ const dataMetrics = (registers: Registry[]): DataMetrics => ({
   }),
   tracesLost: new Counter({
     name: 'api_request_traces_lost_total',
-    help: 'Request traces that were not stored, by reason: keyless_budget, queue_full, shutdown',
+    help: 'Request traces that were not stored, by reason: unauthenticated_budget, queue_full, shutdown',
     labelNames: ['reason'] as const,
     registers,
   }),

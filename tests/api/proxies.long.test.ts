@@ -63,7 +63,7 @@ async function startStreaming() {
       logger: createLogger('test', 'silent'),
       baseUrl: undefined,
       trace: null,
-      admitKeyless: () => true,
+      admitUnauthenticated: () => true,
       nowMs: () => performance.now(),
       connectionsRefused,
     },

@@ -125,7 +125,7 @@ it('a flood without a key, or above the rate limit, stores a bounded number of t
   const clock = { nowMs: 0 };
   const limited = await startApi(api.store, {
     settings: { REQUEST_TRACE_DAYS: 90, RATE_LIMIT_REQUESTS: 5 },
-    bounds: { keylessMax: 10 },
+    bounds: { unauthenticatedMax: 10 },
     nowMs: () => clock.nowMs,
   });
   const ids = { served: [] as string[], refused: [] as string[] };
@@ -154,7 +154,7 @@ it('a flood without a key, or above the rate limit, stores a bounded number of t
   expect([await stored(ids.served), await stored(ids.refused)]).toEqual([10, 20]);
   const lost = (await limited.metrics.tracesLost.get()).values;
   expect(lost).toContainEqual(
-    expect.objectContaining({ labels: { reason: 'keyless_budget' }, value: 46 - 20 }),
+    expect.objectContaining({ labels: { reason: 'unauthenticated_budget' }, value: 46 - 20 }),
   );
 });
 

@@ -41,6 +41,7 @@ const retired: Retired[] = [
   { word: /\bat the most\b/gi, say: 'at most' },
   // Mechanisms that are gone, and words that have a usual one
   { word: /\btall(?:y|ies)\b/gi, say: 'ledger, count' },
+  { word: /keyless/gi, say: 'unauthenticated' },
   { word: /\bsets? aside\b/gi, say: 'skip, leave out' },
   { word: /\bcounted (?:dead letters|ones)\b/gi, say: 'dead letters' },
   { word: /\btruncated (?:heads?|ones)\b/gi, say: 'records without stored bytes' },

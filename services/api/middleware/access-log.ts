@@ -10,7 +10,7 @@ type AccessLogDeps = {
   logger: Logger;
   trace: Trace | null;
   /** Whether a request without a valid key, or above a rate limit, may have a log line and a trace. */
-  admitKeyless: () => boolean;
+  admitUnauthenticated: () => boolean;
 } & Pick<Metrics, 'durations' | 'inFlight'>;
 
 /** The status of a request whose client left before its response began, as nginx logs it. */
@@ -22,7 +22,13 @@ const clientLeft = 499;
  * requests that fail because the store refuses, it logs one a second. Paths and queries are not logged, because they
  * contain customers' ids and cursors; headers are never logged.
  */
-export function accessLog({ durations, inFlight, trace, admitKeyless, ...deps }: AccessLogDeps): Middleware {
+export function accessLog({
+  durations,
+  inFlight,
+  trace,
+  admitUnauthenticated,
+  ...deps
+}: AccessLogDeps): Middleware {
   // Its fields are listed below, so none has to be searched for secrets; the text of an error still is.
   const logger = deps.logger.child({}, { redact: [] });
   const limitRefusals = createLogLimit();
@@ -40,8 +46,8 @@ export function accessLog({ durations, inFlight, trace, admitKeyless, ...deps }:
       const aborted = !context.res.writableFinished;
       const labels = { method: methodLabel(method), route: route ?? 'none', status: String(status) };
       durations.observe(labels, durationMs / 1_000);
-      const isKeyless = !caller || code === 'too_many_requests';
-      if (isKeyless && !admitKeyless()) return;
+      const isBudgeted = !caller || code === 'too_many_requests';
+      if (isBudgeted && !admitUnauthenticated()) return;
       trace?.({ requestId, at, method, route, pathId, search, status, code, durationMs, aborted, caller });
       const line = {
         requestId,

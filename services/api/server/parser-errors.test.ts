@@ -31,14 +31,14 @@ test.each([
     const traces: unknown[] = [];
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
     const trace: Trace = (request) => void traces.push(request);
-    const admitKeyless = () => true;
+    const admitUnauthenticated = () => true;
     const app = new Koa()
       .use(requestId)
-      .use(accessLog({ logger, trace, admitKeyless, ...createMetrics() }))
+      .use(accessLog({ logger, trace, admitUnauthenticated, ...createMetrics() }))
       .use(() => new Promise(() => undefined));
     const server = createServer();
     server.on('clientError', (error, socket) =>
-      answerUnparsed({ logger, baseUrl: undefined, trace, admitKeyless }, error, socket),
+      answerUnparsed({ logger, baseUrl: undefined, trace, admitUnauthenticated }, error, socket),
     );
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -29,7 +29,7 @@ export type UnparsedDeps = {
   baseUrl: BaseUrl;
   trace: Trace | null;
   /** Whether such a request, which has no valid key, may have a log line and a trace. */
-  admitKeyless: () => boolean;
+  admitUnauthenticated: () => boolean;
 };
 
 /** Answers a request that Node's parser refused. */
@@ -51,7 +51,7 @@ export function answerUnparsed(
 
 /** Answers with an error on the raw socket, and closes it. */
 export function answer(
-  { logger, baseUrl, trace, admitKeyless }: UnparsedDeps,
+  { logger, baseUrl, trace, admitUnauthenticated }: UnparsedDeps,
   code: ErrorCode,
   socket: RequestSocket,
 ): void {
@@ -84,7 +84,7 @@ export function answer(
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
-  if (!admitKeyless()) return;
+  if (!admitUnauthenticated()) return;
   logger.info({ requestId, status: error.status, code }, 'request that could not be parsed');
   trace?.({ ...unparsed, requestId, at: new Date(), status: error.status, code });
 }

@@ -6,7 +6,7 @@ import { startTraceQueue } from './trace-queue.ts';
 const idsOf = (count: number) => Array.from({ length: count }, (_, index) => `req_${index}`);
 const batches: string[][] = [];
 const lines: object[] = [];
-const none = { keyless_budget: 0, queue_full: 0, shutdown: 0 };
+const none = { unauthenticated_budget: 0, queue_full: 0, shutdown: 0 };
 let isAway = false;
 let queue: ReturnType<typeof startTraceQueue>;
 let lost: () => Promise<typeof none>;

@@ -5,7 +5,7 @@ import { createMemoryRateLimiter } from './rate-limit/memory-rate-limiter.ts';
 
 const windowSeconds = 60;
 
-type KeylessBudgetDeps = {
+type UnauthenticatedBudgetDeps = {
   /** Counts the requests that are left out as lost traces; null if requests are not traced. */
   lost: Counter<'reason'> | null;
   logger: Pick<Logger, 'warn'>;
@@ -17,7 +17,10 @@ type KeylessBudgetDeps = {
  * both. Without the budget, any client that reaches the port could fill the disk of the log, and the store. One line a
  * minute tells how many requests were left out.
  */
-export function startKeylessBudget({ lost, logger, nowMs }: KeylessBudgetDeps, requests: number) {
+export function startUnauthenticatedBudget(
+  { lost, logger, nowMs }: UnauthenticatedBudgetDeps,
+  requests: number,
+) {
   const budget = createMemoryRateLimiter({ limit: { requests, windowSeconds }, nowMs });
   let leftOut = 0;
   const report = () => {
@@ -30,11 +33,11 @@ export function startKeylessBudget({ lost, logger, nowMs }: KeylessBudgetDeps, r
   });
   return {
     /** Whether such a request may have a log line and a trace. */
-    admitKeyless: (): boolean => {
-      const { admitted } = budget.consume('keyless');
+    admitUnauthenticated: (): boolean => {
+      const { admitted } = budget.consume('unauthenticated');
       if (!admitted) {
         leftOut += 1;
-        lost?.inc({ reason: 'keyless_budget' });
+        lost?.inc({ reason: 'unauthenticated_budget' });
       }
       return admitted;
     },

@@ -1,5 +1,5 @@
 import { Counter } from 'prom-client';
-import { startKeylessBudget } from './keyless-budget.ts';
+import { startUnauthenticatedBudget } from './unauthenticated-budget.ts';
 
 test('a flood without a key leaves a bounded number of lines a minute, and one that counts the others', async () => {
   jest.useFakeTimers();
@@ -7,8 +7,8 @@ test('a flood without a key leaves a bounded number of lines a minute, and one t
   const logger = { warn: (...line: unknown[]) => void lines.push(line) };
   const lost = new Counter({ name: 'lost', help: 'lost', labelNames: ['reason'], registers: [] });
   const clock = { nowMs: 0 };
-  const budget = startKeylessBudget({ lost, logger: logger as never, nowMs: () => clock.nowMs }, 3);
-  const flood = () => Array.from({ length: 10 }, budget.admitKeyless).filter(Boolean).length;
+  const budget = startUnauthenticatedBudget({ lost, logger: logger as never, nowMs: () => clock.nowMs }, 3);
+  const flood = () => Array.from({ length: 10 }, budget.admitUnauthenticated).filter(Boolean).length;
   expect(flood()).toBe(3);
   expect(lines).toEqual([]);
   await jest.advanceTimersByTimeAsync(60_000);
@@ -18,6 +18,8 @@ test('a flood without a key leaves a bounded number of lines a minute, and one t
   expect(flood()).toBe(3);
   await budget.stop();
   expect(lines).toEqual([told(7), told(7)]);
-  expect((await lost.get()).values).toMatchObject([{ labels: { reason: 'keyless_budget' }, value: 14 }]);
+  expect((await lost.get()).values).toMatchObject([
+    { labels: { reason: 'unauthenticated_budget' }, value: 14 },
+  ]);
   jest.useRealTimers();
 });
