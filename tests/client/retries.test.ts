@@ -3,6 +3,7 @@ import { ConnectionError } from '../../clients/typescript/src/errors.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import * as build from '../api/builders.ts';
 import { useApi } from '../api/test-api.ts';
+import { oddRefusals, startOddFront } from '../support/odd-front.ts';
 import { connect, failureOf } from './test-client.ts';
 
 const api = useApi({ ticket: ['ti_1', 'ti_2', 'ti_3', 'ti_4'].map((id) => build.ticket({ id })) });
@@ -40,6 +41,16 @@ test('the first errors name the host that does not exist, and the reason of any 
   expect(await message('https://api.example.com', new Error('self-signed certificate'))).toBe(
     'https://api.example.com could not be reached, or the connection broke. Reason: self-signed certificate',
   );
+});
+
+test('goes on after each form of Retry-After that a server before the API may send', async () => {
+  const front = await startOddFront(api.url);
+  const { client, waitsMs } = connect({ baseUrl: front.url });
+  const { data } = await client.tickets.list().finally(front.close);
+  expect([front.refusals(), data.length]).toEqual([oddRefusals, 4]);
+  // The date is at most a second ahead, `1, 2` and `1.5` are read, and without a value the pause is half of 4 s.
+  expect(waitsMs[0]).toBeLessThanOrEqual(1_250);
+  expect(waitsMs.slice(1)).toEqual([1_500, 2_000, 2_000]);
 });
 
 test.each([1, 0])('a request can set its own number of retries: %d', async (retries) => {

@@ -9,6 +9,7 @@ import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { type ApiProcess, useApiProcesses } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
 import { tokens } from '../api/test-api.ts';
+import { type OddFront, oddRefusals, startOddFront } from '../support/odd-front.ts';
 import { installPythonPackages } from '../support/python-packages.ts';
 
 /**
@@ -23,6 +24,7 @@ const children = useApiProcesses({
   qa: [build.qa({ id: 'qa_1' })],
 });
 let api: ApiProcess;
+let front: OddFront | null = null;
 let environment: Record<string, string> | null = null;
 
 beforeAll(async () => {
@@ -37,14 +39,18 @@ beforeAll(async () => {
   api = await children.startServing(children.tls);
 });
 
+afterAll(() => front?.close());
+
+const addressOf = ({ port }: ApiProcess) => `https://localhost:${port}`;
+
 /** Runs a program in Python as a reader would, who has set the variables. */
-async function python(program: string, { port } = api): Promise<string> {
+async function python(program: string, address = addressOf(api)): Promise<string> {
   writeFileSync(join(children.folder, 'program.py'), program);
   const { ok, output } = await run('sh', ['-c', 'python3 program.py > out'], {
     cwd: children.folder,
     env: {
       ...environment,
-      API: `https://localhost:${port}`,
+      API: address,
       API_KEY: tokens.a,
       REQUESTS_CA_BUNDLE: children.tls.API_TLS_CERT,
       // Without it dlt keeps its state in the home folder, or for root in /var/dlt, and a later run continues from
@@ -66,7 +72,7 @@ test('each sample of the reference in Python runs, and prints the resource or ea
   });
   expect(samples).toHaveLength(7);
   for (const { id, source } of samples) {
-    const program = source.replaceAll('https://api.example.com', `https://localhost:${api.port}`);
+    const program = source.replaceAll('https://api.example.com', addressOf(api));
     const lines = (await python(program)).trim().split('\n');
     expect({ id, lines: lines.length }).toEqual({ id, lines: id === 'listTickets' ? 251 : 1 });
     expect(lines[0]).toContain("'object': '");
@@ -89,7 +95,9 @@ test('the configuration for dlt loads every list into DuckDB, and from then on o
   const limits = { RATE_LIMIT_REQUESTS: '4' };
   const limited = await children.startServing({ ...children.tls, ...limits });
   const loaded = async () => JSON.parse(await python(state)) as unknown;
-  await python(program, limited);
+  front = await startOddFront(addressOf(limited));
+  await python(program, front.url);
+  expect(front.refusals()).toBe(oddRefusals);
   expect(limited.log.some(({ status }) => status === 429)).toBe(true);
   const others = { channels: [1, 1], qas: [1, 1] };
   const title = tickets[8]?.state.title;
@@ -103,6 +111,6 @@ test('the configuration for dlt loads every list into DuckDB, and from then on o
   const updatedAt = '2026-06-01T00:00:00.000Z';
   const changed = ['ti_7', 'ti_new'].map((id) => build.ticket({ id, title: 'changed', updatedAt }));
   await build.store(database, 'ticket', changed);
-  await python(program, limited);
+  await python(program, front.url);
   expect(await loaded()).toEqual({ tickets: [252, 252], ...others, titles: ['changed', title] });
 });
