@@ -1,5 +1,5 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import { waivers } from '../../shared/control/generations.ts';
+import { acceptableFindings } from '../../shared/control/generations.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import {
   type AcceptDeps,
@@ -21,7 +21,9 @@ export function addAccept(program: Command, accept: Accept): void {
   program
     .command('accept')
     .description('accept a finding of a status as it is now; the history keeps who did it, when and why')
-    .addArgument(new Argument('<finding>', 'as the command below a finding names it').choices(waivers))
+    .addArgument(
+      new Argument('<finding>', 'as the command below a finding names it').choices(acceptableFindings),
+    )
     .argument('[number]', 'the generation; the active one by default', wholeNumber(1_000_000))
     .addOption(whyOption('the reason, for the history').makeOptionMandatory())
     .option('--dry-run', 'print the findings and the consequences, but change nothing')

@@ -29,7 +29,7 @@ export function renderReport({ sentence, findings, generations }: Report, partit
 
 /** `attention  dead letters: 3`, and below it the commands that help, or accept it. */
 export const renderFinding = (
-  { severity, text, remedy, accept, isWaived }: Finding,
+  { severity, text, remedy, accept, isAccepted }: Finding,
   label: string = severity,
 ): string => {
   const below = ' '.repeat(11);
@@ -37,7 +37,7 @@ export const renderFinding = (
   return lines([
     `  ${shown.padEnd(9)}  ${text}`,
     ...(remedy === null ? [] : [`  ${below}${remedy}`]),
-    ...(accept === null || isWaived ? [] : [`  ${below}or accept it: ${accept}`]),
+    ...(accept === null || isAccepted ? [] : [`  ${below}or accept it: ${accept}`]),
   ]);
 };
 

@@ -1,4 +1,4 @@
-import type { Waiver } from '../../shared/control/generations.ts';
+import type { AcceptableFinding } from '../../shared/control/generations.ts';
 
 export const deployments = ['source', 'compose', 'helm'] as const;
 
@@ -25,8 +25,11 @@ export const commandsIn: Record<Deployment, Commands> = {
 };
 
 /** The command that accepts a finding about a generation. */
-export const acceptCommand = ({ cli }: Pick<Commands, 'cli'>, finding: Waiver, generation: number): string =>
-  `${cli} accept ${finding} ${generation} --why <reason>`;
+export const acceptCommand = (
+  { cli }: Pick<Commands, 'cli'>,
+  finding: AcceptableFinding,
+  generation: number,
+): string => `${cli} accept ${finding} ${generation} --why <reason>`;
 
 /** A value as one word of a command for a shell, whatever characters an id from the bus has. */
 export const shellWord = (value: string): string =>

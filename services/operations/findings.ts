@@ -1,4 +1,4 @@
-import { type GenerationState, isBuild, type Waiver } from '../../shared/control/generations.ts';
+import { type AcceptableFinding, type GenerationState, isBuild } from '../../shared/control/generations.ts';
 import { isOlderAccepted } from '../../shared/control/registry.ts';
 import { counted, digits } from '../../shared/runtime/counted.ts';
 import { acceptCommand, commandsIn } from './deployment.ts';
@@ -17,10 +17,10 @@ export type Finding = {
   /** The steps that it prevents. */
   blocks: readonly Step[];
   /** The name under which an operator may accept it, and the command; null if no operator can. */
-  waiver: Waiver | null;
+  acceptAs: AcceptableFinding | null;
   accept: string | null;
   /** It fails, but the operator accepted it. */
-  isWaived: boolean;
+  isAccepted: boolean;
   /** No projector can ever continue the generation: to wait does not help. */
   isFinal: boolean;
   text: string;
@@ -55,16 +55,16 @@ export function findings(facts: Facts): Finding[] {
 /** A finding takes from its rule whatever the rule has not judged for it. */
 function findingOf(
   facts: Facts,
-  { severity, blocks, waiver: ofRule }: Pick<Rule<never>, 'severity' | 'blocks' | 'waiver'>,
+  { severity, blocks, acceptAs: ofRule }: Pick<Rule<never>, 'severity' | 'blocks' | 'acceptAs'>,
   judged: Judged | string,
   generation: number | null,
 ): Omit<Finding, 'name' | 'generation'> {
   const told = typeof judged === 'string' ? { text: judged } : judged;
-  const waiver = told.waiver ?? ofRule ?? null;
+  const acceptAs = told.acceptAs ?? ofRule ?? null;
   const about = generation ?? facts.registry?.generation ?? 1;
-  const accept = waiver && acceptCommand(commandsIn[facts.deployment], waiver, about);
-  const isWaived = waiver === 'older' && isOlder(facts, about);
-  return { severity, blocks, isWaived, isFinal: false, remedy: null, ...told, waiver, accept };
+  const accept = acceptAs && acceptCommand(commandsIn[facts.deployment], acceptAs, about);
+  const isAccepted = acceptAs === 'older' && isOlder(facts, about);
+  return { severity, blocks, isAccepted, isFinal: false, remedy: null, ...told, acceptAs, accept };
 }
 
 /** Whether an operator has accepted that a generation has older data. Any other acceptance ends its finding. */
@@ -82,7 +82,7 @@ function ofGeneration({ registry }: Facts, { generation }: GenerationFacts, judg
       : one,
   );
   const step = state === 'standby' ? 'rollback' : 'promote';
-  const isBlocked = found.some((one) => one.blocks.includes(step) && !one.isWaived);
+  const isBlocked = found.some((one) => one.blocks.includes(step) && !one.isAccepted);
   // To wait for a generation that no projector can continue does not help.
   const isOver = found.some((one) => one.name === 'projectors' && one.isFinal);
   return found.filter(
@@ -90,7 +90,7 @@ function ofGeneration({ registry }: Facts, { generation }: GenerationFacts, judg
   );
 }
 
-/** The findings against a step with a generation, waived ones included. */
+/** The findings against a step with a generation, accepted ones included. */
 export const against = (all: Finding[], number: number, step: Step): Finding[] =>
   all.filter(
     ({ generation, blocks }) => (generation === number || generation === null) && blocks.includes(step),
@@ -98,15 +98,17 @@ export const against = (all: Finding[], number: number, step: Step): Finding[] =
 
 /** The findings that prevent a step with a generation. */
 export const blocking = (all: Finding[], number: number, step: Step): Finding[] =>
-  against(all, number, step).filter(({ isWaived }) => !isWaived);
+  against(all, number, step).filter(({ isAccepted }) => !isAccepted);
 
-/** The rules of a step whose condition holds, or that the operator waived. */
+/** The rules of a step whose condition holds, or whose finding the operator accepted. */
 export const metChecks = (all: Finding[], number: number, step: Step) =>
   Object.entries<Rule<GenerationFacts>>(generationRules)
     .filter(([, { blocks }]) => blocks.includes(step))
     .flatMap(([name, { holds = name }]) => {
       const found = against(all, number, step).find((one) => one.name === name);
-      return found && !found.isWaived ? [] : [{ isWaived: found !== undefined, text: found?.text ?? holds }];
+      return found && !found.isAccepted
+        ? []
+        : [{ isAccepted: found !== undefined, text: found?.text ?? holds }];
     });
 
 /** The findings to show of a generation: a standby needs no comparison. */

@@ -62,12 +62,12 @@ export type Generation = {
  * - `truncated`: a rebuild lacks records that this generation has.
  * - `lost`: collections were lost, or replaced by a restore.
  */
-export const waivers = ['gap', 'older', 'truncated', 'lost'] as const;
-export type Waiver = (typeof waivers)[number];
+export const acceptableFindings = ['gap', 'older', 'truncated', 'lost'] as const;
+export type AcceptableFinding = (typeof acceptableFindings)[number];
 
 /** A finding that an operator has accepted. It holds for the losses of that time, not for later ones. */
 export type Acceptance = {
-  finding: Waiver;
+  finding: AcceptableFinding;
   /** By MongoDB's clock. */
   at: Date;
   /** The operator. */

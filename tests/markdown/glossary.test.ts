@@ -42,6 +42,7 @@ const retired: Retired[] = [
   // Mechanisms that are gone, and words that have a usual one
   { word: /\btall(?:y|ies)\b/gi, say: 'ledger, count' },
   { word: /keyless/gi, say: 'unauthenticated' },
+  { word: /waive/gi, say: 'accept, as the command-line tool does' },
   { word: /\bsets? aside\b/gi, say: 'skip, leave out' },
   { word: /\bcounted (?:dead letters|ones)\b/gi, say: 'dead letters' },
   { word: /\btruncated (?:heads?|ones)\b/gi, say: 'records without stored bytes' },

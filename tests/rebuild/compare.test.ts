@@ -60,7 +60,7 @@ describe('two generations of one log', () => {
       const found = await builds.compare();
       expect(found).toMatchObject({ differences: 1, counts: { [name]: 1 } });
       expect(found.samples).toEqual([{ kind, id, class: name, field }]);
-      // and an expectation of its field or class waives it, for this kind or any kind, and no other does
+      // and an expectation of its field or class accepts it, for this kind or any kind, and no other does
       for (const expectation of [field, name])
         for (const anyOrThis of [kind, '*'] as const)
           expect(

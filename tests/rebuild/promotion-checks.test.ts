@@ -18,8 +18,8 @@ const rebuild = useRebuild();
 /** Without Kafka, which this needs not. */
 const acceptOlder = (generation: number, dryRun = false) =>
   acceptFinding({ ...rebuild.deps(), kafka: null }, { finding: 'older', generation, why: 'test', dryRun });
-const failed = ({ findings }: Switched) => findings.filter(({ isWaived }) => !isWaived);
-const waived = ({ findings }: Switched) => findings.filter(({ isWaived }) => isWaived);
+const failed = ({ findings }: Switched) => findings.filter(({ isAccepted }) => !isAccepted);
+const accepted = ({ findings }: Switched) => findings.filter(({ isAccepted }) => isAccepted);
 const names = (findings: Switched['findings']) => findings.map(({ name }) => name);
 const active = (changes: object) =>
   progressOf(rebuild.control).updateMany({ generation: 1 }, { $set: changes });
@@ -77,16 +77,16 @@ describe('a promotion is refused, and changes nothing, for', () => {
       const before = await rebuild.everything();
       const refused = await rebuild.switchOnce(2);
       expect(failed(refused)).toMatchObject([
-        { name: rule, waiver: 'older', accept: 'npx support-cli accept older 2 --why <reason>' },
+        { name: rule, acceptAs: 'older', accept: 'npx support-cli accept older 2 --why <reason>' },
       ]);
       expect(await rebuild.everything()).toEqual(before);
       expect(await acceptOlder(2, true)).toMatchObject({ dryRun: true });
       expect(await rebuild.everything()).toEqual(before);
       await acceptOlder(2);
       const switched = await rebuild.switchOnce(2, { timeoutSeconds: Infinity });
-      expect({ outcome: switched.outcome, waived: names(waived(switched)) }).toEqual({
+      expect({ outcome: switched.outcome, accepted: names(accepted(switched)) }).toEqual({
         outcome: 'promoted',
-        waived: [rule],
+        accepted: [rule],
       });
     });
 
@@ -145,13 +145,13 @@ describe('a promotion is refused, and changes nothing, for', () => {
     expect(failed(await rebuild.switchOnce(2))).toEqual([]);
   });
 
-  test('nothing if differences were waived; the checks and the history name them and the operator', async () => {
+  test('nothing if differences were accepted; the checks and the history name them and the operator', async () => {
     const expectations = [{ kind: 'ticket', field: 'joined.tags' }];
     await rebuild.set(2, { report: comparisonReport({ expected: 8, expectations }) });
     const switched = await rebuild.switchOnce(2);
-    const intended = '8 intended differences waived by bob@host (--expect ticket:joined.tags)';
+    const intended = '8 intended differences accepted by bob@host (--expect ticket:joined.tags)';
     expect(switched.outcome).toBe('promoted');
-    expect(waived(switched)).toMatchObject([
+    expect(accepted(switched)).toMatchObject([
       { name: 'compared', text: expect.stringContaining(intended) as string },
     ]);
     expect((await rebuild.registry()).history.at(-1)?.why).toContain(intended);

@@ -80,8 +80,8 @@ describe('a release that changes a projection', () => {
       return pids.join() === String(pid) || pids;
     });
   const failedChecks = ({ output }: { output: Record<string, unknown> }) =>
-    (output.findings as { name: string; isWaived: boolean }[])
-      .filter(({ isWaived }) => !isWaived)
+    (output.findings as { name: string; isAccepted: boolean }[])
+      .filter(({ isAccepted }) => !isAccepted)
       .map(({ name }) => name);
   const refusal = async (service: Service) => {
     expect(await service.exited).toBe(1);

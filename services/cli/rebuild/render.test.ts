@@ -42,13 +42,13 @@ describe('the outcome of a promotion', () => {
     expect(text).toContain('the API replica on h, process 1, release 1, still serves generation 1: ');
   });
 
-  it('tells a finding that the operator waived from one that prevents it', () => {
+  it('shows whether the operator accepted a finding or it prevents the switch', () => {
     const finding = (name: Finding['name'], text: string, changes: Partial<Finding> = {}): Finding => ({
-      ...{ name, text, generation: 2, severity: 'progress', blocks: ['promote'], waiver: null },
-      ...{ accept: null, isWaived: false, isFinal: false, remedy: 'cli rebuild compare 2', ...changes },
+      ...{ name, text, generation: 2, severity: 'progress', blocks: ['promote'], acceptAs: null },
+      ...{ accept: null, isAccepted: false, isFinal: false, remedy: 'cli rebuild compare 2', ...changes },
     });
     const findings = [
-      finding('offsets', '3 partitions lag', { isWaived: true, remedy: null }),
+      finding('offsets', '3 partitions lag', { isAccepted: true, remedy: null }),
       finding('compared', 'not compared'),
       finding('freshness', 'its data is older', { accept: 'cli accept older 2' }),
     ];

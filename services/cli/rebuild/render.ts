@@ -37,12 +37,12 @@ const renderDifference = ({ kind, id, class: name, field }: Difference): string 
   `  ${kind} ${id}  ${name}${field === name ? '' : ` ${field}`}`;
 
 export function renderSwitched({ generation: number, outcome, findings, waiting }: Switched): string {
-  const found = findings.map((one) => renderFinding(one, one.isWaived ? 'accepted' : 'FAILED'));
+  const found = findings.map((one) => renderFinding(one, one.isAccepted ? 'accepted' : 'FAILED'));
   const served =
     waiting.length === 0
       ? `generation ${number} is served`
       : `generation ${number} is active; some replicas do not serve it yet`;
-  const holds = findings.every(({ isWaived }) => isWaived) ? 'every check holds; ' : '';
+  const holds = findings.every(({ isAccepted }) => isAccepted) ? 'every check holds; ' : '';
   const unchanged: Partial<Record<Switched['outcome'], string>> = {
     refused: `generation ${number} is not served: nothing was changed`,
     'dry-run': `dry run: ${holds}nothing was changed`,

@@ -69,7 +69,7 @@ export const switching =
   async (deps, options) => {
     const { generation, timeout: timeoutSeconds } = options;
     const switched = await switchTo(deps, generation, { ...options, step, timeoutSeconds });
-    const isRefused = switched.findings.some(({ isWaived }) => !isWaived);
+    const isRefused = switched.findings.some(({ isAccepted }) => !isAccepted);
     const exitCode = isRefused || switched.waiting.length > 0 ? 1 : 0;
     return output(options, switched, renderSwitched(switched), exitCode);
   };

@@ -94,8 +94,8 @@ function checks(
       </summary>
       <ul class="checks">
         ${met.map(
-          ({ isWaived, text }) =>
-            html`<li><span class="finding good">${isWaived ? '✓ accepted' : '✓'}</span> ${text}</li>`,
+          ({ isAccepted, text }) =>
+            html`<li><span class="finding good">${isAccepted ? '✓ accepted' : '✓'}</span> ${text}</li>`,
         )}
       </ul>
     </details>`;

@@ -1,4 +1,4 @@
-import { generationOf, RebuildRefused, type Waiver } from '../../../shared/control/generations.ts';
+import { type AcceptableFinding, generationOf, RebuildRefused } from '../../../shared/control/generations.ts';
 import { liveReplicas } from '../../../shared/control/processes.ts';
 import { accept, changeRegistry, requireRegistry } from '../../../shared/control/registry.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -10,7 +10,7 @@ import { lackingRecords } from './lacking-records.ts';
 import { lostCollections } from './lost-collections.ts';
 
 /** The findings that need Kafka's answer to be accepted. */
-export const needsKafka: readonly Waiver[] = ['gap', 'truncated'];
+export const needsKafka: readonly AcceptableFinding[] = ['gap', 'truncated'];
 
 export type AcceptDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config' | 'topics' | 'now' | 'by'> & {
   /** Null for a finding that does not need Kafka. */
@@ -18,7 +18,7 @@ export type AcceptDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config' | 'to
 };
 
 export type AcceptOptions = {
-  finding: Waiver;
+  finding: AcceptableFinding;
   /** The active one by default. */
   generation?: number | undefined;
   why: string;
@@ -26,7 +26,7 @@ export type AcceptOptions = {
 };
 
 /** The findings that were accepted, or in a dry run would be. */
-export type Accepted = { finding: Waiver; generation: number; dryRun: boolean; seen: string[] };
+export type Accepted = { finding: AcceptableFinding; generation: number; dryRun: boolean; seen: string[] };
 
 /**
  * Accepts a finding about a generation, the active one unless another is given, as it is now. Stores who accepted what,
@@ -50,7 +50,7 @@ export async function acceptFinding(
   return accepted;
 }
 
-function acceptable(deps: AcceptDeps, finding: Waiver, number: number): Promise<Acceptable> {
+function acceptable(deps: AcceptDeps, finding: AcceptableFinding, number: number): Promise<Acceptable> {
   switch (finding) {
     case 'gap':
       return acceptableGaps({ ...deps, ...connected(deps) }, number);
@@ -73,7 +73,7 @@ async function olderData(deps: AcceptDeps, number: number): Promise<Acceptable> 
   const withoutKafka = () => Promise.reject(new Error('not asked'));
   const before = await readFacts(deps, withoutKafka, null);
   const facts = await readFacts(deps, withoutKafka, before);
-  const found = findings(facts).filter((one) => one.waiver === 'older' && one.generation === number);
+  const found = findings(facts).filter((one) => one.acceptAs === 'older' && one.generation === number);
   if (facts.registry?.generation !== number) return { seen: found.map(({ text }) => text) };
   const waiting = (await liveReplicas(deps.control, facts.now)).filter((one) => one.generation !== number);
   return {

@@ -31,7 +31,7 @@ function knownFields(kind: Kind): string[] {
 
 /**
  * Parses `kind:field`; `*` is any kind. Returns an error text if this release has no such kind, class or field, because
- * a misspelt expectation would waive nothing, or more than intended.
+ * a misspelt expectation would accept nothing, or more than intended.
  */
 export function parseExpectation(text: string): Expectation | { error: string } {
   const [, name = '', field = ''] = /^([A-Za-z]+|\*):([A-Za-z][A-Za-z.-]*)$/.exec(text) ?? [];

@@ -21,7 +21,7 @@ import { activate } from './transitions.ts';
 export type Switched = {
   generation: number;
   outcome: 'promoted' | 'rolled-back' | 'was-active' | 'refused' | 'dry-run';
-  /** The findings that prevent the switch, and those that the operator waived. */
+  /** The findings that prevent the switch, and those that the operator accepted. */
   findings: Finding[];
   /** Live replicas that still served another generation when the time was up. */
   waiting: Replica[];
@@ -56,7 +56,7 @@ export async function switchTo(
     const findings = wasActive ? [] : await findSwitch(deps, number, options);
     const switched = { generation: number, findings, waiting: [] };
     if (dryRun && !wasActive) return { ...switched, outcome: 'dry-run' };
-    if (findings.some(({ isWaived }) => !isWaived)) return { ...switched, outcome: 'refused' };
+    if (findings.some(({ isAccepted }) => !isAccepted)) return { ...switched, outcome: 'refused' };
     if (!wasActive) {
       await deps.onStep?.('carry over');
       await carryOver(deps, generationOf(registry, registry.generation), number);
@@ -80,7 +80,7 @@ export async function switchTo(
 const withoutHistory = ({ revision: _revision, history: _history, ...rest }: GenerationRegistry) => rest;
 
 /**
- * The findings that prevent a switch, waived ones included. Waits while only newer data of the active generation
+ * The findings that prevent a switch, accepted ones included. Waits while only newer data of the active generation
  * prevents it: both generations apply records all the time.
  */
 async function findSwitch(deps: OperatorDeps, number: number, options: SwitchOptions): Promise<Finding[]> {
@@ -90,7 +90,7 @@ async function findSwitch(deps: OperatorDeps, number: number, options: SwitchOpt
   const reportChange = reportChanges(deps.report);
   const open = (found: Finding[]) => blocking(found, number, step);
   const isBehind = (found: Finding[]) =>
-    open(found).length > 0 && open(found).every(({ waiver }) => waiver === 'older');
+    open(found).length > 0 && open(found).every(({ acceptAs }) => acceptAs === 'older');
   const last = await pollUntil(read, (found) => !isBehind(found), {
     everyMs: 500,
     timeoutMs: 1_000 * (dryRun ? Math.min(timeoutSeconds, dryRunSecondsMax) : timeoutSeconds),
@@ -99,11 +99,12 @@ async function findSwitch(deps: OperatorDeps, number: number, options: SwitchOpt
   return against(last, number, step);
 }
 
-/** The operator's reason and the findings that were waived, for the history. */
+/** The operator's reason and the accepted findings, for the history. */
 const withAccepted = (why: string, found: Finding[]): string =>
-  [why, ...found.flatMap(({ isWaived, name, text }) => (isWaived ? [`accepted ${name}: ${text}`] : []))].join(
-    '; ',
-  );
+  [
+    why,
+    ...found.flatMap(({ isAccepted, name, text }) => (isAccepted ? [`accepted ${name}: ${text}`] : [])),
+  ].join('; ');
 
 /**
  * Keeps dead letters open for the new generation if Kafka has lost their records, or may have, because the leader of

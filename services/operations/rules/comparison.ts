@@ -23,9 +23,9 @@ export function comparison(facts: Facts, { generation }: GenerationFacts, { cli 
   const reason = whyExpired(facts, generation.projectionVersion, report);
   if (reason) return { text: `the comparison is no longer valid, because ${reason}`, remedy };
   const { differences, differing, compared, expected, by, expectations } = report;
-  const waived = expectations.map(expectationText).join(', ');
+  const accepted = expectations.map(expectationText).join(', ');
   const intended =
-    expected > 0 ? `, ${counted(expected, 'intended difference')} waived by ${by} (${waived})` : '';
+    expected > 0 ? `, ${counted(expected, 'intended difference')} accepted by ${by} (${accepted})` : '';
   if (differences > 0)
     return {
       text:
@@ -34,7 +34,7 @@ export function comparison(facts: Facts, { generation }: GenerationFacts, { cli 
       remedy,
     };
   return expected > 0
-    ? { text: `${compared} compared: 0 unintended differences${intended}`, isWaived: true }
+    ? { text: `${compared} compared: 0 unintended differences${intended}`, isAccepted: true }
     : null;
 }
 

@@ -48,7 +48,7 @@ export const generationRules = {
   lost: {
     severity: 'bad',
     blocks: everyStep,
-    waiver: 'lost',
+    acceptAs: 'lost',
     holds: 'its database has every collection that its projectors have filled',
     judge: (facts, own, commands) =>
       own.structures.lost.length === 0
@@ -67,7 +67,7 @@ export const generationRules = {
   partitions: {
     severity: 'bad',
     blocks: everyStep,
-    waiver: 'gap',
+    acceptAs: 'gap',
     holds: 'every partition that it has followed exists',
     judge: gonePartitions,
   },
@@ -116,7 +116,7 @@ export const generationRules = {
   offsets: {
     severity: 'progress',
     blocks: switches,
-    waiver: 'older',
+    acceptAs: 'older',
     holds: 'it has applied every record that the active generation has applied',
     judge: (_, { generation, laggingPartitions }, { cli }) => {
       const [first] = isPromotable(generation.state) ? laggingPartitions : [];
@@ -133,7 +133,7 @@ export const generationRules = {
   freshness: {
     severity: 'progress',
     blocks: switches,
-    waiver: 'older',
+    acceptAs: 'older',
     holds: 'its data is as new as that of the active generation',
     judge: staleness,
   },

@@ -46,7 +46,7 @@ const finals: readonly ((own: GenerationFacts) => Judged | null)[] = [
       text:
         `no projector can continue since ${first.at.toISOString()}, because its log has a gap: ${describeGaps(gaps)}; rebuild ` +
         'the read model, or accept the gap (docs/gaps.md)',
-      waiver: 'gap',
+      acceptAs: 'gap',
     };
   },
   ({ recreated }) =>
@@ -56,7 +56,7 @@ const finals: readonly ((own: GenerationFacts) => Judged | null)[] = [
           text:
             `${recreated.join(', ')}: deleted and created again since its records were applied, so no projector can continue: ` +
             'restore its records, rebuild the read model, or accept the gap (docs/gaps.md)',
-          waiver: 'gap',
+          acceptAs: 'gap',
         },
   ({ savedAt, watermark }) =>
     savedAt === null && (watermark?.getTime() ?? 0) > 0

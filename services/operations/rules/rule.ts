@@ -1,4 +1,4 @@
-import type { Waiver } from '../../../shared/control/generations.ts';
+import type { AcceptableFinding } from '../../../shared/control/generations.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 
@@ -19,8 +19,8 @@ export type Judged = {
   severity?: Severity;
   blocks?: readonly Step[];
   isFinal?: boolean;
-  waiver?: Waiver;
-  isWaived?: boolean;
+  acceptAs?: AcceptableFinding;
+  isAccepted?: boolean;
 };
 
 /** How a rule judges the system, or one generation: null if there is nothing to say, or the text alone. */
@@ -28,7 +28,7 @@ export type Rule<About> = {
   severity: Severity;
   blocks: readonly Step[];
   /** The name under which an operator may accept it. */
-  waiver?: Waiver;
+  acceptAs?: AcceptableFinding;
   /** The condition that holds without a finding, for a list of checks. */
   holds?: string;
   judge: (facts: Facts, about: About, commands: Commands) => Judged | string | (Judged | string)[] | null;

@@ -33,7 +33,7 @@ export const systemRules = {
   lost: {
     severity: 'bad',
     blocks: everyStep,
-    waiver: 'lost',
+    acceptAs: 'lost',
     judge: ({ lost }) =>
       lost.length === 0
         ? null
@@ -103,7 +103,7 @@ export const systemRules = {
         remedy: setting && alterTopic(topic, setting),
       })),
   },
-  'log-beginnings': { severity: 'attention', blocks: [], waiver: 'truncated', judge: lostBeginnings },
+  'log-beginnings': { severity: 'attention', blocks: [], acceptAs: 'truncated', judge: lostBeginnings },
   'dead-letters': {
     severity: 'attention',
     blocks: [],
