@@ -47,7 +47,7 @@ export function watchPools(
         await read(client).finally(() => void client.close().catch(() => undefined));
       },
       isFailure: (error) => !isBusy(error) && classifyStoreError(error).is !== 'overloaded',
-      mend: async (name, error) => {
+      repair: async (name, error) => {
         const client = pools[name];
         if (!client || classifyStoreError(error).is !== 'refuses-us') return;
         logger.warn(

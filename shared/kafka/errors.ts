@@ -85,7 +85,7 @@ const refuses: Record<ErrorClass, boolean> = {
  */
 export const isRefusal = (error: unknown): boolean => refuses[classify(error).is];
 
-/** The message of an error, with the setting or the right that mends it if that is known. */
+/** The message of an error, with the setting or the right that fixes it if that is known. */
 export const explained = (error: unknown): string => withText(errorMessage(error), classify(error).remedy);
 
 /** The error with its remedy in its message, if one is known. */

@@ -23,7 +23,7 @@ export type WatchedClients = {
   /** Whether the error of a read is one of its connections. By default each is. */
   isFailure?: (error: unknown) => boolean;
   /** Called with each client that has failed while a new connection worked. */
-  mend?: (name: string, error: unknown) => Promise<void>;
+  repair?: (name: string, error: unknown) => Promise<void>;
   /** A monotonic clock, in milliseconds; `performance.now` by default. */
   nowMs?: () => number;
 };
@@ -41,7 +41,7 @@ export type WatchTimes = {
 type Failing = {
   /** The first check that found it so. */
   sinceMs: number;
-  /** The last one. Whether the client still fails since then, after a mending too, is unknown. */
+  /** The last one. Whether the client still fails since then, after a repair too, is unknown. */
   lastMs: number;
   error: unknown;
 };
@@ -56,7 +56,7 @@ export function watchConnections(
     clients,
     readFresh,
     isFailure = () => true,
-    mend,
+    repair,
     nowMs = () => performance.now(),
   }: WatchedClients,
   { everyMs = 2_000, freshEveryMs = 5_000, failingMaxMs = 180_000 }: WatchTimes = {},
@@ -84,7 +84,7 @@ export function watchConnections(
     for (const [name, error] of failed) {
       const lastMs = nowMs();
       failing.set(name, { sinceMs: failing.get(name)?.sinceMs ?? lastMs, lastMs, error });
-      if (!isStopped) await mend?.(name, error);
+      if (!isStopped) await repair?.(name, error);
     }
   };
   // The next check meets the same error.

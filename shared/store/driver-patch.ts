@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url);
 const { Connection } = require('mongodb/lib/cmap/connection') as { Connection: { prototype: Connection } };
 
 /**
- * Mends the driver (7.9): if the socket takes a command only in part, the driver waits for the socket's `drain` or
+ * Corrects the driver (7.9): if the socket takes a command only in part, the driver waits for the socket's `drain` or
  * `error`. A socket that the server has just closed emits neither. The command would never end, whatever its time
  * limits, and keep its connection. With the patch it fails as any command whose connection is lost.
  */

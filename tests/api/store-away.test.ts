@@ -120,21 +120,21 @@ describe('a store with outages', () => {
       name: 'before its indexes exist',
       reason: 'tickets.updated',
       spoil: ({ database }: TestStore) => database.collection('tickets').dropIndex('updated'),
-      mend: ({ database }: TestStore) => ensureIndexes(database),
+      repair: ({ database }: TestStore) => ensureIndexes(database),
     },
     {
       name: 'while an operator hides an index',
       reason: 'tickets.updated (hidden)',
       spoil: ({ database }: TestStore) => hideIndex(database, true),
-      mend: ({ database }: TestStore) => hideIndex(database, false),
+      repair: ({ database }: TestStore) => hideIndex(database, false),
     },
     {
       name: 'while another release has filled it',
       reason: 'holds documents of projection version',
       spoil: (store: TestStore) => filledBy(store, projectionVersion + 1),
-      mend: (store: TestStore) => filledBy(store, projectionVersion),
+      repair: (store: TestStore) => filledBy(store, projectionVersion),
     },
-  ])('is not served, and the log and /readyz name $reason, $name', async ({ reason, spoil, mend }) => {
+  ])('is not served, and the log and /readyz name $reason, $name', async ({ reason, spoil, repair }) => {
     const other = await startStore();
     await spoil(other);
     const child = await children.start({ ...children.tls, DATABASE_NAME: other.name, ADMIN_PORT: '0' });
@@ -145,7 +145,7 @@ describe('a store with outages', () => {
       status: 503,
       namesReason: true,
     });
-    await mend(other);
+    await repair(other);
     await eventually(async () => (await ask(child, '/v1/tickets')).status === 200);
     await other.close();
   });

@@ -27,7 +27,7 @@ describe('while MongoDB does not answer', () => {
         heldCount,
         release,
         cut: proxy.cut,
-        mend: () => proxy.listen(port),
+        repair: () => proxy.listen(port),
         close,
       };
     },
@@ -43,7 +43,7 @@ describe('while MongoDB does not answer', () => {
     for (const path of ['/', '/lag']) await opened.shows(path, 'Unknown: the last data was read');
     expect(textOf(await opened.read('/'))).not.toContain('All is well');
     for (const path of pages) await opened.shows(path, 'MongoDB (MONGODB_URL)');
-    await opened.mend();
+    await opened.repair();
     await opened.shows('/', fresh);
   });
 
@@ -71,7 +71,7 @@ describe('while MongoDB does not answer', () => {
     await opened.cut();
     // The page that reads first opens the connection.
     for (const path of pages.toReversed()) await opened.shows(path, 'MongoDB (MONGODB_URL)');
-    await opened.mend();
+    await opened.repair();
     for (const path of pages.slice(0, 4)) await opened.shows(path, fresh);
     await opened.shows('/explain?id=ti_1', 'no living generation has a document with this id');
   });

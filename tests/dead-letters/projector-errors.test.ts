@@ -44,7 +44,7 @@ describe('no record stops its partition', () => {
     expect(logged).toEqual([]);
   });
 
-  test('a record for which a join throws is a dead letter that can be re-driven once that is mended', async () => {
+  test('a record for which a join throws is a dead letter that can be re-driven once the join is fixed', async () => {
     await cli('purge', '--all', '--yes');
     await publish(created('channel', 'chan_1'));
     await publish(created('conversation', 'conv_1', { ticketId: 'ti_bad', channelId: 'chan_1' }));

@@ -69,7 +69,7 @@ describe('a partition that stands still at a record', () => {
       },
     ]);
     expect((await skip(2)).text).toContain('was skipped at');
-    // and it is re-driven once the cause is mended
+    // and it is re-driven once the cause is fixed
     planted.mockRestore();
     expect((await cli('redrive', '--reason', 'skipped')).text).toContain('1 dead letter: 1 applied');
     expect(await find('tag', 'tag_bad')).not.toBeNull();

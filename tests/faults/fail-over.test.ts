@@ -74,7 +74,7 @@ describeOnMongo(['mongod'], 'a fail-over of MongoDB costs readers time, and no a
         await replicaSet.primary();
         await load.answered(100);
         const answers = await load.stop();
-        await replicaSet.mend();
+        await replicaSet.restore();
         delays.disable();
         const [absentMs, lateMs] = [primary.absentMs(), Math.round(delays.max / 1e6)];
         const slowestMs = Math.max(...answers.map(({ ms }) => ms));

@@ -26,7 +26,7 @@ describeOnMongo(['mongod'], 'a start that adds an index to a collection with doc
     await opened;
     expect(await indexFaults(database, declaredIndexes)).toEqual([]);
     await close();
-    await replicaSet.mend();
+    await replicaSet.restore();
   });
 
   test('says that it waits while MongoDB builds it', async () => {

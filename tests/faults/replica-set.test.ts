@@ -153,7 +153,7 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
         for (let turn = 0; turn < turnsMax && (!isDone || turn < disturbances.length); turn += 1) {
           const [name, disturb] = disturbances[disturbed.length % disturbances.length] ?? [];
           await disturb?.();
-          await replicaSet.mend();
+          await replicaSet.restore();
           const victim = projectors[disturbed.length % projectors.length];
           if (!victim) throw new Error('there is no projector');
           await victim.service.stop('SIGKILL');

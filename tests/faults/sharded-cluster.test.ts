@@ -65,7 +65,7 @@ describeOnMongo(['mongod', 'mongos'], 'a sharded cluster of two shards', () => {
       if (!first) throw new Error('there is no shard');
       await (await first.primary()).kill();
       await publish(...history.slice(500, 1_000));
-      await first.mend();
+      await first.restore();
       // and another generation is built, promoted and rolled back
       await run('rebuild', 'start', '--why', 'test');
       await shard(2);

@@ -49,7 +49,7 @@ describeOnMongo(['mongod'], 'a primary that falls silent', () => {
       error: expect.any(Error) as unknown,
       is: 'passes',
     });
-    await replicaSet.mend();
+    await replicaSet.restore();
     await bulkWrite(collection, operations);
     expect(await collection.countDocuments()).toBe(1 + operations.length);
   });
@@ -67,7 +67,7 @@ describeOnMongo(['mongod'], 'a primary that falls silent', () => {
     expect(outcomes.map((outcome) => 'reason' in outcome && classifyStoreError(outcome.reason).is)).toEqual(
       outcomes.map(() => 'passes'),
     );
-    await replicaSet.mend();
+    await replicaSet.restore();
     expect((await mongoStore(database).readCurrent('ticket', largeIds)).documents).toEqual([]);
   });
 });

@@ -49,6 +49,7 @@ const retired: Retired[] = [
   { word: /\bbarred\b|\bbars? (?:every|its|the|a)\b/gi, say: 'stops' },
   { word: /\buntold\b/gi, say: 'without a log line' },
   { word: /\bso (?:many|much)(?=[\s.,;:])/gi, say: 'the number' },
+  { word: /\bmend(?:s|ed|ing)?\b/gi, say: 'repair, fix, correct' },
   { word: /\bunless told\b/gi, say: 'by default' },
   // MongoDB is the store only where the engine's port is meant
   {

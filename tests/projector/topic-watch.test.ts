@@ -49,7 +49,7 @@ describe('a topic that loses records which were applied', () => {
     return findings.filter(({ name }) => names.includes(name));
   };
 
-  test('is in the status and in the metric until it is mended', async () => {
+  test('is in the status and in the metric until it is corrected', async () => {
     await publish(created('tag', 'tag_1'), created('tag', 'tag_2'));
     await applied();
     expect(await found('topics', 'log-beginnings')).toEqual([]);

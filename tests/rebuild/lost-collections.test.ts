@@ -22,8 +22,8 @@ type Case = {
   status: string;
   /** Part of the output of `verify`. */
   verify: string;
-  /** The way out: `mend` puts the collection back with its id, or with its documents; null if there is none to take. */
-  out: 'mend' | 'accept' | 'mend and accept' | 'start' | null;
+  /** The way out. The collection is put back with its id, or with its documents; null if there is none to take. */
+  out: 'put back' | 'accept' | 'put back and accept' | 'start' | null;
 };
 
 const gone = (name: string) => `${name} is gone`;
@@ -38,9 +38,9 @@ const cases: Case[] = [
     api: 503,
     ...refused,
     status: gone('tickets'),
-    out: 'mend and accept',
+    out: 'put back and accept',
   },
-  { collection: 'tickets', loss: 'renamed', api: 503, ...refused, status: gone('tickets'), out: 'mend' },
+  { collection: 'tickets', loss: 'renamed', api: 503, ...refused, status: gone('tickets'), out: 'put back' },
   { collection: 'tickets', loss: 'restored', api: 503, ...refused, status: other('tickets'), out: 'accept' },
   {
     collection: 'tickets',
@@ -49,7 +49,7 @@ const cases: Case[] = [
     start: null,
     status: '',
     verify: 'has no ticket',
-    out: 'mend',
+    out: 'put back',
   },
   {
     collection: 'apiKeys',
@@ -57,11 +57,11 @@ const cases: Case[] = [
     api: 503,
     ...refused,
     status: gone('apiKeys'),
-    out: 'mend and accept',
+    out: 'put back and accept',
   },
   ...(['progress', 'log_gaps', 'dead_letters', 'blocked_keys'] as const).map((collection): Case => {
     const api = collection === 'blocked_keys' ? 503 : 200;
-    const out = collection === 'progress' ? 'mend and accept' : 'accept';
+    const out = collection === 'progress' ? 'put back and accept' : 'accept';
     const seen = { start: 'collections are lost', status: gone(collection), verify: '' };
     return { collection, loss: 'dropped', api, ...seen, out };
   }),
@@ -72,7 +72,7 @@ const cases: Case[] = [
     start: 'the progress of generation 1 is lost',
     status: 'its progress is lost',
     verify: '',
-    out: 'mend',
+    out: 'put back',
   },
   {
     collection: 'generations',
@@ -81,7 +81,7 @@ const cases: Case[] = [
     start: 'the registry of generations is lost, but a read model is left: progress, watermarks',
     status: 'the registry of generations is lost',
     verify: 'the registry of generations is lost',
-    out: 'mend and accept',
+    out: 'put back and accept',
   },
   {
     collection: 'generations',
@@ -150,8 +150,8 @@ describe('a collection is lost', () => {
     expect(await served()).toBe(one.api);
     // A dry run changes nothing, and documents that are gone are never accepted.
     const accept = (...options: string[]) => cli('accept', 'lost', '1', '--why', 'tests', ...options);
-    if (one.out === 'mend and accept') expect((await accept()).code).toBe(1);
-    if (one.out?.startsWith('mend')) await putBack();
+    if (one.out === 'put back and accept') expect((await accept()).code).toBe(1);
+    if (one.out?.startsWith('put back')) await putBack();
     if (one.out?.endsWith('accept')) {
       expect((await accept('--dry-run')).text).toContain('would be accepted');
       const accepted = await accept();

@@ -92,7 +92,7 @@ describe('documents of the served generation', () => {
     await repair('ticket');
   });
 
-  test('that only their events can mend are left, and named', async () => {
+  test('that only their events can repair are left, and named', async () => {
     await edit('conversation', 'conv_1', { $set: { 'joined.contact': null, pending: true } });
     await edit('message', 'msg_1', { $set: { 'state.createdAt': 'yesterday' } });
     const all = { ...usual, why: 'nightly' };
@@ -118,10 +118,10 @@ describe('documents of the served generation', () => {
   test('that differ only because their projector lags are right once it has caught up', async () => {
     await edit('ticket', 'ti_1', { $set: { 'joined.tags': [] } });
     const report = (line: string) => {
-      if (line.includes('comparing again')) mended = repair('ticket');
+      if (line.includes('comparing again')) repaired = repair('ticket');
     };
-    let mended: Promise<unknown> = Promise.resolve();
-    const later = { ...deps({ report }), now: async () => (await mended, present) };
+    let repaired: Promise<unknown> = Promise.resolve();
+    const later = { ...deps({ report }), now: async () => (await repaired, present) };
     expect(await verify(later, { ...usual, isRepair: false, kind: 'ticket' })).toMatchObject(right);
   });
 

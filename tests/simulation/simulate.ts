@@ -42,7 +42,7 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
   const isLong = late.length > 0;
   const isRejected = () => isLong && schedule.random.chance(0.1);
   const isUpgraded = schedule.random.chance(0.5);
-  // Few records remain: a later change would mend a document that the repair has left wrong.
+  // Few records remain: a later change would repair a document that the repair has left wrong.
   const before = isUpgraded ? Math.max(0, early.length - 1 - schedule.random.int(8)) : 0;
   if (isUpgraded) await runEarlierRelease(simulation, early.slice(0, before), { isRejected });
   append(simulation.partitions, early.slice(before), { grows: isLong, isRejected });

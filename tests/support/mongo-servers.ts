@@ -141,7 +141,7 @@ export async function startReplicaSet({
       await former.admin((admin) => admin.command({ replSetFreeze: 0 }));
     },
     /** Resumes and restarts every member. Resolves when one is primary and the others have caught up with it. */
-    mend: async () => {
+    restore: async () => {
       for (const member of members) if (member.isPaused) member.resume();
       await Promise.all(members.filter(({ isKilled }) => isKilled).map((member) => member.restart()));
       await caughtUp(url, count);

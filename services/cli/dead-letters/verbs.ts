@@ -67,7 +67,7 @@ function renderList({ deadLetters, total, counts }: DeadLetterList, filter: Dead
     '',
     `${digits(deadLetters.length)} shown of ${digits(total)}:`,
     ...sums,
-    'once their cause is mended:',
+    'once their cause is fixed:',
     `  ${cli} dead-letters redrive --topic <topic> --reason <reason>`,
   ]);
 }

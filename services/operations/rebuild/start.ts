@@ -29,7 +29,7 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
   const unled = leaderless(log);
   const settings = await readTopicSettings(deps.admin, deps.topics);
   const problems = topicWarnings(settings).flatMap(({ risk, text }) => (isRebuildRisk(risk) ? [text] : []));
-  if (unled !== null) problems.push(`${unled}: mend the brokers first`);
+  if (unled !== null) problems.push(`${unled}: repair the brokers first`);
   problems.push(...(await missingSpace(deps, registry)));
   const { seen } = await lackingRecords(deps, registry.generation);
   const commands = commandsIn[deps.config.DEPLOYMENT];

@@ -30,7 +30,7 @@ test.each<[Partial<TopicSettings>, string, string]>([
   [{ deleteRetentionMs: 172_800_000 }, 'tags: drops tombstones', 'delete.retention.ms=259200000'],
   [{ allowsUncleanElection: true }, 'those records are lost', 'unclean.leader.election.enable=false'],
   [{ maxMessageBytes: 67_108_865 }, 'accepts batches of up to 67108865 bytes', 'max.message.bytes=67108864'],
-])('of a topic with %j a status says so, with the command that mends it', (changes, text, setting) => {
+])('of a topic with %j a status says so, with the command that corrects it', (changes, text, setting) => {
   const [first, ...others] = withSettings(changes);
   expect(others).toEqual([]);
   expect(first).toMatchObject({ name: 'topics', severity: 'attention' });
