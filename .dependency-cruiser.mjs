@@ -35,7 +35,7 @@ export default {
       'Both services import shared/.',
     ),
     upward(
-      'runtime-is-the-lowest-room',
+      'runtime-is-the-lowest-folder',
       '^shared/runtime/',
       '^shared/(?!runtime/)',
       'runtime/ knows the process and its settings, not MongoDB.',
@@ -83,10 +83,10 @@ export default {
       'store/ reads for a caller; what asked for the read, and what is made of it, is above it.',
     ),
     upward(
-      'api-settings-know-no-room',
+      'api-settings-know-no-folder',
       '^services/api/config\\.ts$',
       '^services/api/(?!server/certificate\\.ts$)',
-      'Every room may read the settings; the settings only check that a certificate can be used.',
+      'Every folder may read the settings; the settings only check that a certificate can be used.',
     ),
     upward(
       'middleware-is-composed-by-app',

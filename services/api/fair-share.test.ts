@@ -18,7 +18,7 @@ it.each([
 
 it.each([
   ['has half of the share of its organization', 40, 12, 12, 1, true],
-  ['has no more, so that the other keys have room', 40, 13, 13, 1, false],
+  ['has no more, so that the other keys have capacity', 40, 13, 13, 1, false],
   ['has half of the smaller share once half is in use', 60, 4, 4, 1, true],
   ['has no more of the smaller share', 60, 5, 5, 1, false],
 ])('a key %s', (_, all, org, key, more, expected) => {

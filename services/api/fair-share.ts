@@ -41,8 +41,8 @@ const fairShare = (limit: number, used: number, parts: number): number =>
 
 /**
  * Whether a caller may use `more` of a limit. Its organization may use a quarter, and its key a half of that: a key
- * that does not take its responses leaves room for the other keys of its organization. A user with nothing in use may
- * always start.
+ * that does not take its responses leaves capacity for the other keys of its organization. A user with nothing in use
+ * may always start.
  *
  * While less than half of the limit is in use, `more` may exceed a share that is not used up: the reads of a key then
  * start in the order in which they came. Otherwise its small reads could pass its large one for ever.

@@ -119,7 +119,7 @@ test('lists and contents share one bound, which lists that are dropped from memo
   expect((await render('a', untilAborted)).html).toContain(busy);
 });
 
-test('a read that no request asks for any more is ended, and makes room', async () => {
+test('a read that no request asks for any more is ended, and frees its place', async () => {
   jest.useFakeTimers();
   const waitMs = 5;
   const begin = createOpenReads(100);

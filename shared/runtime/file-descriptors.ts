@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from './logger.ts';
 
-/** Room for the log, certificates, probes and scrapes, monitors of MongoDB's members, and Node itself. */
+/** Descriptors for the log, certificates, probes and scrapes, monitors of MongoDB's members, and Node itself. */
 const otherDescriptors = 100;
 
 /**

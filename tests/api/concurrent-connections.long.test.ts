@@ -92,7 +92,7 @@ describe('many idle clients', () => {
     expect((await ask(small, '/v1/tickets?limit=1')).status).toBe(200);
     const proxied = await holdAll(small, 30, '127.0.0.9');
     expect(await metricOf(small, 'api_connections_refused_total')).toBe(refused + 1);
-    // a closed connection makes room for another
+    // a closed connection frees capacity for another
     held.pop()?.destroy();
     held.push(...(await holdAll(small, 1, '127.0.0.2')));
     for (const socket of [...held, ...proxied]) socket.destroy();

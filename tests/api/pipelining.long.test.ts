@@ -5,7 +5,7 @@ import { useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
 import { expectAnswering, metricOf, open, requestText } from './raw-socket.ts';
 
-/** The most memory that the API may hold here: 150 MB when idle, and room of V8 for garbage. */
+/** The most memory that the API may hold here: 150 MB when idle, and the garbage that V8 leaves. */
 const residentMegabytesMax = 700;
 
 const children = useApiProcesses({

@@ -48,7 +48,7 @@ test('a verb does its work although the reader of its progress has ended', async
   await pipe('verify 2>&1 >/dev/null', 'true');
 });
 
-test('a verb has its own exit code although its reader, or the room for its messages, has ended', async () => {
+test('a verb has its own exit code although its reader has left, or the disk for its messages is full', async () => {
   const unwell = await exitCodeOf('status --check >/dev/null');
   expect(unwell).toBe(1);
   expect(await exitCodeOf('status --check | true')).toBe(unwell);

@@ -50,6 +50,8 @@ const retired: Retired[] = [
   { word: /\buntold\b/gi, say: 'without a log line' },
   { word: /\bso (?:many|much)(?=[\s.,;:])/gi, say: 'the number' },
   { word: /\bmend(?:s|ed|ing)?\b/gi, say: 'repair, fix, correct' },
+  { word: /\bpark(?:s|ed|ing)?\b|park(?=Timer|AfterMs)/gi, say: 'release' },
+  { word: /\brooms?\b|hasRoom/gi, say: 'capacity, space' },
   { word: /\bunless told\b/gi, say: 'by default' },
   // MongoDB is the store only where the engine's port is meant
   {

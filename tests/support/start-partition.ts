@@ -14,7 +14,7 @@ export const startAt = (offset: number) => ({
 });
 
 /**
- * A partition of which nothing is fetched yet; by default it waits for nothing, and its memory has room for any batch.
+ * A partition of which nothing is fetched yet; by default it waits for nothing, and its memory holds any batch.
  */
 export const createPartition = (deps: Pick<PartitionDeps, 'apply'> & Partial<PartitionDeps>) =>
   new Partition({

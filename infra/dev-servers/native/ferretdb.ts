@@ -9,7 +9,7 @@ import type { Part } from './server.ts';
 const version = '2.7.0';
 const goModule = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${version}`;
 
-/** The maximum of FerretDB's connections to PostgreSQL. PostgreSQL's limit of 200 leaves room for its own jobs. */
+/** The maximum of FerretDB's connections to PostgreSQL. PostgreSQL's limit of 200 leaves some for its own jobs. */
 const poolSizeMax = 100;
 
 const binDir = () => join(cacheDir(), `ferretdb-${version}`);

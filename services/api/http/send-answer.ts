@@ -68,7 +68,7 @@ export function streamBody(context: Context, stream: Readable): void {
 }
 
 /**
- * `first`, then the pieces of `rest`. Each is counted until the client has room for the next. Ending the result early
+ * `first`, then the pieces of `rest`. Each is counted until the client can take the next. Ending the result early
  * ends `rest`. Not a generator: that would hold the last piece uncounted while it awaits the next.
  */
 function countPieces(

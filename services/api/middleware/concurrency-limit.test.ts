@@ -53,7 +53,7 @@ function createLimit() {
 }
 
 describe('the requests in progress', () => {
-  it('are at most the limit, and a response that closes makes room', () => {
+  it('are at most the limit, and a response that closes frees capacity', () => {
     const { ask, fill } = createLimit();
     const all = Array.from({ length: 100 }, (_, org) => fill(`org_${org}`)).flat();
     expect(all).toHaveLength(requestsMax);
@@ -94,7 +94,7 @@ describe('a response that its client takes slowly', () => {
     expect(fill('org_1')).toHaveLength(requestsMax / 4);
   });
 
-  it('is closed only if room is scarce: half of the requests, or half of the memory', () => {
+  it('is closed only if capacity is scarce: half of the requests, or half of the memory', () => {
     const { ask, fill, state } = createLimit();
     const slow = fill('org_1');
     state.nowMs = 3_600_000;

@@ -20,7 +20,7 @@ export type PageSettings = {
 export type SpecSettings = PageSettings & {
   /** The limit of each key without one of its own. */
   limit: RateLimit;
-  /** Requests that a key may have in progress while the service has room: half of its organization's quarter. */
+  /** Requests that a key may have in progress while the service has capacity: half of its organization's quarter. */
   inProgressMax: number;
   /** How long a request can be traced; null if requests are not traced. */
   traceDays: number | null;

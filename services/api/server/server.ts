@@ -107,7 +107,7 @@ type AddressLimit = { trustedProxies: AddressRange[]; max: number; connectionsRe
 
 /**
  * Closes further connections of a client address that has `max`, before anything is read from them, so that one address
- * leaves room for the others. Trusted proxies are exempt.
+ * leaves connections for the others. Trusted proxies are exempt.
  */
 function limitConnections(server: Server, { trustedProxies, max, connectionsRefused }: AddressLimit): void {
   const open = createCounts<string>();

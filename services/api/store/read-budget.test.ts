@@ -3,7 +3,7 @@ import { createReadBudget, replyBytesMax } from './read-budget.ts';
 /** The caller `a/2` is key 2 of organization a. */
 const caller = (name: string) => ({ orgId: name.split('/')[0] ?? '', keyId: name });
 
-/** A budget with room for `reads` full pages, a quarter of them for one organization. */
+/** A budget for `reads` full pages, a quarter of them for one organization. */
 function given(reads: number, connectionsMax = 100, waitMs = 60_000) {
   const budget = createReadBudget({ bytesMax: reads * replyBytesMax, connectionsMax, waitMs });
   /** The callers of reads in the order of admission. */
@@ -66,7 +66,7 @@ describe('the read budget', () => {
     expect(budget.usage()).toEqual({ reads: 1, bytes: 3 * replyBytesMax - 1, waiting: 0 });
   });
 
-  it('has room for the next organization while four take all that they can', async () => {
+  it('has capacity for the next organization while four take all that they can', async () => {
     const { admitted, acquire } = given(8);
     await acquire(['a/1', 'a/2', 'b/1', 'b/2', 'c/1', 'c/2', 'd/1', 'd/2', 'next']);
     expect(admitted).toEqual(['a/1', 'a/2', 'b/1', 'b/2', 'c/1', 'd/1', 'next']);
@@ -110,7 +110,7 @@ describe('the read budget', () => {
     jest.useFakeTimers();
     const { budget } = given(2, 100, 1_000);
     for (const name of ['a', 'b']) await budget.acquire(caller(name), replyBytesMax - 1);
-    const refused = expect(budget.acquire(caller('c'), replyBytesMax)).rejects.toThrow('no room');
+    const refused = expect(budget.acquire(caller('c'), replyBytesMax)).rejects.toThrow('no capacity');
     jest.advanceTimersByTime(500);
     const small = budget.acquire(caller('d'), 1);
     jest.advanceTimersByTime(500);
@@ -125,7 +125,7 @@ describe('the read budget', () => {
     expect(budget.usage()).toMatchObject({ reads: 4, waiting: 0 });
   });
 
-  it('returns to zero, and rejects a read that waits too long: for its own share, or for room', async () => {
+  it('returns to zero, and rejects a read that waits too long: for its own share, or for capacity', async () => {
     const { budget } = given(4, 100, 1);
     await budget.acquire(caller('a'), replyBytesMax);
     await expect(budget.acquire(caller('a'), replyBytesMax)).rejects.toMatchObject({ limit: 'share' });

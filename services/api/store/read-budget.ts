@@ -12,7 +12,7 @@ export const documentBytesMax = 12 * 1_024 * 1_024;
 /** The expected maximum of a single document. Larger ones are very rare. */
 export const documentBytes = 4 * 1_024 * 1_024;
 
-/** A read that waits for room. */
+/** A read that waits for capacity. */
 type Waiting = {
   caller: Caller;
   /** Its expected size. */
@@ -28,7 +28,7 @@ type Limits = {
   bytesMax: number;
   /** Size of the pool that reads take connections from. */
   connectionsMax: number;
-  /** How long a read waits for room. */
+  /** How long a read waits for capacity. */
   waitMs?: number;
 };
 
@@ -38,12 +38,12 @@ export type BudgetUsage = {
   reads: number;
   /** Bytes held. */
   bytes: number;
-  /** Reads that wait for room. */
+  /** Reads that wait for capacity. */
   waiting: number;
 };
 
 export type ReadBudget = {
-  /** Counts a read of `bytes` once there is room. Rejects with `Overloaded` if there is none in time. */
+  /** Counts a read of `bytes` once there is capacity. Rejects with `Overloaded` if there is none in time. */
   acquire: (caller: Caller, bytes: number, request?: object) => Promise<void>;
   /** Ends a read that was counted. */
   release: (caller: Caller, bytes: number) => void;
@@ -69,7 +69,7 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
     reads.add(caller, count);
     bytesHeld.add(caller, bytes);
   };
-  const hasRoom = (bytes: number) => reads.all() < connectionsMax && bytesHeld.all() + bytes <= bytesMax;
+  const hasCapacity = (bytes: number) => reads.all() < connectionsMax && bytesHeld.all() + bytes <= bytesMax;
   const mayRead = (caller: Caller, bytes: number) => {
     const { org, key } = reads.of(caller);
     const hasConnection = org < Math.max(1, connectionsMax - 1) && key < Math.max(1, connectionsMax - 2);
@@ -80,7 +80,7 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
     for (const read of waiting) {
       if (!mayRead(read.caller, read.bytes)) continue;
       // A read that does not fit blocks the reads after it; otherwise small reads could starve it.
-      if (!hasRoom(read.bytes)) return;
+      if (!hasCapacity(read.bytes)) return;
       add(read.caller, 1, read.bytes);
       waiting.delete(read);
       read.admit();
@@ -88,7 +88,7 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
   };
   return {
     acquire: async (caller, bytes, request) => {
-      if (waiting.size === 0 && mayRead(caller, bytes) && hasRoom(bytes)) return add(caller, 1, bytes);
+      if (waiting.size === 0 && mayRead(caller, bytes) && hasCapacity(bytes)) return add(caller, 1, bytes);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const refuse = (error: Error) => {
         waiting.delete(read);
@@ -98,8 +98,8 @@ export function createReadBudget({ bytesMax, connectionsMax, waitMs = readTimeou
       waiting.add(read);
       admitWaiting();
       const expire = () => {
-        const limit = hasRoom(bytes) && !mayRead(caller, bytes) ? 'share' : 'memory';
-        refuse(new Overloaded(limit, `no room for a read within ${waitMs} ms`));
+        const limit = hasCapacity(bytes) && !mayRead(caller, bytes) ? 'share' : 'memory';
+        refuse(new Overloaded(limit, `no capacity for a read within ${waitMs} ms`));
         // It blocks the reads after it no more.
         admitWaiting();
       };

@@ -5,7 +5,7 @@ const bytesMax = 4 * replyBytesMax;
 const document = { kind: 'ticket' as const, items: 1 };
 const nothing = { replyItems: 0, replyBytes: 0 };
 
-/** Readers of one organization; by default their reads are refused at once if there is no room. */
+/** Readers of one organization; by default their reads are refused at once if there is no capacity. */
 function open(waitMs = 1) {
   const openReader = createReaders({
     budget: createReadBudget({ bytesMax, connectionsMax: 10, waitMs }),
@@ -18,34 +18,34 @@ function open(waitMs = 1) {
   const caller = { orgId: 'org_a', keyId: 'key_a' };
   const reader = openReader(caller, snapshot);
   const other = openReader(caller, snapshot);
-  const hasRoom = () =>
+  const hasCapacity = () =>
     other
       .read(document, async () => nothing)
       .then(
         () => true,
         () => false,
       );
-  return { reader, other, hasRoom };
+  return { reader, other, hasCapacity };
 }
 
 it('the bytes of a request count only while they are held', async () => {
-  const { reader, hasRoom } = open();
+  const { reader, hasCapacity } = open();
   for (let times = 0; times < 4; times += 1) {
     await expect(reader.read(document, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
     await reader.read(document, async () => nothing);
   }
-  expect(await hasRoom()).toBe(true);
+  expect(await hasCapacity()).toBe(true);
   const release = reader.hold(bytesMax);
-  expect(await hasRoom()).toBe(false);
+  expect(await hasCapacity()).toBe(false);
   release();
-  expect(await hasRoom()).toBe(true);
+  expect(await hasCapacity()).toBe(true);
   const releaseLate = reader.hold(bytesMax);
   reader.end();
   releaseLate();
-  expect(await hasRoom()).toBe(true);
+  expect(await hasCapacity()).toBe(true);
   // and from then on they count no more
   reader.hold(bytesMax);
-  expect(await hasRoom()).toBe(true);
+  expect(await hasCapacity()).toBe(true);
 });
 
 it('a client that has left reads nothing, and its read that waits ends', async () => {
@@ -59,7 +59,7 @@ it('a client that has left reads nothing, and its read that waits ends', async (
   expect(run).not.toHaveBeenCalled();
 });
 
-it('small documents leave room for more reads at once', async () => {
+it('small documents leave capacity for more reads at once', async () => {
   const { reader } = open();
   await reader.read(document, async () => ({ replyItems: 1, replyBytes: 1_000 }));
   let inProgress = 0;

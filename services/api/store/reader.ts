@@ -95,7 +95,7 @@ export function createReaders(deps: ReaderDeps): OpenReader {
       requireCollections: () => requireCollections(snapshot),
       hold: memory.hold,
       end: () => {
-        // Before there is room for them.
+        // Its waiting reads first: freed memory would admit them.
         budget.leave(request);
         memory.end();
       },

@@ -12,7 +12,7 @@ import { unpinned } from '../rules/generation.ts';
 import { leaderless } from '../rules/system.ts';
 import { register } from './transitions.ts';
 
-/** A build needs this many times the space of the active generation: its own documents, and room to grow. */
+/** A build needs this many times the space of the active generation: its own documents, and space to grow. */
 const spaceFactor = 1.5;
 
 /**

@@ -39,8 +39,8 @@ export function createFetchControl(
     const key = partitionKey(partition);
     const { nextOffset } = partition.fetchState;
     if (assigned.get(key) !== partition || nextOffset === null) return;
-    const hasRoom = !resting.has(partition) && partition.queuedBytes() <= shareBytes();
-    const isDue = !isStopping && hasRoom && nextOffset < positions.loadEnd(key);
+    const hasCapacity = !resting.has(partition) && partition.queuedBytes() <= shareBytes();
+    const isDue = !isStopping && hasCapacity && nextOffset < positions.loadEnd(key);
     if (isDue) resume(partition);
     else pause(partition);
   };

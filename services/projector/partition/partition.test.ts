@@ -20,12 +20,12 @@ function watchedQueue() {
     budget: createBudget(1, () => undefined),
     chunkBytesMax: () => 1_000,
   });
-  const calls = { park: 0, close: 0 };
+  const calls = { releaseBatch: 0, close: 0 };
   const count = (name: keyof typeof calls) => () => {
     calls[name] += 1;
     queue[name]();
   };
-  return { queue: { ...queue, park: count('park'), close: count('close') }, calls };
+  return { queue: { ...queue, releaseBatch: count('releaseBatch'), close: count('close') }, calls };
 }
 
 it('a partition without memory for its next batch tries again', async () => {
@@ -184,9 +184,9 @@ it('a partition that waits for its turn says so, and gives the memory of its bat
     apply: () => new Promise(() => undefined),
   });
   partition.receive(received([batch(8, 5, 7)], 9));
-  expect({ cause: partition.snapshot().cause, parked: calls.park }).toEqual({
+  expect({ cause: partition.snapshot().cause, released: calls.releaseBatch }).toEqual({
     cause: 'prerequisites',
-    parked: 1,
+    released: 1,
   });
   endWait();
   await idle();

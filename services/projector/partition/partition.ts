@@ -43,7 +43,7 @@ export type PartitionDeps = TopicPartition & {
 };
 
 /** After this long, a batch that is applied in parts gives its memory back, so that no other partition waits for it. */
-const parkAfterMs = 1_000;
+const releaseBatchAfterMs = 1_000;
 
 /** The longest pause before a failed chunk is retried, in milliseconds, unless MongoDB is overloaded. */
 const retryPauseMaxMs = 10_000;
@@ -232,9 +232,9 @@ export class Partition {
     if (this.#stopping.signal.aborted) return;
     const taken = await this.#retry(() => queue.take(position));
     if (this.#stopping.signal.aborted) return;
-    const parkTimer = setTimeout(() => queue.park(taken), parkAfterMs);
+    const timer = setTimeout(() => queue.releaseBatch(taken), releaseBatchAfterMs);
     const applied = await this.#apply(taken.records).finally(() => {
-      clearTimeout(parkTimer);
+      clearTimeout(timer);
       queue.release(taken);
     });
     this.#advance(taken);
@@ -250,7 +250,7 @@ export class Partition {
     const turn = { topic: this.topic, position, end: () => this.fetchState.end };
     await waitForTurn(turn, this.#stopping.signal, () => {
       this.#setState({ name: 'waiting-for-turn', behind: 'prerequisites' });
-      queue.park();
+      queue.releaseBatch();
       this.#progressCount += 1;
     });
     this.#setState(applying);

@@ -96,7 +96,7 @@ describe('a chunk', () => {
   it('continues in a batch whose memory was given back', async () => {
     const queue = given(250);
     queue.push([batch(0, 5, { compressed: gzip })], 5);
-    expect((await drain(queue, 0, queue.park)).chunks).toEqual([[0, 1], [2, 3], [4]]);
+    expect((await drain(queue, 0, queue.releaseBatch)).chunks).toEqual([[0, 1], [2, 3], [4]]);
   });
 });
 
@@ -188,13 +188,13 @@ describe('the memory of decompressed batches', () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(taken).toBe(0);
     // then the others get it in turn
-    one.park();
+    one.releaseBatch();
     await second;
     expect(taken).toBe(1);
     two.close();
     await third;
     three.close();
-    expect((await drain(one, 2, one.park)).chunks).toEqual([[2, 3], [4, 5], [6, 7], [8]]);
+    expect((await drain(one, 2, one.releaseBatch)).chunks).toEqual([[2, 3], [4, 5], [6, 7], [8]]);
   });
 
   it.each([
@@ -205,14 +205,14 @@ describe('the memory of decompressed batches', () => {
     const [one, two] = [given(50, budget), given(50, budget)];
     for (const queue of [one, two]) queue.push([batch(0, records, { compressed: gzip })], records);
     const large = await one.take(0);
-    // Its partition parks the batch while it applies the record, which is still in memory.
-    one.park(large);
+    // Its partition releases the batch while it applies the record, which is still in memory.
+    one.releaseBatch(large);
     let isTaken = false;
     const second = two.take(0).then(() => (isTaken = true));
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(isTaken).toBe(false);
     one.release(large);
-    one.park();
+    one.releaseBatch();
     await second;
     for (const queue of [one, two]) queue.close();
   });

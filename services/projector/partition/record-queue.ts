@@ -52,7 +52,7 @@ export type RecordQueue = {
    */
   take: (position: number) => Promise<Taken>;
   /** Frees the decompressed first batch, unless the records taken from it are larger than their share. */
-  park: (taken?: Taken) => void;
+  releaseBatch: (taken?: Taken) => void;
   /** Frees the memory of taken records that exceed their share: they are applied, or given up. */
   release: (taken: Taken) => void;
   /** Empties the queue for good. */
@@ -86,7 +86,7 @@ export type RecordQueueDeps = {
  *
  *   push ──→ queued ──take──→ decompressed ──take, up to its end──→ removed
  *               ↑                  │
- *               └──────park────────┘      its memory goes back to the budget; the next take decompresses it again
+ *               └───releaseBatch───┘      its memory goes back to the budget; the next take decompresses it again
  *
  * Records above their share of the memory keep their batch decompressed until `release`. A batch that cannot be
  * decoded gives one record that stands for it. `close` ends every state.
@@ -98,7 +98,7 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   /** Removes the first batch. It stays decompressed while large records of it are used. */
   const shift = (taken: Taken): void => {
     if (taken.isLarge) taken.isReadToEnd = true;
-    else head.park();
+    else head.release();
     taken.nextOffset = queue.shift()?.nextOffset ?? taken.nextOffset;
   };
   /** Takes records of the first batch. Returns whether more may be taken after them. */
@@ -137,16 +137,16 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
       }
       return taken;
     },
-    park: (taken) => {
-      if (!taken?.isLarge) head.park();
+    releaseBatch: (taken) => {
+      if (!taken?.isLarge) head.release();
     },
     release: (taken) => {
-      if (taken.isLarge && taken.isReadToEnd) head.park();
+      if (taken.isLarge && taken.isReadToEnd) head.release();
     },
     close: () => {
       isClosed = true;
       queue.length = 0;
-      head.park();
+      head.release();
     },
   };
 }
@@ -206,7 +206,7 @@ async function readInto(
 /** Keeps the first batch of a queue decompressed, within the budget. */
 function createHead({ partition, budget }: RecordQueueDeps, isClosed: () => boolean) {
   let opened: { value: OpenBatch; release: () => void } | null = null;
-  const park = () => {
+  const release = () => {
     opened?.release();
     opened = null;
   };
@@ -215,10 +215,10 @@ function createHead({ partition, budget }: RecordQueueDeps, isClosed: () => bool
       const load = () => openBatch(partition, bytes);
       opened ??= isCompressed(bytes) ? await budget(load) : { value: await load(), release: () => {} };
       const { value } = opened;
-      if (isClosed()) park();
+      if (isClosed()) release();
       return value;
     },
-    park,
+    release,
   };
 }
 
