@@ -10,6 +10,11 @@ export type Panel = {
 const rate = (counter: string) => `rate(${counter}[$__rate_interval])`;
 const quantile = (part: number, histogram: string, by: string) =>
   `histogram_quantile(${part}, sum by (le, ${by}) (${rate(`${histogram}_bucket`)}))`;
+/** Its median and its 99th percentile for each value of a label. */
+const quantiles = (histogram: string, by: string): Panel['queries'] => [
+  [quantile(0.5, histogram, by), `{{${by}}} median`],
+  [quantile(0.99, histogram, by), `{{${by}}} 99 %`],
+];
 const services = '{job=~"support-.*"}';
 
 /** The rows of the dashboard, from the freshness that clients see down to the resources of the processes. */
@@ -84,13 +89,16 @@ export const rows: Record<string, Panel[]> = {
       ],
     },
     {
+      title: 'Stages of a record',
+      description: 'Where does a record wait on its way to readers?',
+      unit: 's',
+      queries: quantiles('projector_stage_duration_seconds', 'stage'),
+    },
+    {
       title: 'Duration of a batch',
       description: 'Which topics are slow to apply?',
       unit: 's',
-      queries: [
-        [quantile(0.5, 'projector_batch_duration_seconds', 'topic'), '{{topic}} median'],
-        [quantile(0.99, 'projector_batch_duration_seconds', 'topic'), '{{topic}} 99 %'],
-      ],
+      queries: quantiles('projector_batch_duration_seconds', 'topic'),
     },
     {
       title: 'Records of a batch',
@@ -190,10 +198,7 @@ export const rows: Record<string, Panel[]> = {
       title: 'Duration of a request',
       description: 'Which routes are slow?',
       unit: 's',
-      queries: [
-        [quantile(0.5, 'api_request_duration_seconds', 'route'), '{{route}} median'],
-        [quantile(0.99, 'api_request_duration_seconds', 'route'), '{{route}} 99 %'],
-      ],
+      queries: quantiles('api_request_duration_seconds', 'route'),
     },
     {
       title: 'Requests and reads in progress',

@@ -15,6 +15,19 @@ export type Chunk = {
   skipped?: SkippedOffsets;
 };
 
+/** When the first record of a chunk has come how far, in milliseconds of the monotonic clock of this process. */
+export type Arrival = {
+  /** Its batch was fetched. */
+  fetchedMs: number;
+  /** Its partition turned to the chunk: the one before it was applied. It may have been fetched since. */
+  nextMs: number;
+  /** It was taken from the queue. */
+  takenMs: number;
+};
+
+/** A chunk as its partition has taken it from its queue. */
+export type TakenChunk = Chunk & { arrival: Arrival };
+
 /** How a partition watches one attempt to apply a chunk: two signals that end it, and its reports. */
 export type Watch = {
   /** Aborted when the partition is lost, or the process stops. */
@@ -45,4 +58,4 @@ export type Applied = {
 };
 
 /** Applies a chunk. When it resolves, the position of the partition may move. When it rejects, it is called again. */
-export type Apply = (chunk: Chunk, watch: Watch) => Promise<Applied>;
+export type Apply = (chunk: TakenChunk, watch: Watch) => Promise<Applied>;

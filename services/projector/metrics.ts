@@ -3,6 +3,7 @@ import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { kinds } from '../../shared/documents/resources.ts';
 import { lossReasons } from '../../shared/kafka/topic-settings.ts';
 import { registerBuildInfo } from '../../shared/runtime/release.ts';
+import { stages } from './apply/stages.ts';
 import { repeatCauses } from './materialize/rounds.ts';
 
 /** The metrics by their use in the code. The `help` of each is its description. */
@@ -15,6 +16,7 @@ type RecordMetrics = {
   late: Counter<'topic'>;
   foreignCommits: Counter<'topic'>;
   losesRecords: Gauge<'topic' | 'reason'>;
+  stageSeconds: Histogram<'stage'>;
   batchSeconds: Histogram<'topic'>;
   batchRecords: Histogram;
 };
@@ -92,6 +94,13 @@ const recordMetrics = (registers: Registry[]): RecordMetrics => ({
     name: 'projector_topic_loses_records',
     help: '1 while a topic loses records that a rebuild needs, by reason (docs/gaps.md); 0 otherwise',
     labelNames: ['topic', 'reason'],
+    registers,
+  }),
+  stageSeconds: new Histogram({
+    name: 'projector_stage_duration_seconds',
+    help: 'Time that the first record of a batch spends in each stage, one after the other: `delivery` (from its timestamp until it is fetched, by two clocks), `queue` (until the batch before it is applied), `prerequisites` (until the topics that its documents refer to have caught up, and it is decoded), `gather` (until its group begins, failed attempts included), `work` (of the projector, for its group), `read` and `write` (MongoDB, for its group), `finish` (large fan-outs and dead letters)',
+    labelNames: ['stage'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers,
   }),
   batchSeconds: new Histogram({
@@ -212,6 +221,7 @@ export function initializeMetrics(metrics: Metrics, generation: number, topics: 
     }
     for (const reason of lossReasons) metrics.losesRecords.set({ topic, reason }, 0);
   }
+  for (const stage of stages) metrics.stageSeconds.zero({ stage });
   for (const kind of kinds) {
     metrics.notRefreshed.inc({ kind }, 0);
     for (const cause of repeatCauses) metrics.repeated.inc({ kind, cause }, 0);

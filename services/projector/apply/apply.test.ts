@@ -37,7 +37,9 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
     const tag = created('tag', `tag_${name}`);
     const records = Array.from({ length: count }, (_, offset) => recordOf(tag, offset));
     const own = { signal: new AbortController().signal, onProgress: () => undefined, ...watch };
-    return applier.apply({ topic: 'support.tags', records }, own);
+    const nowMs = performance.now();
+    const arrival = { fetchedMs: nowMs, nextMs: nowMs, takenMs: nowMs };
+    return applier.apply({ topic: 'support.tags', records, arrival }, own);
   };
   /** Holds every group until the returned function is called. */
   const hold = () => {

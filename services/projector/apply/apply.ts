@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Applied, Apply, Chunk, Watch } from '../hand-over.ts';
+import type { Applied, Apply, TakenChunk, Watch } from '../hand-over.ts';
 import type { Metrics } from '../metrics.ts';
 import { applyChanges, finish, type FinishDeps, parseChunkOf } from './phases.ts';
+import { observeStages, timeStore } from './stages.ts';
 
 export type Applier = {
   apply: Apply;
@@ -10,7 +11,12 @@ export type Applier = {
 };
 
 /** A chunk that waits to be applied, and the promise of its effect. */
-type Waiting = Pick<PromiseWithResolvers<Applied>, 'resolve' | 'reject'> & { chunk: Chunk; watch: Watch };
+type Waiting = Pick<PromiseWithResolvers<Applied>, 'resolve' | 'reject'> & {
+  chunk: TakenChunk;
+  watch: Watch;
+};
+
+type ApplierMetrics = Pick<Metrics, 'batchSeconds' | 'batchRecords' | 'stageSeconds'>;
 
 /** A chunk of this many records fills its commands, and is applied at once, beside others. */
 const largeMin = 300;
@@ -20,10 +26,7 @@ const groupRecords = 1_000;
 const gatherMs = 50;
 
 /** Applies chunks: a small one in a group with others that wait, so that they share their commands. */
-export function createApplier(
-  deps: FinishDeps,
-  metrics: Pick<Metrics, 'batchSeconds' | 'batchRecords'>,
-): Applier {
+export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applier {
   const waiting: Waiting[] = [];
   let isOneAtATime = false;
   let isApplyingGroups = false;
@@ -81,18 +84,23 @@ export function createApplier(
 /** Returns once the first phase is over: the effect of each chunk, which its second phase brings. */
 async function applyTwoPhases(
   deps: FinishDeps,
-  { batchSeconds, batchRecords }: Pick<Metrics, 'batchSeconds' | 'batchRecords'>,
+  { batchSeconds, batchRecords, stageSeconds }: ApplierMetrics,
   group: Waiting[],
 ): Promise<Promise<Applied>[]> {
   const endTimer = batchSeconds.startTimer();
+  const begunMs = performance.now();
+  const { store, end } = timeStore(deps.store);
   const parsed = group.map(({ chunk, watch, resolve }) => ({
     ...parseChunkOf(deps.prefix, chunk, watch),
+    arrival: chunk.arrival,
     resolve,
   }));
-  const outcome = await applyChanges(deps, parsed);
+  const outcome = await applyChanges({ ...deps, store }, parsed);
+  const firstPhase = end();
   return parsed.map((chunk) => {
     const finished = finish(deps, chunk, outcome).then((applied) => {
       endTimer({ topic: chunk.topic });
+      observeStages(stageSeconds, chunk, { begunMs, firstPhase, now: deps.now() });
       batchRecords.observe(chunk.records.length);
       return applied;
     });

@@ -5,12 +5,11 @@ import type { SkippedOffsets } from '../../../shared/control/ledger-store.ts';
 import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 import { isTransient } from '../../../shared/kafka/errors.ts';
 import type { LogOffsets } from '../../../shared/kafka/log-client.ts';
-import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { retry } from '../../../shared/store/retry.ts';
-import type { Applied, Apply, Chunk, Watch } from '../hand-over.ts';
+import type { Applied, Apply, Arrival, TakenChunk, Watch } from '../hand-over.ts';
 import { FetchState, type ReadFrom, type Received } from './fetch-state.ts';
 import { causeOf, isQueued, mayFollow, type PartitionState } from './partition-state.ts';
 import { createProgressCounter } from './progress-counter.ts';
@@ -228,12 +227,14 @@ export class Partition {
     const { queue } = this.#deps;
     const position = this.#position;
     assert(position !== null, 'a partition is started before it applies');
+    const nextMs = performance.now();
     await this.#waitForTurn(position);
     if (this.#stopping.signal.aborted) return;
     const taken = await this.#retry(() => queue.take(position));
     if (this.#stopping.signal.aborted) return;
+    const arrival = { fetchedMs: taken.fetchedMs, nextMs, takenMs: performance.now() };
     const timer = setTimeout(() => queue.releaseBatch(taken), releaseBatchAfterMs);
-    const applied = await this.#apply(taken.records).finally(() => {
+    const applied = await this.#apply(taken, arrival).finally(() => {
       clearTimeout(timer);
       queue.release(taken);
     });
@@ -257,14 +258,14 @@ export class Partition {
   }
 
   /** Applies records, and tries again until it succeeds. It skips none. */
-  async #apply(records: KafkaRecord[]): Promise<Applied> {
+  async #apply({ records }: Taken, arrival: Arrival): Promise<Applied> {
     if (records.length === 0) return nothing;
     const { apply, readSkips } = this.#deps;
     const countAttempt = createProgressCounter(() => (this.#progressCount += 1));
     let hasFailed = false;
     return this.#retry(async () => {
       const watch = this.#watch(countAttempt());
-      const chunk: Chunk = { topic: this.topic, records };
+      const chunk: TakenChunk = { topic: this.topic, records, arrival };
       if (hasFailed) chunk.skipped = await readSkips({ topic: this.topic, partition: this.partition });
       hasFailed = true;
       return apply(chunk, watch);
@@ -303,8 +304,7 @@ export class Partition {
   }
 
   async #retry<T>(attemptOnce: () => Promise<T>): Promise<T> {
-    const { retryDelayMs } = this.#deps;
-    const pauseMs = (attempt: number) => Math.min(retryDelayMs * attempt, retryPauseMaxMs);
+    const pauseMs = (attempt: number) => Math.min(this.#deps.retryDelayMs * attempt, retryPauseMaxMs);
     const onFailed = (error: unknown, attempt: number) => this.#attemptFailed(error, attempt);
     const done = await retry({ pauseMs, onFailed, signal: this.#stopping.signal }, attemptOnce);
     this.#setState(applying);

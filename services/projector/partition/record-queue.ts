@@ -25,6 +25,8 @@ const batchOverheadBytes = 400;
 /** The next records of a partition, taken from its queue. The caller releases them once. */
 export type Taken = {
   records: KafkaRecord[];
+  /** When the first of them was fetched, in milliseconds of the monotonic clock. */
+  fetchedMs: number;
   /** The offset after them and after the control records that follow them. */
   nextOffset: number;
   /** The leader epoch of the last batch that was taken from; -1 if none was. */
@@ -65,6 +67,7 @@ type Queued = {
   batch: RawBatch | null;
   nextOffset: number;
   leaderEpoch: number;
+  fetchedMs: number;
   /** How far the batch was taken. */
   place: Place;
   /** Why its next record cannot be decoded. */
@@ -105,6 +108,7 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   const takeRecords = async (taken: Filling, first: Queued, batch: RawBatch, position: number) => {
     const bytesMax = deps.chunkBytesMax();
     taken.leaderEpoch = first.leaderEpoch;
+    taken.fetchedMs = Math.min(taken.fetchedMs, first.fetchedMs);
     const isEnd = await readInto(taken, first, () => head.open(batch.bytes), position, bytesMax);
     taken.isLarge = taken.records.length > 0 && taken.bytes > bytesMax;
     if (isEnd) shift(taken);
@@ -113,6 +117,7 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
   const takeUndecodable = (taken: Taken, first: Queued, batch: RawBatch): void => {
     taken.records = [undecodable(deps.partition, taken.nextOffset, batch, first.error)];
     taken.leaderEpoch = first.leaderEpoch;
+    taken.fetchedMs = first.fetchedMs;
     shift(taken);
   };
   return {
@@ -153,6 +158,7 @@ export function createRecordQueue(deps: RecordQueueDeps): RecordQueue {
 
 const emptyAt = (position: number): Filling => ({
   records: [],
+  fetchedMs: Infinity,
   nextOffset: position,
   leaderEpoch: -1,
   isLarge: false,
@@ -162,14 +168,16 @@ const emptyAt = (position: number): Filling => ({
 
 function queuedOf(batches: RawBatch[], nextOffset: number, controlEpoch: number): Queued[] {
   const place = { at: 0, count: 0 };
+  const fetchedMs = performance.now();
   const queued: Queued[] = batches.map((batch) => ({
     batch,
     nextOffset: batch.lastOffset + 1,
     leaderEpoch: leaderEpochOf(batch.bytes),
+    fetchedMs,
     place,
   }));
   const end = queued.at(-1)?.nextOffset ?? 0;
-  if (nextOffset > end) queued.push({ batch: null, nextOffset, leaderEpoch: controlEpoch, place });
+  if (nextOffset > end) queued.push({ batch: null, nextOffset, leaderEpoch: controlEpoch, fetchedMs, place });
   return queued;
 }
 
