@@ -15,8 +15,7 @@ export type RetryPolicy = {
 
 /**
  * Repeats work until it succeeds, or until `onFailed` throws. Failed work is repeated by this function alone, except
- * periodic work (`repeat`), the rounds of `reconcile`, whose pauses count lost races, and `resumePartitions` and
- * `refuseStrangeLeader`, which end without an error once their partitions are given up.
+ * periodic work (`repeat`), and the rounds of `reconcile`, whose pauses count lost races.
  */
 export async function retry<T>(policy: RetryPolicy, attemptOnce: () => Promise<T>): Promise<T> {
   const { pauseMs, onFailed, signal } = policy;

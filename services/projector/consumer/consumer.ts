@@ -2,10 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer, ConsumerGroupJoinEvent, Kafka } from 'kafkajs';
 import type { Db } from 'mongodb';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
-import { describeStrangers, namingGroup, readMembers } from '../../../shared/kafka/group-members.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
-import { errorChain } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { within } from '../../../shared/runtime/within.ts';
 import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
@@ -17,7 +15,7 @@ import { createGapDetector, GapFound } from './gap-detector.ts';
 import { handleBatch } from './handle-batch.ts';
 import { createRestartPauses } from './restart-pauses.ts';
 import { resumePartitions } from './start-offsets.ts';
-import { refuseStrangeLeader } from './strange-leader.ts';
+import { explainRefusal, refuseStrangeLeader } from './strange-leader.ts';
 
 /*
  * The order, from a record to its committed offset:
@@ -173,16 +171,6 @@ function watchGroup(deps: ConsumerDeps, consumer: Consumer, assignment: Assignme
       void explainRefusal(deps, payload.error).then(deps.onFatal);
     }
   });
-}
-
-/** If the group refuses the projector, the error names it, and the other members if they show. Never rejects. */
-async function explainRefusal({ admin, groupId, own }: ConsumerDeps, error: Error): Promise<Error> {
-  const types = errorChain(error).map((cause) => (cause as { type?: string }).type);
-  const isRefused = types.includes('INCONSISTENT_GROUP_PROTOCOL');
-  const members = isRefused ? await readMembers(admin, groupId, own).catch(() => []) : [];
-  const strangers = describeStrangers(members);
-  if (strangers === null) return namingGroup(groupId, error) as Error;
-  return new Error(`${groupId} (CONSUMER_GROUP): ${strangers}`);
 }
 
 /** Commits the positions that have moved since the last commit, of the partitions that are still assigned. */

@@ -1,5 +1,4 @@
 import { AssertionError } from 'node:assert';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer } from 'kafkajs';
 import type { Db } from 'mongodb';
 import type { Gap } from '../../../shared/control/log-gaps.ts';
@@ -9,6 +8,7 @@ import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
 import type { LogClient, LogState } from '../../../shared/kafka/log-client.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { retry } from '../../../shared/store/retry.ts';
 import type { ReadFrom } from '../partition/fetch-state.ts';
 import type { Partition } from '../partition/partition.ts';
 import type { Assignment } from './assignment.ts';
@@ -135,7 +135,7 @@ async function committedOffsets({ admin, groupId }: StartOffsetDeps, topics: str
   );
 }
 
-const retryDelayMs = 1_000;
+const pauseMs = 1_000;
 
 /**
  * Resumes the partitions that go on, then finds the start offsets of the others and resumes them. Retries until
@@ -157,25 +157,26 @@ export async function resumePartitions(
   let gaps = 0;
   let logged = '';
   const unstarted = () => partitions.filter(({ position }) => position === null);
-  for (let left = unstarted(); left.length > 0 && !signal.aborted; left = unstarted()) {
-    try {
-      const startOffsets = await findStartOffsets(deps, left);
-      if (signal.aborted) return;
-      tellOlder(deps.logger, startOffsets);
-      for (const start of startOffsets) startAt(deps, consumer, assignment, start);
-      const missing = unstarted();
-      if (missing.length === 0) return;
-      throw new Error(`the brokers report no offsets of ${missing.map(partitionKey).join(', ')}`);
-    } catch (error) {
-      if (error instanceof GapFound) gaps += 1;
-      if (error instanceof GapFound && gaps >= gapConfirmationsMin) return deps.onFatal(error);
-      if (error instanceof AssertionError) return deps.onFatal(error);
-      if (errorMessage(error) !== logged)
-        deps.logger.warn({ error }, 'could not find the start offsets; trying again');
-      logged = errorMessage(error);
-      await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
-    }
-  }
+  const startOthers = async () => {
+    if (unstarted().length === 0) return;
+    const startOffsets = await findStartOffsets(deps, unstarted());
+    if (signal.aborted) return;
+    tellOlder(deps.logger, startOffsets);
+    for (const start of startOffsets) startAt(deps, consumer, assignment, start);
+    const missing = unstarted().map(partitionKey);
+    if (missing.length > 0) throw new Error(`the brokers report no offsets of ${missing.join(', ')}`);
+  };
+  const onFailed = (error: unknown) => {
+    if (error instanceof GapFound) gaps += 1;
+    const isCertain = gaps >= gapConfirmationsMin || error instanceof AssertionError;
+    if (isCertain || signal.aborted) throw error;
+    if (errorMessage(error) !== logged)
+      deps.logger.warn({ error }, 'could not find the start offsets; trying again');
+    logged = errorMessage(error);
+  };
+  await retry({ pauseMs, onFailed, signal }, startOthers).catch((error: unknown) => {
+    if (!signal.aborted) deps.onFatal(error as Error);
+  });
 }
 
 /** A commit that failed is no news, but an operator who resets the offsets expects the records to come again. */
