@@ -35,20 +35,22 @@ export async function readStructures(
 const isLost = (lost: LostCollection[], kind: IndexFault['kind']) =>
   lost.some(({ collection }) => collection === resources[kind].collection);
 
-/** Refuses a generation that lacks a collection: its documents would count as absent, and joins would lose them. */
-export async function requireStructures(control: Db, generation: Generation): Promise<void> {
-  const { database, lost, faults } = await readStructures(control, generation);
+/**
+ * Refuses a generation that lacks a collection: its documents would count as absent, and joins would lose them. Refuses
+ * one without any document of a wanted kind whose records were applied, too: no document would differ. A deleted entity
+ * leaves a document for some time.
+ */
+export async function requireWhole(
+  control: Db,
+  generation: Generation,
+  wanted: readonly Kind[],
+): Promise<void> {
+  const { number } = generation;
+  const { database: name, lost, faults } = await readStructures(control, generation);
   if (lost.length > 0) throw new CollectionsLost(lost);
   const missing = faults.find(({ is }) => is === 'missing');
   if (missing)
-    throw new RebuildRefused(`the database ${database} lacks ${describeIndexFault(missing)}`, 'status');
-}
-
-/**
- * Refuses a generation without any document of a kind whose records were applied: no document would differ. A deleted
- * entity leaves a document for some time.
- */
-export async function requireDocuments(control: Db, number: number, wanted: readonly Kind[]): Promise<void> {
+    throw new RebuildRefused(`the database ${name} lacks ${describeIndexFault(missing)}`, 'status');
   const database = generationDatabase(control.client, control.databaseName, number);
   const progress = await readProgress(control, number);
   const applied = progress.filter((one) => one.applied.position > 0);

@@ -11,7 +11,7 @@ type JoinDeps = Pick<OperatorDeps, 'control' | 'now'>;
  * The code of the projectors that follow the served generation and join documents otherwise than this code does, each
  * once. A process whose progress moves, and that does not announce itself, is of a build that is not known.
  */
-export async function otherJoiners({ control, now }: JoinDeps, generation: number): Promise<string[]> {
+async function otherJoiners({ control, now }: JoinDeps, generation: number): Promise<string[]> {
   // Read before the register: the process that has saved it is announced there.
   const progress = await readProgress(control, generation);
   const projectors = projectorsOf(await readProjectors(control), generation, generation);
@@ -48,13 +48,10 @@ export async function requireSameJoins(
       onPending: (found) => reportChange(`waiting for the projectors of ${found.join(', ')} to end`),
     },
   );
-  if (others.length > 0) throw stopped(others, generation);
-}
-
-/** Projectors of other code follow the generation. */
-export const stopped = (others: string[], generation: number): RebuildRefused =>
-  new RebuildRefused(
+  if (others.length === 0) return;
+  throw new RebuildRefused(
     `projectors of ${others.join(', ')} follow generation ${generation}, and this is ${joinedBy}: ` +
       'each would undo the joins of the other. Run it again once they have ended, or with their release. See whether they have',
     'status',
   );
+}

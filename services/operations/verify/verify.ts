@@ -15,11 +15,11 @@ import type { OperatorDeps } from '../deps.ts';
 import { watermarksPassed } from '../rebuild/compare.ts';
 import { appliedTo } from '../rebuild/pair-sources.ts';
 import { recordNote } from '../rebuild/transitions.ts';
-import { requireDocuments, requireStructures } from '../structures.ts';
+import { requireWhole } from '../structures.ts';
 import { batchSizeAt, createPace } from './pace.ts';
 import { lastId, pageOfIds } from './pages.ts';
 import { addWrong, nothingYet, outcomeOf, type VerifyResult, type Wrong } from './result.ts';
-import { otherJoiners, requireSameJoins, stopped } from './same-joins.ts';
+import { requireSameJoins } from './same-joins.ts';
 import { engineOf, verifyDocuments } from './verify-documents.ts';
 
 export type VerifyOptions = {
@@ -71,9 +71,8 @@ export async function verify(deps: VerifyOperatorDeps, options: VerifyOptions): 
   const registry = await requireRegistry(deps.control);
   const served = generationOf(registry, registry.generation);
   requireVersion(served);
-  await requireStructures(deps.control, served);
-  if ((options.ids ?? []).length === 0)
-    await requireDocuments(deps.control, served.number, options.kind ? [options.kind] : kinds);
+  const hasIds = (options.ids ?? []).length > 0;
+  await requireWhole(deps.control, served, hasIds ? [] : kindsOf(options));
   const generation = served.number;
   const database = generationDatabase(deps.mongo, deps.config.DATABASE_NAME, generation);
   const run: Run = { deps, options, generation, database, result: nothingYet(generation), wrong: [] };
@@ -81,6 +80,8 @@ export async function verify(deps: VerifyOperatorDeps, options: VerifyOptions): 
   else await verifyChosen(run);
   return run.result;
 }
+
+const kindsOf = ({ kind }: VerifyOptions): readonly Kind[] => (kind ? [kind] : kinds);
 
 /** Writes the repair to the history, also one that fails. */
 async function repairAndRecord(run: Run, { number }: Generation): Promise<void> {
@@ -111,7 +112,7 @@ async function verifyChosen(run: Run): Promise<void> {
   const { options, result } = run;
   const ids = [...new Set(options.ids)];
   if (options.kind && ids.length > 0) await verifyIds(run, options.kind, ids);
-  else for (const kind of options.kind ? [options.kind] : kinds) await verifyKind(run, kind);
+  else for (const kind of kindsOf(options)) await verifyKind(run, kind);
   await compareAgain(run);
   for (const one of run.wrong) addWrong(result, one);
 }
@@ -221,8 +222,7 @@ async function requireServed({ deps, options, generation }: Run): Promise<void> 
       `generation ${registry.generation} is served now, no longer ${generation}. See which one to verify`,
       'rebuild status',
     );
-  const others = options.isRepair ? await otherJoiners(deps, generation) : [];
-  if (others.length > 0) throw stopped(others, generation);
+  if (options.isRepair) await requireSameJoins(deps, generation, 0);
 }
 
 /** Returns a function to call after each batch. It reports the progress every two seconds. */
