@@ -10,7 +10,7 @@ import {
 import type { Document } from '../documents/entity.ts';
 import { type Kind, kinds, resources } from '../documents/resources.ts';
 import { givenOptions, poolSizeDefault, withoutReadPreference } from '../runtime/connection-string.ts';
-import { patchConnections } from './driver-patch.ts';
+import { patchConnections, patchTexts } from './driver-patch.ts';
 
 /** How long an operation waits for a reachable server before it fails, in milliseconds. */
 const serverSelectionTimeoutMs = 5_000;
@@ -51,6 +51,7 @@ export function createMongo(
   { poolSize = poolSizeDefault, poolSizeMax, timeouts }: PoolOptions = {},
 ): MongoClient {
   patchConnections();
+  patchTexts();
   const given = givenOptions(url);
   const size = Number(given.get('maxpoolsize') ?? poolSize);
   const defaults = {

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
+import { BSON } from 'mongodb';
 
 /** A connection of the driver, which emits `close` once it is lost, and then has the error. */
 type Connection = EventEmitter & {
@@ -28,4 +29,40 @@ export function patchConnections(): void {
       this.off('close', onClose);
     }
   };
+}
+
+const { ByteUtils } = BSON.onDemand;
+
+/** The driver reads texts of up to this many bytes one byte at a time. */
+const shortBytesMax = 20;
+/** Places for short texts, each for those of one hash. A power of two. */
+const shortTextsMax = 4_096;
+
+/**
+ * Lets the driver find a short text that it has read before, such as the name of a field. As published (bson 7.3), it
+ * collects the bytes of each in an array and makes another text of them: half of the garbage of a list.
+ */
+export function patchTexts(): void {
+  const { toUTF8 } = ByteUtils;
+  if (toUTF8.name === 'findOrRead') return;
+  const known = Array<string>(shortTextsMax).fill('');
+  ByteUtils.toUTF8 = function findOrRead(bytes, start, end, fatal) {
+    if (end - start > shortBytesMax) return toUTF8(bytes, start, end, fatal);
+    let hash = 0;
+    for (let at = start; at < end; at += 1) hash = (Math.imul(hash, 31) + (bytes[at] ?? 0)) | 0;
+    const place = hash & (shortTextsMax - 1);
+    const text = known[place] ?? '';
+    if (isText(text, bytes, start, end)) return text;
+    return (known[place] = toUTF8(bytes, start, end, fatal));
+  };
+}
+
+/** Whether the bytes are this text in ASCII. A text with other characters is read again each time. */
+function isText(text: string, bytes: Uint8Array, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let at = 0; at < text.length; at += 1) {
+    const byte = bytes[start + at] ?? 0;
+    if (byte > 127 || text.charCodeAt(at) !== byte) return false;
+  }
+  return true;
 }

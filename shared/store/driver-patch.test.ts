@@ -1,0 +1,41 @@
+import { BSON } from 'mongodb';
+import { patchTexts } from './driver-patch.ts';
+
+const { ByteUtils } = BSON.onDemand;
+patchTexts();
+
+/** Texts of every length around the limit, in one, two, three and four bytes a character, several of each hash. */
+const texts = ['', 'a', '\0', 'Ã©', 'é', '語', '😀', 'tagIds', '__proto__', 'a\u0080b', 'ÿ'];
+for (let length = 1; length <= 22; length += 1)
+  for (const unit of ['x', 'é', '語']) texts.push(unit.repeat(length));
+for (let index = 0; index < 10_000; index += 1) texts.push(`id_${index}`);
+
+it('a text that was read before, or one of its hash, is read as the driver reads it', () => {
+  const differing = texts.concat(texts).filter((text) => {
+    const bytes = Buffer.from(`before${text}after`);
+    const end = bytes.length - 'after'.length;
+    return ByteUtils.toUTF8(bytes, 'before'.length, end, true) !== text;
+  });
+  expect(differing).toEqual([]);
+});
+
+it('a document is read as before, and bytes that are no text are refused each time', () => {
+  const document = { _id: 'ti_1', state: { title: 'Ünlü', tagIds: ['tag_1', 'tag_1'] }, tag_1: null };
+  const bytes = BSON.serialize(document);
+  expect(BSON.deserialize(bytes)).toEqual(document);
+  expect(BSON.deserialize(bytes)).toEqual(document);
+  bytes[Buffer.from(bytes).indexOf('ti_1')] = 0xff;
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    expect(() => BSON.deserialize(bytes)).toThrow('Invalid UTF-8 string');
+});
+
+it('a short text is read once, however often it comes', () => {
+  const { toUTF8 } = ByteUtils;
+  const published = jest.fn(toUTF8);
+  ByteUtils.toUTF8 = published;
+  patchTexts();
+  const bytes = Buffer.from('requesterId');
+  for (let count = 0; count < 3; count += 1) ByteUtils.toUTF8(bytes, 0, bytes.length, false);
+  ByteUtils.toUTF8 = toUTF8;
+  expect(published).toHaveBeenCalledTimes(1);
+});
