@@ -64,7 +64,7 @@ test('every alert names its severity, and a runbook with the four parts', () => 
       isFile: true,
     });
     const headings = [...readFileSync(path, 'utf8').matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
-    expect({ path, headings }).toEqual({ path, headings: ['Meaning', 'Impact', 'Check', 'Remedy'] });
+    expect({ path, headings }).toEqual({ path, headings: ['Meaning', 'Impact', 'Check', 'Fix'] });
   }
 });
 

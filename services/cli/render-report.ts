@@ -11,7 +11,7 @@ const laggingMax = 5;
 const isBad = ({ severity }: Finding) => severity === 'bad';
 
 /**
- * The verdict, the findings with their remedies, and each generation with its topics: first all that is bad, and the
+ * The verdict, the findings with their fixes, and each generation with its topics: first all that is bad, and the
  * served generation before the others. With `partitions`, a generation lists every partition, also one without lag.
  */
 export function renderReport({ sentence, findings, generations }: Report, partitions = false): string {
@@ -29,14 +29,14 @@ export function renderReport({ sentence, findings, generations }: Report, partit
 
 /** `attention  dead letters: 3`, and below it the commands that help, or accept it. */
 export const renderFinding = (
-  { severity, text, remedy, accept, isAccepted }: Finding,
+  { severity, text, fix, accept, isAccepted }: Finding,
   label: string = severity,
 ): string => {
   const below = ' '.repeat(11);
   const shown = severity === 'progress' && label === severity ? 'next' : label;
   return lines([
     `  ${shown.padEnd(9)}  ${text}`,
-    ...(remedy === null ? [] : [`  ${below}${remedy}`]),
+    ...(fix === null ? [] : [`  ${below}${fix}`]),
     ...(accept === null || isAccepted ? [] : [`  ${below}or accept it: ${accept}`]),
   ]);
 };

@@ -16,7 +16,7 @@ const status = (partitions: GenerationFacts['partitions'] = []): Report =>
   report(facts([own(1, 'active', { partitions })], { deadLetters: 7 }));
 const counts: Counts = { documents: { tickets: 12_345 }, pending: { conversations: 3 }, notCounted: [] };
 
-it('begins with the verdict, and has a remedy below each finding', () => {
+it('begins with the verdict, and has a fix below each finding', () => {
   expect(renderStatus(status(), counts)).toBe(
     [
       'The data is current, but one finding needs attention.',

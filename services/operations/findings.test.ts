@@ -223,29 +223,29 @@ test('the lag of a generation counts from its first projector on: before it no t
   expect(missed({ watermark: null, generation: startedAt(169) })).toEqual(['tombstones bad']);
 });
 
-test('the next step of a generation is the remedy of its first finding', () => {
-  const remedy = (given: Facts, number: number) => {
+test('the next step of a generation is the fix of its first finding', () => {
+  const fixOf = (given: Facts, number: number) => {
     const [one] = given.generations.filter(({ generation }) => generation.number === number);
-    return one && findingsOf(findings(given), one)[0]?.remedy;
+    return one && findingsOf(findings(given), one)[0]?.fix;
   };
   const dead = { gaps: [{ ...gap, _id: '2/t/0', generation: 2 }] };
-  expect(remedy(facts([active, ready()]), 2)).toBe('npx support-cli rebuild promote 2');
-  expect(remedy(facts([active, own(2, 'ready')]), 2)).toBe('npx support-cli rebuild compare 2');
-  expect(remedy(facts([active, own(2, 'building')]), 2)).toBe('npx support-cli rebuild await 2');
-  expect(remedy(facts([active, ready(reject)]), 2)).toBe('npx support-cli dead-letters list');
-  expect(remedy(facts([active, own(2, 'standby')]), 2)).toBe('npx support-cli rebuild rollback 2');
-  expect(remedy(facts([active, own(2, 'dropping')]), 2)).toBe('npx support-cli rebuild drop 2');
-  expect(remedy(facts([active, ready(dead)]), 2)).toBe('npx support-cli rebuild drop 2');
-  expect(remedy(facts([own(1, 'active', silent)]), 1)).toBe('GENERATION=1 npm run projector');
-  expect(remedy(facts([own(1, 'active', { gaps })]), 1)).toBe('npx support-cli rebuild start');
+  expect(fixOf(facts([active, ready()]), 2)).toBe('npx support-cli rebuild promote 2');
+  expect(fixOf(facts([active, own(2, 'ready')]), 2)).toBe('npx support-cli rebuild compare 2');
+  expect(fixOf(facts([active, own(2, 'building')]), 2)).toBe('npx support-cli rebuild await 2');
+  expect(fixOf(facts([active, ready(reject)]), 2)).toBe('npx support-cli dead-letters list');
+  expect(fixOf(facts([active, own(2, 'standby')]), 2)).toBe('npx support-cli rebuild rollback 2');
+  expect(fixOf(facts([active, own(2, 'dropping')]), 2)).toBe('npx support-cli rebuild drop 2');
+  expect(fixOf(facts([active, ready(dead)]), 2)).toBe('npx support-cli rebuild drop 2');
+  expect(fixOf(facts([own(1, 'active', silent)]), 1)).toBe('GENERATION=1 npm run projector');
+  expect(fixOf(facts([own(1, 'active', { gaps })]), 1)).toBe('npx support-cli rebuild start');
   // No wait ends for a standby that no projector can continue.
-  expect(remedy(beside(own(2, 'standby', { ...dead, laggingPartitions, watermark: before(60) })), 2)).toBe(
+  expect(fixOf(beside(own(2, 'standby', { ...dead, laggingPartitions, watermark: before(60) })), 2)).toBe(
     'npx support-cli rebuild drop 2',
   );
   const over = judged(beside(own(2, 'standby', { ...dead, laggingPartitions })));
   expect(over.names).toEqual(['projectors attention']);
   // A build in progress replaces an active generation that cannot continue: another start would be refused.
-  expect(remedy(facts([own(1, 'active', { gaps }), ready()]), 1)).toBe('npx support-cli rebuild await 2');
+  expect(fixOf(facts([own(1, 'active', { gaps }), ready()]), 1)).toBe('npx support-cli rebuild await 2');
 });
 
 test('the condition of a generation tells more than its state', () => {

@@ -25,7 +25,7 @@ export type Finding = {
   isFinal: boolean;
   text: string;
   /** The command that helps; null if there is none. */
-  remedy: string | null;
+  fix: string | null;
 };
 
 type Rules<About> = Readonly<Record<string, Rule<About>>>;
@@ -64,7 +64,7 @@ function findingOf(
   const about = generation ?? facts.registry?.generation ?? 1;
   const accept = acceptAs && acceptCommand(commandsIn[facts.deployment], acceptAs, about);
   const isAccepted = acceptAs === 'older' && isOlder(facts, about);
-  return { severity, blocks, isAccepted, isFinal: false, remedy: null, ...told, acceptAs, accept };
+  return { severity, blocks, isAccepted, isFinal: false, fix: null, ...told, acceptAs, accept };
 }
 
 /** Whether an operator has accepted that a generation has older data. Any other acceptance ends its finding. */
@@ -129,9 +129,9 @@ export function causes(all: Finding[]): Finding[] {
   );
   const stopped = new Set(all.flatMap((one) => (one.name === 'projectors' ? one.generation : [])));
   return all.filter(
-    ({ name, generation, remedy }) =>
+    ({ name, generation, fix }) =>
       !(name === 'lag' && (isLogAway || isUnconfirmed || stopped.has(generation))) &&
-      !(name === 'projectors' && remedy === null && (isLogAway || isUnconfirmed)) &&
+      !(name === 'projectors' && fix === null && (isLogAway || isUnconfirmed)) &&
       !(name === 'api' && isUnconfirmed),
   );
 }
@@ -185,7 +185,7 @@ export function condition(all: Finding[], own: GenerationFacts): Condition {
   const { state } = own.generation;
   const found = (name: Finding['name']) => findingsOf(all, own).find((one) => one.name === name);
   const projectors = found('projectors');
-  if (projectors && own.savedAt) return projectors.remedy === null ? 'stalled' : 'stopped';
+  if (projectors && own.savedAt) return projectors.fix === null ? 'stalled' : 'stopped';
   if (found('rejects') && isBuild(own.generation)) return 'failing';
   return found('lag') && (own.lagSeconds ?? Infinity) > staleAfterSeconds ? 'lagging' : state;
 }

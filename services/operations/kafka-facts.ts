@@ -31,7 +31,7 @@ export type KafkaFacts = {
   members: Map<number, Member[]>;
 };
 
-/** The remedy for an outage that does not name its own. */
+/** The fix for an outage that does not name its own. */
 const ifDown = 'If the brokers are down, restore them: the projectors continue by themselves';
 
 /** Gives the clients of Kafka to `work`, connected. */
@@ -57,7 +57,7 @@ export async function readKafka(
     members: new Map(),
   };
   const fail = (error: unknown): void => {
-    const isOutage = isTransient(error) && classify(error).remedy === null;
+    const isOutage = isTransient(error) && classify(error).fix === null;
     facts.problem ??= isOutage ? `${errorMessage(error)}. ${ifDown}` : explained(error);
   };
   const memberships = await readMemberships(deps, living);

@@ -14,25 +14,25 @@ const lacking = {
 };
 const lostWatermark = { isWatermarkLost: true, watermark: null, lagSeconds: null };
 
-/** A loss, its finding with the remedy, and the verdict. */
+/** A loss, its finding with the fix, and the verdict. */
 test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   {
     name: 'the registry',
     given: facts([], { registry: null, remains: ['progress', 'support_g3'] }),
-    finding: { name: 'registry', generation: null, remedy: null },
+    finding: { name: 'registry', generation: null, fix: null },
     sentence:
       'Not well: the registry of generations is lost, but a read model is left: progress, support_g3.',
   },
   {
     name: 'the watermark',
     given: active(lostWatermark),
-    finding: { name: 'watermark', generation: 1, remedy: 'GENERATION=1 npm run projector' },
+    finding: { name: 'watermark', generation: 1, fix: 'GENERATION=1 npm run projector' },
     sentence: 'Not well: its watermark is lost: a projector sets it again',
   },
   {
     name: 'a collection and an index',
     given: active({ structures: lacking }),
-    finding: { name: 'structures', generation: 1, remedy: 'GENERATION=1 npm run projector' },
+    finding: { name: 'structures', generation: 1, fix: 'GENERATION=1 npm run projector' },
     sentence:
       'Not well: its database support_g1 lacks tickets.updated, all indexes of qas, so the API answers 503',
   },
@@ -41,8 +41,7 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
     given: active({ structures: { ...lacking, faults: [{ ...updated, is: 'hidden' }] }, lagSeconds: 40 }),
     finding: {
       name: 'structures',
-      remedy:
-        "db.getSiblingDB('support_g1').runCommand({ collMod: 'tickets', index: { name: 'updated', hidden: false } })",
+      fix: "db.getSiblingDB('support_g1').runCommand({ collMod: 'tickets', index: { name: 'updated', hidden: false } })",
     },
     sentence:
       'Not well: indexes of its database support_g1 are hidden, so the API answers 503: tickets.updated (hidden)',
@@ -50,14 +49,14 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   {
     name: 'the majority of stale data',
     given: facts([own(1, 'active', { lagSeconds: 40 })], { noMajoritySince: before(60) }),
-    finding: { name: 'majority', generation: null, remedy: null },
+    finding: { name: 'majority', generation: null, fix: null },
     sentence:
       "Not well: a majority of MongoDB's members has confirmed no write since 2026-11-24T11:59:00.000Z",
   },
   {
     name: 'the progress',
     given: active({ savedAt: null }),
-    finding: { name: 'projectors', generation: 1, remedy: 'npx support-cli rebuild start', isFinal: true },
+    finding: { name: 'projectors', generation: 1, fix: 'npx support-cli rebuild start', isFinal: true },
     sentence: 'Not well: its progress is lost, so no projector continues',
   },
   {
@@ -77,7 +76,7 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
         lost: [{ database: 'support_g1', collection: 'tickets', is: 'gone' }],
       },
     }),
-    finding: { name: 'lost', generation: 1, remedy: 'npx support-cli rebuild start', isFinal: true },
+    finding: { name: 'lost', generation: 1, fix: 'npx support-cli rebuild start', isFinal: true },
     sentence: 'Not well: its documents are lost: support_g1.tickets is gone',
   },
 ])('the loss of $name is the verdict', ({ given, finding, sentence }) => {
@@ -86,7 +85,7 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   expect(verdict(given, all).sentence.startsWith(sentence)).toBe(true);
 });
 
-test('the remedy for a lost majority names every cause: members that are down, and those that lag', () => {
+test('the fix for a lost majority names every cause: members that are down, and those that lag', () => {
   const [finding] = findings(facts([own(1, 'active')], { noMajoritySince: before(60) }));
   expect(finding?.text).toMatch(/Start members that are down .* let those catch up that lag/);
 });

@@ -12,7 +12,7 @@ test.each<{ name: string; stopped: Facts; finding: object; sentence: string }>([
   {
     name: 'a gap in the log',
     stopped: active({ gaps: [gap] }),
-    finding: { name: 'projectors', isFinal: true, remedy: 'npx support-cli rebuild start' },
+    finding: { name: 'projectors', isFinal: true, fix: 'npx support-cli rebuild start' },
     sentence:
       'Not well: no projector can continue since 2026-11-24T11:59:59.000Z, because its log has a gap: t/0: the records ' +
       'from offset 3 to 7 are gone from the log',

@@ -13,7 +13,7 @@ describe('a projector that says why it applies nothing', () => {
   const told = (changes: Changes, ...projectors: Projector[]) => {
     const given = facts([own(1, 'active', { ...changes, projectors: projectorsOf(projectors, 1, 1) })]);
     const found = findings(given).find(({ name }) => name === 'projectors');
-    return found && `${found.text}; ${found.remedy}`;
+    return found && `${found.text}; ${found.fix}`;
   };
   const restart = 'GENERATION=1 npm run projector';
   const ended = (secondsAgo: number) => entry('ended', secondsAgo, { reason: 'gone' });
@@ -34,7 +34,7 @@ describe('a projector that says why it applies nothing', () => {
       expected: 'a projector cannot start: process 9 on h: certificate has expired; null',
     },
     {
-      name: 'whose start was refused, so that the same start is no remedy',
+      name: 'whose start was refused, so that the same start does not help',
       changes: silent,
       projectors: [entry('refused', 9), ended(20)],
       expected: `a projector cannot start: process 9 on h: certificate has expired; null`,

@@ -3,7 +3,7 @@ import type { Kafka } from 'kafkajs';
 import type { MongoClient } from 'mongodb';
 import { removeOldProcesses } from '../../shared/control/processes.ts';
 import { beginningOf } from '../../shared/control/registry.ts';
-import { withRemedy } from '../../shared/kafka/errors.ts';
+import { withFix } from '../../shared/kafka/errors.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase } from '../../shared/store/connection.ts';
 import { type Announcement, announceProjector } from './announce-projector.ts';
@@ -65,7 +65,7 @@ export async function startProjector(deps: ProjectorDeps): Promise<RunningProjec
   try {
     return await start(deps, brokers, announcement);
   } catch (error) {
-    const refusal = error instanceof StartRefused ? error : withRemedy(error);
+    const refusal = error instanceof StartRefused ? error : withFix(error);
     await announcement.end('refused', refusal.message);
     // Not awaited: brokers that are silent would keep the process from its end.
     void brokers.disconnect().catch(() => undefined);

@@ -1,11 +1,11 @@
 import type { ErrorClass } from '../store/error-classes.ts';
 
-type Entry = { is: ErrorClass; remedy: string | null };
+type Entry = { is: ErrorClass; fix: string | null };
 
 const otherRights = 'docs/deploy.md ("Users and rights") has the rights of the other roles';
 
-const entries = (is: ErrorClass, types: string[], remedy: string | null = null) =>
-  types.map((type): [string, Entry] => [type, { is, remedy }]);
+const entries = (is: ErrorClass, types: string[], fix: string | null = null) =>
+  types.map((type): [string, Entry] => [type, { is, fix }]);
 
 /**
  * The meaning of Kafka's answers, by type, and of errors of kafkajs, by name. Every other answer may pass: a broker
@@ -91,8 +91,8 @@ export const kafkaTypes: ReadonlyMap<string, Entry> = new Map([
   ]),
 ]);
 
-/** The remedies for errors of the project's own, by name. */
-export const ownRemedies: ReadonlyMap<string, string> = new Map([
+/** The fixes for errors of the project's own, by name. */
+export const ownFixes: ReadonlyMap<string, string> = new Map([
   [
     'OtherProjectionVersion',
     'A rebuild is due: support-cli rebuild start, then start this release with the GENERATION that it prints',

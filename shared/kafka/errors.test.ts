@@ -127,24 +127,24 @@ describe('a certificate', () => {
       noServer(new MongoNetworkError('reset'), null, overTls('SELF_SIGNED_CERT_IN_CHAIN')),
       /tlsCAFile/,
     ],
-  ])('%s is a refusal, with its remedy', (_, error, remedy) => {
+  ])('%s is a refusal, with its fix', (_, error, fix) => {
     expect(is(error)).toBe('refuses-connection');
-    expect(explained(error)).toMatch(remedy);
+    expect(explained(error)).toMatch(fix);
   });
 });
 
 it.each([
   ['a user whom every server refuses', noServer(answeredByStore(18)), /the authSource in MONGODB_URL/],
   ['a user whom one server refuses', noServer(answeredByStore(13), null), /its rights on <DATABASE_NAME>/],
-])('no server of MongoDB may be used by %s: that may pass, and is a refusal', (_, error, remedy) => {
+])('no server of MongoDB may be used by %s: that may pass, and is a refusal', (_, error, fix) => {
   for (const thrown of [error, new Error('start', { cause: error })]) {
     expect(is(thrown)).toBe('refuses-connection');
     expect([isTransient(thrown), isRefusal(thrown)]).toEqual([true, true]);
-    expect(explained(thrown)).toMatch(remedy);
+    expect(explained(thrown)).toMatch(fix);
   }
 });
 
-it('a listener of another protocol refuses connections, and the remedy names the settings, at any address', () => {
+it('a listener of another protocol refuses connections, and the fix names the settings, at any address', () => {
   const error = givenUp(ofBroker(otherProtocol));
   expect(is(error)).toBe('refuses-connection');
   expect(explained(error)).toMatch(/Check KAFKA_SSL and KAFKA_SASL_MECHANISM/);
@@ -165,8 +165,8 @@ it.each([
   ['a validator of a collection', answeredByStore(121), /remove it \(db\.runCommand\(\{ collMod/],
   ['a member that is not the primary', answeredByStore(10_107), /directConnection=true in MONGODB_URL/],
   ['the name of another replica set', noMember('rs1', 0), /replica set rs1: check replicaSet in MONGODB_URL/],
-])('the error of %s says what to do, and is a refusal', (_, error, remedy) => {
-  expect(explainedStoreError(error)).toMatch(remedy);
+])('the error of %s says what to do, and is a refusal', (_, error, fix) => {
+  expect(explainedStoreError(error)).toMatch(fix);
   expect(explained(error)).toBe(explainedStoreError(error));
   expect(isRefusal(error)).toBe(true);
 });

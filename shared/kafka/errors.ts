@@ -3,7 +3,7 @@ import { errorChain, errorMessage } from '../runtime/error-message.ts';
 import { certificateError, type Classified, classifyChain, type ErrorClass } from '../store/error-classes.ts';
 import { classifyOne, classifyStoreError, withText } from '../store/errors.ts';
 import { advertisedAddress } from './advertised.ts';
-import { kafkaTypes, ownRemedies } from './error-types.ts';
+import { kafkaTypes, ownFixes } from './error-types.ts';
 import { otherProtocol } from './listener-protocol.ts';
 
 type KafkaError = Error & { retriable?: unknown; type?: unknown; code?: unknown };
@@ -27,25 +27,25 @@ export function classify(error: unknown): Classified {
     ? classifyChain(errorChain(error), (cause) => ofKafka(cause) ?? classifyOne(cause))
     : null;
   if (found) return { ...found, of: 'kafka' };
-  const { remedy, ...classified } = classifyStoreError(error);
-  const own = errorChain(error).flatMap(({ name }) => ownRemedies.get(name) ?? []);
-  return { ...classified, of: isOfKafka ? 'kafka' : classified.of, remedy: remedy ?? own[0] ?? null };
+  const { fix, ...classified } = classifyStoreError(error);
+  const own = errorChain(error).flatMap(({ name }) => ownFixes.get(name) ?? []);
+  return { ...classified, of: isOfKafka ? 'kafka' : classified.of, fix: fix ?? own[0] ?? null };
 }
 
 /** The class of an error of kafkajs, without its causes; null for one of its own, such as a bad response. */
 function ofKafka(error: KafkaError): Classified | null {
   const { name, type, retriable, code } = error;
-  const as = (is: ErrorClass, remedy: string | null = null): Classified => ({ is, of: 'kafka', remedy });
+  const as = (is: ErrorClass, fix: string | null = null): Classified => ({ is, of: 'kafka', fix });
   const entry = kafkaTypes.get(String(type)) ?? kafkaTypes.get(name);
   if (code === otherProtocol) return as('refuses-connection', listenerProtocol);
   const certificate = certificateError(error, 'kafka', certificates);
   if (certificate) return certificate;
-  if (entry?.is === 'refuses-us') return as(entry.is, entry.remedy);
+  if (entry?.is === 'refuses-us') return as(entry.is, entry.fix);
   if (retriable === true) {
     const address = advertisedAddress(error);
-    return as('passes', address === null ? (entry?.remedy ?? null) : unreachable(address));
+    return as('passes', address === null ? (entry?.fix ?? null) : unreachable(address));
   }
-  if (entry) return as(entry.is, entry.remedy);
+  if (entry) return as(entry.is, entry.fix);
   return typeof type === 'string' && name.startsWith('KafkaJS') ? as('passes') : null;
 }
 
@@ -86,10 +86,10 @@ const refuses: Record<ErrorClass, boolean> = {
 export const isRefusal = (error: unknown): boolean => refuses[classify(error).is];
 
 /** The message of an error, with the setting or the right that fixes it if that is known. */
-export const explained = (error: unknown): string => withText(errorMessage(error), classify(error).remedy);
+export const explained = (error: unknown): string => withText(errorMessage(error), classify(error).fix);
 
-/** The error with its remedy in its message, if one is known. */
-export function withRemedy(error: unknown): Error {
+/** The error with its fix in its message, if one is known. */
+export function withFix(error: unknown): Error {
   if (isNativeError(error) && explained(error) === error.message) return error;
   return new Error(explained(error), { cause: error });
 }

@@ -47,7 +47,7 @@ describe('an error in a log line', () => {
     });
   });
 
-  test('has the message of each cause once: an error with a remedy repeats the message of its cause', () => {
+  test('has the message of each cause once: an error with a fix repeats the message of its cause', () => {
     const cause = new Error('code 86', { cause: new Error('the index exists') });
     const message = (text: string) =>
       (loggedError(new Error(text, { cause })) as { message: string }).message;

@@ -42,7 +42,7 @@ export function loggedError(error: unknown): unknown {
   return logged;
 }
 
-/** The messages of an error and of its causes, each once: an error with its remedy repeats that of its cause. */
+/** The messages of an error and of its causes, each once: an error with its fix repeats that of its cause. */
 const messageWithCauses = (error: Error): string =>
   errorChain(error.cause).reduce(
     (text, { message }) => (text.includes(message) ? text : `${text}: ${message}`),

@@ -32,7 +32,7 @@ export type Classified = {
   /** The server that it comes from; null for no server. */
   of: 'kafka' | 'store' | null;
   /** The setting, the right or the step that helps, in words; null if none is known. */
-  remedy: string | null;
+  fix: string | null;
 };
 
 /** Classifies an error and its causes together: `one` classifies each of them, or returns null. */
@@ -41,7 +41,7 @@ export function classifyChain(chain: Error[], one: (cause: Error) => Classified 
   const [worst] = found.toSorted((a, b) => classes.indexOf(a.is) - classes.indexOf(b.is));
   if (!worst) return null;
   const known = [worst, ...found.filter(({ is }) => is === worst.is), ...found];
-  return { ...worst, remedy: known.find(({ remedy }) => remedy !== null)?.remedy ?? null };
+  return { ...worst, fix: known.find(({ fix }) => fix !== null)?.fix ?? null };
 }
 
 /** The codes of Node.js for a server's certificate that this process does not accept. */
@@ -74,8 +74,8 @@ const alertPattern =
   /^ERR_SSL_.*_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)$/;
 
 /** An error of a certificate: this process does not accept the server's, or the server this process's. */
-export function certificateError(error: Error, of: 'kafka' | 'store', remedy: string): Classified | null {
+export function certificateError(error: Error, of: 'kafka' | 'store', fix: string): Classified | null {
   const code = String((error as { code?: unknown }).code);
   const isMeant = verificationCodes.has(code) || alertPattern.test(code);
-  return isMeant ? { is: 'refuses-connection', of, remedy } : null;
+  return isMeant ? { is: 'refuses-connection', of, fix } : null;
 }

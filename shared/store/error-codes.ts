@@ -4,7 +4,7 @@ type Entry = {
   is: ErrorClass;
   /** MongoDB's name of the code, or why it refuses a document, for a dead letter. */
   text: string;
-  remedy: string | null;
+  fix: string | null;
 };
 
 const otherIndex =
@@ -31,8 +31,8 @@ const validator =
 /** MongoDB's code for a member that is not the primary. */
 export const notPrimaryCode = 10_107;
 
-const entries = (is: ErrorClass, codes: [code: number, text: string][], remedy: string | null = null) =>
-  codes.map(([code, text]): [number, Entry] => [code, { is, text, remedy }]);
+const entries = (is: ErrorClass, codes: [code: number, text: string][], fix: string | null = null) =>
+  codes.map(([code, text]): [number, Entry] => [code, { is, text, fix }]);
 
 /**
  * The meaning of MongoDB's codes. Every other code may pass: an operator interrupts a read, a shard moves, the cache is

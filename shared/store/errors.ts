@@ -55,7 +55,7 @@ export const causeOfBulk = (error: unknown): unknown =>
 
 /** Classifies an error of work on MongoDB, and of the code around it. */
 export const classifyStoreError = (error: unknown): Classified =>
-  classifyChain(chainOf(error), classifyOne) ?? { is: classOfCode(error), of: null, remedy: null };
+  classifyChain(chainOf(error), classifyOne) ?? { is: classOfCode(error), of: null, fix: null };
 
 /**
  * The error and its causes, up to a failed selection of a server: its cause is the error of any one server, and
@@ -67,7 +67,7 @@ function chainOf(error: unknown): Error[] {
   return last < 0 ? chain : chain.slice(0, last + 1);
 }
 
-const ofStore = (is: ErrorClass, remedy: string | null = null): Classified => ({ is, of: 'store', remedy });
+const ofStore = (is: ErrorClass, fix: string | null = null): Classified => ({ is, of: 'store', fix });
 
 /** The class of an error of MongoDB, its driver or a socket, without its causes; null for any other error. */
 export function classifyOne(thrown: Error): Classified | null {
@@ -93,7 +93,7 @@ function noServer(topology: TopologyDescription | undefined): Classified {
   const answers = servers.flatMap((server) => errorChain(server.error).map(classifyOne));
   const refusal = answers.find((found) => found?.is === 'refuses-us' || found?.is === 'refuses-connection');
   // The user may be created, or the certificate renewed, while the driver asks again.
-  if (refusal) return ofStore('refuses-connection', refusal.remedy);
+  if (refusal) return ofStore('refuses-connection', refusal.fix);
   const hasPrimary = servers.some(({ type }) => type === 'RSPrimary');
   return ofStore('passes', hasPrimary ? noPreferredMember : null);
 }
@@ -112,16 +112,16 @@ function answer(error: MongoServerError): Classified {
   if (isUnconfirmed || !entry) return ofStore('passes');
   const isRepeatable = transientLabels.some((label) => error.hasErrorLabel(label));
   const isPermanent = entry.is === 'wrong-command' || entry.is === 'refuses-document';
-  return isPermanent && isRepeatable ? ofStore('passes') : ofStore(entry.is, entry.remedy);
+  return isPermanent && isRepeatable ? ofStore('passes') : ofStore(entry.is, entry.fix);
 }
 
-/** The message of an error of MongoDB, with its remedy if one is known. */
+/** The message of an error of MongoDB, with its fix if one is known. */
 export const explainedStoreError = (error: unknown): string =>
-  withText(errorMessage(error), classifyStoreError(error).remedy);
+  withText(errorMessage(error), classifyStoreError(error).fix);
 
-/** A message with a remedy, which it may contain already. */
-export const withText = (message: string, remedy: string | null): string =>
-  remedy === null || message.includes(remedy) ? message : `${message}. ${remedy}`;
+/** A message with a fix, which it may contain already. */
+export const withText = (message: string, fix: string | null): string =>
+  fix === null || message.includes(fix) ? message : `${message}. ${fix}`;
 
 /** The first pause while MongoDB is overloaded, and the longest, in milliseconds. */
 const overloadPauseMs = { first: 500, max: 30_000 };

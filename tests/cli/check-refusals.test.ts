@@ -118,7 +118,7 @@ test.each(Object.entries(states))(
       settings.MONGODB_URL = environment.config.MONGODB_URL.replace(/\/\/([^/@]*@)?/, '//reader:wrong@');
     const refusal = await start({ settings }).then(
       () => 'it was not refused',
-      // A status has only the message: it names the log if no remedy is known.
+      // A status has only the message: it names the log if no fix is known.
       (error: unknown) => (error as Error).message.replace(/\. Waiting does not help: .*$/, ''),
     );
     const changes = Object.entries(settings).map(([name, value]) => [name, String(value)] as const);

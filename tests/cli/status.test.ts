@@ -45,13 +45,13 @@ test('a status names indexes that are missing or hidden, with the command that h
   await database.collection('qas').drop();
   await database.command({ collMod: 'channels', index: { name: 'created', hidden: true } });
   const [missing, hidden] = (await found()) ?? [];
-  expect(missing).toMatchObject({ severity: 'bad', remedy: 'GENERATION=1 npm run projector' });
+  expect(missing).toMatchObject({ severity: 'bad', fix: 'GENERATION=1 npm run projector' });
   expect(missing?.text).toContain(
     `its database ${database.databaseName} lacks tickets.updated, all indexes of qas`,
   );
   expect(hidden?.severity).toBe('bad');
   expect(hidden?.text).toContain('are hidden, so the API answers 503: channels.created');
-  expect(hidden?.remedy).toContain(`db.getSiblingDB('${database.databaseName}').runCommand(`);
+  expect(hidden?.fix).toContain(`db.getSiblingDB('${database.databaseName}').runCommand(`);
   await database.command({ collMod: 'channels', index: { name: 'created', hidden: false } });
   await ensureIndexes(database);
   expect(await found()).toEqual([]);

@@ -43,6 +43,7 @@ const retired: Retired[] = [
   { word: /\btall(?:y|ies)\b/gi, say: 'ledger, count' },
   { word: /keyless/gi, say: 'unauthenticated' },
   { word: /waive/gi, say: 'accept, as the command-line tool does' },
+  { word: /remed(?:y|ies)/gi, say: 'fix' },
   { word: /\bsets? aside\b/gi, say: 'skip, leave out' },
   { word: /\bcounted (?:dead letters|ones)\b/gi, say: 'dead letters' },
   { word: /\btruncated (?:heads?|ones)\b/gi, say: 'records without stored bytes' },

@@ -10,7 +10,7 @@ const { environment, start, publish, cli } = useProjector({ projectors: 0, each:
 test.each([
   [121, 'Document failed validation', /a validator of the collection refuses/i],
   [13, 'not authorized to execute command', /needs its rights on <DATABASE_NAME>/],
-])('status names why MongoDB refuses the progress of a projector: code %i', async (code, errmsg, remedy) => {
+])('status names why MongoDB refuses the progress of a projector: code %i', async (code, errmsg, fix) => {
   const proxy = createRefusingProxy(environment.config.MONGODB_URL);
   const MONGODB_URL = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
   await publish(created('tag', 'tag_1'));
@@ -25,7 +25,7 @@ test.each([
   const { text } = await cli('status');
   expect(text).not.toContain('no projector has run');
   expect(text).toMatch(/its projectors ended at \S+: /);
-  expect(text).toMatch(remedy);
+  expect(text).toMatch(fix);
   proxy.state.refuse = () => null;
   await projector.stop();
   await proxy.close();

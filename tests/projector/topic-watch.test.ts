@@ -40,7 +40,7 @@ describe('a topic that loses records which were applied', () => {
     return losing.map(({ labels }) => `${String(labels.topic)} ${String(labels.reason)}`).toSorted();
   };
   const found = async (...names: string[]) => {
-    let findings: { name: string; text: string; remedy: string | null; accept: string | null }[] = [];
+    let findings: { name: string; text: string; fix: string | null; accept: string | null }[] = [];
     // A status waits for Kafka for three seconds.
     await eventually(async () => {
       ({ findings } = JSON.parse((await cli('status', '--json')).text) as { findings: typeof findings });
@@ -61,8 +61,8 @@ describe('a topic that loses records which were applied', () => {
     expect(await losses()).toEqual([`${topic('tag')} retention`, `${topic('tag')} unclean_election`]);
     const [retention, election] = await found('topics');
     expect(retention?.text).toContain(`${topic('tag')}: deletes records after 1 day (retention.ms=86400000)`);
-    expect(retention?.remedy).toMatch(/--entity-name \S+tags --add-config cleanup\.policy=compact$/);
-    expect(election?.remedy).toMatch(/--add-config unclean\.leader\.election\.enable=false$/);
+    expect(retention?.fix).toMatch(/--entity-name \S+tags --add-config cleanup\.policy=compact$/);
+    expect(election?.fix).toMatch(/--add-config unclean\.leader\.election\.enable=false$/);
     await alterTopic('tag', { ...kept, 'cleanup.policy': 'compact' });
     await eventually(async () => (await losses()).length === 0 || (await losses()).join());
     expect(await found('topics')).toEqual([]);

@@ -31,7 +31,7 @@ describe('an operator is told', () => {
         ...same,
         number: 2,
         condition: 'catching-up',
-        findings: [{ name: 'state', severity: 'progress', remedy: 'npx support-cli rebuild await 2' }],
+        findings: [{ name: 'state', severity: 'progress', fix: 'npx support-cli rebuild await 2' }],
       },
     ]);
     expect(generations[0]?.topics.map(({ topic }) => topic)).toEqual(rebuild.topics.toSorted());

@@ -40,7 +40,7 @@ test('the Markdown of a page has its text, its examples and the settings', () =>
   expect(guide).toMatch(/^```sh /m);
   const error = texts.get('/docs/errors/invalid_cursor.md') ?? '';
   expect(error).toMatch(/^# invalid_cursor\n\nStatus 422 Unprocessable Entity, type `/);
-  expect(error).toContain('**Remedy.**');
+  expect(error).toContain('**Fix.**');
   expect(error).toContain('"docUrl": "https://acme.test/support/docs/errors/invalid_cursor"');
   const reference = texts.get('/docs.md') ?? '';
   for (const part of [
@@ -54,8 +54,8 @@ test('the Markdown of a page has its text, its examples and the settings', () =>
     expect(reference).toContain(part);
 });
 
-test('docs/errors.md has a section for each error, with its causes and a remedy', () => {
-  const lacking = errorCodes.filter((code) => !pages.get(`/docs/errors/${code}`)?.includes('Remedy'));
+test('docs/errors.md has a section for each error, with its causes and a fix', () => {
+  const lacking = errorCodes.filter((code) => !pages.get(`/docs/errors/${code}`)?.includes('Fix'));
   expect(lacking).toEqual([]);
 });
 

@@ -53,7 +53,7 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.o
   for (const [name, value] of given) {
     const shown = keyShape.test(name) ? '[redacted]' : name;
     if (shown !== name || keyShape.test(value))
-      throw invalid(shown, `\`${shown}\` looks like an API key; ${keyRemedy}`);
+      throw invalid(shown, `\`${shown}\` looks like an API key; ${keyAdvice}`);
   }
   const values = [...new Set(given.keys())].map((name) => {
     if (!names.includes(name)) throw invalid(name, unknownParameter(name, names));
@@ -71,7 +71,7 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.o
   );
 }
 
-const keyRemedy =
+const keyAdvice =
   'send keys in the header Authorization alone, and replace this one, because URLs are stored in logs.';
 
 /** Names the nearest parameter, or all of them if none is near. */

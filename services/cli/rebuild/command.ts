@@ -37,7 +37,7 @@ function addBuilding(group: Command, accept: Accept): void {
     .action((options) => accept(withServers(verbs.start), options));
   group
     .command('status')
-    .description('print the verdict, the findings with their remedies, and each generation with its progress')
+    .description('print the verdict, the findings with their fixes, and each generation with its progress')
     .option('--watch', 'print again every two seconds, until Ctrl-C')
     .addOption(jsonOption())
     .addHelpText('after', example('rebuild status', 'rebuild status --watch'))

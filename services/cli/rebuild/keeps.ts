@@ -4,7 +4,7 @@ import { configs } from '../config.ts';
 import { type Context, type Output, withMongo } from '../context.ts';
 import { type Json, lines, output } from '../output.ts';
 
-const remedies = [
+const fixes = [
   'give it an entry with replicas in `generations`, or set upgradeCheck.enabled=false if it is to pause',
   // Helm refuses every upgrade after a rollback that a hook has ended.
   'after `helm rollback`: roll back to the revision that `helm history` shows as deployed, before the next upgrade',
@@ -38,5 +38,5 @@ export async function keeps(context: Context, options: Json & { kept: number[] }
   if (options.kept.includes(active))
     return output(options, { active }, lines([`generation ${active} is active, and keeps its projectors`]));
   const why = `generation ${active} is active, and would have no projectors: Data-As-Of would stand still`;
-  return output(options, { active, refused: why, remedies }, lines([why, ...remedies]), 1);
+  return output(options, { active, refused: why, fixes }, lines([why, ...fixes]), 1);
 }

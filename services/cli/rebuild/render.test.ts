@@ -45,10 +45,10 @@ describe('the outcome of a promotion', () => {
   it('shows whether the operator accepted a finding or it prevents the switch', () => {
     const finding = (name: Finding['name'], text: string, changes: Partial<Finding> = {}): Finding => ({
       ...{ name, text, generation: 2, severity: 'progress', blocks: ['promote'], acceptAs: null },
-      ...{ accept: null, isAccepted: false, isFinal: false, remedy: 'cli rebuild compare 2', ...changes },
+      ...{ accept: null, isAccepted: false, isFinal: false, fix: 'cli rebuild compare 2', ...changes },
     });
     const findings = [
-      finding('offsets', '3 partitions lag', { isAccepted: true, remedy: null }),
+      finding('offsets', '3 partitions lag', { isAccepted: true, fix: null }),
       finding('compared', 'not compared'),
       finding('freshness', 'its data is older', { accept: 'cli accept older 2' }),
     ];

@@ -15,10 +15,10 @@ export const cards = (findings: Finding[], heading: number | null = null): Html 
     ? html``
     : html`<ul class="cards">
         ${findings.map(
-          ({ generation, severity, text, remedy, accept }) =>
+          ({ generation, severity, text, fix, accept }) =>
             html`<li class="finding ${classes[severity]}">
               ${generation === heading || generation === null ? '' : `generation ${generation}: `}${withAges(text)}
-              ${remedy === null ? html`` : command(remedy)} ${orAccept(accept)}
+              ${fix === null ? html`` : command(fix)} ${orAccept(accept)}
             </li>`,
         )}
       </ul>`;

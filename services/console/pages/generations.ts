@@ -80,10 +80,10 @@ function checks(
   const met = metChecks(all, generation, step);
   return html`<ul class="checks">
       ${failed.map(
-        ({ name, severity, text, remedy, accept }) =>
+        ({ name, severity, text, fix, accept }) =>
           html`<li>
             ${severity === 'progress' && !(name === 'compared' && report) ? html`<span class="finding warn">○ not yet</span>` : html`<span class="finding bad">✗ failed</span>`}
-            ${withAges(text)} ${remedy ? command(remedy) : html``} ${orAccept(accept)}
+            ${withAges(text)} ${fix ? command(fix) : html``} ${orAccept(accept)}
           </li>`,
       )}
     </ul>

@@ -63,7 +63,7 @@ function judgement({ facts, findings, report }: Overview, active: Active, stale:
     verdict:
       stale ??
       html`<p class="verdict ${isLoading ? 'warn' : classes[report.verdict]}">
-        ${withAges(report.sentence)} ${named?.remedy ? command(named.remedy) : html``}
+        ${withAges(report.sentence)} ${named?.fix ? command(named.fix) : html``}
       </p>`,
     findings: cards(rest),
   };

@@ -35,9 +35,9 @@ function readinessText({ deployment, generations }: Facts, number: number, block
   if (first) {
     const more =
       blocked.length > 1 ? `; ${counted(blocked.length - 1, 'further finding')}: ${cli} rebuild status` : '';
-    // The remedy of a build that is on its way is to wait.
-    const remedy = first.name === 'state' || first.remedy === null ? '' : `: ${first.remedy}`;
-    return `generation ${number}: ${first.text}${remedy}${more}`;
+    // A build in progress needs time, not a command.
+    const fix = first.name === 'state' || first.fix === null ? '' : `: ${first.fix}`;
+    return `generation ${number}: ${first.text}${fix}${more}`;
   }
   const state = generations.find((one) => one.generation.number === number)?.generation.state ?? 'ready';
   const next = state === 'ready' ? `: compare it with: ${cli} rebuild compare ${number}` : '';

@@ -17,7 +17,7 @@ const spaceFactor = 1.5;
 
 /**
  * Registers a new generation and returns its number. Throws MongoDB's error if this user may not write to its database,
- * and `RebuildRefused` with each other problem and its remedy.
+ * and `RebuildRefused` with each other problem and its fix.
  */
 export async function startRebuild(deps: OperatorDeps, { why }: { why: string }) {
   await deps.onStep?.('check');
@@ -53,8 +53,8 @@ export async function startRebuild(deps: OperatorDeps, { why }: { why: string })
   const { generation: active } = registry;
   const projectors = projectorsOf(await readProjectors(deps.control), active, active);
   if (isUnpinned(projectors, cause.at)) {
-    const { text, remedy } = unpinned(active, commands);
-    deps.report(`before the promotion: ${text}: ${remedy}`);
+    const { text, fix } = unpinned(active, commands);
+    deps.report(`before the promotion: ${text}: ${fix}`);
   }
   return lastNumber;
 }

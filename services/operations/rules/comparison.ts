@@ -18,10 +18,10 @@ export const expectationText = ({ kind, field }: { kind: string; field: string }
 export function comparison(facts: Facts, { generation }: GenerationFacts, { cli }: Commands): Judged | null {
   const { number, report, state } = generation;
   if (!isPromotable(state)) return null;
-  const remedy = `${cli} rebuild compare ${number}`;
-  if (!report) return { text: `generation ${number} was not compared with the active one`, remedy };
+  const fix = `${cli} rebuild compare ${number}`;
+  if (!report) return { text: `generation ${number} was not compared with the active one`, fix };
   const reason = whyExpired(facts, generation.projectionVersion, report);
-  if (reason) return { text: `the comparison is no longer valid, because ${reason}`, remedy };
+  if (reason) return { text: `the comparison is no longer valid, because ${reason}`, fix };
   const { differences, differing, compared, expected, by, expectations } = report;
   const accepted = expectations.map(expectationText).join(', ');
   const intended =
@@ -31,7 +31,7 @@ export function comparison(facts: Facts, { generation }: GenerationFacts, { cli 
       text:
         `differences in ${differing} of ${counted(compared, 'document')}${intended}: fix the projection, or name the ` +
         'intended differences with --expect',
-      remedy,
+      fix,
     };
   return expected > 0
     ? { text: `${compared} compared: 0 unintended differences${intended}`, isAccepted: true }

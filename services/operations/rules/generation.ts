@@ -22,7 +22,7 @@ export const generationRules = {
     blocks: [],
     judge: (_, { generation }, { cli }) =>
       generation.state === 'dropping'
-        ? { text: 'it is being dropped', remedy: `${cli} rebuild drop ${generation.number}` }
+        ? { text: 'it is being dropped', fix: `${cli} rebuild drop ${generation.number}` }
         : null,
   },
   /** A group that another client occupies. */
@@ -38,10 +38,7 @@ export const generationRules = {
     blocks: [],
     judge: (_, own, { projector }) =>
       own.isWatermarkLost
-        ? {
-            text: 'its watermark is lost: a projector sets it again',
-            remedy: projector(own.generation.number),
-          }
+        ? { text: 'its watermark is lost: a projector sets it again', fix: projector(own.generation.number) }
         : null,
   },
   /** A database without the collections that its projectors have filled. */
@@ -57,7 +54,7 @@ export const generationRules = {
             text:
               `its documents are lost: ${describeLost(own.structures.lost)}. No projector of it starts, and while it is served ` +
               'the API answers 503: restore them from a backup, then accept that, or rebuild (docs/recover.md)',
-            remedy: replacement(facts, own, commands),
+            fix: replacement(facts, own, commands),
             isFinal: true,
           },
   },
@@ -83,7 +80,7 @@ export const generationRules = {
             text:
               `it has ${counted(rejectCount, 'dead letter')} that the active generation does not have; the first is ` +
               `${first.id} (${first.reason}: ${first.detail}): fix the cause, and re-drive them`,
-            remedy: `${cli} dead-letters list`,
+            fix: `${cli} dead-letters list`,
             isFinal: isBuild(generation),
           }
         : null;
@@ -97,7 +94,7 @@ export const generationRules = {
     judge: (facts, own, commands) => {
       const bound = facts.kafka.settings && tombstoneBound(facts.kafka.settings);
       const text = tombstoneWarning(own.generation, own.watermark, bound, facts.now);
-      return text && { text, remedy: replacement(facts, own, commands) };
+      return text && { text, fix: replacement(facts, own, commands) };
     },
   },
   lag: { severity: 'bad', blocks: ['ready'], judge: lagging },
@@ -110,7 +107,7 @@ export const generationRules = {
       if (state !== 'building' && state !== 'catching-up') return null;
       const left = recordsLeft(state, own.lag, own.recordsAfterLoad);
       const holder = state === 'building' ? '' : heldBy(own);
-      return { text: `it is ${state}: ${left}${holder}`, remedy: `${cli} rebuild await ${number}` };
+      return { text: `it is ${state}: ${left}${holder}`, fix: `${cli} rebuild await ${number}` };
     },
   },
   offsets: {
@@ -125,7 +122,7 @@ export const generationRules = {
             text:
               `partition ${first.key}: this generation is at offset ${first.position}, the active one at ` +
               `${first.active} (lagging: ${counted(laggingPartitions.length, 'partition')})`,
-            remedy: `${cli} rebuild await ${generation.number}`,
+            fix: `${cli} rebuild await ${generation.number}`,
           }
         : null;
     },
@@ -170,10 +167,10 @@ export const generationRules = {
     severity: 'progress',
     blocks: [],
     judge: (_, { generation: { number, state } }, { cli }) => {
-      if (state === 'ready') return { text: 'every check holds', remedy: `${cli} rebuild promote ${number}` };
+      if (state === 'ready') return { text: 'every check holds', fix: `${cli} rebuild promote ${number}` };
       if (state !== 'standby') return null;
       const text = 'only if the active generation is wrong: this one is served again';
-      return { text, remedy: `${cli} rebuild rollback ${number}` };
+      return { text, fix: `${cli} rebuild rollback ${number}` };
     },
   },
 } satisfies Record<string, Rule<GenerationFacts>>;
@@ -183,7 +180,7 @@ export const unpinned = (active: number, { projector }: Commands) => ({
   text:
     `a projector of generation ${active} runs without GENERATION=${active}: restarted after the promotion, it ` +
     'would leave that generation, and a rollback would be lost; restart it with the number first',
-  remedy: projector(active),
+  fix: projector(active),
 });
 
 /** Partitions that no longer exist: their progress holds the watermark for good. A gap tells of the whole topic. */
@@ -205,13 +202,13 @@ export const staleAfterSeconds = 30;
 /** A load cannot end if its topic was created again since, because the new log is shorter. */
 function unreachableLoadEnds(facts: Facts, own: GenerationFacts, commands: Commands): Judged[] {
   const { log } = facts.kafka;
-  const remedy = replacement(facts, own, commands);
+  const fix = replacement(facts, own, commands);
   return [...(loadEnds(own.generation) ?? [])].flatMap(([key, loadEnd]) => {
     const end = log?.ends.get(key)?.end ?? (log && !log.partitions.includes(key) ? 0 : Infinity);
     const text =
       `the load of ${key} ends at offset ${loadEnd}, but its log ends at ${end}: if the topic was deleted and ` +
       'created again, the load cannot end';
-    return end >= loadEnd ? [] : [{ text, remedy }];
+    return end >= loadEnd ? [] : [{ text, fix }];
   });
 }
 
@@ -241,13 +238,13 @@ function staleness({ registry, generations }: Facts, own: GenerationFacts, { cli
   const active = generations.find((one) => one.generation.number === registry?.generation)?.watermark;
   const staleMs = (active?.getTime() ?? 0) - (watermark?.getTime() ?? 0);
   if (!isPromotable(generation.state) || staleMs <= followsWithinSeconds * 1_000) return null;
-  const remedy = `${cli} rebuild await ${generation.number}`;
+  const fix = `${cli} rebuild await ${generation.number}`;
   return watermark && watermark.getTime() > 0
     ? {
         text:
           `its watermark ${watermark.toISOString()} is ${digits(staleMs / 1_000)} s older than that of the active ` +
           'generation (keys archived since then work again)',
-        remedy,
+        fix,
       }
-    : { text: 'it has no watermark yet: some partitions were never applied to the end of their log', remedy };
+    : { text: 'it has no watermark yet: some partitions were never applied to the end of their log', fix };
 }

@@ -26,11 +26,11 @@ type Stopped = {
   restart: string;
 };
 
-/** Why no projector follows a generation, with a remedy unless projectors still run. */
+/** Why no projector follows a generation, with a fix unless projectors still run. */
 export function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Judged | string | null {
   if (own.generation.state === 'dropping') return null;
   const final = finals.map((tell) => tell(own)).find((told) => told !== null);
-  if (final) return { remedy: replacement(facts, own, commands), isFinal: true, ...final };
+  if (final) return { fix: replacement(facts, own, commands), isFinal: true, ...final };
   if (own.savedAt !== null && !isSilent(own.savedAt, facts.now)) return null;
   const last = tellingProjector(facts, own);
   const restart = commands.projector(own.generation.number);
@@ -84,12 +84,12 @@ const byState: Record<Standing, (stopped: Stopped) => Judged | string> = {
   'without-topics': ({ own }) => `no progress has been saved${sinceText(own)}, because topics are missing`,
   ended: ({ last, restart }) => ({
     text: `its projectors ended at ${last?.at.toISOString() ?? ''}: ${last?.reason ?? ''}`,
-    remedy: restart,
+    fix: restart,
   }),
   gone: ({ facts, own, restart }) => ({
     text: own.savedAt ? `no projector has run${sinceText(own)}` : 'no projector has run on it yet',
     // Without a majority no projector can announce itself.
-    remedy: facts.noMajoritySince === null ? restart : null,
+    fix: facts.noMajoritySince === null ? restart : null,
   }),
 };
 

@@ -15,7 +15,7 @@ export type Severity = 'bad' | 'attention' | 'progress';
 /** A finding of a rule, which takes the rest from the rule. */
 export type Judged = {
   text: string;
-  remedy?: string | null;
+  fix?: string | null;
   severity?: Severity;
   blocks?: readonly Step[];
   isFinal?: boolean;

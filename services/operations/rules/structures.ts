@@ -36,7 +36,7 @@ export function lackingStructures(
       text:
         `its database ${database} lacks ${describeMissing(missing)}, so ${effect}: the start of a projector creates them; ` +
         'if a restore runs or was interrupted, finish it first (docs/recover.md)',
-      remedy: projector(generation.number),
+      fix: projector(generation.number),
     });
   }
   const [first] = hidden;
@@ -46,7 +46,7 @@ export function lackingStructures(
     found.push({
       severity,
       text: `indexes of its database ${database} are hidden, so ${effect}: ${hidden.map(describeIndexFault).join(', ')}`,
-      remedy: `db.getSiblingDB('${database}').runCommand(${command})`,
+      fix: `db.getSiblingDB('${database}').runCommand(${command})`,
     });
   }
   return found;

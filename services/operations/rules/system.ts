@@ -21,7 +21,7 @@ export const systemRules = {
     judge: ({ registry, remains }, _, { projector }) => {
       if (registry) return null;
       if (remains.length === 0)
-        return { text: 'no projector has started on this database', remedy: projector(1) };
+        return { text: 'no projector has started on this database', fix: projector(1) };
       return {
         text:
           `${lostRegistryText(remains)}. The API answers 503, and no projector starts: restore the control database from a ` +
@@ -100,7 +100,7 @@ export const systemRules = {
     judge: ({ kafka: { settings } }) =>
       topicWarnings(settings ?? []).map(({ topic, text, setting }) => ({
         text: `${text} (docs/deploy.md, "Topics")`,
-        remedy: setting && alterTopic(topic, setting),
+        fix: setting && alterTopic(topic, setting),
       })),
   },
   'log-beginnings': { severity: 'attention', blocks: [], acceptAs: 'truncated', judge: lostBeginnings },
@@ -110,7 +110,7 @@ export const systemRules = {
     judge: ({ deadLetters }, _, { cli }) =>
       deadLetters === null || deadLetters === 0
         ? null
-        : { text: `dead letters: ${digits(deadLetters)}`, remedy: `${cli} dead-letters list` },
+        : { text: `dead letters: ${digits(deadLetters)}`, fix: `${cli} dead-letters list` },
   },
   'dead-letter-bytes': { severity: 'attention', blocks: [], judge: fullShare },
 } satisfies Record<string, Rule<null>>;
@@ -158,7 +158,7 @@ function fullShare({ deadLetterBytesFilled: filled }: Facts, _: null, { cli }: C
     text:
       'the bytes of the dead letters of a topic take its share of DEAD_LETTER_MEGABYTES_MAX, so further ones are stored ' +
       'without their bytes, and a redrive needs Kafka to have the record still: fix the cause, then re-drive or purge them',
-    remedy: `${cli} dead-letters list`,
+    fix: `${cli} dead-letters list`,
   };
 }
 
@@ -192,6 +192,6 @@ function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (Judge
     });
   const never = missing.filter((topic) => !applied.has(topic));
   if (never.length > 0)
-    found.push({ text: `missing topics: ${never.join(', ')}`, remedy: `${cli} topics create` });
+    found.push({ text: `missing topics: ${never.join(', ')}`, fix: `${cli} topics create` });
   return found;
 }

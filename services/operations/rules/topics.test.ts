@@ -14,7 +14,7 @@ test.each<Partial<TopicSettings>>([
   { maxMessageBytes: 67_108_864 },
 ])('of a topic with %j a status says nothing', (changes) => expect(withSettings(changes)).toEqual([]));
 
-/** An unsafe setting, words of its finding, and the setting that the remedy makes. */
+/** An unsafe setting, words of its finding, and the setting that the fix makes. */
 test.each<[Partial<TopicSettings>, string, string]>([
   [
     { cleanupPolicy: 'compact,delete', retentionMs: 86_400_000 },
@@ -35,7 +35,7 @@ test.each<[Partial<TopicSettings>, string, string]>([
   expect(others).toEqual([]);
   expect(first).toMatchObject({ name: 'topics', severity: 'attention' });
   expect(first?.text).toContain(text);
-  expect(first?.remedy).toContain(`--alter --entity-type topics --entity-name tags --add-config ${setting}`);
+  expect(first?.fix).toContain(`--alter --entity-type topics --entity-name tags --add-config ${setting}`);
 });
 
 /** A log of one partition, from an offset to 9. */

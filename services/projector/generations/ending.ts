@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 import { readLogGaps, storeLogGaps } from '../../../shared/control/log-gaps.ts';
-import { withRemedy } from '../../../shared/kafka/errors.ts';
+import { withFix } from '../../../shared/kafka/errors.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { retry } from '../../../shared/store/retry.ts';
 import type { Announcement } from '../announce-projector.ts';
@@ -36,7 +36,7 @@ async function storeEnd(deps: EndingDeps, error: Error): Promise<void> {
 export function storingEnd(ending: EndingDeps, onFatal: (error: Error) => void): (error: Error) => void {
   let stored: Promise<void> | null = null;
   return (error) => {
-    const end = withRemedy(error);
+    const end = withFix(error);
     stored ??= storeEnd(ending, end).then(() => onFatal(end));
   };
 }

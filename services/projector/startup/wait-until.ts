@@ -25,7 +25,7 @@ export class StartRefused extends Error {
 /** Projectors that start together may collide while they create indexes, so only repeated errors are permanent. */
 const permanentErrorsMax = 3;
 
-/** The end of a refusal whose remedy is unknown. */
+/** The end of a refusal without a known fix. */
 const seeTheLog = 'Waiting does not help: the log of this projector has the cause';
 
 /** The pause between attempts, in milliseconds. */
