@@ -98,7 +98,7 @@ const recordMetrics = (registers: Registry[]): RecordMetrics => ({
   }),
   stageSeconds: new Histogram({
     name: 'projector_stage_duration_seconds',
-    help: 'Time that the first record of a batch spends in each stage, one after the other: `delivery` (from its timestamp until it is fetched, by two clocks), `queue` (until the batch before it is applied), `prerequisites` (until the topics that its documents refer to have caught up, and it is decoded), `gather` (until its group begins, failed attempts included), `work` (of the projector, for its group), `read` and `write` (MongoDB, for its group), `finish` (large fan-outs and dead letters)',
+    help: 'Time of the first record of a batch in each stage, one after the other: the longest one limits the throughput. docs/metrics.md lists the stages',
     labelNames: ['stage'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers,
@@ -178,7 +178,7 @@ const lagMetrics = (registers: Registry[]): LagMetrics => ({
   }),
   lagSeconds: new Gauge({
     name: 'projector_lag_seconds',
-    help: 'The age of the oldest record to apply, at most, measured by the ends of the log; 0 if there is none; of a new generation since its first start',
+    help: 'Upper bound of the age of the oldest record to apply, by the ends of the log; 0 if there is none. In a new generation it counts from the first start',
     labelNames: ['topic'],
     registers,
   }),

@@ -6,8 +6,8 @@ import type { Store } from '../materialize/store.ts';
 type StageOfGroup = 'work' | 'read' | 'write';
 
 /**
- * The stages of a chunk, from the timestamp of its first record to its effect. They do not overlap. The help text of
- * `projector_stage_duration_seconds` says what each one is.
+ * The stages of a chunk, from the timestamp of its first record to its effect. They do not overlap. docs/metrics.md
+ * describes each stage.
  */
 export const stages = [
   'delivery',
