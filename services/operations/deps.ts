@@ -10,6 +10,7 @@ export type OperatorDeps = {
   control: Db;
   config: {
     DATABASE_NAME: string;
+    TOPIC_PREFIX: string;
     CONSUMER_GROUP?: string | undefined;
     DEPLOYMENT: Deployment;
     LATENESS_ALLOWANCE_SECONDS: number;

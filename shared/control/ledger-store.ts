@@ -219,8 +219,8 @@ export async function removeSkips(
   generation: number,
   of?: Pick<TopicPartition, 'topic' | 'partition'>,
 ): Promise<void> {
-  const filter: Filter<LedgerSpan> = { 'skips.generations': generation };
-  if (of) Object.assign(filter, { topic: of.topic, partition: of.partition });
+  const place = of ? { topic: of.topic, partition: of.partition } : {};
+  const filter: Filter<LedgerSpan> = { ...place, 'skips.generations': generation };
   const skipped = await spanIds(control, filter);
   await changeSpans(control, skipped, (span) => unskip(span, generation));
 }

@@ -13,7 +13,7 @@ export type Envelope = {
   orgId: string;
   version: number;
   revision: number;
-  /** The latest record seen with this version. */
+  /** The latest record seen with this version; null if none was, or if its log is lost. */
   position: Position | null;
   /** The latest Kafka tombstone seen on this key, if any. */
   tombstonePosition?: Position;

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mongoSweepStore } from '../../services/projector/retention/mongo-sweep-store.ts';
 import { readSkips, storeSkip } from '../../shared/control/ledger-store.ts';
+import { storeLogGaps } from '../../shared/control/log-gaps.ts';
+import { progressOf } from '../../shared/control/progress.ts';
 import { requestTracesOf } from '../../shared/control/request-traces.ts';
 import { collectionOf, createMongo } from '../../shared/store/connection.ts';
 import { startApi } from '../api/test-api.ts';
@@ -185,9 +187,14 @@ export async function rebuild(projector: Projector): Promise<void> {
     await run('rebuild', verb, number, '--why', 'test');
 }
 
-/** Drops the generation that was active before. */
+/** Accepts a gap of the active generation, and drops the one that was active before. */
 export async function drop(projector: Projector): Promise<void> {
   const run = verbOf(projector, [0]);
+  const { control } = projector.environment;
   await projector.stop();
+  const gap = { topic: projector.topic('tag'), partition: 0, kind: 'cut' as const, from: 0, to: 0 };
+  await storeLogGaps({ control, generation: 2, by: 'test' }, [{ ...gap, topicId: null }], new Date());
+  await progressOf(control).updateMany({}, { $set: { updatedAt: new Date(0) } });
+  await run('accept', 'gap', '2', '--why', 'test');
   await run('rebuild', 'drop', '1', '--force', '--why', 'test');
 }

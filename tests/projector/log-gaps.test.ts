@@ -1,7 +1,10 @@
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
 import { readSkip, storeSkip } from '../../shared/control/ledger-store.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf, watermark as readWatermark } from '../../shared/control/progress.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
 import { created } from '../support/entities.ts';
+import { encode, type Event } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
@@ -62,6 +65,21 @@ describe('a gap in the log', () => {
     await loseRecords(6);
     await findGap();
     await publish(...tags(5, 10));
+    // given that a skipped record and a tombstone are among the lost ones, whose offsets others have now
+    const place = { topic: topic('tag'), partition: 0, offset: 6 };
+    await storeSkip(environment.control, place, {
+      generations: [1],
+      by: 'ann',
+      why: 'tests',
+      at: new Date(),
+    });
+    const tombstonePosition = { partition: 0, offset: 9, timestampMs: Date.now() };
+    const deleted = { orgId: null, version: 0, revision: 1, position: null, deletedAt: new Date() };
+    await collectionOf<StoredDocument>(environment.database, 'tag').insertOne({
+      _id: 'tag_5',
+      ...deleted,
+      tombstonePosition,
+    });
     const accept = () => cli('accept', 'gap', '1', '--why', 'they were tests');
     // A projector that has just saved progress may still run; on a busy machine that may be long ago here.
     await savedAt(Date.now() + 3_600_000);
@@ -81,6 +99,7 @@ describe('a gap in the log', () => {
     await start();
     await applied();
     expect(await find('tag', 'tag_5')).toMatchObject({ state: { id: 'tag_5' } });
+    expect(await readSkip(environment.control, place)).toBeNull();
     expect(await gaps()).toEqual([]);
     expect((await accept()).text).toContain('refused: generation 1 has nothing to accept as "gap"');
   });
@@ -121,7 +140,7 @@ describe('a gap in the log', () => {
 
 /* The offsets of a topic that was created again mean other records, and it may have fewer partitions. */
 describe('a topic that was created again with fewer partitions', () => {
-  const { environment, topic, publish, applied, start, find, cli, recreateTopic } = useProjector({
+  const { environment, topic, publish, send, applied, start, find, cli, recreateTopic } = useProjector({
     each: true,
     partitions: 3,
     projectors: 0,
@@ -179,6 +198,29 @@ describe('a topic that was created again with fewer partitions', () => {
     expect((await progress()).map(({ partition }) => partition)).toEqual([0]);
     const stood = await watermark();
     await eventually(async () => (await watermark()) > stood);
+  });
+
+  test('shows an entity that was deleted in the former topic, and that the new log creates', async () => {
+    // given a tag whose last record in the former topic is a tombstone, behind others
+    const former: Event[] = [...tags(100, 20), created('tag', 'tag_1')];
+    former.push({ ...created('tag', 'tag_1'), op: 'tombstone' });
+    await send('tag', ...former.map((event) => ({ ...encode(event, 'binary'), partition: 0 })));
+    const first = await start();
+    await applied();
+    await first.stop();
+    expect(await find('tag', 'tag_1')).not.toHaveProperty('state');
+    // when the source creates it again in the new topic
+    await recreateTopic('tag', 1);
+    await publish(created('tag', 'tag_1', { name: 'again' }, 2), ...tags(200, 1));
+    const second = await start();
+    await eventually(() => second.fatal.length > 0);
+    await second.stop();
+    await letTimePass();
+    expect(await cli('accept', 'gap', '1', '--why', 'tests')).toMatchObject({ code: 0 });
+    await start();
+    await applied();
+    // then it is shown
+    expect(await find('tag', 'tag_1')).toMatchObject({ version: 2, state: { name: 'again' } });
   });
 
   test('is named by the status, with its way out, if only progress of the lost partitions is left', async () => {

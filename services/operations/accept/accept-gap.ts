@@ -1,21 +1,24 @@
-import type { Db } from 'mongodb';
 import { RebuildRefused } from '../../../shared/control/generations.ts';
 import { removeSkips } from '../../../shared/control/ledger-store.ts';
 import { logGapsOf, readLogGaps } from '../../../shared/control/log-gaps.ts';
 import { type Applied, isFollowed, progressOf, readProgress } from '../../../shared/control/progress.ts';
+import { kindOfTopic } from '../../../shared/kafka/topics.ts';
+import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
+import { newRevision } from '../../../shared/store/revision.ts';
+import type { StoredDocument } from '../../projector/materialize/store.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { Acceptable } from './acceptable.ts';
 import { type Continuation, continueAfterGaps } from './continue-after-gaps.ts';
+
+type GapDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config' | 'log' | 'topics' | 'now'>;
 
 /**
  * The gaps in the logs of a generation, compared with its logs now. Once accepted, its projectors may start again. An
  * interrupted acceptance is finished by running it again. Throws `RebuildRefused` if a log cannot be read, or if a
  * projector still runs, which would save its old position again.
  */
-export async function acceptableGaps(
-  { control, log, topics, now }: Pick<OperatorDeps, 'control' | 'log' | 'topics' | 'now'>,
-  number: number,
-): Promise<Acceptable> {
+export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acceptable> {
+  const { control, log, topics, now } = deps;
   const gaps = await readLogGaps(control, number);
   const progress = await readProgress(control, number);
   const ofTopics = progress.filter(({ topic }) => topics.includes(topic));
@@ -34,7 +37,7 @@ export async function acceptableGaps(
       low === null || is === 'return' ? [] : [{ topic, partition, low }],
     ),
     apply: async () => {
-      for (const one of found) await goOn(control, number, one, at);
+      for (const one of found) await goOn(deps, number, one, at);
       // The gaps stop every start until the positions are written.
       await logGapsOf(control).deleteMany({ _id: { $in: gaps.map(({ _id }) => _id) } });
     },
@@ -45,10 +48,15 @@ export async function acceptableGaps(
  * Moves the position of a partition. The leader epoch before it is not one of this log. The offsets that operators skip
  * in a former log are those of other records now.
  */
-async function goOn(control: Db, generation: number, next: Continuation, at: Date): Promise<void> {
+async function goOn(deps: GapDeps, generation: number, next: Continuation, at: Date): Promise<void> {
   const { topic, partition, is, at: position, end, topicId } = next;
+  const { control } = deps;
   const _id = `${generation}/${topic}/${partition}`;
-  if (is === 'reset' || is === 'gone') await removeSkips(control, generation, next);
+  // Before the progress, which tells an interrupted acceptance that a topic was created again.
+  if (is !== 'skip') {
+    await removeSkips(control, generation, next);
+    await forgetPositions(deps, generation, next);
+  }
   if (position === null) {
     await progressOf(control).deleteOne({ _id });
     return;
@@ -64,5 +72,30 @@ async function goOn(control: Db, generation: number, next: Continuation, at: Dat
       ? { $set: { applied, ...neverApplied }, $setOnInsert: first }
       : { $set: { applied }, $setOnInsert: { ...first, ...neverApplied } },
     { upsert: true },
+  );
+}
+
+/**
+ * Removes the positions of lost records from the documents. The records that take their offsets come later: a lost
+ * tombstone must not delete their entities.
+ */
+async function forgetPositions(
+  { mongo, config }: GapDeps,
+  generation: number,
+  { topic, partition, is, at }: Continuation,
+): Promise<void> {
+  const kind = kindOfTopic(topic, config.TOPIC_PREFIX);
+  if (!kind) return;
+  const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
+  const documents = collectionOf<StoredDocument>(database, kind);
+  const $gte = is === 'return' && at !== null ? at : 0;
+  const revision = newRevision();
+  await documents.updateMany(
+    { 'position.partition': partition, 'position.offset': { $gte } },
+    { $set: { position: null, revision } },
+  );
+  await documents.updateMany(
+    { 'tombstonePosition.partition': partition, 'tombstonePosition.offset': { $gte } },
+    { $set: { revision }, $unset: { tombstonePosition: '' } },
   );
 }

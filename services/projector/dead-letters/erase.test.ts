@@ -48,3 +48,18 @@ test('a dead letter of a version that a tombstone alone has deleted is erased up
   expect([19, 21].map((ms) => isErased(ms, 2))).toEqual([true, false]);
   expect(isErased(21, 1)).toBe(true);
 });
+
+test('a dead letter of a version whose tombstone was in a former log is not erased', async () => {
+  const readEnvelopes = async () => [{ ...envelope, position: null }];
+  const changes = [{ op: 'delete', id: 'con_1', orgId: 'org_1', version: 1 } as Change];
+  const [erasure] = await erasuresAmong({ readEnvelopes }, 'contact', { changes, rejected: [] });
+  const isErased = (version: number) =>
+    erasure?.covers({
+      _id: '',
+      topic: 'support.contacts',
+      subjects: ['con_1'],
+      versioned: { id: 'con_1', version },
+      ...{ partition: 0, offset: 5, timestampMs: 5 },
+    });
+  expect([1, 2].map(isErased)).toEqual([true, false]);
+});

@@ -148,7 +148,8 @@ async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], delet
 function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
   const { _id: id, tombstonePosition } = stored;
   const versions = deletions.map((deletion) => (deletion.op === 'delete' ? deletion.version : 0));
-  const isTombstoneAlone = !stored.deletedByEvent && isBeforeTombstone(stored);
+  // Without a position, the records of the version were in a log that is lost. Any other record of it comes later.
+  const isTombstoneAlone = !stored.deletedByEvent && (stored.position === null || isBeforeTombstone(stored));
   if (stored.deletedAt) versions.push(isTombstoneAlone ? stored.version - 1 : stored.version);
   const version = Math.max(...versions);
   const positions = deletions.map(({ position }): Position | null | undefined => position);
