@@ -73,6 +73,15 @@ const unlikeInOneArray = {
   message: 'Compare objects: a failure then names the fact that differs.',
 };
 
+/** A test that replaces a function still passes once the code no longer calls it, and later tests see it replaced. */
+const replacedFunction = {
+  selector:
+    'CallExpression[callee.object.name="jest"]' +
+    '[callee.property.name=/^(spyOn|mock|doMock|setMock|unstable_mockModule|replaceProperty)$/]',
+  message:
+    'Give the code a cause: a record, stored data, an answer of tests/support/answering-proxy.ts, or a fake as an argument.',
+};
+
 export default tseslint.config(
   { ignores: ['node_modules', 'artifacts', 'clients/*/package', 'clients/*/src/generated'] },
   ...tseslint.configs.recommendedTypeChecked,
@@ -101,7 +110,7 @@ export default tseslint.config(
       'max-len': ['error', { code: 10_000, comments: 120, ignoreUrls: true }],
       'prefer-const': 'error',
       eqeqeq: 'error',
-      'no-restricted-syntax': ['error', encodedPath, unlikeInOneArray],
+      'no-restricted-syntax': ['error', encodedPath, unlikeInOneArray, replacedFunction],
     },
   },
   {

@@ -11,7 +11,7 @@ import type { Route } from './http/route.ts';
 import type { Metrics } from './metrics.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { authenticate } from './middleware/authenticate.ts';
-import { compression } from './middleware/compression.ts';
+import { compression, zlibEncoders } from './middleware/compression.ts';
 import { concurrencyLimit } from './middleware/concurrency-limit.ts';
 import { errorHandler } from './middleware/error-handler.ts';
 import { httpsOnly } from './middleware/https-only.ts';
@@ -95,7 +95,7 @@ export function createApp({
   app.use(requestId);
   app.use(accessLog({ logger, trace, admitUnauthenticated, ...metrics }));
   app.use(responseHeaders(deps));
-  app.use(compression);
+  app.use(compression(zlibEncoders));
   app.use(errorHandler({ ...deps, ...metrics }));
   app.use(httpsOnly(deps));
   app.use(requestLimits);

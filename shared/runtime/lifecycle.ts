@@ -8,6 +8,12 @@ export type Closer = {
   deadlineMs: number;
 };
 
+/** The parts of its process that a shutdown needs. */
+export type Host = {
+  on: (signal: 'SIGTERM' | 'SIGINT', stop: () => void) => unknown;
+  exit: (code: number) => unknown;
+};
+
 /** For a `main`: returns the result of `starting`, or logs its error (such as a port in use) and exits with code 1. */
 export async function startedOrExit<T>(logger: Logger, starting: Promise<T>): Promise<T> {
   try {
@@ -23,7 +29,11 @@ export async function startedOrExit<T>(logger: Logger, starting: Promise<T>): Pr
  * if an earlier one fails or hangs, and together within the sum of their deadlines. The process exits with `code`, or
  * with 1 if a closer fails or runs out of time.
  */
-export function onShutdown(logger: Logger, closers: Closer[]): (code: number) => void {
+export function onShutdown(
+  logger: Logger,
+  closers: Closer[],
+  { on, exit }: Host = { on: process.on.bind(process), exit: process.exit.bind(process) },
+): (code: number) => void {
   let stopping = false;
   const stop = async (code: number) => {
     if (stopping) return;
@@ -43,10 +53,10 @@ export function onShutdown(logger: Logger, closers: Closer[]): (code: number) =>
         logger.error({ error, closer }, 'could not be closed');
       }
     }
-    process.exit(exitCode);
+    exit(exitCode);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
+    on(signal, () => {
       logger.info({ signal }, 'stopping');
       void stop(0);
     });

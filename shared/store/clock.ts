@@ -1,12 +1,11 @@
-import type { Db } from 'mongodb';
 import { readHello } from './hello.ts';
-import type { CommandLimits } from './run-command.ts';
+import type { Commanded, CommandLimits } from './run-command.ts';
 
 /**
  * The time of the store's own clock, that of the primary. Every service judges completeness and expiry by this
  * clock, because the clocks of hosts and of producers may be wrong.
  */
-export async function storeTime(control: Db, limits: CommandLimits = {}): Promise<Date> {
+export async function storeTime(control: Commanded, limits: CommandLimits = {}): Promise<Date> {
   return (await readHello(control, limits)).localTime;
 }
 

@@ -132,14 +132,19 @@ describe('an overloaded MongoDB', () => {
     expect([is(reset), is(answered(91))]).toEqual(['passes', 'refuses-connection']);
   });
 
-  it('is left alone for longer with each attempt, for half a minute at most', () => {
-    const chance = jest.spyOn(Math, 'random').mockReturnValue(0);
-    const pauses = [1, 2, 3, 20].map((attempt) => retryPauseMs(labelled, attempt, 100));
-    chance.mockReturnValue(1);
-    const shortest = retryPauseMs(labelled, 2, 100);
-    chance.mockRestore();
-    expect(pauses).toEqual([1_000, 2_000, 4_000, 30_000]);
-    expect(shortest).toBe(1_000);
+  it.each([
+    [1, 1_000],
+    [2, 2_000],
+    [3, 4_000],
+    [20, 30_000],
+  ])('after attempt %d is left alone for %d ms, or for up to half of that less', (attempt, longestMs) => {
+    const pauses = Array.from({ length: 500 }, () => retryPauseMs(labelled, attempt, 100));
+    const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)];
+    expect(shortest).toBeGreaterThanOrEqual(0.5 * longestMs);
+    expect(longest).toBeLessThanOrEqual(longestMs);
+    // 500 pauses leave out a tenth of the range once in 10^22 runs.
+    expect(shortest).toBeLessThan(0.55 * longestMs);
+    expect(longest).toBeGreaterThan(0.95 * longestMs);
   });
 
   it('lengthens no pause of another error', () => {

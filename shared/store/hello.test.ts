@@ -1,15 +1,15 @@
+import { ReadPreference } from 'mongodb';
 import { storeTime } from './clock.ts';
-import { controlDatabase, createMongo } from './connection.ts';
 import { explainedStoreError } from './errors.ts';
 
-const client = createMongo('mongodb://127.0.0.1:1/?directConnection=true', 'test');
-const control = controlDatabase(client, 'x');
 const localTime = new Date('2026-01-01T00:00:00Z');
-const timeBy = (hello: object) => {
-  jest.spyOn(control, 'command').mockResolvedValue({ localTime, ...hello });
-  return storeTime(control);
-};
-afterAll(() => client.close());
+const timeBy = (hello: object) =>
+  storeTime({
+    command: async () => ({ localTime, ...hello }),
+    readPreference: ReadPreference.primary,
+    readConcern: undefined,
+    writeConcern: undefined,
+  });
 
 it('no service goes by the clock of a member that is not the primary', async () => {
   const reading = timeBy({ isWritablePrimary: false, secondary: true, me: 'mongo-2:27017' });

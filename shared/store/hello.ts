@@ -1,6 +1,6 @@
-import { type Db, MongoServerError } from 'mongodb';
+import { MongoServerError } from 'mongodb';
 import { notPrimaryCode } from './error-codes.ts';
-import { type CommandLimits, runCommand } from './run-command.ts';
+import { type Commanded, type CommandLimits, runCommand } from './run-command.ts';
 
 /** The parts of MongoDB's answer to `hello` that the services read. */
 export type Hello = {
@@ -15,7 +15,7 @@ type OpTime = { ts: { toString: () => string } };
  * Asks the server that the control database is read from who it is. Rejects if it is not the primary: with
  * `directConnection=true` the driver reads from any member as if it were.
  */
-export async function readHello(control: Db, limits: CommandLimits = {}): Promise<Hello> {
+export async function readHello(control: Commanded, limits: CommandLimits = {}): Promise<Hello> {
   const hello = await runCommand(control, { hello: 1 }, limits);
   if (hello.isWritablePrimary === false) {
     const member = typeof hello.me === 'string' ? hello.me : 'the server';

@@ -17,13 +17,16 @@ export type Command = {
 /** The limits of a command; `maxTimeMS` is that of the server. */
 export type CommandLimits = Abortable & { maxTimeMS?: number };
 
+/** The parts of its database that a raw command needs. */
+export type Commanded = Pick<Db, 'command' | 'readPreference' | 'readConcern' | 'writeConcern'>;
+
 /**
  * Runs a command for which the driver has no method that suits. Adds the options that the driver adds to its own
  * commands alone: the read preference and the concern of the database, and the limit of the server. Without a signal
  * of its own it fails after a minute.
  */
 export async function runCommand(
-  database: Db,
+  database: Commanded,
   command: Command,
   { maxTimeMS, signal, ...options }: RunCommandOptions & CommandLimits = {},
 ): Promise<Document> {

@@ -1,5 +1,5 @@
+import { createAnsweringProxy, type Refusal } from '../support/answering-proxy.ts';
 import { eventually } from '../support/eventually.ts';
-import { createRefusingProxy, type Refusal } from '../support/refusing-proxy.ts';
 import { proxiedUrl } from '../support/store-proxy.ts';
 import { type ApiProcess, useApiProcesses } from './api-processes.ts';
 import * as build from './builders.ts';
@@ -7,7 +7,7 @@ import { ask, codeOf } from './requests.ts';
 import { mongoUrl } from './test-api.ts';
 
 const children = useApiProcesses({ ticket: [build.ticket({ id: 'ti_1' })] });
-const proxy = createRefusingProxy(mongoUrl());
+const proxy = createAnsweringProxy(mongoUrl());
 let child: ApiProcess;
 
 /** Any command that needs the rights of a user. */
@@ -17,7 +17,7 @@ const lists = /^find tickets$/;
 /** Refuses commands of this form on every connection, at most `times` times. Returns how many are left. */
 function refuse(form: RegExp, refusal: Refusal, times = Infinity) {
   let left = times;
-  proxy.state.refuse = ({ name }) => {
+  proxy.state.answer = ({ name }) => {
     if (!form.test(name) || left <= 0) return null;
     left -= 1;
     return refusal;
@@ -33,7 +33,7 @@ beforeAll(async () => {
   child = await children.startServing({ MONGODB_URL: proxiedUrl(await proxy.listen()) });
 });
 afterEach(() => {
-  proxy.state.refuse = () => null;
+  proxy.state.answer = () => null;
 });
 afterAll(() => proxy.close());
 
@@ -96,7 +96,7 @@ it('a command that is wrong is a bug: 500 at once', async () => {
 it('an overloaded MongoDB is asked a few times, then requests are 503; the replica stays live', async () => {
   let asked = 0;
   const overloaded = { code: 462, errorLabels: ['SystemOverloadedError'] };
-  proxy.state.refuse = ({ name }) => {
+  proxy.state.answer = ({ name }) => {
     if (!lists.test(name)) return null;
     asked += 1;
     return overloaded;
@@ -108,7 +108,7 @@ it('an overloaded MongoDB is asked a few times, then requests are 503; the repli
 
 it('connections whose user was dropped and created again are given up: no request fails with 500', async () => {
   const { connections } = proxy.state;
-  proxy.state.refuse = ({ name, connection }) =>
+  proxy.state.answer = ({ name, connection }) =>
     needsRights.test(name) && connection <= connections
       ? { code: 13, errmsg: `Command ${name} requires authentication` }
       : null;

@@ -4,21 +4,21 @@ import { processesOf } from '../../shared/control/processes.ts';
 import { watermarksOf } from '../../shared/control/progress.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { createRefusingProxy } from '../support/refusing-proxy.ts';
+import { createAnsweringProxy } from '../support/answering-proxy.ts';
 import { runCli } from '../support/run-cli.ts';
 import { proxiedUrl } from '../support/store-proxy.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const testEnvironment = useOpened(() => createTestEnvironment());
-let proxy: ReturnType<typeof createRefusingProxy>;
+let proxy: ReturnType<typeof createAnsweringProxy>;
 let url = '';
 
 beforeAll(async () => {
   await ensureRegistry(testEnvironment.control);
   await ensureIndexes(testEnvironment.database);
   await watermarksOf(testEnvironment.control).insertOne({ _id: 1, completeTo: new Date(0) });
-  proxy = createRefusingProxy(testEnvironment.config.MONGODB_URL);
+  proxy = createAnsweringProxy(testEnvironment.config.MONGODB_URL);
   // MongoDB answers here, however busy the machine is.
   url = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
 });
@@ -26,7 +26,7 @@ afterAll(() => proxy.close());
 
 /** A user who may do everything but these commands, as MongoDB answers it. */
 const withoutRight = (refused: string) => {
-  proxy.state.refuse = ({ name }) =>
+  proxy.state.answer = ({ name }) =>
     name === refused ? { code: 13, errmsg: `not authorized to execute command ${refused}` } : null;
 };
 const check = (role: string) =>

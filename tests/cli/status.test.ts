@@ -1,11 +1,4 @@
-import {
-  AggregationCursor,
-  Collection,
-  type Document,
-  MongoClient,
-  MongoNetworkError,
-  MongoServerError,
-} from 'mongodb';
+import { type Document, MongoClient, MongoNetworkError } from 'mongodb';
 import { readCounts } from '../../services/operations/counts.ts';
 import { factsNow } from '../../services/operations/facts.ts';
 import { readSharedTokens } from '../../services/operations/shared-tokens.ts';
@@ -14,11 +7,15 @@ import { readRegistry } from '../../shared/control/generations.ts';
 import { dayMs } from '../../shared/documents/instant.ts';
 import { kinds, resources } from '../../shared/documents/resources.ts';
 import { readTopicSettings } from '../../shared/kafka/topic-settings.ts';
+import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { apiKey, store } from '../api/builders.ts';
 import { generation, useRebuild } from '../rebuild/fixture.ts';
+import { type Answer, createAnsweringProxy } from '../support/answering-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { runCli } from '../support/run-cli.ts';
+import { proxiedUrl } from '../support/store-proxy.ts';
+import { useOpened } from '../support/use-opened.ts';
 
 const rebuild = useRebuild();
 
@@ -102,30 +99,44 @@ describe('tokens of several keys', () => {
 });
 
 describe('the work of the store for a status', () => {
-  test('is left out where MongoDB refuses it, and then the rest is shown with the reason', async () => {
-    await rebuild.given([generation(1, 'active'), generation(2, 'ready')]);
-    // As `notablescan` refuses a scan, or a user has too few rights.
-    const refused = new MongoServerError({ message: 'refused', code: 291 });
-    const fail = (error: Error) => {
-      jest.spyOn(AggregationCursor.prototype, 'toArray').mockRejectedValue(error);
-      jest.spyOn(Collection.prototype, 'countDocuments').mockRejectedValue(error);
+  /** Clients of a MongoDB that answers the counts so. */
+  const proxied = useOpened(async () => {
+    const proxy = createAnsweringProxy(rebuild.config.MONGODB_URL);
+    const mongo = createMongo(proxiedUrl(await proxy.listen()), 'test');
+    return {
+      mongo,
+      control: controlDatabase(mongo, rebuild.name),
+      database: generationDatabase(mongo, rebuild.name, 1),
+      answer: (answer: Answer) => {
+        proxy.state.answer = ({ name }) => (name.startsWith('aggregate ') ? answer : null);
+      },
+      close: async () => {
+        await mongo.close();
+        await proxy.close();
+      },
     };
-    fail(refused);
-    const counts = await readCounts(rebuild.database);
+  });
+  const status = () => rebuild.status({ mongo: proxied.mongo, control: proxied.control });
+  beforeEach(() => rebuild.given([generation(1, 'active'), generation(2, 'ready')]));
+
+  test('is left out where MongoDB refuses it, and then the rest is shown with the reason', async () => {
+    // As `notablescan` refuses a scan, or a user has too few rights.
+    proxied.answer({ code: 291, errmsg: 'refused' });
+    const counts = await readCounts(proxied.database);
     expect(counts.pending).toEqual({ conversations: null });
     expect(counts.notCounted).toEqual([{ part: 'pending conversations', reason: 'refused' }]);
-    const { sharedTokens, notCounted, generations } = await rebuild.status();
-    jest.restoreAllMocks();
+    const { sharedTokens, notCounted, generations } = await status();
     expect(sharedTokens).toBeNull();
     expect(notCounted.map(({ part }) => part)).toEqual(
       expect.arrayContaining(['the bytes of the dead letters', 'tokens of several keys']),
     );
     expect(generations.map(({ number }) => number)).toEqual([1, 2]);
-    // An answer that does not come is another matter: the whole status is tried again.
-    fail(new MongoNetworkError('away'));
-    await expect(readCounts(rebuild.database)).rejects.toThrow('away');
-    await expect(rebuild.status()).rejects.toThrow('away');
-    jest.restoreAllMocks();
+  });
+
+  test('is another matter where MongoDB does not answer: the whole status fails, and is tried again', async () => {
+    proxied.answer('closed');
+    await expect(readCounts(proxied.database)).rejects.toThrow(MongoNetworkError);
+    await expect(status()).rejects.toThrow(MongoNetworkError);
   });
 
   test('does not grow with its collections: it estimates, or it counts within a bound', async () => {

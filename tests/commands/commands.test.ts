@@ -1,13 +1,21 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { markdown } from '../../infra/docs-tables/markdown.ts';
+import { proxiedUrl } from '../support/store-proxy.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { explainIndexes, recordCommands } from './record.ts';
 import { drop, operate, project, rebuild, serve } from './representative-run.ts';
 
 const page = 'docs/internals/commands.md';
-const commands = recordCommands();
-const projector = useProjector({ projectors: 0 });
-afterAll(() => commands.stop());
+const commands = recordCommands(process.env.MONGODB_URL ?? '');
+let recordedUrl = '';
+beforeAll(async () => {
+  recordedUrl = proxiedUrl(await commands.listen());
+});
+const projector = useProjector({
+  projectors: 0,
+  servers: () => ({ ...process.env, MONGODB_URL: recordedUrl }),
+});
+afterAll(() => commands.close());
 
 /** The rows of a table, with or without their indexes. */
 const rowsOf = (table: string, hasPlans: boolean): string[] =>

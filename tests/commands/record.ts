@@ -1,6 +1,6 @@
-import { type CommandStartedEvent, MongoClient } from 'mongodb';
+import type { MongoClient } from 'mongodb';
 import { kinds, resources } from '../../shared/documents/resources.ts';
-import { monitorCommands } from '../support/monitor-commands.ts';
+import { createAnsweringProxy, type ProxiedCommand } from '../support/answering-proxy.ts';
 import { isOfDriver, type Part, shapesOf } from './shape.ts';
 
 /** A shape that the services send, and the collections to which they send it. */
@@ -26,33 +26,32 @@ function targetOf(collection: string, text: string): string {
 }
 
 /**
- * Records the commands of the services that run in this process. Their clients have an `appName`; those of tests have
- * none.
+ * A proxy of the store that records the commands of the services, as they send them. Their clients name an application;
+ * those of tests name none.
  */
-export function recordCommands() {
+export function recordCommands(mongodbUrl: string) {
   const recorded = new Map<string, Recorded>();
   const concernFaults = new Set<string>();
-  const record = ({ commandName, databaseName: database, command }: CommandStartedEvent) => {
+  const record = ({ command }: ProxiedCommand) => {
+    const [commandName = '', named] = Object.entries(command)[0] ?? [];
     if (isOfDriver(commandName)) return;
     if (lacksConcern(commandName, command)) concernFaults.add(JSON.stringify(command));
-    const named = (command as Record<string, unknown>)[commandName];
     const collection = typeof named === 'string' ? named : '';
     for (const { text, alone } of shapesOf(commandName, command)) {
       const target = targetOf(collection, text);
       const key = `${entityCollections.has(target) ? 'an entity' : target} ${text}`;
-      const example = { database, command: alone };
+      const example = { database: String(command.$db), command: alone };
       const found = recorded.get(key) ?? { text, targets: new Set(), example, indexes: null };
       found.targets.add(target);
       recorded.set(key, found);
     }
   };
-  const connect = Reflect.get<object, string>(MongoClient.prototype, 'connect') as MongoClient['connect'];
-  const spy = jest.spyOn(MongoClient.prototype, 'connect').mockImplementation(function (this: MongoClient) {
-    if (this.options.appName && !this.listenerCount('commandStarted'))
-      monitorCommands(this).on('commandStarted', record);
-    return connect.call(this);
-  });
-  return { recorded, concernFaults, stop: () => spy.mockRestore() };
+  const proxy = createAnsweringProxy(mongodbUrl);
+  proxy.state.answer = (command) => {
+    if (command.application !== null) record(command);
+    return null;
+  };
+  return { recorded, concernFaults, listen: proxy.listen, close: proxy.close };
 }
 
 const readCommands = ['find', 'aggregate', 'count', 'distinct'];

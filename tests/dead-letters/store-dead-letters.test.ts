@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { FindCursor } from 'mongodb';
 import { buffer, type RejectedRecord } from '../../services/projector/dead-letters/dead-letter.ts';
 import {
   storeDeadLetters,
@@ -16,9 +15,12 @@ import {
 import { readStoredAt, recordBytesOf, removeUnchangedBytes } from '../../shared/control/record-bytes.ts';
 import type { Rejection } from '../../shared/control/rejections.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
+import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { openDatabases } from '../support/databases.ts';
 import { ampleShares, fullShares, standingLetters } from '../support/dead-letters.ts';
+import { eventually } from '../support/eventually.ts';
 import { rawHeaders } from '../support/example-records.ts';
+import { createStoreProxy, proxiedUrl } from '../support/store-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 
 const megabyte = 1024 * 1024;
@@ -26,6 +28,19 @@ const topic = 'support.tags';
 
 describe('storing dead letters', () => {
   const opened = useOpened(openDatabases, { each: true });
+  /** The control database behind a proxy that can hold commands. */
+  const proxied = useOpened(
+    async () => {
+      const proxy = createStoreProxy(process.env.MONGODB_URL ?? '');
+      const client = createMongo(proxiedUrl(await proxy.listen()), 'test');
+      const close = async () => {
+        await client.close();
+        await proxy.cut();
+      };
+      return { ...proxy, control: controlDatabase(client, opened.name), close };
+    },
+    { each: true },
+  );
   beforeEach(() => ensureDeadLetterIndexes(opened.control));
 
   const record = (offset: number, value = Buffer.from('{')): KafkaRecord => ({
@@ -172,15 +187,13 @@ describe('storing dead letters', () => {
   test('a span that is removed while a worker changes it does not come back with its closed record', async () => {
     const closed = record(1);
     await store([closed]);
-    // when an operator closes its only record after the worker has read it
-    const read = FindCursor.prototype.toArray.bind(ledgerOf(opened.control).find());
-    const planted = jest.spyOn(FindCursor.prototype, 'toArray').mockImplementationOnce(async () => {
-      const found: unknown[] = await read();
-      await closeDeadLetters(opened.control, [idOf(closed)], 1);
-      return found;
-    });
-    await store([record(2)]);
-    planted.mockRestore();
+    // when an operator closes its only record after the worker has read it, and before it writes
+    proxied.trouble.holding = 'second record';
+    const storing = store([record(2)], { control: proxied.control, detail: 'second record' });
+    await eventually(() => proxied.heldCount() > 0);
+    await closeDeadLetters(opened.control, [idOf(closed)], 1);
+    proxied.release();
+    await storing;
     expect((await standing()).map(({ offset }) => offset)).toEqual([2]);
   });
 

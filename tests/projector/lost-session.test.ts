@@ -1,7 +1,7 @@
 import { type Service, startService } from '../../infra/service.ts';
+import { createAnsweringProxy } from '../support/answering-proxy.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
-import { createRefusingProxy } from '../support/refusing-proxy.ts';
 import { proxiedUrl } from '../support/store-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
@@ -15,7 +15,7 @@ describe('MongoDB forgets the sessions of a user that was dropped and created ag
   const { environment, publish, applied, find, startProcess } = useProjector({ projectors: 0 });
   const services: Service[] = [];
   const proxied = useOpened(async () => {
-    const proxy = createRefusingProxy(environment.config.MONGODB_URL);
+    const proxy = createAnsweringProxy(environment.config.MONGODB_URL);
     // A command gives up if its first connection takes longer.
     const MONGODB_URL = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
     const settings = { ...environment.environment, MONGODB_URL };
@@ -26,7 +26,7 @@ describe('MongoDB forgets the sessions of a user that was dropped and created ag
     /** Every connection of now has lost its rights for good. */
     const loseSessions = () => {
       const { connections } = proxy.state;
-      proxy.state.refuse = ({ name, connection }) =>
+      proxy.state.answer = ({ name, connection }) =>
         needsRights.test(name) && connection <= connections
           ? { code: 13, errmsg: 'Command requires authentication' }
           : null;

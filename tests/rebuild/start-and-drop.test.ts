@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { Db } from 'mongodb';
 import { acceptFinding } from '../../services/operations/accept/accept.ts';
 import type { OperatorDeps } from '../../services/operations/deps.ts';
 import { compareWithActive } from '../../services/operations/rebuild/compare-generations.ts';
@@ -8,7 +7,10 @@ import { dropGeneration } from '../../services/operations/rebuild/drop.ts';
 import { startRebuild } from '../../services/operations/rebuild/start.ts';
 import { readLogGaps, storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf } from '../../shared/control/progress.ts';
+import { createMongo } from '../../shared/store/connection.ts';
+import { createAnsweringProxy } from '../support/answering-proxy.ts';
 import { openStore } from '../support/open-store.ts';
+import { proxiedUrl } from '../support/store-proxy.ts';
 import { generation, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();
@@ -31,7 +33,6 @@ describe('a start is refused, and registers nothing,', () => {
     return acceptFinding({ ...deps, kafka: deps }, { finding: 'truncated', why: 'test' });
   };
   beforeEach(() => rebuild.given([generation(1, 'active')]));
-  afterEach(() => jest.restoreAllMocks());
 
   test('before a projector has ever run', async () => {
     for (const one of await rebuild.control.collections()) await one.deleteMany({});
@@ -121,26 +122,33 @@ describe('a start is refused, and registers nothing,', () => {
     await expectRefused(() => acceptTruncated(deps), 'generation 1 has nothing to accept as "truncated"');
   });
 
+  /** Clients whose MongoDB reports this space: the server that the tests use does not know the size of its disk. */
+  const withStats = async (stats: object): Promise<AsyncDisposable & Pick<OperatorDeps, 'mongo'>> => {
+    const proxy = createAnsweringProxy(rebuild.config.MONGODB_URL);
+    proxy.state.answer = ({ command }) => ('dbStats' in command ? stats : null);
+    const mongo = createMongo(proxiedUrl(await proxy.listen()), 'test');
+    const close = async () => {
+      await mongo.close();
+      await proxy.close();
+    };
+    return { mongo, [Symbol.asyncDispose]: close };
+  };
+
+  const mb = 1_048_576;
+  const space = { storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb };
+
   test('without enough disk space', async () => {
-    const mb = 1_048_576;
-    statsOf({ storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb, fsUsedSize: 851 * mb });
-    await expectRefused(start, 'MongoDB has 149 MB free, but the build needs 150 MB', 'add space first');
-    jest.restoreAllMocks();
-    statsOf({ storageSize: 60 * mb, indexSize: 40 * mb, fsTotalSize: 1_000 * mb, fsUsedSize: 850 * mb });
-    expect(await start()).toBe(2);
-    // and the check of the right to write leaves nothing
+    await using few = await withStats({ ...space, fsUsedSize: 851 * mb });
+    const refusal = 'MongoDB has 149 MB free, but the build needs 150 MB';
+    await expectRefused(() => start({ mongo: few.mongo }), refusal, 'add space first');
+  });
+
+  test('but with just enough it is not, and the check of the right to write leaves nothing', async () => {
+    await using enough = await withStats({ ...space, fsUsedSize: 850 * mb });
+    expect(await start({ mongo: enough.mongo })).toBe(2);
     expect(await rebuild.databaseOf(2).listCollections().toArray()).toEqual([]);
   });
 });
-
-const commandAsBefore = Reflect.get<object, string>(Db.prototype, 'command') as Db['command'];
-
-/** Lets MongoDB report this space, because the server that the tests use does not know the size of its disk. */
-function statsOf(stats: object): void {
-  jest.spyOn(Db.prototype, 'command').mockImplementation(async function (this: Db, command, options) {
-    return 'dbStats' in command ? stats : commandAsBefore.call(this, command, options);
-  });
-}
 
 describe('a drop is refused, and removes nothing,', () => {
   const drop =

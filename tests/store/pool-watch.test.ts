@@ -2,8 +2,8 @@ import { pino } from 'pino';
 import { ensureRegistry, readRegistry } from '../../shared/control/generations.ts';
 import { watchPools } from '../../shared/control/pool-watch.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
+import { createAnsweringProxy, type Refusal } from '../support/answering-proxy.ts';
 import { eventually } from '../support/eventually.ts';
-import { createRefusingProxy, type Refusal } from '../support/refusing-proxy.ts';
 import { proxiedUrl } from '../support/store-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 
@@ -19,7 +19,7 @@ afterAll(async () => {
 /** A client behind a proxy, with a watch of its pool. It has opened its connections. */
 const opened = useOpened(
   async () => {
-    const proxy = createRefusingProxy(process.env.MONGODB_URL ?? '');
+    const proxy = createAnsweringProxy(process.env.MONGODB_URL ?? '');
     // On a busy machine the first connection may take longer than that of most tests may.
     const url = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
     const pool = createMongo(url, 'test', { poolSize: 5 });
@@ -50,7 +50,7 @@ const opened = useOpened(
     /** Refuses commands on all connections, or on those that are open now. */
     const refuse = (refusal: Refusal | null, { isOnNew = false } = {}) => {
       const { connections } = proxy.state;
-      proxy.state.refuse = ({ name, connection }) =>
+      proxy.state.answer = ({ name, connection }) =>
         name.startsWith('find') && (isOnNew || connection <= connections) ? refusal : null;
     };
     /** Resolves when as many more fresh clients were used. */

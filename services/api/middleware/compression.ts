@@ -28,7 +28,7 @@ const gzipOptions = { level: 1 };
 
 type Compression = Exclude<Encoding, 'identity'>;
 
-type Encoder = {
+export type Encoder = {
   /** In this thread. */
   sync: (body: Buffer) => Buffer;
   /** In the thread pool. */
@@ -36,7 +36,9 @@ type Encoder = {
   stream: () => Duplex;
 };
 
-const encoders: Record<Compression, Encoder> = {
+export type Encoders = Record<Compression, Encoder>;
+
+export const zlibEncoders: Encoders = {
   br: {
     sync: (body) => brotliCompressSync(body, brotliOptions),
     async: (body) => promisify(brotliCompress)(body, brotliOptions),
@@ -50,18 +52,22 @@ const encoders: Record<Compression, Encoder> = {
 };
 
 /** Compresses a body that is not a stream. */
-async function encode(body: Buffer | string, encoding: Compression): Promise<Buffer> {
+async function encode(body: Buffer | string, encoding: Compression, encoder: Encoder): Promise<Buffer> {
   const content = Buffer.isBuffer(body) ? body : Buffer.from(body);
-  const fixed = fixedEncoding(content, encoding);
+  const fixed = fixedEncoding(content, encoding, encoder);
   if (fixed) return await fixed;
-  const { sync, async } = encoders[encoding];
+  const { sync, async } = encoder;
   return content.length <= synchronousBytesMax ? sync(content) : await async(content);
 }
 
 /** Compresses a content that never changes, on its first request; undefined for any other body. */
-function fixedEncoding(content: Buffer, encoding: Compression): Promise<Buffer> | undefined {
+function fixedEncoding(
+  content: Buffer,
+  encoding: Compression,
+  { async }: Encoder,
+): Promise<Buffer> | undefined {
   const known = fixedContents.get(content);
-  const encoded = known && (known.get(encoding) ?? encoders[encoding].async(content));
+  const encoded = known && (known.get(encoding) ?? async(content));
   if (!encoded) return undefined;
   known.set(encoding, encoded);
   // If zlib has no memory, the next request tries again.
@@ -73,24 +79,27 @@ function fixedEncoding(content: Buffer, encoding: Compression): Promise<Buffer> 
  * Compresses the body with the encoding that the client prefers, brotli if it has no preference. Errors are short
  * and stay uncompressed.
  */
-export const compression: Middleware = async (context, next) => {
-  context.vary('Accept-Encoding');
-  await next();
-  const body = context.body as Buffer | string | Readable | null | undefined;
-  const length = context.response.length ?? Infinity;
-  if (!body || length < thresholdBytes || context.status >= 400) return;
-  const encoding = chooseEncoding(context);
-  if (encoding === 'identity') return;
-  try {
-    if (!(body instanceof Stream)) {
-      context.body = await encode(body, encoding);
-    } else if (context.method !== 'HEAD') {
-      // An error of one stream ends the other.
-      const encoded = pipeline(body, encoders[encoding].stream(), () => undefined);
-      streamBody(context, encoded);
+export function compression(encoders: Encoders): Middleware {
+  return async (context, next) => {
+    context.vary('Accept-Encoding');
+    await next();
+    const body = context.body as Buffer | string | Readable | null | undefined;
+    const length = context.response.length ?? Infinity;
+    if (!body || length < thresholdBytes || context.status >= 400) return;
+    const encoding = chooseEncoding(context);
+    if (encoding === 'identity') return;
+    const encoder = encoders[encoding];
+    try {
+      if (!(body instanceof Stream)) {
+        context.body = await encode(body, encoding, encoder);
+      } else if (context.method !== 'HEAD') {
+        // An error of one stream ends the other.
+        const encoded = pipeline(body, encoder.stream(), () => undefined);
+        streamBody(context, encoded);
+      }
+      context.set('Content-Encoding', encoding);
+    } catch {
+      // zlib has no memory: the body stays as it is.
     }
-    context.set('Content-Encoding', encoding);
-  } catch {
-    // zlib has no memory: the body stays as it is.
-  }
-};
+  };
+}

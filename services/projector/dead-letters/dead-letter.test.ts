@@ -2,7 +2,6 @@ import { type Binary, BSON } from 'mongodb';
 import type { OnStepFailed } from '../../../shared/control/rejections.ts';
 import { type KafkaRecord, varint } from '../../../shared/kafka/record-format.ts';
 import { binary, rawHeaders, record, structured, tagBytes } from '../../../tests/support/example-records.ts';
-import { entityVersion } from '../events/envelope.ts';
 import { parse } from '../events/parse.ts';
 import { buffer, type RecordFields, recordFields, recordOf } from './dead-letter.ts';
 
@@ -92,40 +91,40 @@ test('the subjects of a dead letter come from its whole record', () => {
 });
 
 describe('a field of a dead letter for which the code throws is left out, and the bytes are kept', () => {
-  afterEach(() => jest.restoreAllMocks());
-  const fail = () => {
-    throw new TypeError('canary');
-  };
-  const failing = (given: KafkaRecord) => {
+  const failing = (topic: string, given: KafkaRecord) => {
     const steps: string[] = [];
-    const fields = recordFields('support.tags', prefix, given, (step) => steps.push(step));
+    const fields = recordFields(`${prefix}${topic}`, prefix, given, (step) => steps.push(step));
     return { steps, fields };
   };
+  const event = structured({ type: 'support.message.updated.v1', data: { id: 'msg_1', content: 'msg_2' } });
+  /** A record whose event cannot be read: its headers lack the methods of a Buffer. */
+  const unreadable = { ...event, headers: Uint8Array.from(event.headers) as Buffer };
 
   test('the organization and the version', () => {
-    jest.spyOn(entityVersion, 'safeParse').mockImplementation(fail);
-    const { steps, fields } = failing(structured());
-    expect(steps).toEqual(['identity']);
-    expect(fields).toMatchObject({ orgId: null, versioned: null, subjects: ['tag_1'] });
-    expect(text(fields?.value ?? null)).toBe(structured().value?.toString());
+    const { steps, fields } = failing('messages', unreadable);
+    expect(steps).toEqual(['identity', 'subjects']);
+    expect(fields).toMatchObject({ orgId: null, versioned: null });
+    expect(text(fields?.value ?? null)).toBe(event.value?.toString());
   });
 
   test('the subjects, which are then every id in its bytes', () => {
-    jest.spyOn(JSON, 'parse').mockImplementation(fail);
-    const event = structured({ type: 'support.message.updated.v1', data: { id: 'msg_1', content: 'msg_2' } });
-    const fields = recordFields('support.messages', prefix, event);
-    expect(fields?.subjects).toEqual(['tag_1', 'msg_1', 'msg_2']);
+    expect(failing('messages', unreadable).fields?.subjects).toEqual(['tag_1', 'msg_1', 'msg_2']);
   });
 
   test('but not a part of the bytes: a record whose headers end too early has none, and is read from the log', () => {
-    const { steps, fields } = failing({ ...structured(), headers: Buffer.from([4, 200]) });
-    expect({ steps, fields }).toEqual({ steps: ['content'], fields: null });
+    expect(failing('tags', { ...structured(), headers: Buffer.from([4, 200]) })).toEqual({
+      steps: ['content'],
+      fields: null,
+    });
   });
 
   test('but not for a lack of memory, after which the batch is retried', () => {
-    jest.spyOn(entityVersion, 'safeParse').mockImplementation(() => {
-      throw new RangeError('Array buffer allocation failed');
-    });
-    expect(() => failing(structured())).toThrow('allocation failed');
+    const outOfMemory: KafkaRecord = {
+      ...structured(),
+      get value(): Buffer {
+        throw new RangeError('Array buffer allocation failed');
+      },
+    };
+    expect(() => failing('tags', outOfMemory)).toThrow('allocation failed');
   });
 });
