@@ -41,6 +41,7 @@ const keptFor = (hours: number, cleanupPolicy: string | null = 'compact') =>
   });
 const away = kafka({ problem: 'no' });
 const unreadable = kafka({ settingsProblem: 'no' });
+const refused = kafka({ settings: [{ ...safeTopic, topic: 'users', refused: 'no' }] });
 const misnamed = kafka({ missing: ['tags'], otherPrefixes: ['s.'] });
 const living = kafka({
   members: new Map([[1, [{ memberId: 'm', clientId: 'c', host: 'h', partitions: [], stranger: null }]]]),
@@ -203,6 +204,7 @@ test.each<[fact: string, given: Facts, rule: string, prevented: string[], text: 
   // Of the whole system, so they prevent the steps of each generation.
   ['Kafka away', beside(ready(), away), 'kafka', every, 'Kafka (KAFKA_BROKERS): no'],
   ['unread settings', beside(ready(), unreadable), 'settings', switches, 'needs DescribeConfigs: no'],
+  ['those of one topic', beside(ready(), refused), 'settings', switches, 'of users: the Kafka user needs'],
 ])('%s prevents the steps of its rule alone', (_, given, name, steps, text) => {
   const all = findings(given);
   for (const step of ['ready', 'promote', 'rollback'] as const) {

@@ -7,6 +7,7 @@ import {
   losingRisks,
   type LossReason,
   readTopicSettings,
+  refusedOf,
   topicWarnings,
 } from '../../shared/kafka/topic-settings.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
@@ -32,8 +33,8 @@ const watchEveryMs = 60_000;
  */
 export function watchTopics(deps: TopicWatchDeps, intervalMs = watchEveryMs): Pick<Repeating, 'stop'> {
   const { admin, log, topics, generation, metrics, logger } = deps;
-  const show = (reason: LossReason, losing: Set<string>) => {
-    for (const topic of topics) metrics.losesRecords.set({ topic, reason }, losing.has(topic) ? 1 : 0);
+  const show = (reason: LossReason, losing: Set<string>, known = topics) => {
+    for (const topic of known) metrics.losesRecords.set({ topic, reason }, losing.has(topic) ? 1 : 0);
   };
   /** Returns the topics that exist: the brokers answer nothing about settings if they do not know one of the topics. */
   const lookAtLogs = async () => {
@@ -44,11 +45,16 @@ export function watchTopics(deps: TopicWatchDeps, intervalMs = watchEveryMs): Pi
     return topics.filter((topic) => existing.has(topic));
   };
   const lookAtSettings = async (existing: string[]) => {
-    const warnings = topicWarnings(await readTopicSettings(admin, existing));
+    const settings = await readTopicSettings(admin, existing);
+    const warnings = topicWarnings(settings);
+    const refused = refusedOf(settings);
+    const known = topics.filter((topic) => !refused.some((one) => one.topic === topic));
     for (const reason of losingRisks) {
       const losing = warnings.filter(({ risk }) => risk === reason).map(({ topic }) => topic);
-      show(reason, new Set(losing));
+      show(reason, new Set(losing), known);
     }
+    const [unknown] = topicWarnings(refused);
+    if (unknown) throw new Error(unknown.text);
   };
   let isTold = false;
   const look = async () => {

@@ -1,7 +1,9 @@
-import kafkajs, { type Admin } from 'kafkajs';
+import kafkajs, { type Admin, type ConfigEntries } from 'kafkajs';
 import { dayMs } from '../documents/instant.ts';
 import { counted } from '../runtime/counted.ts';
+import { errorMessage } from '../runtime/error-message.ts';
 import { batchBytesMax } from './codecs.ts';
+import { classify } from './errors.ts';
 
 /** The settings of a topic that the read model depends on; null each that the brokers do not return. */
 export type TopicSettings = {
@@ -13,6 +15,8 @@ export type TopicSettings = {
   retentionBytes: number | null;
   maxMessageBytes: number | null;
   allowsUncleanElection: boolean | null;
+  /** Why the brokers return no setting of this topic, while they return those of others. */
+  refused?: string;
 };
 
 const configNames = [
@@ -24,34 +28,68 @@ const configNames = [
   'unclean.leader.election.enable',
 ];
 
-/** Reads the settings from the brokers. */
+/**
+ * Reads the settings from the brokers. kafkajs rejects a whole request if the brokers refuse one of its topics, so each
+ * topic then has a request of its own. Rejects only if the brokers refuse every topic.
+ */
 export async function readTopicSettings(
   admin: Pick<Admin, 'describeConfigs'>,
   topics: string[],
 ): Promise<TopicSettings[]> {
   if (topics.length === 0) return [];
+  try {
+    return await describe(admin, topics);
+  } catch (error) {
+    if (classify(error).is !== 'refuses-us' || topics.length === 1) throw error;
+    const read = await Promise.all(topics.map((topic) => describeOne(admin, topic)));
+    if (refusedOf(read).length === read.length) throw error;
+    return read;
+  }
+}
+
+async function describe(admin: Pick<Admin, 'describeConfigs'>, topics: string[]): Promise<TopicSettings[]> {
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames })),
   });
-  return resources.map(({ resourceName, configEntries }) => {
-    const valueOf = (name: string) =>
-      configEntries.find(({ configName }) => configName === name)?.configValue ?? null;
-    const numberOf = (name: string) => {
-      const value = valueOf(name);
-      return value === null ? null : Number(value);
-    };
-    const unclean = valueOf('unclean.leader.election.enable');
-    return {
-      topic: resourceName,
-      cleanupPolicy: valueOf('cleanup.policy'),
-      deleteRetentionMs: numberOf('delete.retention.ms'),
-      retentionMs: numberOf('retention.ms'),
-      retentionBytes: numberOf('retention.bytes'),
-      maxMessageBytes: numberOf('max.message.bytes'),
-      allowsUncleanElection: unclean === null ? null : unclean === 'true',
-    };
-  });
+  return resources.map(({ resourceName, configEntries }) => settingsOf(resourceName, configEntries));
+}
+
+/** The topics whose settings the brokers refuse. */
+export const refusedOf = (settings: TopicSettings[]): TopicSettings[] =>
+  settings.filter(({ refused }) => refused !== undefined);
+
+/** The settings of one topic, also if the brokers refuse them. */
+async function describeOne(admin: Pick<Admin, 'describeConfigs'>, topic: string): Promise<TopicSettings> {
+  try {
+    const [settings] = await describe(admin, [topic]);
+    return settings ?? settingsOf(topic, []);
+  } catch (error) {
+    if (classify(error).is !== 'refuses-us') throw error;
+    return { ...settingsOf(topic, []), refused: errorMessage(error) };
+  }
+}
+
+function settingsOf(
+  topic: string,
+  entries: Pick<ConfigEntries, 'configName' | 'configValue'>[],
+): TopicSettings {
+  const valueOf = (name: string) =>
+    entries.find(({ configName }) => configName === name)?.configValue ?? null;
+  const numberOf = (name: string) => {
+    const value = valueOf(name);
+    return value === null ? null : Number(value);
+  };
+  const unclean = valueOf('unclean.leader.election.enable');
+  return {
+    topic,
+    cleanupPolicy: valueOf('cleanup.policy'),
+    deleteRetentionMs: numberOf('delete.retention.ms'),
+    retentionMs: numberOf('retention.ms'),
+    retentionBytes: numberOf('retention.bytes'),
+    maxMessageBytes: numberOf('max.message.bytes'),
+    allowsUncleanElection: unclean === null ? null : unclean === 'true',
+  };
 }
 
 /**
@@ -62,7 +100,7 @@ export async function readTopicSettings(
  * - `tombstones`: Kafka drops tombstones before a rebuild may end. Deleted entities come back.
  * - `unclean_election`: a new leader may lack records that were applied, and the projectors stop at the gap.
  * - `batch_size`: brokers accept batches that no projector takes.
- * - `unknown`: the brokers do not return the settings.
+ * - `unknown`: the brokers refuse the settings, or do not return them.
  */
 export type TopicRisk =
   'not_compacted' | 'retention' | 'tombstones' | 'unclean_election' | 'batch_size' | 'unknown';
@@ -100,7 +138,10 @@ type Found = Omit<TopicWarning, 'topic'> | null;
 
 const days = (ms: number) => counted(Number((ms / dayMs).toFixed(2)), 'day');
 
-function retention({ cleanupPolicy, deleteRetentionMs, retentionMs, retentionBytes }: TopicSettings): Found {
+function retention(settings: TopicSettings): Found {
+  const { cleanupPolicy, deleteRetentionMs, retentionMs, retentionBytes, refused } = settings;
+  if (refused !== undefined)
+    return { risk: 'unknown', text: `the Kafka user needs DescribeConfigs on it: ${refused}`, setting: null };
   if (cleanupPolicy === null || deleteRetentionMs === null)
     return {
       risk: 'unknown',

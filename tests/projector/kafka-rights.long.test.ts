@@ -25,7 +25,7 @@ const projector = useProjector({
 });
 const { environment } = projector;
 
-type Right = 'READ' | 'DESCRIBE';
+type Right = 'READ' | 'DESCRIBE' | 'DESCRIBE_CONFIGS';
 
 const resourceTypes = { topic: AclResourceTypes.TOPIC, group: AclResourceTypes.GROUP };
 
@@ -161,6 +161,27 @@ test('a topic that the operator may not see is never said to be gone, or to be c
     expect(told).toMatch(new RegExp(`may not (see|describe) .*${projector.topic('tag')}\\b`));
     expect(told).not.toMatch(/gone|missing|created,/);
   }
+});
+
+test('without DescribeConfigs on one topic, that one is named, and the settings of the others are judged', async () => {
+  await grant({});
+  const { admin, topics } = environment;
+  const tags = projector.topic('tag');
+  const others = topics.filter((topic) => topic !== tags);
+  await admin.createAcls({ acl: others.map((topic) => ruleOf('topic', topic, 'DESCRIBE_CONFIGS')) });
+  await projector.alterTopic('contact', { 'cleanup.policy': 'delete' });
+  let text = '';
+  // A status waits for Kafka for three seconds.
+  await eventually(async () => {
+    ({ text } = await cli('status'));
+    return !text.includes('no answer for') || text;
+  });
+  expect(text).toContain(`${projector.topic('contact')}: is not compacted`);
+  expect(text).toContain(
+    `cannot read the configuration of ${tags}: the Kafka user needs DescribeConfigs on it`,
+  );
+  const checked = await cli('check');
+  expect(failedLines(checked.text).join()).toContain(`${tags}: the Kafka user needs DescribeConfigs on it`);
 });
 
 test('a group that the operator may not see is named, or said to be unknown', async () => {

@@ -3,7 +3,7 @@ import { describeLost } from '../../../shared/control/manifest.ts';
 import { logsWithoutBeginning } from '../../../shared/control/registry.ts';
 import { describeHidden } from '../../../shared/kafka/find-topics.ts';
 import type { LogState } from '../../../shared/kafka/log-client.ts';
-import { topicWarnings } from '../../../shared/kafka/topic-settings.ts';
+import { refusedOf, topicWarnings } from '../../../shared/kafka/topic-settings.ts';
 import type { TokenKeys } from '../../../shared/keys/token-keys.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
@@ -63,9 +63,12 @@ export const systemRules = {
   settings: {
     severity: 'attention',
     blocks: switches,
-    judge: ({ kafka: { settingsProblem } }) =>
-      settingsProblem &&
-      `cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${settingsProblem}`,
+    judge: ({ kafka: { settings, settingsProblem } }) =>
+      settingsProblem === null
+        ? topicWarnings(refusedOf(settings ?? [])).map(
+            ({ text }) => `cannot read the configuration of ${text}`,
+          )
+        : `cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${settingsProblem}`,
   },
   leaders: { severity: 'bad', blocks: [], judge: ({ kafka: { log } }) => log && leaderless(log) },
   brokers: {
@@ -98,10 +101,12 @@ export const systemRules = {
     severity: 'attention',
     blocks: [],
     judge: ({ kafka: { settings } }) =>
-      topicWarnings(settings ?? []).map(({ topic, text, setting }) => ({
-        text: `${text} (docs/deploy.md, "Topics")`,
-        fix: setting && alterTopic(topic, setting),
-      })),
+      topicWarnings((settings ?? []).filter(({ refused }) => refused === undefined)).map(
+        ({ topic, text, setting }) => ({
+          text: `${text} (docs/deploy.md, "Topics")`,
+          fix: setting && alterTopic(topic, setting),
+        }),
+      ),
   },
   'log-beginnings': { severity: 'attention', blocks: [], acceptAs: 'truncated', judge: lostBeginnings },
   'dead-letters': {
