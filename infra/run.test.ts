@@ -31,7 +31,7 @@ test('SIGTERM while the packages are installed ends the installation, too', asyn
   await eventually(hasEnded);
 });
 
-test('a system that lacks a library of the pinned Node is told its name and its package, in one line', () => {
+test('a system that lacks a library of the pinned Node gets its name and its package, in one line', () => {
   mkdirSync(join(folder.path, 'infra'), { recursive: true });
   mkdirSync(join(folder.path, 'node_modules/.bin'), { recursive: true });
   copyFileSync(join(import.meta.dirname, 'run.sh'), join(folder.path, 'infra/run.sh'));

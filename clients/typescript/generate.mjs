@@ -25,7 +25,7 @@ function openEnum({ 'x-extensible-enum': values }) {
 }
 
 /**
- * A type that allows every field would not tell a misspelled one; the constants of a union's members discriminate it.
+ * A type that allows every field would not reveal a misspelled one; the constants of a union's members discriminate it.
  */
 const left = ['additionalProperties', 'discriminator'];
 const document = JSON.parse(read('../../openapi.json'), (key, value) =>

@@ -16,7 +16,7 @@ describe('a lasting stack', () => {
   };
   const notUp = { status: 1, stdout: 'The stack is not up.\n' };
 
-  test('runs from `up` to `down`, on addresses that `status` and `env` tell', () => {
+  test('runs from `up` to `down`, on addresses that `status` and `env` print', () => {
     // given the installed servers, and no stack
     const own = cacheDir({ XDG_CACHE_HOME: folder.path });
     for (const dir of [own, cacheDir()]) mkdirSync(dir, { recursive: true });

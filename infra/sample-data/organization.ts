@@ -148,6 +148,8 @@ function createQas(make: Make, from: Date): Event[] {
 
 /** A few entities of each kind that the events so far and the tickets leave out, by its schema alone. */
 function createOthers(make: Make, events: Event[], from: Date): Event[] {
-  const told = new Set<Kind>(['ticket', 'conversation', 'message', ...events.map(({ kind }) => kind)]);
-  return kinds.filter((kind) => !told.has(kind)).flatMap((kind) => range(5, () => publish(make(kind), from)));
+  const covered = new Set<Kind>(['ticket', 'conversation', 'message', ...events.map(({ kind }) => kind)]);
+  return kinds
+    .filter((kind) => !covered.has(kind))
+    .flatMap((kind) => range(5, () => publish(make(kind), from)));
 }

@@ -28,7 +28,7 @@ type Deps = {
  * Announces every two seconds which generation this replica serves, as requests and the readiness poll have found it,
  * and which ones its requests in progress read. So a promotion can wait until every replica serves the new one, and a
  * drop until no request reads the old one. It also shows whether the log of the served generation has a gap: a
- * projector that finds one exits, so its own metrics cannot tell. A failure costs no request.
+ * projector that finds one exits, so its own metrics cannot show it. A failure costs no request.
  */
 export function announceReplica(deps: Deps) {
   const { control, snapshots, generationsInUse, traces, logger, now, metrics } = deps;

@@ -48,7 +48,7 @@ type ApiDeps = {
 };
 
 export type RunningApi = Pick<RunningServer, 'address' | 'drain' | 'useCertificate'> & {
-  /** The watermarks that requests read. They tell whether the API is ready. */
+  /** The watermarks that requests read. They show whether the API is ready. */
   snapshots: ReadSnapshots;
   /** Stop the API, in this order. The clients of the store stay open. */
   closers: Closer[];

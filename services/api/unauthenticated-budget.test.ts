@@ -13,11 +13,11 @@ test('a flood without a key leaves a bounded number of lines a minute, and one t
   expect(lines).toEqual([]);
   await jest.advanceTimersByTimeAsync(60_000);
   clock.nowMs = 60_000;
-  const told = (requests: number) => [{ requests }, 'requests without a key were left out of the log'];
-  expect(lines).toEqual([told(7)]);
+  const report = (requests: number) => [{ requests }, 'requests without a key were left out of the log'];
+  expect(lines).toEqual([report(7)]);
   expect(flood()).toBe(3);
   await budget.stop();
-  expect(lines).toEqual([told(7), told(7)]);
+  expect(lines).toEqual([report(7), report(7)]);
   expect((await lost.get()).values).toMatchObject([
     { labels: { reason: 'unauthenticated_budget' }, value: 14 },
   ]);

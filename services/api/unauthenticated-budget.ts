@@ -15,7 +15,7 @@ type UnauthenticatedBudgetDeps = {
 /**
  * Bounds the log lines and traces of requests without a valid key, or above a rate limit: each that is admitted has
  * both. Without the budget, any client that reaches the port could fill the disk of the log, and the store. One line a
- * minute tells how many requests were left out.
+ * minute counts those left out.
  */
 export function startUnauthenticatedBudget(
   { lost, logger, nowMs }: UnauthenticatedBudgetDeps,

@@ -63,7 +63,7 @@ it('a character beyond the first 65,536 is shown by both of its codes, as JSON h
   expect(JSON.parse(printable(JSON.stringify('a\u{e0041}')))).toBe('a\u{e0041}');
 });
 
-it('two keys that a terminal would draw alike are told apart', () => {
+it('two keys that a terminal would draw alike are distinguished', () => {
   const drawn = ['key_zw1', 'key_zw\u200b1', 'key_zw\\u200b1'].map((id) => printable(inOneColumn(id)));
   expect(new Set(drawn).size).toBe(3);
 });

@@ -80,7 +80,7 @@ function createApp({ config, logger, live }: ConsoleDeps, pages: Page[]): Koa {
   return app.use(async (context) => {
     context.set(headers);
     if (context.path === '/livez') {
-      // Supervisors have no token. So it tells no more than whether to restart this process.
+      // Supervisors have no token. So it says only whether to restart this process.
       const isLive = live() === null;
       context.status = isLive ? 200 : 503;
       context.body = isLive ? 'ok\n' : 'its connections to MongoDB fail, although a new one works\n';

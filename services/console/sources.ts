@@ -81,7 +81,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   const deadLetters = createReadings(
     begin,
     ({ after, ...filter }: LetterQuery, signal) =>
-      // One more tells whether there is another page.
+      // One more shows whether there is another page.
       connected(() => listDeadLetters(limited(signal), filter, { limit: lettersMax + 1, after })),
     { everyMs: 5_000 },
   );

@@ -12,7 +12,7 @@ import { type KafkaFacts, readKafka, type UseKafka } from './kafka-facts.ts';
 import { type NotCounted, optional } from './optional.ts';
 import { readSharedTokens } from './shared-tokens.ts';
 
-/** Everything that an operator is told about, read once. `findings` judges it. */
+/** Everything that findings report to an operator, read once. `findings` judges it. */
 export type Facts = {
   now: Date;
   deployment: OperatorDeps['config']['DEPLOYMENT'];
@@ -29,7 +29,8 @@ export type Facts = {
   kafka: KafkaFacts;
   replicas: Replica[];
   /**
-   * Since when a majority of MongoDB's members has confirmed no write; null if one does, or if MongoDB does not tell.
+   * Since when a majority of MongoDB's members has confirmed no write; null if one does, or if MongoDB does not report
+   * it.
    */
   noMajoritySince: Date | null;
   /** The dead letters that stand unapplied in any generation; null: not counted. */

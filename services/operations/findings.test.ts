@@ -250,7 +250,7 @@ test('the next step of a generation is the fix of its first finding', () => {
   expect(fixOf(facts([own(1, 'active', { gaps }), ready()]), 1)).toBe('npx support-cli rebuild await 2');
 });
 
-test('the condition of a generation tells more than its state', () => {
+test('the condition of a generation says more than its state', () => {
   const of = (one: GenerationFacts, more = {}) => condition(findings(facts([active, one], more)), one);
   expect(of(ready())).toBe('ready');
   expect(of(ready(reject))).toBe('failing');

@@ -59,12 +59,12 @@ function findingOf(
   judged: Judged | string,
   generation: number | null,
 ): Omit<Finding, 'name' | 'generation'> {
-  const told = typeof judged === 'string' ? { text: judged } : judged;
-  const acceptAs = told.acceptAs ?? ofRule ?? null;
+  const details = typeof judged === 'string' ? { text: judged } : judged;
+  const acceptAs = details.acceptAs ?? ofRule ?? null;
   const about = generation ?? facts.registry?.generation ?? 1;
   const accept = acceptAs && acceptCommand(commandsIn[facts.deployment], acceptAs, about);
   const isAccepted = acceptAs === 'older' && isOlder(facts, about);
-  return { severity, blocks, isAccepted, isFinal: false, fix: null, ...told, acceptAs, accept };
+  return { severity, blocks, isAccepted, isFinal: false, fix: null, ...details, acceptAs, accept };
 }
 
 /** Whether an operator has accepted that a generation has older data. Any other acceptance ends its finding. */
@@ -161,7 +161,7 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
   return { state: 'attention', sentence: `The data is current, but ${need} attention.` };
 }
 
-/** Whether a finding tells of a loss without which a replica serves nothing, or of a MongoDB that confirms no write. */
+/** Whether a finding reports a loss without which a replica serves nothing, or a MongoDB that confirms no write. */
 function comesFirst({ registry, remains }: Facts, { name, generation, severity }: Finding): boolean {
   if (name === 'registry') return remains.length > 0;
   if (name === 'majority' || (name === 'lost' && generation === null)) return true;

@@ -10,7 +10,7 @@ describe('a projector that says why it applies nothing', () => {
       ...{ _id: `${state} ${secondsAgo}`, pid: secondsAgo, state, reason: 'certificate has expired' },
       ...{ at: before(secondsAgo), ...changes },
     });
-  const told = (changes: Changes, ...projectors: Projector[]) => {
+  const reported = (changes: Changes, ...projectors: Projector[]) => {
     const given = facts([own(1, 'active', { ...changes, projectors: projectorsOf(projectors, 1, 1) })]);
     const found = findings(given).find(({ name }) => name === 'projectors');
     return found && `${found.text}; ${found.fix}`;
@@ -103,6 +103,6 @@ describe('a projector that says why it applies nothing', () => {
     },
     { name: 'while others follow', changes: {}, projectors: [entry('cut_off', 9)], expected: undefined },
   ])('$name', ({ changes, projectors, expected }) => {
-    expect(told(changes, ...projectors)).toEqual(expected);
+    expect(reported(changes, ...projectors)).toEqual(expected);
   });
 });

@@ -14,7 +14,7 @@ import type { Positions } from './partition/positions.ts';
 export type EngineDeps = Pick<FinishDeps, 'control' | 'generation' | 'now'> & {
   /** The documents of the generation. */
   database: Db;
-  /** Tell which records have been applied. */
+  /** Know which records have been applied. */
   positions: Positions;
   metrics: Metrics;
   logger: Logger;

@@ -56,17 +56,17 @@ export function watchTopics(deps: TopicWatchDeps, intervalMs = watchEveryMs): Pi
     const [unknown] = topicWarnings(refused);
     if (unknown) throw new Error(unknown.text);
   };
-  let isTold = false;
+  let isLogged = false;
   const look = async () => {
     await lookAtSettings(await lookAtLogs());
-    isTold = false;
+    isLogged = false;
   };
   return repeat(look, {
     intervalMs,
     onError: (error) => {
       // A Kafka user without DescribeConfigs never gets them; `support-cli status` says so, too.
-      if (!isTold) logger.warn({ error }, 'could not look at the topics; trying again');
-      isTold = true;
+      if (!isLogged) logger.warn({ error }, 'could not look at the topics; trying again');
+      isLogged = true;
     },
   });
 }

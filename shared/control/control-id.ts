@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection, Db } from 'mongodb';
 
-/** Tells a control database from one of the same name on another server. A copy of it has the same id. */
+/** Distinguishes a control database from one of the same name on another server. A copy of it has the same id. */
 type ControlId = { _id: 'control'; id: string };
 
 const controlIdOf = (control: Db): Collection<ControlId> => control.collection('control_id');

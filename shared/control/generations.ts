@@ -154,7 +154,7 @@ export class OtherStoredForm extends Error {
 /**
  * Version of the stored documents: it rises whenever a stored field is removed or renamed, or changes its type or
  * meaning, or a projection its result. A further field is additive, and raises nothing: releases before and after it
- * write the same generation. `golden.test.ts` beside the projections tells the two apart.
+ * write the same generation. `golden.test.ts` beside the projections distinguishes the two.
  */
 export const projectionVersion = 1;
 

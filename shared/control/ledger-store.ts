@@ -153,7 +153,7 @@ async function writeSpans(control: Db, spans: LedgerSpan[]): Promise<string[]> {
 }
 
 /**
- * Writes a span by a command of its own, which tells whether it matched. An upsert would store a span again that was
+ * Writes a span by a command of its own, which reports whether it matched. An upsert would store a span again that was
  * removed meanwhile, with its closed records.
  */
 async function writeSpan(control: Db, span: LedgerSpan): Promise<boolean> {

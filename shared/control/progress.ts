@@ -43,7 +43,7 @@ export type Saved = {
   processId?: string;
 };
 
-/** The ids of the topics whose records were applied, by topic. A partition without an applied record does not tell. */
+/** The ids of the topics whose records were applied, by topic. A partition without an applied record names none. */
 export const appliedTopicIds = (progress: Progress[]): Map<string, string> =>
   new Map(
     progress.flatMap(({ topic, applied: { position, topicId } }) =>

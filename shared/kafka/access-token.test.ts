@@ -72,7 +72,7 @@ it.each([
   ['breaks the connection', { status: 0, body: '' }, 'passes'],
   ['is overloaded', { status: 503, body: 'secret' }, 'passes'],
   ['answers with something else', { status: 200, body: '<html>' }, 'passes'],
-])('an issuer that %s is told apart, and asked again for the next connection', async (_, bad, expected) => {
+])('an issuer that %s is classified, and asked again for the next connection', async (_, bad, expected) => {
   const token = tokens();
   answer = bad;
   const error = await token.get().catch((reason: unknown) => reason);

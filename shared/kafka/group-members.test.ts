@@ -16,7 +16,7 @@ const strangers = async (protocol: string, memberMetadata: Buffer = Buffer.alloc
 const strangersOf = (member: Partial<Membership>) =>
   strangers('RoundRobinAssigner', encodeMembership({ ...own, ...member } as typeof own));
 
-test('a group that rebalances has no stranger: it tells nothing of its members', async () => {
+test('a group that rebalances has no stranger: it shows none of its members', async () => {
   expect([await strangers(''), await strangers('RoundRobinAssigner')]).toEqual([null, null]);
 });
 

@@ -9,7 +9,7 @@ export type Owner = { memberId: string; clientId: string; host: string };
 /** A member with its partitions, each as `<topic>/<partition>`. */
 export type Member = Owner & {
   partitions: string[];
-  /** Why it is no projector of this generation, in words; null if it is one, or if the group does not tell. */
+  /** Why it is no projector of this generation, in words; null if it is one, or if the group does not show it. */
   stranger: string | null;
 };
 

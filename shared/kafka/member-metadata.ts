@@ -1,8 +1,8 @@
 import kafkajs from 'kafkajs';
 
-/** The generation that a projector follows, as it tells its consumer group. */
+/** The generation that a projector follows, as its consumer group sees it. */
 export type Followed = {
-  /** Tells two MongoDB servers apart; null before a projector of this release has made it. */
+  /** Distinguishes two MongoDB servers; null before a projector of this release has made it. */
   controlId: string | null;
   /** `DATABASE_NAME` */
   database: string;
@@ -48,8 +48,8 @@ function parseFollowed(userData: Buffer | null): Followed | null {
 }
 
 /**
- * Why a member does not apply the generation that `own` follows, in words; null if it does. A member that does not tell
- * its generation counts as one of an earlier release if it subscribes to the same topics.
+ * Why a member does not apply the generation that `own` follows, in words; null if it does. A member that does not
+ * state its generation counts as one of an earlier release if it subscribes to the same topics.
  */
 export function whyStranger(own: OwnMembership, member: Membership): string | null {
   const { followed, topics } = member;

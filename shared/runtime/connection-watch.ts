@@ -48,7 +48,7 @@ type Failing = {
 
 /**
  * Reads through each client again and again. If a client fails and a fresh connection works, the fault is the client's.
- * After some minutes `failure` tells of a client that still fails.
+ * After some minutes `failure` reports a client that still fails.
  */
 export function watchConnections(
   {

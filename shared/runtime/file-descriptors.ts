@@ -5,7 +5,8 @@ import type { Logger } from './logger.ts';
 const otherDescriptors = 100;
 
 /**
- * The most files and connections that this process may have open; null if there is no limit, or none that Linux tells.
+ * The most files and connections that this process may have open; null if there is no limit, or none that Linux
+ * reports.
  */
 function descriptorLimit(): number | null {
   try {
@@ -17,8 +18,8 @@ function descriptorLimit(): number | null {
 }
 
 /**
- * Warns if this process may not open that many connections. Nothing tells when it reaches the limit: Node then closes
- * new connections at once, without an event that could be logged or counted.
+ * Warns if this process may not open that many connections. Nothing shows that it has reached the limit: Node then
+ * closes new connections at once, without an event that could be logged or counted.
  */
 export function warnOfFewDescriptors(logger: Logger, connections: number): void {
   const limit = descriptorLimit();

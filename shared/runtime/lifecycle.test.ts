@@ -22,7 +22,7 @@ test.each<[string, Closer['close'], number]>([
     1,
   ],
   ['hangs', () => new Promise(() => undefined), 1],
-])('every closer runs in order if one %s, and the exit code tells of it', async (_, close, code) => {
+])('every closer runs in order if one %s, and the exit code shows it', async (_, close, code) => {
   const ran: string[] = [];
   const closer = (name: string, then: Closer['close'], deadlineMs: number): Closer => ({
     name,

@@ -56,7 +56,7 @@ test('lines that wait are written when the process exits', async () => {
   expect(readFileSync(path, 'utf8')).toContain('last words');
 });
 
-test('one line tells a reader that stopped and reads again how many lines were lost', async () => {
+test('one line reports to a reader that stopped and reads again how many lines were lost', async () => {
   const { path } = makePipe();
   const count = 10_000;
   const child = run(logMany(count), path);

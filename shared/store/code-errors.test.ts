@@ -71,7 +71,7 @@ test('a failed assertion is no error of a record: the projector ends, and stores
   expect(isCodeError(new AssertionError({ message: 'position <= end' }))).toBe(false);
 });
 
-test('an error is told by its class and its places, never by its message, which may quote data', () => {
+test('an error is described by its class and its places, never by its message, which may quote data', () => {
   const error = thrownBy(() => JSON.parse('canary\n    at canary'));
   expect(errorClass(error)).toBe('SyntaxError');
   expect(thrownPlaces(error)).toMatch(/^SyntaxError\n +at /);

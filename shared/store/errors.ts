@@ -84,7 +84,7 @@ export function classifyOne(thrown: Error): Classified | null {
   return isOfNetwork ? ofStore('passes') : certificateError(error, 'store', certificates);
 }
 
-/** No server could be used. The errors of the servers tell more, if they have answered. */
+/** No server could be used. The errors of the servers say more, if they have answered. */
 function noServer(topology: TopologyDescription | undefined): Classified {
   const servers = [...(topology?.servers?.values() ?? [])];
   // Every server has answered that it is a member of another set, or of none: the driver then forgets it.

@@ -42,6 +42,6 @@ async function createIndexes(database: Db, kind: Kind, indexes: readonly IndexDe
   }
 }
 
-/** The properties by which MongoDB tells two indexes apart, beside their names. */
+/** The properties by which MongoDB distinguishes two indexes, beside their names. */
 const fieldsOf = ({ key, partialFilterExpression, unique, sparse }: IndexDescription): string =>
   BSON.EJSON.stringify([key, partialFilterExpression ?? null, unique ?? false, sparse ?? false]);

@@ -5,8 +5,8 @@ import { type Kind, kinds, resources } from '../documents/resources.ts';
 export type Collections = ReadonlyMap<string, string>;
 
 /**
- * An id tells a collection from another one of the same name, by which a restore or an operator has replaced it. A read
- * of a collection that does not exist finds nothing, and no error.
+ * An id distinguishes a collection from one of the same name with which a restore or an operator has replaced it. A
+ * read of a collection that does not exist finds nothing, and no error.
  */
 export async function readCollections(
   database: Db,

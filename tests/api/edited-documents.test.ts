@@ -157,20 +157,20 @@ const countOf = async (kind: string) => {
 };
 
 describe.each(listedKinds)('a list with documents of the kind %s that an operator has edited', (kind) => {
-  it('answers every page, and tells the operator of each document that it leaves out', async () => {
+  it('answers every page, and names to the operator each document that it leaves out', async () => {
     lines.splice(0);
     const before = await countOf(kind);
     const listed = new Set(await walk(listOf[kind]));
     expect(listed).toContain(`${prefixes[kind]}${untouched}`);
-    const told = lines.map(({ id }) => id);
+    const logged = lines.map(({ id }) => id);
     expect(lines.every((line) => line.kind === kind && line.level === 'error')).toBe(true);
-    expect(told.length).toBeGreaterThan(10);
-    expect((await countOf(kind)) - before).toBe(told.length);
-    expect(told.filter((id) => listed.has(id))).toEqual([]);
+    expect(logged.length).toBeGreaterThan(10);
+    expect((await countOf(kind)) - before).toBe(logged.length);
+    expect(logged.filter((id) => listed.has(id))).toEqual([]);
     const named = await unreadable(kind);
     const joined = editsOf(kind).filter(({ field }) => field === 'joined');
     const ofJoins = new Set(joined.map(({ id }) => id));
-    expect(told.filter((id) => !named.has(String(id)) && !ofJoins.has(String(id)))).toEqual([]);
+    expect(logged.filter((id) => !named.has(String(id)) && !ofJoins.has(String(id)))).toEqual([]);
     // An optional field may be null or absent, and some texts and numbers are valid ones.
     const optional = editsOf(kind).filter((edit) => isRemovedOptional(kind, edit));
     expect(optional.map(({ id }) => id).filter((id) => named.has(id) || !listed.has(id))).toEqual([]);

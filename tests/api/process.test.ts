@@ -134,8 +134,8 @@ it('logs a bounded number of requests without a key, and answers all', async () 
   expect(logged(headers['request-id'])).toBe(true);
   const unparsed = child.log.filter(({ msg }) => msg === 'request that could not be parsed');
   expect(ids.filter(logged).length + unparsed.length).toBeLessThanOrEqual(600);
-  const told = child.log.filter(({ msg }) => msg === 'requests without a key were left out of the log');
-  const counted = told.reduce((sum, { requests }) => sum + Number(requests), 0);
+  const reports = child.log.filter(({ msg }) => msg === 'requests without a key were left out of the log');
+  const counted = reports.reduce((sum, { requests }) => sum + Number(requests), 0);
   expect(counted).toBeGreaterThanOrEqual(300);
 });
 

@@ -55,7 +55,7 @@ it.each([
   expect(left()).toBe(0);
 });
 
-it('a read that is refused for longer is 503 with Retry-After, and the log tells it once a second', async () => {
+it('a read that is refused for longer is 503 with Retry-After, and the log says so once a second', async () => {
   const { length: before } = child.log;
   refuse(lists, { code: 11_601, errmsg: 'operation was interrupted' });
   const startedMs = performance.now();

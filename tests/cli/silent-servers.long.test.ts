@@ -8,7 +8,7 @@ let address = '';
 beforeAll(async () => void (address = `127.0.0.1:${(await listen(silent, '127.0.0.1', 0)).port}`));
 afterAll(() => silent.close());
 
-test('a verb tells why a connection failed before the server fell silent', async () => {
+test('a verb says why a connection failed before the server fell silent', async () => {
   let connections = 0;
   const failing = createServer((socket) => {
     socket.on('error', () => undefined);

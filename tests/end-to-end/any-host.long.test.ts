@@ -29,7 +29,7 @@ test('npm start works from a fresh clone on a hostile host: `sp ace ü/`, PATH o
   await eventually(() => processes.every((one) => !isRunning(one)) || processes.filter(isRunning));
 });
 
-test('a host without libatomic is told which package it lacks', async () => {
+test('a host without libatomic gets the name of the package that it lacks', async () => {
   const libraries = await run('ldd', [process.execPath]);
   const [, libatomic = ''] = /libatomic\S* => (\S+)/.exec(libraries.output) ?? [];
   // No program can be made of an empty file, which hides the library from this process alone.

@@ -101,7 +101,7 @@ describe('three brokers', () => {
     ['are reset to the ends of the logs', ['--reset-offsets', '--execute', '--to-latest'], ahead],
   ])(
     'every document equals the fold of the log although the offsets of the stopped projectors %s',
-    async (_, command, told) => {
+    async (_, command, finding) => {
       const history = randomHistory(seed, 200);
       await publish(history.slice(0, 100));
       const first = start();
@@ -115,7 +115,7 @@ describe('three brokers', () => {
       await consumerGroups(...command, ...ofTopics);
       // then the projector logs its finding, and goes on from its recorded positions
       const second = start();
-      await second.logged(told);
+      await second.logged(finding);
       await expectConverged();
     },
   );

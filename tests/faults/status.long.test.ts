@@ -82,7 +82,7 @@ describe('the first 12 lines of support-cli status, and the head of the console,
   test('if the projectors were killed, and MongoDB was restored from a backup', async () => {
     const projector = await given();
     const { mongo, name } = environment;
-    // In the order that docs/recover.md tells: the control database first.
+    // In the order of docs/recover.md: the control database first.
     const databases = [mongo.db(name), mongo.db(`${name}_g1`)];
     const backup = await Promise.all(
       databases.map(async (database) => {

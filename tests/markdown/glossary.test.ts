@@ -53,7 +53,10 @@ const retired: Retired[] = [
   { word: /\bmend(?:s|ed|ing)?\b/gi, say: 'repair, fix, correct' },
   { word: /\bpark(?:s|ed|ing)?\b|park(?=Timer|AfterMs)/gi, say: 'release' },
   { word: /\brooms?\b|hasRoom/gi, say: 'capacity, space' },
-  { word: /\bunless told\b/gi, say: 'by default' },
+  {
+    word: /\b(?:told|telling)\b|\btells?(?! (?:customers|clients|its owner|me)\b)/gi,
+    say: 'reports, shows, says, logs; distinguish: only people tell people',
+  },
   // MongoDB is the store only where the engine's port is meant
   {
     word: /\bthe store\b/gi,

@@ -106,7 +106,7 @@ describe.each([
     expect(code).toBe(1);
   });
 
-  test('a start is refused for the same reason, and status tells it', async () => {
+  test('a start is refused for the same reason, and status says so', async () => {
     await processesOf(environment.control).deleteMany({});
     const refused = projector.startProcess(guarded());
     expect(await refused.exited).toBe(1);
@@ -151,15 +151,15 @@ test('a session that is longer than the brokers allow fails the check and refuse
 test('a topic that the operator may not see is never said to be gone, or to be created', async () => {
   await grant({ tags: null });
   for (const args of [['status'], ['check'], ['topics', 'create']]) {
-    let told = '';
+    let printed = '';
     // A status waits for Kafka for three seconds.
     await eventually(async () => {
       const { text, errors } = await cli(...args);
-      told = `${text}${errors}`;
-      return !told.includes('no answer for') || told;
+      printed = `${text}${errors}`;
+      return !printed.includes('no answer for') || printed;
     });
-    expect(told).toMatch(new RegExp(`may not (see|describe) .*${projector.topic('tag')}\\b`));
-    expect(told).not.toMatch(/gone|missing|created,/);
+    expect(printed).toMatch(new RegExp(`may not (see|describe) .*${projector.topic('tag')}\\b`));
+    expect(printed).not.toMatch(/gone|missing|created,/);
   }
 });
 
@@ -209,7 +209,7 @@ test('an address that a broker advertises, and that nothing resolves, is named, 
   expect(await waiting.logged('waiting: the brokers are unavailable')).toMatchObject({
     reason: expect.stringMatching(named) as string,
   });
-  const told = `${checked.text}${created.errors}${waiting.stdout()}`;
-  expect(told).not.toMatch(/missing/);
+  const printed = `${checked.text}${created.errors}${waiting.stdout()}`;
+  expect(printed).not.toMatch(/missing/);
   await waiting.stop('SIGKILL');
 });

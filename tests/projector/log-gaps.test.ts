@@ -36,7 +36,7 @@ describe('a gap in the log', () => {
     await applied();
     await projector.stop();
   };
-  /** The log has lost its last records, as the recorded position tells. */
+  /** The log has lost its last records, as the recorded position shows. */
   const loseRecords = (count: number) =>
     progressOf(environment.control).updateOne(
       { topic: topic('tag') },

@@ -127,7 +127,7 @@ describe('a projector that follows the registry', () => {
       await rebuild.setWatermark(2, secondsBefore(15));
       await eventually(() => isState('ready'));
       expect(isOneAtATime()).toBe(false);
-      // The alerts tell by this metric whether a generation is a build.
+      // The alerts decide by this metric whether a generation is a build.
       const shown = async () => (await generationState.get()).values.map(({ labels }) => labels.state).join();
       await eventually(async () => (await shown()).endsWith('ready'));
       expect(await shown()).toBe('ready');

@@ -72,7 +72,7 @@ export function operatorsOf(rebuild: Rebuild) {
     const found: Record<string, number> = { documents: await rebuild.documents(number) };
     const about = { $or: [{ generation: number }, { _id: number as never }] };
     for (const { collectionName } of await rebuild.control.collections()) {
-      // Every generation stays in the registry. `deadLetterIds` tells which dead letters are left.
+      // Every generation stays in the registry. `deadLetterIds` names the dead letters that are left.
       if (collectionName === 'generations' || collectionName === 'dead_letters') continue;
       const count = await rebuild.control.collection(collectionName).countDocuments(about);
       if (count > 0) found[collectionName] = count;

@@ -11,7 +11,7 @@ import { generation, present, secondsBefore, useRebuild } from './fixture.ts';
 
 const rebuild = useRebuild();
 
-describe('an operator is told', () => {
+describe('an operator reads in the status', () => {
   const wait = (timeout = 0) => ({ generation: 2, timeout });
 
   test('the state of every living generation, and that a build is on its way', async () => {

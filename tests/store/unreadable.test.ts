@@ -27,12 +27,12 @@ const longAgo = { createdAt: new Date(0).toISOString(), updatedAt: new Date(0).t
 /** Each case has a document of its own, and all of them are in one batch, with one that is as it was. */
 describe('a document whose envelope an operator has edited', () => {
   const opened = useEngineStore({ each: true });
-  const told: { notRefreshed: string[]; rewritten: string[] } = { notRefreshed: [], rewritten: [] };
+  const reported: { notRefreshed: string[]; rewritten: string[] } = { notRefreshed: [], rewritten: [] };
   const deps = () =>
     engineDeps(opened.store, {
       now: () => now,
-      onNotRefreshed: (kind, id) => void told.notRefreshed.push(`${kind} ${id}`),
-      onUnreadable: (_, id, field) => void told.rewritten.push(`${id} ${field}`),
+      onNotRefreshed: (kind, id) => void reported.notRefreshed.push(`${kind} ${id}`),
+      onUnreadable: (_, id, field) => void reported.rewritten.push(`${id} ${field}`),
     });
   const apply = async (...events: Event[]) => {
     const changes = events.map((event) => changeOf(event));
@@ -57,8 +57,8 @@ describe('a document whose envelope an operator has edited', () => {
   };
 
   beforeEach(() => {
-    told.notRefreshed.length = 0;
-    told.rewritten.length = 0;
+    reported.notRefreshed.length = 0;
+    reported.rewritten.length = 0;
   });
 
   it('is replaced by the next event of its entity', async () => {
@@ -73,7 +73,7 @@ describe('a document whose envelope an operator has edited', () => {
       });
     const revisions = (await stored('qa', qaOf)).map((document) => document?.revision);
     expect(revisions.every(isRevision)).toBe(true);
-    expect(told.rewritten.toSorted()).toEqual(
+    expect(reported.rewritten.toSorted()).toEqual(
       edits.map(({ name, field }) => `${qaOf(name)} ${field}`).toSorted(),
     );
   });
@@ -99,7 +99,7 @@ describe('a document whose envelope an operator has edited', () => {
     await applyEach((name) => created('ticket', ticketOf(name), { tagIds: ['tag_1'] }));
     await editEach('ticket', ticketOf);
     await apply(created('tag', 'tag_1', { name: 'new' }, 2));
-    expect(told.notRefreshed.toSorted()).toEqual(
+    expect(reported.notRefreshed.toSorted()).toEqual(
       edits.map(({ name }) => `ticket ${ticketOf(name)}`).toSorted(),
     );
     const shown = { joined: { tags: [{ name: 'new' }] } };
@@ -143,7 +143,7 @@ describe('a document whose envelope an operator has edited', () => {
     await sweep({ ...deps(), sweepStore, isComplete: true, asOf: new Date(99 * dayMs) });
     for (const kind of ['message', 'conversation'] as const)
       expect(await collectionOf(database, kind).countDocuments({ state: { $exists: true } })).toBe(0);
-    expect(told.notRefreshed).toEqual([]);
+    expect(reported.notRefreshed).toEqual([]);
   });
 
   it('is named by verify and by a comparison, and so is one without a state', async () => {

@@ -16,7 +16,7 @@ const python: Tool = {
 export type PythonPackages = { folder: string; env: Record<string, string> };
 
 /**
- * Installs packages from PyPI into a folder of the cache, separate from the machine's Python packages. The name tells
+ * Installs packages from PyPI into a folder of the cache, separate from the machine's Python packages. The name has
  * their versions. An error names the missing tool and how to install it.
  */
 export async function installPythonPackages(

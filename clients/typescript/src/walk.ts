@@ -21,7 +21,7 @@ export type Walk = {
   replaceAt: number;
   /** The next cursor of the remembered page. */
   cursor: string | null;
-  /** An item of it as JSON; null if it had none that can be told from a later version. */
+  /** An item of it as JSON; null if it had none that can be distinguished from a later version. */
   item: { id: string; json: string } | null;
 };
 

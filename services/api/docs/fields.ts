@@ -43,7 +43,7 @@ type Discriminated = JsonSchema & { discriminator?: { propertyName: string } };
 
 const property = ({ properties = {} }: JsonSchema, name: string) => (properties[name] ?? {}) as JsonSchema;
 
-/** The schema of the field by which a reader tells the variants apart, with the values of all of them. */
+/** The schema of the field by which a reader distinguishes the variants, with the values of all of them. */
 function anyTag(objects: JsonSchema[], name: string): JsonSchema {
   const options = objects.map((each) => property(each, name));
   const texts = options.map(({ const: value, description = '' }) => `\`${String(value)}\`: ${description}`);

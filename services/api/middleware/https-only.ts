@@ -10,7 +10,7 @@ type HttpsOnlyDeps = { trustedProxies: AddressRange[]; authFailures: MemoryRateL
 /**
  * Refuses plain HTTP before it looks at anything else in the request. A redirect would let the client send its key
  * unencrypted every time. Without a certificate of its own the API serves `/health` in plain, for probes inside a
- * cluster. A refusal counts against the client address, whose log line tells the operator of a proxy that is not
+ * cluster. A refusal counts against the client address, whose log line shows the operator a proxy that is not
  * trusted.
  */
 export const httpsOnly =

@@ -65,7 +65,7 @@ function openDescription(description: string, values: unknown[]): string {
 
 type Union = { discriminator: string; options: readonly z.ZodObject[] };
 
-/** Tells generated clients which member a value is. Each member is a component. */
+/** Shows generated clients which member a value is. Each member is a component. */
 function discriminator({ discriminator: propertyName, options }: Union) {
   const mapping = options.map((option) => {
     const [value] = (option.shape[propertyName] as z.ZodLiteral<string>).values;

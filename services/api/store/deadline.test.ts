@@ -8,7 +8,7 @@ describe('a read', () => {
   beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate'] }));
   afterEach(() => jest.useRealTimers());
 
-  it('is repeated after a pause until MongoDB answers, and each failed attempt is told', async () => {
+  it('is repeated after a pause until MongoDB answers, and each failed attempt is logged', async () => {
     const noPrimary = new MongoServerError({ ok: 0, code: 133, errmsg: 'no primary' });
     const read = jest
       .fn<Promise<string>, []>()

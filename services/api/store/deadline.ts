@@ -78,7 +78,7 @@ export async function readRepeatedly<T>(
   const endMs = performance.now() + readTimeoutMs;
   let failure: unknown;
   const onFailed = (error: unknown, _attempt: number, waitMs: number) => {
-    // A passed deadline tells less than the failure before it.
+    // A passed deadline explains less than the failure before it.
     if (limits.signal.aborted) throw failure ?? error;
     if (!repeats[classifyStoreError(error).is]) throw error;
     failure = error;

@@ -164,7 +164,7 @@ describe('the read snapshot', () => {
     }
   });
 
-  it('tells the log at debug level when the registry names another generation, or accepts older data', async () => {
+  it('logs at debug level when the registry names another generation, or accepts older data', async () => {
     const { state, look, changes } = createSnapshots();
     state.watermarks = { 1: 7, 2: 7 };
     await look();

@@ -78,7 +78,7 @@ type SnapshotDeps = SnapshotSources & { logger: Logger; nowMs: () => number };
 
 type ReadDeps = SnapshotDeps & {
   /** Receives the active generation, as the registry names it. */
-  tellRegistry: (active: Pick<ActiveGeneration, 'generation' | 'acceptOlder'>) => void;
+  logRegistry: (active: Pick<ActiveGeneration, 'generation' | 'acceptOlder'>) => void;
 };
 
 /** How long a snapshot is used, and the pause after a failure to read one. */
@@ -96,14 +96,14 @@ type Cache = {
 
 export function createReadSnapshots(sources: SnapshotDeps): ReadSnapshots {
   const cache: Cache = { latest: null, failure: null, awaited: null };
-  const tellRegistry = logChanges(sources.logger, 'registry');
+  const logRegistry = logChanges(sources.logger, 'registry');
   let pending: Promise<ReadSnapshot> | null = null;
 
   const refresh = async (): Promise<ReadSnapshot> => {
     const readMs = sources.nowMs();
     try {
       const snapshot = await readRepeatedly(
-        (limits) => withDeadline(readSnapshot({ ...sources, tellRegistry }, cache, limits)),
+        (limits) => withDeadline(readSnapshot({ ...sources, logRegistry }, cache, limits)),
         sayOnce(sources.logger, cache),
       );
       cache.latest = { snapshot, readMs };
@@ -153,7 +153,7 @@ async function readSnapshot(sources: ReadDeps, cache: Cache, limits: ReadOptions
   const active = await sources.activeGeneration(limits);
   if (active === null) throw new StoreUnavailable('no generation is active yet');
   const { generation, acceptOlder, manifests } = active;
-  sources.tellRegistry({ generation, acceptOlder });
+  sources.logRegistry({ generation, acceptOlder });
   const previous = cache.latest?.snapshot;
   const isServed = previous?.generation === generation;
   const databases = isServed ? previous : sources.databasesOf(generation);

@@ -15,25 +15,25 @@ export const skip: MongoVerb<Options> = async (deps, options, { terminal }) => {
   const record = placeText(place);
   const { generations, earlier } = await checkSkip(control, place);
   const done = { record, generations, dryRun: dryRun ?? false };
-  const told = (text: string, ...more: string[]) => lines([`${record} ${text}`, ...more]);
+  const describe = (text: string, ...more: string[]) => lines([`${record} ${text}`, ...more]);
   const missing = generations.filter((one) => !earlier?.generations.includes(one));
   if (earlier && missing.length === 0)
     return output(
       options,
       done,
-      told(`was skipped at ${earlier.at.toISOString()} by ${earlier.by} (${earlier.why})`),
+      describe(`was skipped at ${earlier.at.toISOString()} by ${earlier.by} (${earlier.why})`),
     );
   const named = `generation ${missing.join(', ')}`;
   if (dryRun)
-    return output(options, done, told(`would be skipped for ${named}. Dry run: nothing was changed`));
+    return output(options, done, describe(`would be skipped for ${named}. Dry run: nothing was changed`));
   const question = `Skip ${record} for ${named}? Readers lack its effect until it is re-driven.`;
   if (!yes && !(await confirmed(terminal, 'skip it', question)))
-    return output(options, done, told('was not skipped'), 1);
+    return output(options, done, describe('was not skipped'), 1);
   await storeSkip(control, place, { generations: missing, by, why, at: await now() });
   const next = `see: ${cli} dead-letters list --reason skipped`;
   return output(
     options,
     done,
-    told(`is skipped for ${named}: a dead letter once its batch has failed again`, next),
+    describe(`is skipped for ${named}: a dead letter once its batch has failed again`, next),
   );
 };

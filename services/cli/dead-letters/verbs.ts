@@ -28,7 +28,7 @@ import { confirmed, type Output, type Terminal, UsageError, withKafka } from '..
 import type { MongoVerb, ServedDeps } from '../operate.ts';
 import { asJson, type Json, lines, output, rows } from '../output.ts';
 
-/** Only the settings tell which topics exist. */
+/** Only the settings name the topics that exist. */
 export function requireKnownTopic(topic: string, { TOPIC_PREFIX }: ServedDeps['config'], option = ''): void {
   const topics = topicsOf(TOPIC_PREFIX);
   if (!topics.includes(topic))

@@ -52,7 +52,7 @@ async function goOn(deps: GapDeps, generation: number, next: Continuation, at: D
   const { topic, partition, is, at: position, end, topicId } = next;
   const { control } = deps;
   const _id = `${generation}/${topic}/${partition}`;
-  // Before the progress, which tells an interrupted acceptance that a topic was created again.
+  // Before the progress, which shows an interrupted acceptance that a topic was created again.
   if (is !== 'skip') {
     await removeSkips(control, generation, next);
     await forgetPositions(deps, generation, next);

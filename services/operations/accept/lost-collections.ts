@@ -68,7 +68,7 @@ function textOfControl({ database, collection, is }: LostCollection): string {
 
 /**
  * Compares restored documents with the watermark. Whether they hold every change up to it is unknown: the newest
- * document does not tell of the others.
+ * document shows nothing of the others.
  */
 async function restoredDocuments(database: Db, lost: LostCollection[], completeTo: Date | null) {
   const texts: string[] = [];

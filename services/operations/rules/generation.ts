@@ -175,7 +175,7 @@ export const generationRules = {
   },
 } satisfies Record<string, Rule<GenerationFacts>>;
 
-/** Tells that a projector of the active generation has no number, and how to give it one. */
+/** Reports that a projector of the active generation has no number, and how to give it one. */
 export const unpinned = (active: number, { projector }: Commands) => ({
   text:
     `a projector of generation ${active} runs without GENERATION=${active}: restarted after the promotion, it ` +
@@ -183,7 +183,7 @@ export const unpinned = (active: number, { projector }: Commands) => ({
   fix: projector(active),
 });
 
-/** Partitions that no longer exist: their progress holds the watermark for good. A gap tells of the whole topic. */
+/** Partitions that no longer exist: their progress holds the watermark for good. A gap concerns the whole topic. */
 function gonePartitions({ kafka: { log } }: Facts, { partitions, gaps, recreated }: GenerationFacts) {
   if (!log || gaps.length > 0 || recreated.length > 0) return null;
   const [first, ...others] = withoutLog(partitions, log);
@@ -215,7 +215,7 @@ function unreachableLoadEnds(facts: Facts, own: GenerationFacts, commands: Comma
 /** A generation that was loaded and does not follow, with the partition that holds it. */
 function lagging(_: Facts, own: GenerationFacts): Judged | null {
   const { generation, lagSeconds } = own;
-  // Another rule tells of it.
+  // Another rule reports it.
   if (own.isWatermarkLost) return null;
   const isFollowing = ['ready', 'active', 'standby'].includes(generation.state);
   if (!isFollowing || (lagSeconds ?? Infinity) <= followsWithinSeconds) return null;

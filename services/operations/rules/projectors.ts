@@ -20,7 +20,7 @@ export function replacement({ registry }: Facts, { generation }: GenerationFacts
 type Stopped = {
   facts: Facts;
   own: GenerationFacts;
-  /** The projector that tells most of it; null if none is announced. */
+  /** The projector whose state explains most; null if none is announced. */
   last: Projector | null;
   /** The command that starts a projector. */
   restart: string;
@@ -29,15 +29,15 @@ type Stopped = {
 /** Why no projector follows a generation, with a fix unless projectors still run. */
 export function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Judged | string | null {
   if (own.generation.state === 'dropping') return null;
-  const final = finals.map((tell) => tell(own)).find((told) => told !== null);
+  const final = finals.map((findCause) => findCause(own)).find((cause) => cause !== null);
   if (final) return { fix: replacement(facts, own, commands), isFinal: true, ...final };
   if (own.savedAt !== null && !isSilent(own.savedAt, facts.now)) return null;
-  const last = tellingProjector(facts, own);
+  const last = explainingProjector(facts, own);
   const restart = commands.projector(own.generation.number);
   return byState[standingOf(facts, own, last)]({ facts, own, last, restart });
 }
 
-/** Why no projector can ever continue a generation. The first reason that holds is told. */
+/** Why no projector can ever continue a generation. The first reason that holds is reported. */
 const finals: readonly ((own: GenerationFacts) => Judged | null)[] = [
   ({ gaps }) => {
     const [first] = gaps;
@@ -66,7 +66,10 @@ const finals: readonly ((own: GenerationFacts) => Judged | null)[] = [
       : null,
 ];
 
-/** The state of the telling projector, `gone` if none is live, or `unannounced` if members of the group still are. */
+/**
+ * The state of the projector that explains most, `gone` if none is live, or `unannounced` if members of the group still
+ * are.
+ */
 type Standing = ProcessState | 'without-topics' | 'unannounced' | 'gone';
 
 const byState: Record<Standing, (stopped: Stopped) => Judged | string> = {
@@ -93,7 +96,9 @@ const byState: Record<Standing, (stopped: Stopped) => Judged | string> = {
   }),
 };
 
-/** How long the refusal of a start is told, in milliseconds: a supervisor pauses for minutes before the next one. */
+/**
+ * How long the refusal of a start is reported, in milliseconds: a supervisor pauses for minutes before the next one.
+ */
 const refusedForMs = 600_000;
 
 function standingOf({ kafka, now }: Facts, own: GenerationFacts, last: Projector | null): Standing {
@@ -107,18 +112,18 @@ function standingOf({ kafka, now }: Facts, own: GenerationFacts, last: Projector
   return own.savedAt && members > 0 ? 'unannounced' : 'gone';
 }
 
-/** A live projector tells most if it is cut off, and least if it runs. */
-const telling: readonly ProcessState[] = ['cut_off', 'starting', 'running'];
+/** A live projector explains most if it is cut off, and least if it runs. */
+const explaining: readonly ProcessState[] = ['cut_off', 'starting', 'running'];
 
 /**
- * The projector that tells why a generation stands: a live one, or else the one that ended last, unless another
- * projector has continued since.
+ * The projector whose state explains why a generation stands: a live one, or else the one that ended last, unless
+ * another projector has continued since.
  */
-function tellingProjector({ now }: Facts, own: GenerationFacts): Projector | null {
+function explainingProjector({ now }: Facts, own: GenerationFacts): Projector | null {
   const live = own.projectors.filter((one) => isLive(one, now));
-  const [first] = live.toSorted((a, b) => telling.indexOf(a.state) - telling.indexOf(b.state));
+  const [first] = live.toSorted((a, b) => explaining.indexOf(a.state) - explaining.indexOf(b.state));
   if (first) return first;
-  const [last = null] = own.projectors.filter(({ state }) => !telling.includes(state));
+  const [last = null] = own.projectors.filter(({ state }) => !explaining.includes(state));
   const hasContinued = (own.savedAt ?? new Date(0)) > (last?.at ?? now) && own.savedBy !== last?._id;
   return hasContinued ? null : last;
 }
@@ -139,7 +144,7 @@ function savesNothing(own: GenerationFacts): string {
   return `its projectors run, but have saved no progress${sinceText(own) || ' yet'}${known}: see their logs`;
 }
 
-/** A sweep runs again within five minutes: one that fails once tells nothing. In milliseconds. */
+/** A sweep runs again within five minutes: one that fails once means nothing. In milliseconds. */
 const sweepFailsForMs = 600_000;
 
 /** Why the retention of a generation is not enforced. */

@@ -20,7 +20,7 @@ const effectOf = (faults: IndexFault[]) =>
     ? { severity: 'bad' as const, effect: 'the API answers 503' }
     : { severity: 'attention' as const, effect: 'its projectors are slow, or fail' };
 
-/** Tells which collections and indexes of a generation are missing or hidden, and how they come back. */
+/** Reports which collections and indexes of a generation are missing or hidden, and how they come back. */
 export function lackingStructures(
   _: Facts,
   { generation, structures: { database, faults } }: GenerationFacts,

@@ -9,7 +9,7 @@ const found = (secondsAgo: number, lastSecondsAgo = 0) => {
   );
 };
 
-test('a sweep that fails again and again is told with its reason, and a single failure is not', () => {
+test('a sweep that fails again and again is reported with its reason, and a single failure is not', () => {
   expect(found(600)).toEqual([]);
   expect(found(601)).toEqual([
     expect.stringMatching(

@@ -124,7 +124,7 @@ export const systemRules = {
 const alterTopic = (topic: string, setting: string): string =>
   `kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name ${topic} --add-config ${setting}`;
 
-/** Names the logs without their first records. Their gap is told instead if no projector had applied them. */
+/** Names the logs without their first records. Their gap is reported instead if no projector had applied them. */
 function lostBeginnings({ kafka: { log }, registry, generations }: Facts): string | null {
   const active = generations.find((one) => one.generation.number === registry?.generation);
   if (!active || active.gaps.length > 0) return null;

@@ -53,7 +53,7 @@ test('a load cannot end whose partition is gone, or shorter than it was at the s
   ]);
 });
 
-test('a log that has lost its beginning is named, unless that is accepted or a gap tells of it', () => {
+test('a log that has lost its beginning is named, unless that is accepted or a gap reports it', () => {
   const lost = (low: number, changes: Changes = {}) =>
     found({ log: logFrom(low) }, changes).flatMap(({ name, text }) =>
       name === 'log-beginnings' ? [text] : [],

@@ -18,7 +18,7 @@ import { readState } from './stored-state.ts';
 
 export type VerifyDeps = Pick<RoundDeps, 'signal' | 'wait' | 'onStalled'> & {
   store: Store;
-  /** The store's clock, which marks orphans, and tells which conversations have expired. */
+  /** The store's clock, which marks orphans, and decides which conversations have expired. */
   now: () => Date;
   /** Whole documents by id, as far as bounded memory allows; `remaining` are the ids still to be read. */
   readDocuments: (kind: Kind, ids: string[]) => Promise<{ documents: ReadDocument[]; remaining: string[] }>;
@@ -44,9 +44,9 @@ type Run<K extends Kind> = {
 };
 
 /**
- * Joins documents of one kind again from their whole states, and tells which differ. A repair writes these, beside the
- * projectors of their generation: Invariant 20 in docs/internals/joins.md. A document that should not exist stays: only
- * its own events, or those of its owner, delete it.
+ * Joins documents of one kind again from their whole states, and reports which differ. A repair writes these, beside
+ * the projectors of their generation: Invariant 20 in docs/internals/joins.md. A document that should not exist stays:
+ * only its own events, or those of its owner, delete it.
  */
 export async function verifyDocuments<K extends Kind>(
   deps: VerifyDeps,

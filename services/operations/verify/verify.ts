@@ -159,7 +159,7 @@ async function verifyKind(run: Run, kind: Kind): Promise<void> {
   }
 }
 
-/** Tells how to go on after a run that has failed. */
+/** Prints how to continue after a run that has failed. */
 function reportRest({ deps, options }: Run, kind: Kind, after: string): void {
   const verb = `${deps.cli} verify`;
   const repair = options.isRepair ? ' --repair' : '';

@@ -97,15 +97,15 @@ describe('the applier', () => {
     expect(applyingMax()).toBe(1);
   });
 
-  it('tells the chunks that wait when it begins to apply one at a time', async () => {
+  it('notifies the chunks that wait when it begins to apply one at a time', async () => {
     const { run, applyOneAtATime, hold } = given();
     const release = hold();
-    const told: boolean[] = [];
-    const runs = [run('a'), run('b', 1, { onQueued: (isQueued) => void told.push(isQueued) })];
+    const notified: boolean[] = [];
+    const runs = [run('a'), run('b', 1, { onQueued: (isQueued) => void notified.push(isQueued) })];
     applyOneAtATime(true);
     release();
     await Promise.all(runs);
-    expect(told).toEqual([false, true, false]);
+    expect(notified).toEqual([false, true, false]);
   });
 
   it('applies no chunk of a partition that is to stop', async () => {

@@ -60,7 +60,7 @@ const never = new AbortController().signal;
 export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): Promise<Outcome> {
   const [only, ...others] = chunks;
   if (only && others.length === 0) return applyIsolated(watched(deps, only), only);
-  // Together, they are applied also if the partition of one is revoked: their writes are guarded. No partition is told
+  // Together, they are applied also if the partition of one is revoked: their writes are guarded. No partition learns
   // of the documents that are still to be refreshed.
   const onProgress = () => chunks.forEach(({ watch }) => watch.onProgress());
   return applyTogether({ ...deps, signal: never, onProgress, onStalled: giveUp }, chunks);

@@ -10,10 +10,10 @@ import {
 } from '../../../shared/kafka/member-metadata.ts';
 
 /**
- * Creates the assigner with which a projector joins its group. It tells the group which generation the projector
- * follows. The member that leads the group assigns the partitions in turn, and none to a stranger. It has the name and
- * the metadata of the assigner of kafkajs, which earlier releases use: their projectors may be members of the same
- * group.
+ * Creates the assigner with which a projector joins its group. It announces to the group the generation that the
+ * projector follows. The member that leads the group assigns the partitions in turn, and none to a stranger. It has the
+ * name and the metadata of the assigner of kafkajs, which earlier releases use: their projectors may be members of the
+ * same group.
  */
 export const createAssigner =
   (followed: Followed): PartitionAssigner =>

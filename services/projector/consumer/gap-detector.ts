@@ -64,7 +64,7 @@ function heldTo({ offset }: Pick<ReadTo, 'offset'>, { low, end, epochEnd }: LogN
   return Math.max(low, Math.min(end, epochEnd.endOffset, offset));
 }
 
-/** The part of a partition that tells whether its log has a gap. */
+/** The part of a partition that shows whether its log has a gap. */
 export type Fetching = TopicPartition & { fetchState: ComparedState };
 
 type ComparedState = Pick<

@@ -66,7 +66,7 @@ function beforeLoadEnd(fetched: Fetched, loadEnd: number): Received {
   return {
     batches: fetched.batches.slice(0, fetched.batches.indexOf(later)),
     nextOffset: Math.max(fetched.offset, later.baseOffset),
-    // The batch after the offset tells as much about the log before it as the batch before the offset does.
+    // The batch after the offset shows as much of the log before it as the batch before the offset.
     leaderEpoch: leaderEpochOf(later.bytes),
     end: fetched.end,
   };

@@ -5,7 +5,7 @@ const stepMs = 1_000;
 const longestMs = 10_000;
 
 /**
- * Returns a function that tells at each failure of the consumer how long it waits until it restarts, in milliseconds:
+ * Returns a function that gives, at each failure of the consumer, the pause before its restart, in milliseconds:
  * kafkajs restarts after a fifth of a second, however often. `nowMs` is a monotonic clock.
  */
 export function createRestartPauses(nowMs: () => number = () => performance.now()): () => number {

@@ -161,7 +161,7 @@ export async function resumePartitions(
     if (unstarted().length === 0) return;
     const startOffsets = await findStartOffsets(deps, unstarted());
     if (signal.aborted) return;
-    tellOlder(deps.logger, startOffsets);
+    logOlder(deps.logger, startOffsets);
     for (const start of startOffsets) startAt(deps, consumer, assignment, start);
     const missing = unstarted().map(partitionKey);
     if (missing.length > 0) throw new Error(`the brokers report no offsets of ${missing.join(', ')}`);
@@ -180,7 +180,7 @@ export async function resumePartitions(
 }
 
 /** A commit that failed is no news, but an operator who resets the offsets expects the records to come again. */
-function tellOlder(logger: Logger, startOffsets: StartOffset[]): void {
+function logOlder(logger: Logger, startOffsets: StartOffset[]): void {
   const older = startOffsets.filter(({ committed, applied }) => committed < applied);
   if (older.length === 0) return;
   const absent = older.filter(({ committed }) => committed < 0);

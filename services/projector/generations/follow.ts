@@ -63,8 +63,8 @@ export function followRegistry(
   { intervalMs = 1_000, stalledAfterMs = 120_000 } = {},
 ): Pick<Repeating, 'stop'> {
   const { control, generation: number, logger } = deps;
-  const tellRegistry = logChanges(logger, 'registry', { generation: number });
-  const tellBuild = logChanges(logger, 'build', { generation: number });
+  const logRegistry = logChanges(logger, 'registry', { generation: number });
+  const logBuild = logChanges(logger, 'build', { generation: number });
   const poll = async ({ signal }: Run) => {
     const registry = await readRegistry(control, { projection: { history: 0 } });
     // A read that was given up may end after a newer one: it must apply nothing any more.
@@ -78,13 +78,13 @@ export function followRegistry(
       const oneAtATime =
         own.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
       signal.throwIfAborted();
-      tellRegistry({ own: own.state, active: registry.generation, oneAtATime });
+      logRegistry({ own: own.state, active: registry.generation, oneAtATime });
       applyGenerationSettings(deps, own, oneAtATime);
       const completeTo = await watermark(control, number);
       signal.throwIfAborted();
       await recordLag(deps, own, completeTo);
       signal.throwIfAborted();
-      await advanceBuild(deps, own, completeTo, tellBuild);
+      await advanceBuild(deps, own, completeTo, logBuild);
     } catch (error) {
       if (!(error instanceof NoSuchGeneration)) throw error;
       deps.onFatal(new NoSuchGeneration(`${error.message}; this projector ends`));
@@ -107,12 +107,12 @@ async function advanceBuild(
   deps: FollowDeps,
   own: Generation,
   completeTo: Date | null,
-  tellBuild: (build: { recordsToLoad: number } | { lagSeconds: number }) => void,
+  logBuild: (build: { recordsToLoad: number } | { lagSeconds: number }) => void,
 ): Promise<void> {
   const { control, by, now, logger } = deps;
   const ends = loadEnds(own);
   const recordsToLoad = ends === null ? null : await countRecordsTo(ends, control, own.number);
-  if (recordsToLoad !== null) tellBuild({ recordsToLoad });
+  if (recordsToLoad !== null) logBuild({ recordsToLoad });
   if (recordsToLoad === 0) {
     const cause = { by, at: now(), why: 'every record of its load is applied' };
     await changeRegistry(control, advance(own.number, 'building', 'catching-up', cause));
@@ -120,7 +120,7 @@ async function advanceBuild(
   }
   if (own.state !== 'catching-up') return;
   const lagSeconds = Math.round(presentLag(deps, completeTo, now()));
-  tellBuild({ lagSeconds });
+  logBuild({ lagSeconds });
   if (lagSeconds <= readyWithinSeconds) {
     const cause = { by, at: now(), why: `its lag is ${readyWithinSeconds} s or less` };
     await changeRegistry(control, advance(own.number, 'catching-up', 'ready', cause));

@@ -34,7 +34,7 @@ const referenced = new Map(
   kinds.map((kind) => [kind, fieldNames(incomingEdges(kind).filter(({ edge }) => edge.type !== 'children'))]),
 );
 
-/** The fields of an entity's state that dependents embed, and `id`, which tells that there is a state at all. */
+/** The fields of an entity's state that dependents embed, and `id`, which shows that there is a state at all. */
 export const embeddedFields = (kind: Kind): string[] => embedded.get(kind) ?? [];
 
 /** Like `embeddedFields`, without the edges to children: only the dependents that name the entity count. */

@@ -130,7 +130,7 @@ async function readKinds<T extends object>(database: Db, wanted: Wanted, stage: 
   );
 }
 
-/** The documents in the first reply of the server, 16 MB at most, and the ids that it does not tell of. */
+/** The documents in the first reply of the server, 16 MB at most, and the ids that it does not mention. */
 async function firstReply<T extends { _id: string }>(cursor: FindCursor<T>, ids: string[]) {
   await cursor.hasNext();
   const found = cursor.readBufferedDocuments();

@@ -114,7 +114,7 @@ describe('a write that does not apply', () => {
     ]);
   });
 
-  it('with a code that tells nothing of the document fails the batch', async () => {
+  it('with a code that says nothing about the document fails the batch', async () => {
     const error: unknown = await outcome(13, 'not authorized').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MongoBulkWriteError);
   });

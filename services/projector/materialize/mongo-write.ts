@@ -75,7 +75,7 @@ async function removeFragments(
   { upsertedIds }: Pick<BulkWriteResult, 'upsertedIds'>,
   { conflicted }: Written,
 ) {
-  // Only the ids tell: the driver counts the places of updates without the inserts of the same bulk.
+  // Only the ids show the inserts: the driver counts the places of updates without the inserts of the same bulk.
   const inserted = new Set<unknown>(Object.values(upsertedIds));
   const fragments = writes.filter(({ op, document }) => op === 'join' && inserted.has(document._id));
   if (fragments.length === 0) return;

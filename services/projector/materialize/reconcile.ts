@@ -170,11 +170,11 @@ function reconciledOf(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>,
 /** The state that has reached every dependent before the write; null if that is not known. */
 function propagatedBefore(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>): Reconciled['before'] {
   const { current, entity } = item;
-  // Positions tell nothing of changes that do not come in the order of the log.
+  // Positions say nothing about changes that do not come in the order of the log.
   if (!current || deps.outOfOrder) return null;
   // Until a record named its organization, the entity counted as missing.
   if (current.orgId !== entity.orgId) return null;
-  // A purged document tells no longer what its dependents show.
+  // A purged document no longer has the state that its dependents show.
   if (!current.state && !current.deletedAt) return null;
   return isPropagated(deps, kind, current) ? current : null;
 }

@@ -67,7 +67,7 @@ export function watchRounds({ signal, onStalled, wait = waitByClock }: RoundDeps
 const lossesMax = 5;
 
 /**
- * Returns a function to call for each write that lost. It tells whether the document is the one that the write was
+ * Returns a function to call for each write that lost. It returns whether the document is the one that the write was
  * built on.
  */
 export function countLosses() {

@@ -10,7 +10,7 @@ import type { Current, Guard, JoinedFields, StoredDocument, Write } from './stor
 export type WriteDeps = {
   now: () => Date;
   tombstoneDays: number;
-  /** Set if changes do not come in log order. Positions then tell nothing about their fan-out: Invariant 8. */
+  /** Set if changes do not come in log order. Positions then say nothing about their fan-out: Invariant 8. */
   outOfOrder?: boolean;
   /** Returns the write to make in place of a planned one; null leaves the document as it is. */
   review?: (item: PlannedWrite<Kind>, write: Write) => Write | null;

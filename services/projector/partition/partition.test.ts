@@ -13,7 +13,7 @@ import {
 import type { PartitionDeps } from './partition.ts';
 import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
-/** A queue, and how often it was told to give the memory of its batch back. */
+/** A queue, and how often its partition has released the memory of its batch. */
 function watchedQueue() {
   const queue = createRecordQueue({
     partition: 0,

@@ -52,7 +52,7 @@ const nothing: Applied = { events: 0, rejected: [], times: [] };
 
 /**
  * One assigned partition, which applies its fetched records in the order of the log. It owns its state: others read it,
- * and tell it of events. partition-state.ts draws its life.
+ * and report events to it. partition-state.ts draws its life.
  *
  *   start    its start offset is found: batches may be fetched
  *   receive  queues batches, and begins `#applyQueue` unless that runs
@@ -104,7 +104,7 @@ export class Partition {
   }
 
   /**
-   * How far it is applied. `log` are the offsets of its log, as far as known: they tell of an open transaction. It is
+   * How far it is applied. `log` are the offsets of its log, as far as known: they show an open transaction. It is
    * not fetched from `loadEnd` on.
    */
   snapshot(log?: Pick<LogOffsets, 'end' | 'stable'>, loadEnd = Infinity): Snapshot {

@@ -13,7 +13,7 @@ it('a partition that is stopped finishes its batch, and starts no other', async 
   expect({ attempts: attempts.length, position: partition.position }).toEqual({ attempts: 1, position: 9 });
 });
 
-it('a partition that stops tells at once that it stops, and only later that its partition is lost', async () => {
+it('a partition that stops reports at once that it stops, and only later that its partition is lost', async () => {
   const { partition, attempt } = given();
   const { stopping, signal, fail } = await attempt(0);
   stopping?.addEventListener('abort', () => fail());

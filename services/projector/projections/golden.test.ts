@@ -187,6 +187,6 @@ test.each([
   { of: 'another type', former: { a: 1 }, present: { a: '1', b: 1 }, gained: ['b'], changed: ['a'] },
   { of: 'a value for null', former: { a: null }, present: { a: 1 }, gained: [], changed: ['a'] },
   { of: 'a longer list', former: { a: [1] }, present: { a: [1, 2] }, gained: [], changed: ['a'] },
-])('$of is told from others', ({ former: before, present, gained, changed }) => {
+])('$of is distinguished from others', ({ former: before, present, gained, changed }) => {
   expect(documentChanges(before, present)).toEqual({ gained, changed });
 });

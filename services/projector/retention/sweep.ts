@@ -75,7 +75,7 @@ const readExpiredUpTo = async ({ sweepStore, asOf }: SweepDeps, { id }: Expiring
 
 /**
  * Erases the expired dead letters of expired conversations, and purges the conversations that have no messages and no
- * dead letters left. Without its conversation, nothing tells when a younger dead letter expires.
+ * dead letters left. Without its conversation, nothing decides when a younger dead letter expires.
  */
 async function sweepConversations(
   deps: SweepDeps,

@@ -34,7 +34,7 @@ export async function openMembership(deps: MembershipDeps): Promise<OwnMembershi
 
 /**
  * Refuses a start beside members of the group that follow something else, before the group has to assign its partitions
- * again. While it does, it tells nothing of its members; `refuseStrangeLeader` then sees them.
+ * again. While it does, it shows none of its members; `refuseStrangeLeader` then sees them.
  */
 export async function refuseStrangers(admin: Admin, groupId: string, own: OwnMembership): Promise<void> {
   const strangers = describeStrangers(await inGroup(groupId, () => readMembers(admin, groupId, own)));
