@@ -54,7 +54,7 @@ const retired: Retired[] = [
   { word: /\bpark(?:s|ed|ing)?\b|park(?=Timer|AfterMs)/gi, say: 'release' },
   { word: /\brooms?\b|hasRoom/gi, say: 'capacity, space' },
   {
-    word: /\b(?:told|telling)\b|\btells?(?! (?:customers|clients|its owner|me)\b)/gi,
+    word: /\b(?:told|telling)\b|\btells?\b(?! (?:customers|clients|its owner|me)\b)/gi,
     say: 'reports, shows, says, logs; distinguish: only people tell people',
   },
   // MongoDB is the store only where the engine's port is meant
