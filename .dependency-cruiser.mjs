@@ -188,7 +188,7 @@ export default {
       'facts-know-no-operation',
       '^services/operations/(rules/|[a-z-]+\\.ts$)',
       '^services/operations/(rebuild|dead-letters|explain|keys|topics|traces|verify)/',
-      'Facts are read and judged; the operations in the folders act on them.',
+      'Facts are read and evaluated; the operations in the folders act on them.',
     ),
     upward(
       'dev-servers-stand-alone',

@@ -12,7 +12,7 @@ import { type KafkaFacts, readKafka, type UseKafka } from './kafka-facts.ts';
 import { type NotCounted, optional } from './optional.ts';
 import { readSharedTokens } from './shared-tokens.ts';
 
-/** Everything that findings report to an operator, read once. `findings` judges it. */
+/** Everything that findings report to an operator, read once. `findings` evaluates it. */
 export type Facts = {
   now: Date;
   deployment: OperatorDeps['config']['DEPLOYMENT'];

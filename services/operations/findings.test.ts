@@ -15,7 +15,7 @@ import type { GenerationFacts } from './generation-facts.ts';
 
 const ready = (changes: Changes = {}) =>
   own(2, 'ready', { ...changes, generation: { report, ...changes.generation } });
-const judged = (given: Facts) => {
+const evaluated = (given: Facts) => {
   const all = findings(given);
   return { all, verdict: verdict(given, all), names: all.map(({ name, severity }) => `${name} ${severity}`) };
 };
@@ -116,7 +116,7 @@ test.each<[fact: string, given: Facts, names: string[], sentence: string]>([
   ['a build to be promoted', beside(ready()), ['next progress'], well],
   ['a drop in progress', beside(own(2, 'dropping')), ['dropping attention'], attention],
 ])('%s', (_, given, names, sentence) => {
-  const { names: found, verdict: said } = judged(given);
+  const { names: found, verdict: said } = evaluated(given);
   expect(found).toEqual(names);
   expect(said.sentence.startsWith(sentence)).toBe(true);
 });
@@ -217,7 +217,9 @@ test.each<[fact: string, given: Facts, rule: string, prevented: string[], text: 
 test('the lag of a generation counts from its first projector on: before it no tombstone was missed', () => {
   const registered = { registeredAt: before(200 * 3_600) };
   const missed = (changes: Changes) =>
-    judged(facts([own(1, 'active', changes)], keptFor(168))).names.filter((name) => name.startsWith('tomb'));
+    evaluated(facts([own(1, 'active', changes)], keptFor(168))).names.filter((name) =>
+      name.startsWith('tomb'),
+    );
   expect(missed({ watermark: null, generation: registered })).toEqual([]);
   expect(missed({ watermark: before(199 * 3_600), generation: registered })).toEqual(['tombstones bad']);
   const startedAt = (hours: number) => ({ ...registered, startedAt: before(hours * 3_600) });
@@ -244,7 +246,7 @@ test('the next step of a generation is the fix of its first finding', () => {
   expect(fixOf(beside(own(2, 'standby', { ...dead, laggingPartitions, watermark: before(60) })), 2)).toBe(
     'npx support-cli rebuild drop 2',
   );
-  const over = judged(beside(own(2, 'standby', { ...dead, laggingPartitions })));
+  const over = evaluated(beside(own(2, 'standby', { ...dead, laggingPartitions })));
   expect(over.names).toEqual(['projectors attention']);
   // A build in progress replaces an active generation that cannot continue: another start would be refused.
   expect(fixOf(facts([own(1, 'active', { gaps }), ready()]), 1)).toBe('npx support-cli rebuild await 2');

@@ -5,7 +5,7 @@ import { acceptCommand, commandsIn } from './deployment.ts';
 import type { Facts } from './facts.ts';
 import type { GenerationFacts } from './generation-facts.ts';
 import { generationRules, staleAfterSeconds } from './rules/generation.ts';
-import type { Judged, Rule, Severity, Step } from './rules/rule.ts';
+import type { Rule, RuleFinding, Severity, Step } from './rules/rule.ts';
 import { systemRules } from './rules/system.ts';
 
 /** Something that an operator should know, or do. */
@@ -33,33 +33,34 @@ type Rules<About> = Readonly<Record<string, Rule<About>>>;
 const severities = ['bad', 'attention', 'progress'] as const;
 
 /**
- * Judges the facts. The worst findings come first; within a severity, findings about the whole system come first. Pure.
+ * Evaluates every rule. The worst findings come first; within a severity, findings about the whole system come first.
+ * Pure.
  */
 export function findings(facts: Facts): Finding[] {
   const commands = commandsIn[facts.deployment];
-  const judge = <About>(rules: Rules<About>, about: About, generation: number | null): Finding[] =>
+  const evaluate = <About>(rules: Rules<About>, about: About, generation: number | null): Finding[] =>
     Object.entries<Rule<About>>(rules).flatMap(([name, rule]) => {
-      const judged = [rule.judge(facts, about, commands) ?? []].flat();
+      const results = [rule.evaluate(facts, about, commands) ?? []].flat();
       const found = { name: name as Finding['name'], generation };
-      return judged.map((one) => ({ ...found, ...findingOf(facts, rule, one, generation) }));
+      return results.map((one) => ({ ...found, ...findingOf(facts, rule, one, generation) }));
     });
   const all = [
-    ...judge(systemRules, null, null),
+    ...evaluate(systemRules, null, null),
     ...facts.generations.flatMap((one) =>
-      ofGeneration(facts, one, judge(generationRules, one, one.generation.number)),
+      ofGeneration(facts, one, evaluate(generationRules, one, one.generation.number)),
     ),
   ];
   return severities.flatMap((severity) => all.filter((one) => one.severity === severity));
 }
 
-/** A finding takes from its rule whatever the rule has not judged for it. */
+/** Completes the finding of a rule with the severity and the rest of its rule. */
 function findingOf(
   facts: Facts,
   { severity, blocks, acceptAs: ofRule }: Pick<Rule<never>, 'severity' | 'blocks' | 'acceptAs'>,
-  judged: Judged | string,
+  one: RuleFinding | string,
   generation: number | null,
 ): Omit<Finding, 'name' | 'generation'> {
-  const details = typeof judged === 'string' ? { text: judged } : judged;
+  const details = typeof one === 'string' ? { text: one } : one;
   const acceptAs = details.acceptAs ?? ofRule ?? null;
   const about = generation ?? facts.registry?.generation ?? 1;
   const accept = acceptAs && acceptCommand(commandsIn[facts.deployment], acceptAs, about);
@@ -74,9 +75,9 @@ function isOlder({ registry, now }: Facts, number: number): boolean {
 }
 
 /** For a generation that is not served, lowers `bad` to `attention`. Keeps `next` only if nothing blocks the step. */
-function ofGeneration({ registry }: Facts, { generation }: GenerationFacts, judged: Finding[]): Finding[] {
+function ofGeneration({ registry }: Facts, { generation }: GenerationFacts, all: Finding[]): Finding[] {
   const { number, state } = generation;
-  const found = judged.map((one) =>
+  const found = all.map((one) =>
     number !== registry?.generation && one.severity === 'bad'
       ? { ...one, severity: 'attention' as const }
       : one,

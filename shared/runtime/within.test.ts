@@ -19,11 +19,11 @@ test('an answer that arrives in time counts, although this process was too busy 
   const socket = connect((await listen(server, '127.0.0.1', 0)).port, '127.0.0.1');
   const [sender] = await accepted;
   const late = jest.fn(() => 'late');
-  const judged = within(20, once(socket, 'data').then(String), late);
+  const received = within(20, once(socket, 'data').then(String), late);
   sender.end('in time');
   server.close();
   blockMs(50);
-  const answer = await judged;
+  const answer = await received;
   socket.destroy();
   expect({ answer, lateCalls: late.mock.calls.length }).toEqual({ answer: 'in time', lateCalls: 0 });
 });

@@ -2,7 +2,7 @@ import { readHello } from './hello.ts';
 import type { Commanded, CommandLimits } from './run-command.ts';
 
 /**
- * The time of the store's own clock, that of the primary. Every service judges completeness and expiry by this
+ * The time of the store's own clock, that of the primary. Every service decides completeness and expiry by this
  * clock, because the clocks of hosts and of producers may be wrong.
  */
 export async function storeTime(control: Commanded, limits: CommandLimits = {}): Promise<Date> {

@@ -59,7 +59,7 @@ export const classifyStoreError = (error: unknown): Classified =>
 
 /**
  * The error and its causes, up to a failed selection of a server: its cause is the error of any one server, and
- * `noServer` judges those of all.
+ * `noServer` classifies those of all.
  */
 function chainOf(error: unknown): Error[] {
   const chain = errorChain(error);

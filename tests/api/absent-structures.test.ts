@@ -81,7 +81,7 @@ it.each<[string, Change, Change]>([
   await lose(api.store);
   clock.nowMs += cachedMs;
   const lost = await answers();
-  // Before the answers are judged, so that a failure spoils no other case.
+  // Before the answers are compared, so that a failure spoils no other case.
   await restore(api.store);
   expect(lost).toEqual(lost.map(() => unavailable));
   await eventually(async () => {

@@ -78,7 +78,7 @@ it('names its release in its log, its metrics and its announcement, and listens 
   expect(await own()).toMatchObject([{ release: version }]);
 });
 
-it('judges the expiry of data by the clock of MongoDB: its host is a year ahead', async () => {
+it('decides the expiry of data by the clock of MongoDB: its host is a year ahead', async () => {
   const channel = { id: 'chan_1', name: 'Support', type: 'email', dataRetentionDays: 30 } as const;
   const joined = build.conversationJoined({ channel });
   const storeNow = await storeTime(children.store.control);

@@ -163,7 +163,7 @@ test('a topic that the operator may not see is never said to be gone, or to be c
   }
 });
 
-test('without DescribeConfigs on one topic, that one is named, and the settings of the others are judged', async () => {
+test('without DescribeConfigs on one topic, that one is named, and the settings of the others are checked', async () => {
   await grant({});
   const { admin, topics } = environment;
   const tags = projector.topic('tag');

@@ -34,7 +34,7 @@ export const overviewPage = ({ overview, samples }: Sources): Page => ({
     const { facts, report } = now.value;
     const active = report.generations.find((one) => one.number === report.active);
     return {
-      ...judgement(now.value, active, staleness(now)),
+      ...renderVerdict(now.value, active, staleness(now)),
       load: isFirstLoad(active) ? firstLoad(active) : html``,
       tiles: tiles(now.value, active),
       builds: html`${report.generations.filter(isBuild).map((build) => buildLink(facts, build))}`,
@@ -52,7 +52,7 @@ const isFirstLoad = (active: Active): active is GenerationReport =>
   active?.lagSeconds === null && active.lag > 0 && !active.findings.some(({ name }) => name === 'watermark');
 
 /** The verdict, with the command of the finding that it names, and the other findings. */
-function judgement({ facts, findings, report }: Overview, active: Active, stale: Html | null) {
+function renderVerdict({ facts, findings, report }: Overview, active: Active, stale: Html | null) {
   const { finding: named } = verdict(facts, findings);
   // The progress of a first load is shown instead of its lag.
   const isLoad = ({ name, generation }: Finding) =>

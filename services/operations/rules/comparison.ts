@@ -4,7 +4,7 @@ import { counted } from '../../../shared/runtime/counted.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';
-import type { Judged } from './rule.ts';
+import type { RuleFinding } from './rule.ts';
 
 /** A comparison expires after this time, because both generations change, and the release of the CLI may change too. */
 const reportValidMs = dayMs;
@@ -15,7 +15,11 @@ export const expectationText = ({ kind, field }: { kind: string; field: string }
   `--expect ${kind}:${field}`;
 
 /** A generation is promoted only with a comparison that is still valid and has no unintended difference. */
-export function comparison(facts: Facts, { generation }: GenerationFacts, { cli }: Commands): Judged | null {
+export function comparison(
+  facts: Facts,
+  { generation }: GenerationFacts,
+  { cli }: Commands,
+): RuleFinding | null {
   const { number, report, state } = generation;
   if (!isPromotable(state)) return null;
   const fix = `${cli} rebuild compare ${number}`;

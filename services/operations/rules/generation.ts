@@ -13,14 +13,14 @@ import { byLag, withoutLog } from '../partitions.ts';
 import { followsWithinSeconds, lagText, recordsLeft } from '../progress-text.ts';
 import { comparison, isPromotable } from './comparison.ts';
 import { replacement, sweepFailure, whyStopped } from './projectors.ts';
-import { everyStep, type Judged, type Rule, switches } from './rule.ts';
+import { everyStep, type Rule, type RuleFinding, switches } from './rule.ts';
 import { lackingStructures } from './structures.ts';
 
 export const generationRules = {
   dropping: {
     severity: 'attention',
     blocks: [],
-    judge: (_, { generation }, { cli }) =>
+    evaluate: (_, { generation }, { cli }) =>
       generation.state === 'dropping'
         ? { text: 'it is being dropped', fix: `${cli} rebuild drop ${generation.number}` }
         : null,
@@ -29,14 +29,14 @@ export const generationRules = {
   group: {
     severity: 'bad',
     blocks: [],
-    judge: ({ kafka }, { generation }) => describeStrangers(kafka.members.get(generation.number) ?? []),
+    evaluate: ({ kafka }, { generation }) => describeStrangers(kafka.members.get(generation.number) ?? []),
   },
   /** A generation that follows the topics of another `TOPIC_PREFIX`. */
-  'other-topics': { severity: 'bad', blocks: [], judge: (_, { otherTopics }) => otherTopics },
+  'other-topics': { severity: 'bad', blocks: [], evaluate: (_, { otherTopics }) => otherTopics },
   watermark: {
     severity: 'bad',
     blocks: [],
-    judge: (_, own, { projector }) =>
+    evaluate: (_, own, { projector }) =>
       own.isWatermarkLost
         ? { text: 'its watermark is lost: a projector sets it again', fix: projector(own.generation.number) }
         : null,
@@ -47,7 +47,7 @@ export const generationRules = {
     blocks: everyStep,
     acceptAs: 'lost',
     holds: 'its database has every collection that its projectors have filled',
-    judge: (facts, own, commands) =>
+    evaluate: (facts, own, commands) =>
       own.structures.lost.length === 0
         ? null
         : {
@@ -59,21 +59,21 @@ export const generationRules = {
           },
   },
   /** A database without all its indexes. */
-  structures: { severity: 'bad', blocks: [], judge: lackingStructures },
-  projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', judge: whyStopped },
+  structures: { severity: 'bad', blocks: [], evaluate: lackingStructures },
+  projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', evaluate: whyStopped },
   partitions: {
     severity: 'bad',
     blocks: everyStep,
     acceptAs: 'gap',
     holds: 'every partition that it has followed exists',
-    judge: gonePartitions,
+    evaluate: gonePartitions,
   },
-  sweep: { severity: 'attention', blocks: [], judge: (_, { projectors }) => sweepFailure(projectors) },
+  sweep: { severity: 'attention', blocks: [], evaluate: (_, { projectors }) => sweepFailure(projectors) },
   rejects: {
     severity: 'attention',
     blocks: ['ready', 'promote'],
     holds: 'it has no dead letters of its own',
-    judge: (_, { generation, firstReject: first, rejectCount }, { cli }) => {
+    evaluate: (_, { generation, firstReject: first, rejectCount }, { cli }) => {
       if (rejectCount === null) return 'MongoDB refuses to count its dead letters';
       return first
         ? {
@@ -86,23 +86,23 @@ export const generationRules = {
         : null;
     },
   },
-  load: { severity: 'attention', blocks: [], judge: unreachableLoadEnds },
+  load: { severity: 'attention', blocks: [], evaluate: unreachableLoadEnds },
   tombstones: {
     severity: 'bad',
     blocks: switches,
     holds: 'its lag was never longer than Kafka keeps tombstones',
-    judge: (facts, own, commands) => {
+    evaluate: (facts, own, commands) => {
       const bound = facts.kafka.settings && tombstoneBound(facts.kafka.settings);
       const text = tombstoneWarning(own.generation, own.watermark, bound, facts.now);
       return text && { text, fix: replacement(facts, own, commands) };
     },
   },
-  lag: { severity: 'bad', blocks: ['ready'], judge: lagging },
+  lag: { severity: 'bad', blocks: ['ready'], evaluate: lagging },
   state: {
     severity: 'progress',
     blocks: everyStep,
     holds: 'it is ready, or was served before',
-    judge: (_, own, { cli }) => {
+    evaluate: (_, own, { cli }) => {
       const { number, state } = own.generation;
       if (state !== 'building' && state !== 'catching-up') return null;
       const left = recordsLeft(state, own.lag, own.recordsAfterLoad);
@@ -115,7 +115,7 @@ export const generationRules = {
     blocks: switches,
     acceptAs: 'older',
     holds: 'it has applied every record that the active generation has applied',
-    judge: (_, { generation, laggingPartitions }, { cli }) => {
+    evaluate: (_, { generation, laggingPartitions }, { cli }) => {
       const [first] = isPromotable(generation.state) ? laggingPartitions : [];
       return first
         ? {
@@ -132,13 +132,13 @@ export const generationRules = {
     blocks: switches,
     acceptAs: 'older',
     holds: 'its data is as new as that of the active generation',
-    judge: staleness,
+    evaluate: staleness,
   },
   replicas: {
     severity: 'attention',
     blocks: switches,
     holds: 'every live API replica can serve it',
-    judge: ({ replicas }, { generation: { state, projectionVersion } }) => {
+    evaluate: ({ replicas }, { generation: { state, projectionVersion } }) => {
       const unable = replicas.filter(({ versions }) => !versions.includes(projectionVersion));
       const [first] = isPromotable(state) ? unable : [];
       return first
@@ -151,7 +151,7 @@ export const generationRules = {
     severity: 'progress',
     blocks: ['promote'],
     holds: 'the projectors of the active generation are pinned to its number',
-    judge: ({ registry, generations, now }, { generation: { state } }, commands) => {
+    evaluate: ({ registry, generations, now }, { generation: { state } }, commands) => {
       const active = registry?.generation ?? 1;
       const projectors = generations.find((one) => one.generation.number === active)?.projectors ?? [];
       return state === 'ready' && isUnpinned(projectors, now) ? unpinned(active, commands) : null;
@@ -161,12 +161,12 @@ export const generationRules = {
     severity: 'progress',
     blocks: ['promote'],
     holds: 'it was compared with the active generation, without a difference',
-    judge: comparison,
+    evaluate: comparison,
   },
   next: {
     severity: 'progress',
     blocks: [],
-    judge: (_, { generation: { number, state } }, { cli }) => {
+    evaluate: (_, { generation: { number, state } }, { cli }) => {
       if (state === 'ready') return { text: 'every check holds', fix: `${cli} rebuild promote ${number}` };
       if (state !== 'standby') return null;
       const text = 'only if the active generation is wrong: this one is served again';
@@ -200,7 +200,7 @@ function gonePartitions({ kafka: { log } }: Facts, { partitions, gaps, recreated
 export const staleAfterSeconds = 30;
 
 /** A load cannot end if its topic was created again since, because the new log is shorter. */
-function unreachableLoadEnds(facts: Facts, own: GenerationFacts, commands: Commands): Judged[] {
+function unreachableLoadEnds(facts: Facts, own: GenerationFacts, commands: Commands): RuleFinding[] {
   const { log } = facts.kafka;
   const fix = replacement(facts, own, commands);
   return [...(loadEnds(own.generation) ?? [])].flatMap(([key, loadEnd]) => {
@@ -213,7 +213,7 @@ function unreachableLoadEnds(facts: Facts, own: GenerationFacts, commands: Comma
 }
 
 /** A generation that was loaded and does not follow, with the partition that holds it. */
-function lagging(_: Facts, own: GenerationFacts): Judged | null {
+function lagging(_: Facts, own: GenerationFacts): RuleFinding | null {
   const { generation, lagSeconds } = own;
   // Another rule reports it.
   if (own.isWatermarkLost) return null;
@@ -233,7 +233,11 @@ function heldBy({ partitions, topics }: GenerationFacts): string {
   return slowest ? `, held by ${lagText(slowest, topics)}` : '';
 }
 
-function staleness({ registry, generations }: Facts, own: GenerationFacts, { cli }: Commands): Judged | null {
+function staleness(
+  { registry, generations }: Facts,
+  own: GenerationFacts,
+  { cli }: Commands,
+): RuleFinding | null {
   const { generation, watermark } = own;
   const active = generations.find((one) => one.generation.number === registry?.generation)?.watermark;
   const staleMs = (active?.getTime() ?? 0) - (watermark?.getTime() ?? 0);

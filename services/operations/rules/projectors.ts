@@ -7,7 +7,7 @@ import { counted } from '../../../shared/runtime/counted.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';
-import type { Judged } from './rule.ts';
+import type { RuleFinding } from './rule.ts';
 
 /** How to replace a generation that must not be trusted, or cannot continue. */
 export function replacement({ registry }: Facts, { generation }: GenerationFacts, { cli }: Commands): string {
@@ -27,7 +27,11 @@ type Stopped = {
 };
 
 /** Why no projector follows a generation, with a fix unless projectors still run. */
-export function whyStopped(facts: Facts, own: GenerationFacts, commands: Commands): Judged | string | null {
+export function whyStopped(
+  facts: Facts,
+  own: GenerationFacts,
+  commands: Commands,
+): RuleFinding | string | null {
   if (own.generation.state === 'dropping') return null;
   const final = finals.map((findCause) => findCause(own)).find((cause) => cause !== null);
   if (final) return { fix: replacement(facts, own, commands), isFinal: true, ...final };
@@ -38,7 +42,7 @@ export function whyStopped(facts: Facts, own: GenerationFacts, commands: Command
 }
 
 /** Why no projector can ever continue a generation. The first reason that holds is reported. */
-const finals: readonly ((own: GenerationFacts) => Judged | null)[] = [
+const finals: readonly ((own: GenerationFacts) => RuleFinding | null)[] = [
   ({ gaps }) => {
     const [first] = gaps;
     if (!first) return null;
@@ -72,7 +76,7 @@ const finals: readonly ((own: GenerationFacts) => Judged | null)[] = [
  */
 type Standing = ProcessState | 'without-topics' | 'unannounced' | 'gone';
 
-const byState: Record<Standing, (stopped: Stopped) => Judged | string> = {
+const byState: Record<Standing, (stopped: Stopped) => RuleFinding | string> = {
   // The reason says what to do. To start a refused one again would be refused again.
   starting: ({ facts, own, last }) =>
     last?.reason

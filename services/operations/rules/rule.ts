@@ -13,7 +13,7 @@ export const switches: readonly Step[] = ['promote', 'rollback'];
 export type Severity = 'bad' | 'attention' | 'progress';
 
 /** A finding of a rule, which takes the rest from the rule. */
-export type Judged = {
+export type RuleFinding = {
   text: string;
   fix?: string | null;
   severity?: Severity;
@@ -23,7 +23,7 @@ export type Judged = {
   isAccepted?: boolean;
 };
 
-/** How a rule judges the system, or one generation: null if there is nothing to say, or the text alone. */
+/** A rule about the system, or about one generation. */
 export type Rule<About> = {
   severity: Severity;
   blocks: readonly Step[];
@@ -31,5 +31,10 @@ export type Rule<About> = {
   acceptAs?: AcceptableFinding;
   /** The condition that holds without a finding, for a list of checks. */
   holds?: string;
-  judge: (facts: Facts, about: About, commands: Commands) => Judged | string | (Judged | string)[] | null;
+  /** Null if the rule passes. A text alone takes all else from the rule. */
+  evaluate: (
+    facts: Facts,
+    about: About,
+    commands: Commands,
+  ) => RuleFinding | string | (RuleFinding | string)[] | null;
 };

@@ -9,7 +9,7 @@ import {
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
 import type { GenerationFacts } from '../generation-facts.ts';
-import type { Judged } from './rule.ts';
+import type { RuleFinding } from './rule.ts';
 
 const served: IndexNames = servedIndexes;
 const isServed = ({ kind, index }: IndexFault) => served[kind]?.includes(index) ?? false;
@@ -25,10 +25,10 @@ export function lackingStructures(
   _: Facts,
   { generation, structures: { database, faults } }: GenerationFacts,
   { projector }: Commands,
-): Judged[] {
+): RuleFinding[] {
   const hidden = faults.filter(({ is }) => is === 'hidden');
   const missing = faults.filter(({ is }) => is === 'missing');
-  const found: Judged[] = [];
+  const found: RuleFinding[] = [];
   if (missing.length > 0) {
     const { severity, effect } = effectOf(missing);
     found.push({

@@ -9,7 +9,7 @@ import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { Commands } from '../deployment.ts';
 import type { Facts } from '../facts.ts';
-import { everyStep, type Judged, type Rule, switches } from './rule.ts';
+import { everyStep, type Rule, type RuleFinding, switches } from './rule.ts';
 
 /** The tokens of several keys that a status names. */
 const refusedTokensShown = 5;
@@ -18,7 +18,7 @@ export const systemRules = {
   registry: {
     severity: 'bad',
     blocks: [],
-    judge: ({ registry, remains }, _, { projector }) => {
+    evaluate: ({ registry, remains }, _, { projector }) => {
       if (registry) return null;
       if (remains.length === 0)
         return { text: 'no projector has started on this database', fix: projector(1) };
@@ -34,7 +34,7 @@ export const systemRules = {
     severity: 'bad',
     blocks: everyStep,
     acceptAs: 'lost',
-    judge: ({ lost }) =>
+    evaluate: ({ lost }) =>
       lost.length === 0
         ? null
         : `collections of the control database are lost: ${describeLost(lost)}. No projector starts, and the API answers 503 if ` +
@@ -43,12 +43,12 @@ export const systemRules = {
   'shared-tokens': {
     severity: 'attention',
     blocks: [],
-    judge: ({ sharedTokens }) => (sharedTokens ? refusedTokens(sharedTokens) : null),
+    evaluate: ({ sharedTokens }) => (sharedTokens ? refusedTokens(sharedTokens) : null),
   },
   majority: {
     severity: 'bad',
     blocks: everyStep,
-    judge: ({ noMajoritySince: since }) =>
+    evaluate: ({ noMajoritySince: since }) =>
       since &&
       `a majority of MongoDB's members has confirmed no write since ${since.toISOString()}, so projectors save nothing and API ` +
         'replicas do not announce themselves; the API serves the data of before. Start members that are down (rs.status()), and let those catch up that ' +
@@ -57,24 +57,24 @@ export const systemRules = {
   kafka: {
     severity: 'bad',
     blocks: everyStep,
-    judge: ({ kafka: { problem } }) =>
+    evaluate: ({ kafka: { problem } }) =>
       problem && (/^Kafka /.test(problem) ? problem : `Kafka (KAFKA_BROKERS): ${problem}`),
   },
   settings: {
     severity: 'attention',
     blocks: switches,
-    judge: ({ kafka: { settings, settingsProblem } }) =>
+    evaluate: ({ kafka: { settings, settingsProblem } }) =>
       settingsProblem === null
         ? topicWarnings(refusedOf(settings ?? [])).map(
             ({ text }) => `cannot read the configuration of ${text}`,
           )
         : `cannot read the configuration of the topics; the Kafka user needs DescribeConfigs: ${settingsProblem}`,
   },
-  leaders: { severity: 'bad', blocks: [], judge: ({ kafka: { log } }) => log && leaderless(log) },
+  leaders: { severity: 'bad', blocks: [], evaluate: ({ kafka: { log } }) => log && leaderless(log) },
   brokers: {
     severity: 'attention',
     blocks: [],
-    judge: ({ kafka: { log } }) =>
+    evaluate: ({ kafka: { log } }) =>
       (log?.unreachable ?? []).map(
         ({ broker, error }) => `broker ${broker} does not answer: ${errorMessage(error)}`,
       ),
@@ -82,17 +82,17 @@ export const systemRules = {
   api: {
     severity: 'bad',
     blocks: [],
-    judge: ({ replicas }) => (replicas.length === 0 ? 'no API replica is live' : null),
+    evaluate: ({ replicas }) => (replicas.length === 0 ? 'no API replica is live' : null),
   },
   missing: {
     severity: 'attention',
     blocks: [],
-    judge: (facts, _, commands) => missingTopics(facts, commands),
+    evaluate: (facts, _, commands) => missingTopics(facts, commands),
   },
   hidden: {
     severity: 'attention',
     blocks: everyStep,
-    judge: ({ kafka: { hidden, otherPrefixes } }) =>
+    evaluate: ({ kafka: { hidden, otherPrefixes } }) =>
       hidden.length > 0 && otherPrefixes.length === 0
         ? `${describeHidden(hidden)}. Until then nothing is known of their logs`
         : null,
@@ -100,7 +100,7 @@ export const systemRules = {
   topics: {
     severity: 'attention',
     blocks: [],
-    judge: ({ kafka: { settings } }) =>
+    evaluate: ({ kafka: { settings } }) =>
       topicWarnings((settings ?? []).filter(({ refused }) => refused === undefined)).map(
         ({ topic, text, setting }) => ({
           text: `${text} (docs/deploy.md, "Topics")`,
@@ -108,16 +108,16 @@ export const systemRules = {
         }),
       ),
   },
-  'log-beginnings': { severity: 'attention', blocks: [], acceptAs: 'truncated', judge: lostBeginnings },
+  'log-beginnings': { severity: 'attention', blocks: [], acceptAs: 'truncated', evaluate: lostBeginnings },
   'dead-letters': {
     severity: 'attention',
     blocks: [],
-    judge: ({ deadLetters }, _, { cli }) =>
+    evaluate: ({ deadLetters }, _, { cli }) =>
       deadLetters === null || deadLetters === 0
         ? null
         : { text: `dead letters: ${digits(deadLetters)}`, fix: `${cli} dead-letters list` },
   },
-  'dead-letter-bytes': { severity: 'attention', blocks: [], judge: fullShare },
+  'dead-letter-bytes': { severity: 'attention', blocks: [], evaluate: fullShare },
 } satisfies Record<string, Rule<null>>;
 
 /** The command of Kafka that changes a setting of a topic. */
@@ -157,7 +157,7 @@ function refusedTokens(tokens: TokenKeys[]): string[] {
 /** A share counts as full before it is: a record that no longer fits is stored without its bytes. */
 const fullFrom = 0.95;
 
-function fullShare({ deadLetterBytesFilled: filled }: Facts, _: null, { cli }: Commands): Judged | null {
+function fullShare({ deadLetterBytesFilled: filled }: Facts, _: null, { cli }: Commands): RuleFinding | null {
   if (filled === null || filled < fullFrom) return null;
   return {
     text:
@@ -179,13 +179,13 @@ export function leaderless({ partitions, ends }: Pick<LogState, 'partitions' | '
 /**
  * A topic whose records were applied cannot be replaced by an empty one: its log, and every rebuild, would lack them.
  */
-function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (Judged | string)[] {
+function missingTopics({ kafka, generations }: Facts, { cli }: Commands): (RuleFinding | string)[] {
   const { missing, otherPrefixes } = kafka;
   if (otherPrefixes.length > 0)
     return [
       `TOPIC_PREFIX: this Kafka user sees no topic that has it; all topics exist with ${otherPrefixes.join(', ')}`,
     ];
-  const found: Judged[] = [];
+  const found: RuleFinding[] = [];
   const partitions = generations.flatMap((one) => one.partitions);
   const applied = new Set(partitions.filter((one) => one.applied > 0).map((one) => one.topic));
   const lost = missing.filter((topic) => applied.has(topic));

@@ -91,7 +91,7 @@ describe('a value that takes much memory', () => {
     expect(structured(withHistory(values(jsonValuesMax - 100)))).toHaveProperty('change');
   });
 
-  it('is judged in base64, too', () => {
+  it('is measured in base64, too', () => {
     const data_base64 = Buffer.from(dataWith(values(jsonValuesMax))).toString('base64');
     expect(structured(JSON.stringify({ ...attributes, data_base64 }))).toMatchObject({
       rejected: { reason: 'too_large', detail: expect.stringContaining('data: ') as string },

@@ -34,7 +34,7 @@ export type RejectedChange<K extends Kind = Kind> = {
 /** The work of `reconcile`, as one round leaves it to the next. */
 export type Work<K extends Kind> = {
   changes: Map<string, Change<K>[]>;
-  /** Rejected: changes that break the rules, by entity. Each round judges the changes of its documents again. */
+  /** Rejected: changes that break the rules, by entity. Each round evaluates the changes of its documents again. */
   rejected: Map<string, RejectedChange<K>[]>;
   /** Refused: changes that the store does not take, or for which the code throws. Later rounds leave them out. */
   refused: Map<Change<K>, RejectedChange<K>>;

@@ -77,7 +77,7 @@ type SweptDeadLetters = {
 /** The port of the sweep: each read is of one bounded page. */
 export type SweepStore = SweptConversations & SweptMessages & SweptDeadLetters;
 
-/** An envelope that cannot be read counts as absent: the next record of the entity restores it, to be judged again. */
+/** An envelope that cannot be read counts as absent: the next record of the entity restores it, to be checked again. */
 function sweepable(stored: StoredEnvelope): Sweepable {
   const { _id, orgId, version, position, tombstonePosition } = stored;
   const guard = guardOf(stored);
