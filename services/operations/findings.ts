@@ -101,15 +101,15 @@ export const against = (all: Finding[], number: number, step: Step): Finding[] =
 export const blocking = (all: Finding[], number: number, step: Step): Finding[] =>
   against(all, number, step).filter(({ isAccepted }) => !isAccepted);
 
-/** The rules of a step whose condition holds, or whose finding the operator accepted. */
+/** The rules of a step that pass, or whose finding the operator accepted. */
 export const metChecks = (all: Finding[], number: number, step: Step) =>
   Object.entries<Rule<GenerationFacts>>(generationRules)
     .filter(([, { blocks }]) => blocks.includes(step))
-    .flatMap(([name, { holds = name }]) => {
+    .flatMap(([name, { passes = name }]) => {
       const found = against(all, number, step).find((one) => one.name === name);
       return found && !found.isAccepted
         ? []
-        : [{ isAccepted: found !== undefined, text: found?.text ?? holds }];
+        : [{ isAccepted: found !== undefined, text: found?.text ?? passes }];
     });
 
 /** The findings to show of a generation: a standby needs no comparison. */

@@ -42,10 +42,10 @@ export function renderSwitched({ generation: number, outcome, findings, waiting 
     waiting.length === 0
       ? `generation ${number} is served`
       : `generation ${number} is active; some replicas do not serve it yet`;
-  const holds = findings.every(({ isAccepted }) => isAccepted) ? 'every check holds; ' : '';
+  const passing = findings.every(({ isAccepted }) => isAccepted) ? 'every check passes; ' : '';
   const unchanged: Partial<Record<Switched['outcome'], string>> = {
     refused: `generation ${number} is not served: nothing was changed`,
-    'dry-run': `dry run: ${holds}nothing was changed`,
+    'dry-run': `dry run: ${passing}nothing was changed`,
   };
   const replicas = waiting.map(({ host, pid, release, generation }) => {
     const stillServed = generation === null ? 'nothing' : `generation ${generation}`;

@@ -80,7 +80,7 @@ export const drop: OperatorVerb<Change & { force?: Flag }> = async (deps, option
   const text = {
     dropped: `generation ${generation} is dropped`,
     'was-dropped': `generation ${generation} was dropped before`,
-    'dry-run': 'dry run: every check holds; nothing was changed',
+    'dry-run': 'dry run: every check passes; nothing was changed',
   }[outcome];
   return output(options, { generation, outcome }, lines([text]));
 };

@@ -40,7 +40,7 @@ export type SwitchOptions = {
 const dryRunSecondsMax = 10;
 
 /**
- * Makes a generation active, if the checks hold, and waits until every live replica serves it. An interrupted switch is
+ * Makes a generation active, if the checks pass, and waits until every live replica serves it. An interrupted switch is
  * finished by running it again. Invariant 15 in docs/internals/generations.md.
  */
 export async function switchTo(

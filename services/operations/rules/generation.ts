@@ -46,7 +46,7 @@ export const generationRules = {
     severity: 'bad',
     blocks: everyStep,
     acceptAs: 'lost',
-    holds: 'its database has every collection that its projectors have filled',
+    passes: 'its database has every collection that its projectors have filled',
     evaluate: (facts, own, commands) =>
       own.structures.lost.length === 0
         ? null
@@ -60,19 +60,19 @@ export const generationRules = {
   },
   /** A database without all its indexes. */
   structures: { severity: 'bad', blocks: [], evaluate: lackingStructures },
-  projectors: { severity: 'bad', blocks: everyStep, holds: 'a projector follows it', evaluate: whyStopped },
+  projectors: { severity: 'bad', blocks: everyStep, passes: 'a projector follows it', evaluate: whyStopped },
   partitions: {
     severity: 'bad',
     blocks: everyStep,
     acceptAs: 'gap',
-    holds: 'every partition that it has followed exists',
+    passes: 'every partition that it has followed exists',
     evaluate: gonePartitions,
   },
   sweep: { severity: 'attention', blocks: [], evaluate: (_, { projectors }) => sweepFailure(projectors) },
   rejects: {
     severity: 'attention',
     blocks: ['ready', 'promote'],
-    holds: 'it has no dead letters of its own',
+    passes: 'it has no dead letters of its own',
     evaluate: (_, { generation, firstReject: first, rejectCount }, { cli }) => {
       if (rejectCount === null) return 'MongoDB refuses to count its dead letters';
       return first
@@ -90,7 +90,7 @@ export const generationRules = {
   tombstones: {
     severity: 'bad',
     blocks: switches,
-    holds: 'its lag was never longer than Kafka keeps tombstones',
+    passes: 'its lag was never longer than Kafka keeps tombstones',
     evaluate: (facts, own, commands) => {
       const bound = facts.kafka.settings && tombstoneBound(facts.kafka.settings);
       const text = tombstoneWarning(own.generation, own.watermark, bound, facts.now);
@@ -101,7 +101,7 @@ export const generationRules = {
   state: {
     severity: 'progress',
     blocks: everyStep,
-    holds: 'it is ready, or was served before',
+    passes: 'it is ready, or was served before',
     evaluate: (_, own, { cli }) => {
       const { number, state } = own.generation;
       if (state !== 'building' && state !== 'catching-up') return null;
@@ -114,7 +114,7 @@ export const generationRules = {
     severity: 'progress',
     blocks: switches,
     acceptAs: 'older',
-    holds: 'it has applied every record that the active generation has applied',
+    passes: 'it has applied every record that the active generation has applied',
     evaluate: (_, { generation, laggingPartitions }, { cli }) => {
       const [first] = isPromotable(generation.state) ? laggingPartitions : [];
       return first
@@ -131,13 +131,13 @@ export const generationRules = {
     severity: 'progress',
     blocks: switches,
     acceptAs: 'older',
-    holds: 'its data is as new as that of the active generation',
+    passes: 'its data is as new as that of the active generation',
     evaluate: staleness,
   },
   replicas: {
     severity: 'attention',
     blocks: switches,
-    holds: 'every live API replica can serve it',
+    passes: 'every live API replica can serve it',
     evaluate: ({ replicas }, { generation: { state, projectionVersion } }) => {
       const unable = replicas.filter(({ versions }) => !versions.includes(projectionVersion));
       const [first] = isPromotable(state) ? unable : [];
@@ -150,7 +150,7 @@ export const generationRules = {
   pinned: {
     severity: 'progress',
     blocks: ['promote'],
-    holds: 'the projectors of the active generation are pinned to its number',
+    passes: 'the projectors of the active generation are pinned to its number',
     evaluate: ({ registry, generations, now }, { generation: { state } }, commands) => {
       const active = registry?.generation ?? 1;
       const projectors = generations.find((one) => one.generation.number === active)?.projectors ?? [];
@@ -160,14 +160,14 @@ export const generationRules = {
   compared: {
     severity: 'progress',
     blocks: ['promote'],
-    holds: 'it was compared with the active generation, without a difference',
+    passes: 'it was compared with the active generation, without a difference',
     evaluate: comparison,
   },
   next: {
     severity: 'progress',
     blocks: [],
     evaluate: (_, { generation: { number, state } }, { cli }) => {
-      if (state === 'ready') return { text: 'every check holds', fix: `${cli} rebuild promote ${number}` };
+      if (state === 'ready') return { text: 'every check passes', fix: `${cli} rebuild promote ${number}` };
       if (state !== 'standby') return null;
       const text = 'only if the active generation is wrong: this one is served again';
       return { text, fix: `${cli} rebuild rollback ${number}` };

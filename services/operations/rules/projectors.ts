@@ -41,7 +41,7 @@ export function whyStopped(
   return byState[standingOf(facts, own, last)]({ facts, own, last, restart });
 }
 
-/** Why no projector can ever continue a generation. The first reason that holds is reported. */
+/** Why no projector can ever continue a generation. The first reason that applies is reported. */
 const finals: readonly ((own: GenerationFacts) => RuleFinding | null)[] = [
   ({ gaps }) => {
     const [first] = gaps;

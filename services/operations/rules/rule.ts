@@ -29,8 +29,8 @@ export type Rule<About> = {
   blocks: readonly Step[];
   /** The name under which an operator may accept it. */
   acceptAs?: AcceptableFinding;
-  /** The condition that holds without a finding, for a list of checks. */
-  holds?: string;
+  /** The text of a rule that passes, for a list of checks. */
+  passes?: string;
   /** Null if the rule passes. A text alone takes all else from the rule. */
   evaluate: (
     facts: Facts,
