@@ -44,7 +44,9 @@ const unreadable = kafka({ settingsProblem: 'no' });
 const refused = kafka({ settings: [{ ...safeTopic, topic: 'users', refused: 'no' }] });
 const misnamed = kafka({ missing: ['tags'], otherPrefixes: ['s.'] });
 const living = kafka({
-  members: new Map([[1, [{ memberId: 'm', clientId: 'c', host: 'h', partitions: [], stranger: null }]]]),
+  members: new Map([
+    [1, [{ memberId: 'm', clientId: 'c', host: 'h', partitions: [], foreignBecause: null }]],
+  ]),
 });
 const unread = own(2, 'building', { savedAt: null, watermark: null, lagSeconds: null });
 /** An active generation, and others beside it. */

@@ -21,7 +21,7 @@ const member = (partitions: string[]) => ({
   clientId: 'c',
   host: 'h',
   partitions,
-  stranger: null,
+  foreignBecause: null,
 });
 const base = {
   generation,

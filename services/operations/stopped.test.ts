@@ -3,9 +3,15 @@ import type { Facts } from './facts.ts';
 import { findings, verdict } from './findings.ts';
 
 const active = (changes: Changes) => facts([own(1, 'active', changes)]);
-const stranger = { memberId: 'm', clientId: 'c', host: 'h', partitions: [], stranger: 'follows another' };
+const foreign = {
+  memberId: 'm',
+  clientId: 'c',
+  host: 'h',
+  partitions: [],
+  foreignBecause: 'follows another',
+};
 const given = active({});
-const shared = { ...given, kafka: { ...given.kafka, members: new Map([[1, [stranger]]]) } };
+const shared = { ...given, kafka: { ...given.kafka, members: new Map([[1, [foreign]]]) } };
 
 /** A fact that stops every projector of the served generation, the finding, and the verdict. */
 test.each<{ name: string; stopped: Facts; finding: object; sentence: string }>([
@@ -18,7 +24,7 @@ test.each<{ name: string; stopped: Facts; finding: object; sentence: string }>([
       'from offset 3 to 7 are gone from the log',
   },
   {
-    name: 'a stranger in its group',
+    name: 'a foreign member in its group',
     stopped: shared,
     finding: { name: 'group' },
     sentence: 'Not well: another client is in',

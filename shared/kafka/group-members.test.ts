@@ -1,34 +1,34 @@
 import { type Admin } from 'kafkajs';
-import { describeStrangers, readMembers } from './group-members.ts';
+import { describeForeignMembers, readMembers } from './group-members.ts';
 import { encodeMembership, type Membership } from './member-metadata.ts';
 
 const followed = { controlId: 'a', database: 'support', generation: 1 };
 const own = { followed, topics: ['s.tags', 's.topics'] };
 
-/** The words for the strangers of a group with one member. */
-const strangers = async (protocol: string, memberMetadata: Buffer = Buffer.alloc(0)) => {
+/** The words for the foreign members of a group with one member. */
+const foreignMembers = async (protocol: string, memberMetadata: Buffer = Buffer.alloc(0)) => {
   const member = { memberId: 'c-1', clientId: 'c', clientHost: '/h', memberMetadata };
   const described = { ...member, memberAssignment: Buffer.alloc(0) };
   const describeGroups = async () => ({ groups: [{ members: [described], protocol }] });
-  return describeStrangers(await readMembers({ describeGroups } as unknown as Admin, 'g', own));
+  return describeForeignMembers(await readMembers({ describeGroups } as unknown as Admin, 'g', own));
 };
 
-const strangersOf = (member: Partial<Membership>) =>
-  strangers('RoundRobinAssigner', encodeMembership({ ...own, ...member } as typeof own));
+const foreignMembersOf = (member: Partial<Membership>) =>
+  foreignMembers('RoundRobinAssigner', encodeMembership({ ...own, ...member } as typeof own));
 
-test('a group that rebalances has no stranger: it shows none of its members', async () => {
-  expect([await strangers(''), await strangers('RoundRobinAssigner')]).toEqual([null, null]);
+test('a group that rebalances has no foreign member: it shows none of its members', async () => {
+  expect([await foreignMembers(''), await foreignMembers('RoundRobinAssigner')]).toEqual([null, null]);
 });
 
-test('a group that uses another protocol has a stranger', async () => {
-  expect(await strangers('range')).toContain('client c on h (protocol range), member c-1');
+test('a group that uses another protocol has a foreign member', async () => {
+  expect(await foreignMembers('range')).toContain('client c on h (protocol range), member c-1');
 });
 
-test('a projector with the same topics is no stranger, be it of an earlier release', async () => {
-  expect(await strangersOf({})).toBeNull();
+test('a projector with the same topics is not foreign, be it of an earlier release', async () => {
+  expect(await foreignMembersOf({})).toBeNull();
   // a release that follows one topic more
-  expect(await strangersOf({ topics: [...own.topics, 's.notes'] })).toBeNull();
-  expect(await strangersOf({ followed: null, topics: own.topics.toReversed() })).toBeNull();
+  expect(await foreignMembersOf({ topics: [...own.topics, 's.notes'] })).toBeNull();
+  expect(await foreignMembersOf({ followed: null, topics: own.topics.toReversed() })).toBeNull();
 });
 
 test.each<[string, Partial<Membership>]>([
@@ -39,6 +39,6 @@ test.each<[string, Partial<Membership>]>([
   ['subscribes to t.tags and 1 more', { followed: null, topics: ['t.tags', 't.topics'] }],
   ['subscribes to s.tags', { followed: null, topics: ['s.tags'] }],
   ['subscribes to no topic', { followed: null, topics: [] }],
-])('a member that %s is a stranger', async (words, member) => {
-  expect(await strangersOf(member)).toContain(`client c on h (${words}), member c-1`);
+])('a member that %s is foreign', async (words, member) => {
+  expect(await foreignMembersOf(member)).toContain(`client c on h (${words}), member c-1`);
 });

@@ -1,7 +1,7 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import { partitionKey } from '../control/topic-partition.ts';
 import { errorChain, errorMessage } from '../runtime/error-message.ts';
-import { decodeMembership, type OwnMembership, whyStranger } from './member-metadata.ts';
+import { decodeMembership, type OwnMembership, whyForeign } from './member-metadata.ts';
 
 /** The member of a consumer group that a partition is assigned to: a projector. */
 export type Owner = { memberId: string; clientId: string; host: string };
@@ -10,7 +10,7 @@ export type Owner = { memberId: string; clientId: string; host: string };
 export type Member = Owner & {
   partitions: string[];
   /** Why it is no projector of this generation, in words; null if it is one, or if the group does not show it. */
-  stranger: string | null;
+  foreignBecause: string | null;
 };
 
 /** The name under which the assigner of kafkajs joins a group. Projectors of every release use it. */
@@ -32,10 +32,10 @@ export async function readMembers(
       const host = clientHost.replace(/^\//, '');
       // Empty while the group rebalances.
       if (!['', ownProtocol].includes(protocol))
-        return { memberId, clientId, host, partitions: [], stranger: `protocol ${protocol}` };
+        return { memberId, clientId, host, partitions: [], foreignBecause: `protocol ${protocol}` };
       const membership = decodeMembership(memberMetadata);
-      const stranger = membership && whyStranger(own, membership);
-      return { memberId, clientId, host, partitions: assignedTo(memberAssignment), stranger };
+      const foreignBecause = membership && whyForeign(own, membership);
+      return { memberId, clientId, host, partitions: assignedTo(memberAssignment), foreignBecause };
     })
     .toSorted((a, b) => a.memberId.localeCompare(b.memberId));
 }
@@ -74,12 +74,12 @@ export async function inGroup<T>(groupId: string, work: () => Promise<T>): Promi
 }
 
 /** The members that do not belong in a group, in words; null if there is none. */
-export function describeStrangers(members: Member[]): string | null {
-  const strangers = members.flatMap(({ memberId, clientId, host, stranger }) =>
-    stranger === null ? [] : [`client ${clientId} on ${host} (${stranger}), member ${memberId}`],
+export function describeForeignMembers(members: Member[]): string | null {
+  const found = members.flatMap(({ memberId, clientId, host, foreignBecause }) =>
+    foreignBecause === null ? [] : [`client ${clientId} on ${host} (${foreignBecause}), member ${memberId}`],
   );
-  return strangers.length === 0
+  return found.length === 0
     ? null
-    : `another client is in the consumer group of these projectors: ${strangers.join('; ')}. Stop it, or set ` +
+    : `another client is in the consumer group of these projectors: ${found.join('; ')}. Stop it, or set ` +
         'CONSUMER_GROUP to a group of its own for one of the two';
 }

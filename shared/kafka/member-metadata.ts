@@ -51,7 +51,7 @@ function parseFollowed(userData: Buffer | null): Followed | null {
  * Why a member does not apply the generation that `own` follows, in words; null if it does. A member that does not
  * state its generation counts as one of an earlier release if it subscribes to the same topics.
  */
-export function whyStranger(own: OwnMembership, member: Membership): string | null {
+export function whyForeign(own: OwnMembership, member: Membership): string | null {
   const { followed, topics } = member;
   const isShared = (topic: string) => own.topics.includes(topic);
   if (followed === null) {

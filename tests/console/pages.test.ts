@@ -109,7 +109,7 @@ describe('a dead letter and a document', () => {
     await cli('dead-letters', 'purge', '--topic', topic('tag'), '--yes');
   });
 
-  it('show no markup and no text of the record that a stranger wrote', async () => {
+  it('show no markup and no text of the record that a foreign producer wrote', async () => {
     const [{ _id: id } = { _id: '' }] = await deadLetters();
     const redrive = `npx support-cli dead-letters redrive --topic ${topic('contact')} --reason`;
     await console.shows('/dead-letters', id, redrive, '1 dead letter,');

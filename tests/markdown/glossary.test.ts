@@ -45,6 +45,7 @@ const retired: Retired[] = [
   { word: /waive/gi, say: 'accept, as the command-line tool does' },
   { word: /remed(?:y|ies)/gi, say: 'fix' },
   { word: /judg/gi, say: 'evaluate, decide, check' },
+  { word: /stranger/gi, say: 'a foreign member, other people' },
   { word: /\bchecks? holds?\b/gi, say: 'a check passes' },
   { word: /\bsets? aside\b/gi, say: 'skip, leave out' },
   { word: /\bcounted (?:dead letters|ones)\b/gi, say: 'dead letters' },

@@ -62,7 +62,7 @@ describe('problems of kafkajs', () => {
       }),
     });
     const brokers = environment.config.KAFKA_BROKERS;
-    const kafka = new Kafka({ clientId: 'stranger', brokers, logLevel: logLevel.NOTHING });
+    const kafka = new Kafka({ clientId: 'foreign', brokers, logLevel: logLevel.NOTHING });
     const member = kafka.consumer({
       groupId: environment.config.CONSUMER_GROUP,
       partitionAssigners: [other],
@@ -76,7 +76,7 @@ describe('problems of kafkajs', () => {
     // when the group rejects a projector, permanently
     const projector = startProcess();
     expect(await projector.exited).toBe(1);
-    const names = /another client is in the consumer group.*: client stranger on [\d.]+ \(protocol other\)/;
+    const names = /another client is in the consumer group.*: client foreign on [\d.]+ \(protocol other\)/;
     const last = projector.log.find(({ level }) => level === 'fatal');
     expect(JSON.stringify(last)).toMatch(names);
     // The status gives Kafka three seconds, and shows the rest without it.

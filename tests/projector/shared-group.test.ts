@@ -72,16 +72,16 @@ describe('a consumer group that two deployments share', () => {
   test('assigns nothing to a deployment that joins while another leads it, which misses nothing', async () => {
     const leader = await consume(first.environment);
     await eventually(() => leader.assigned() === all());
-    const stranger = await consume(second.environment, first.environment.topics);
-    await eventually(() => stranger.fatal.length > 0);
-    expect(stranger.fatal[0]?.message).toContain(`the database ${first.environment.name}), member`);
+    const foreign = await consume(second.environment, first.environment.topics);
+    await eventually(() => foreign.fatal.length > 0);
+    expect(foreign.fatal[0]?.message).toContain(`the database ${first.environment.name}), member`);
     await publishTags(10);
     await eventually(() => leader.seen(first.topic('tag')).length === 10);
     expect({
       fatal: leader.fatal,
       assigned: leader.assigned(),
-      assignedToStranger: stranger.assigned(),
-    }).toEqual({ fatal: [], assigned: all(), assignedToStranger: 0 });
+      assignedToSecond: foreign.assigned(),
+    }).toEqual({ fatal: [], assigned: all(), assignedToSecond: 0 });
   });
 
   test('goes to one of two deployments that start at the same time', async () => {
@@ -94,12 +94,12 @@ describe('a consumer group that two deployments share', () => {
     expect({ fatal: won?.fatal, assignedToLost: lost?.assigned() }).toEqual({ fatal: [], assignedToLost: 0 });
   });
 
-  test('keeps its partitions from a stranger of an earlier release, which status and check name', async () => {
+  test('keeps its partitions from a foreign member of an earlier release, which status and check name', async () => {
     await first.start();
-    const stranger = await joinEarlier(second.environment.topics);
+    const foreign = await joinEarlier(second.environment.topics);
     await publishTags(10);
     await first.applied();
-    expect(stranger.assigned()).toBe(0);
+    expect(foreign.assigned()).toBe(0);
     const named = new RegExp(`subscribes to ${second.environment.topics[0]} and 10 more\\), member `);
     await eventually(async () => {
       const { text } = await first.cli('status');
@@ -111,9 +111,9 @@ describe('a consumer group that two deployments share', () => {
     expect(text).toMatch(/FAILED +group/);
   });
 
-  test('ends a projector if a stranger of an earlier release leads, and says which member to stop', async () => {
-    const stranger = await joinEarlier(second.environment.topics);
-    // It assigns by its own topics, and knows no strangers.
+  test('ends a projector if a foreign member of an earlier release leads, and says which member to stop', async () => {
+    const foreign = await joinEarlier(second.environment.topics);
+    // It assigns by its own topics, and excludes no foreign member.
     const projector = await consume(first.environment);
     await eventually(() => projector.fatal.length > 0);
     expect(projector.fatal[0]?.message).toContain(
@@ -124,7 +124,7 @@ describe('a consumer group that two deployments share', () => {
     const refused = first.startProcess();
     expect(await refused.exited).toBe(1);
     expect(lastWords(refused)).toContain('set CONSUMER_GROUP to a group of its own');
-    await stranger.stop();
+    await foreign.stop();
     await first.startProcess().logged('joined the group');
   });
 

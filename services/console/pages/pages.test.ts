@@ -205,7 +205,7 @@ test('the row of a topic that lags has a colour, except in a build', async () =>
 
 test('of the partitions of a topic the 200 with the longest lag are shown, each with its projector', async () => {
   const members = ['a', 'b'].map((memberId) => {
-    return { memberId, clientId: 'projector', host: 'h', partitions: [], stranger: null };
+    return { memberId, clientId: 'projector', host: 'h', partitions: [], foreignBecause: null };
   });
   const partitions = Array.from({ length: 201 }, (_, lagSeconds) => {
     const owner = members[lagSeconds % 2] ?? null;

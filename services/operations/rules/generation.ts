@@ -3,7 +3,7 @@ import { describeLost } from '../../../shared/control/manifest.ts';
 import { isUnpinned } from '../../../shared/control/processes.ts';
 import { loadEnds } from '../../../shared/control/registry.ts';
 import { parsePartitionKey, partitionKey } from '../../../shared/control/topic-partition.ts';
-import { describeStrangers } from '../../../shared/kafka/group-members.ts';
+import { describeForeignMembers } from '../../../shared/kafka/group-members.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
 import { tombstoneBound, tombstoneWarning } from '../../projector/generations/tombstones.ts';
 import type { Commands } from '../deployment.ts';
@@ -29,7 +29,8 @@ export const generationRules = {
   group: {
     severity: 'bad',
     blocks: [],
-    evaluate: ({ kafka }, { generation }) => describeStrangers(kafka.members.get(generation.number) ?? []),
+    evaluate: ({ kafka }, { generation }) =>
+      describeForeignMembers(kafka.members.get(generation.number) ?? []),
   },
   /** A generation that follows the topics of another `TOPIC_PREFIX`. */
   'other-topics': { severity: 'bad', blocks: [], evaluate: (_, { otherTopics }) => otherTopics },

@@ -25,12 +25,12 @@ test('projectors of this and of an earlier release share the partitions in turn'
   });
 });
 
-test('a stranger gets no partition', () => {
+test('a foreign member gets no partition', () => {
   const all = { 's.tags': [0, 1, 2], 's.topics': [0, 1, 2] };
   const staging = { ...own.followed, database: 'staging' };
   const unreadable = { memberId: 'x', memberMetadata: Buffer.alloc(1) };
-  const strangers = [member('b', { followed: staging }), earlier('c', ['t.tags']), unreadable];
-  expect(assign(...strangers, member('z'))).toEqual({ b: {}, c: {}, x: {}, z: all });
+  const foreignMembers = [member('b', { followed: staging }), earlier('c', ['t.tags']), unreadable];
+  expect(assign(...foreignMembers, member('z'))).toEqual({ b: {}, c: {}, x: {}, z: all });
 });
 
 test('a topic that a release does not follow goes to the others', () => {

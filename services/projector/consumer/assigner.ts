@@ -6,14 +6,14 @@ import {
   encodeMembership,
   type Followed,
   type OwnMembership,
-  whyStranger,
+  whyForeign,
 } from '../../../shared/kafka/member-metadata.ts';
 
 /**
  * Creates the assigner with which a projector joins its group. It announces to the group the generation that the
- * projector follows. The member that leads the group assigns the partitions in turn, and none to a stranger. It has the
- * name and the metadata of the assigner of kafkajs, which earlier releases use: their projectors may be members of the
- * same group.
+ * projector follows. The member that leads the group assigns the partitions in turn, and none to a foreign member. It
+ * has the name and the metadata of the assigner of kafkajs, which earlier releases use: their projectors may be members
+ * of the same group.
  */
 export const createAssigner =
   (followed: Followed): PartitionAssigner =>
@@ -50,12 +50,12 @@ export function assignPartitions(
   members: GroupMember[],
   partitions: TopicPartition[],
 ): Assigned {
-  // A stranger has an assignment too, without a partition.
+  // A foreign member has an assignment too, without a partition.
   const assigned: Assigned = new Map(members.map(({ memberId }) => [memberId, {}]));
   const projectors = members
     .flatMap(({ memberId, memberMetadata }) => {
       const membership = decodeMembership(memberMetadata);
-      const isOwn = membership !== null && whyStranger(own, membership) === null;
+      const isOwn = membership !== null && whyForeign(own, membership) === null;
       return isOwn ? [{ memberId, topics: membership.topics }] : [];
     })
     .toSorted((a, b) => (a.memberId < b.memberId ? -1 : 1));

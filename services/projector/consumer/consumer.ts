@@ -11,11 +11,11 @@ import type { Partition } from '../partition/partition.ts';
 import type { Snapshot } from '../partition/snapshot.ts';
 import { createAssigner } from './assigner.ts';
 import { type Assignment, type AssignmentDeps, createAssignment } from './assignment.ts';
+import { explainRefusal, refuseForeignLeader } from './foreign-leader.ts';
 import { createGapDetector, GapFound } from './gap-detector.ts';
 import { handleBatch } from './handle-batch.ts';
 import { createRestartPauses } from './restart-pauses.ts';
 import { resumePartitions } from './start-offsets.ts';
-import { explainRefusal, refuseStrangeLeader } from './strange-leader.ts';
 
 /*
  * The order, from a record to its committed offset:
@@ -158,7 +158,7 @@ function watchGroup(deps: ConsumerDeps, consumer: Consumer, assignment: Assignme
     deps.logger.info({ partitions: partitions.length }, 'joined the group');
     const signal = AbortSignal.any([stopping, reassigned.signal]);
     void resumePartitions(deps, consumer, assignment, partitions, signal);
-    void refuseStrangeLeader(deps, leaderId, signal);
+    void refuseForeignLeader(deps, leaderId, signal);
   };
   consumer.on(consumer.events.GROUP_JOIN, onPartitionsAssigned);
   consumer.on(consumer.events.FETCH, () => {

@@ -14,7 +14,7 @@ import { refuseGaps } from '../generations/ending.ts';
 import type { Brokers } from './brokers.ts';
 import { checkProgress } from './check-progress.ts';
 import { openIndexes, openRegistry } from './open-store.ts';
-import { openMembership, refuseOtherCluster, refuseStrangers } from './refuse.ts';
+import { openMembership, refuseForeignMembers, refuseOtherCluster } from './refuse.ts';
 import { NotReady, type OnWait } from './wait-until.ts';
 
 /*
@@ -177,7 +177,7 @@ export const enterGroup = preconditionsOf<GroupDeps>()
       const groupId = groupIdOf({ ...config, DATABASE_NAME: own.followed.database }, registered.number);
       // A broker that has just started loads its groups first, and joining fails.
       await inGroup(groupId, () => admin.fetchOffsets({ groupId, topics }));
-      await refuseStrangers(admin, groupId, own);
+      await refuseForeignMembers(admin, groupId, own);
       await log.tryJoin({ groupId, own, sessionTimeoutMs: config.KAFKA_SESSION_TIMEOUT_MS });
       return { groupId };
     },

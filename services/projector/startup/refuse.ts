@@ -3,7 +3,7 @@ import type { Db } from 'mongodb';
 import { ensureControlId, readControlId } from '../../../shared/control/control-id.ts';
 import type { Generation } from '../../../shared/control/generations.ts';
 import { appliedTopicIds, progressOf, readProgress } from '../../../shared/control/progress.ts';
-import { describeStrangers, inGroup, readMembers } from '../../../shared/kafka/group-members.ts';
+import { describeForeignMembers, inGroup, readMembers } from '../../../shared/kafka/group-members.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
 import type { OwnMembership } from '../../../shared/kafka/member-metadata.ts';
 import { describeOtherTopics } from '../../../shared/kafka/other-topics.ts';
@@ -34,11 +34,13 @@ export async function openMembership(deps: MembershipDeps): Promise<OwnMembershi
 
 /**
  * Refuses a start beside members of the group that follow something else, before the group has to assign its partitions
- * again. While it does, it shows none of its members; `refuseStrangeLeader` then sees them.
+ * again. While it does, it shows none of its members; `refuseForeignLeader` then sees them.
  */
-export async function refuseStrangers(admin: Admin, groupId: string, own: OwnMembership): Promise<void> {
-  const strangers = describeStrangers(await inGroup(groupId, () => readMembers(admin, groupId, own)));
-  if (strangers !== null) throw new StartRefused(`${groupId} (CONSUMER_GROUP): ${strangers}`);
+export async function refuseForeignMembers(admin: Admin, groupId: string, own: OwnMembership): Promise<void> {
+  const foreignMembers = describeForeignMembers(
+    await inGroup(groupId, () => readMembers(admin, groupId, own)),
+  );
+  if (foreignMembers !== null) throw new StartRefused(`${groupId} (CONSUMER_GROUP): ${foreignMembers}`);
 }
 
 type ClusterDeps = { control: Db; generation: number; topics: string[] };
