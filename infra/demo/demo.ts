@@ -25,8 +25,8 @@ type Demo = Output & {
 
 /** The time that a service has to stop before it is killed. */
 const stopGraceMs = 15_000;
-const changesPerTurn = 5;
-const turnMs = 250;
+const changesPerRound = 5;
+const roundMs = 250;
 /** Without progress for this long, in milliseconds, the demo says why. */
 const stalledAfterMs = 10_000;
 
@@ -119,13 +119,13 @@ async function publishAndWait(connections: Connections, sampleData: SampleData, 
       // Once until it goes on.
       stalledAt = Infinity;
     }
-    await delay(turnMs);
+    await delay(roundMs);
   }
 }
 
 async function publishLive(connections: Connections, state: SampleState, stopping: AbortSignal) {
-  for (; !stopping.aborted; await delay(turnMs)) {
-    const events = Array.from({ length: changesPerTurn }, () => liveChange(state, new Date())).flat();
+  for (; !stopping.aborted; await delay(roundMs)) {
+    const events = Array.from({ length: changesPerRound }, () => liveChange(state, new Date())).flat();
     const records = events.flatMap((event) => recordsOf(state.random, event));
     await publishRecords(connections, records);
   }

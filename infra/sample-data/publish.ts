@@ -128,9 +128,9 @@ export async function publishSampleData(
 ): Promise<number> {
   registerCodecs();
   let sent = 0;
-  let turn = 0;
+  let batchCount = 0;
   for (const { records, progress } of batches) {
-    await publishRecords(kafkaTopics, records, codecs[turn++ % codecs.length]);
+    await publishRecords(kafkaTopics, records, codecs[batchCount++ % codecs.length]);
     sent += records.length;
     onBatch(progress);
   }

@@ -156,7 +156,7 @@ function* conversationEvents(random: Random, context: ConversationContext, plan:
   yield change(conversation, { status, updatedAt, waitingSince, resolvedAt }, at);
 }
 
-/** The contact first, then contact and team in turns, with rare system notes. */
+/** The contact first, then contact and team alternately, with rare system notes. */
 function nextRole(random: Random, previous: Role | null, supportLevel: 'ai' | 'human'): Role {
   if (previous === null) return 'user';
   if (random.chance(0.04)) return 'system';

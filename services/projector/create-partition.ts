@@ -8,7 +8,7 @@ import type { CreatePartition } from './partition/assigned-partitions.ts';
 import { Partition } from './partition/partition.ts';
 import type { Positions } from './partition/positions.ts';
 import { createRecordQueue } from './partition/record-queue.ts';
-import { createWaitForTurn } from './partition/wait-for-turn.ts';
+import { createWaitForPrerequisites } from './partition/wait-for-prerequisites.ts';
 import { prerequisiteTopics } from './prerequisite-topics.ts';
 
 /** The pause before a failed chunk is retried, in milliseconds. */
@@ -36,7 +36,7 @@ export function partitionFactory(deps: FactoryDeps): CreatePartition {
       partition,
       queue: createRecordQueue({ partition, budget, chunkBytesMax }),
       apply,
-      waitForTurn: createWaitForTurn(positions, (of) => prerequisiteTopics(of, prefix)),
+      waitForPrerequisites: createWaitForPrerequisites(positions, (of) => prerequisiteTopics(of, prefix)),
       readSkips: (place) => tryReadSkips(deps, place),
       onApplied,
       onFatal,

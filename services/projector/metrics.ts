@@ -105,7 +105,7 @@ const recordMetrics = (registers: Registry[]): RecordMetrics => ({
   }),
   batchSeconds: new Histogram({
     name: 'projector_batch_duration_seconds',
-    help: 'Time to apply a batch of records, its fan-outs included, without the time that it waits for its turn',
+    help: 'Time to apply a batch of records, its fan-outs included, without its wait for other topics or partitions',
     labelNames: ['topic'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     registers,

@@ -5,7 +5,7 @@ export const holdCauses = {
   new_leader: 'the next records wait until the log of a new leader is compared with the applied one',
   prerequisites: 'a backlog waits for the topics that its documents refer to',
   fan_out: 'the dependents of a changed entity are refreshed',
-  one_at_a_time: 'a build loads one chunk at a time, and another partition has its turn',
+  one_at_a_time: 'a build loads one chunk at a time, and the present one is of another partition',
   open_transaction: 'a transaction of a producer is open, and hides the records behind it',
   conflicting:
     'documents are written again and again, since other writes or changes of their references come first',

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { repeat, type Run } from './repeat.ts';
 
 test('a run that is asked for begins at once, but none begins after a stop', async () => {
@@ -7,10 +7,10 @@ test('a run that is asked for begins at once, but none begins after a stop', asy
     intervalMs: 3_600_000,
     onError: () => undefined,
   });
-  await turn();
+  await nextIteration();
   runNow();
   expect(runs).toBe(2);
-  await turn();
+  await nextIteration();
   await stop();
   runNow();
   expect(runs).toBe(2);

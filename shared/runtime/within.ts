@@ -4,13 +4,13 @@
  */
 export async function within<T, L>(ms: number, working: Promise<T>, late: () => L): Promise<T | L> {
   let timer: NodeJS.Timeout | undefined;
-  let turn: NodeJS.Immediate | undefined;
+  let immediate: NodeJS.Immediate | undefined;
   const waited = new Promise<void>((resolve) => {
     // After a stall, the event loop fires timers before it reads its sockets.
-    timer = setTimeout(() => (turn = setImmediate(resolve)), ms);
+    timer = setTimeout(() => (immediate = setImmediate(resolve)), ms);
   });
   return Promise.race([working, waited.then(late)]).finally(() => {
     clearTimeout(timer);
-    clearImmediate(turn);
+    clearImmediate(immediate);
   });
 }

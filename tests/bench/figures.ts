@@ -27,8 +27,8 @@ export const grouped = (value: number, digits = 0): string =>
 export const ratios = <Run>(runs: Run[], others: Run[], figure: (run: Run) => number): (number | null)[] =>
   runs.map((run, round) => (others[round] ? figure(run) / figure(others[round]) : null));
 
-/** The turns of a round: each round starts with another one, so that none always follows the same. */
-export function rotated<T>(turns: readonly T[], round: number): T[] {
-  const first = round % turns.length;
-  return [...turns.slice(first), ...turns.slice(0, first)];
+/** The contenders in the order of a round: each round starts with another one, so that none always follows the same. */
+export function rotated<T>(contenders: readonly T[], round: number): T[] {
+  const first = round % contenders.length;
+  return [...contenders.slice(first), ...contenders.slice(0, first)];
 }

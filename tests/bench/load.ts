@@ -25,9 +25,9 @@ export async function load(
   }: { warmMs: number; ms: number; connections: number; mongo?: MongoClient },
 ): Promise<Usage & { latenciesMs: number[] }> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const request = (turn: number) =>
+  const request = (index: number) =>
     new Promise<void>((resolve, reject) => {
-      const path = paths[turn % paths.length] ?? '/';
+      const path = paths[index % paths.length] ?? '/';
       get({ host: '127.0.0.1', port, path, headers, agent }, (response) => {
         if (response.statusCode !== 200) reject(new Error(`${path}: ${response.statusCode}`));
         response.resume().once('end', resolve);
@@ -37,9 +37,9 @@ export async function load(
   let state: 'warming' | 'measuring' | 'over' = 'warming';
   const isOver = () => state === 'over';
   const send = async (connection: number) => {
-    for (let turn = connection; !isOver(); turn += 1) {
+    for (let index = connection; !isOver(); index += 1) {
       const startedMs = performance.now();
-      await request(turn);
+      await request(index);
       if (state === 'measuring') latenciesMs.push(performance.now() - startedMs);
     }
   };

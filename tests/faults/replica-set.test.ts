@@ -23,7 +23,7 @@ import { useProjector } from '../support/use-projector.ts';
 import { seed, shortSession } from './use-fault-servers.ts';
 
 /** Disturbances of one phase: each kind at least once, and no more after these, so that a phase ends on any machine. */
-const turnsMax = 5;
+const roundsMax = 5;
 
 /** The tickets of the first organization never change; those of the others are in the history. */
 const organizations = ['org_1', `org_${seed}_0`, `org_${seed}_1`];
@@ -150,7 +150,7 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
     const disturbedWhile = async (run: () => Promise<void>) => {
       let isDone = false;
       const disturbing = (async () => {
-        for (let turn = 0; turn < turnsMax && (!isDone || turn < disturbances.length); turn += 1) {
+        for (let round = 0; round < roundsMax && (!isDone || round < disturbances.length); round += 1) {
           const [name, disturb] = disturbances[disturbed.length % disturbances.length] ?? [];
           await disturb?.();
           await replicaSet.restore();

@@ -14,10 +14,10 @@ import { readLog } from './read-log.ts';
 import { seed, shortSession } from './use-fault-servers.ts';
 
 /** How often the traffic goes on while a fault lasts. */
-const turnMs = 150;
-const eventsPerTurn = 10;
-/** A projector is killed in one of this many turns. */
-const turnsPerKill = 25;
+const roundMs = 150;
+const eventsPerRound = 10;
+/** A projector is killed in one of this many rounds. */
+const roundsPerKill = 25;
 
 /**
  * Three brokers that the tests of a `describe` may kill, and topics, databases and a publisher for each test. Nothing
@@ -94,10 +94,10 @@ export function useBrokerFaults() {
       // Awaited below: a rejection meanwhile is not unhandled.
       over.catch(() => undefined);
       while (!isOver) {
-        await publisher.publish(history.splice(0, eventsPerTurn));
+        await publisher.publish(history.splice(0, eventsPerRound));
         await publishKey();
-        if (random.int(turnsPerKill) === 0) await killOne();
-        await delay(turnMs);
+        if (random.int(roundsPerKill) === 0) await killOne();
+        await delay(roundMs);
       }
       await over;
       print(`${name}: ${((performance.now() - startMs) / 1_000).toFixed(1)} s`);

@@ -55,6 +55,10 @@ const retired: Retired[] = [
   { word: /\bso (?:many|much)(?=[\s.,;:])/gi, say: 'the number' },
   { word: /\bmend(?:s|ed|ing)?\b/gi, say: 'repair, fix, correct' },
   { word: /\bpark(?:s|ed|ing)?\b|park(?=Timer|AfterMs)/gi, say: 'release' },
+  {
+    word: /\b(?:its|their|one|this|next|has|have|had|takes?) turns?\b|\bin turns\b|(?:for|per|next)turn|waiting-for-turn/gi,
+    say: 'the wait, round, slice',
+  },
   { word: /\brooms?\b|hasRoom/gi, say: 'capacity, space' },
   {
     word: /\b(?:told|telling)\b|\btells?\b(?! (?:customers|clients|its owner|me)\b)/gi,

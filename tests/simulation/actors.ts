@@ -50,14 +50,14 @@ export function act(
 }
 
 /** An operator's redrive, beside the workers: dead letters of one kind at a time, some of them. */
-export function redriver(simulation: Simulation, turns: number): () => void {
+export function redriver(simulation: Simulation, times: number): () => void {
   const { schedule, deadLetters } = simulation;
   const start = () => {
     const worker = createWorker('redrive', () => 0);
     const deps = depsOf(simulation, worker, { isApplied: () => false, outOfOrder: true });
     const redrive = async () => {
-      for (let turn = 0; turn < turns; turn += 1) {
-        if (turns === Infinity && deadLetters.size === 0) return;
+      for (let count = 0; count < times; count += 1) {
+        if (times === Infinity && deadLetters.size === 0) return;
         await retried(() => schedule.pause(worker, 'redrive'));
         const [first] = deadLetters;
         const some = [...deadLetters]
@@ -92,7 +92,7 @@ export function sweeper(simulation: Simulation): () => void {
       return sweep({ ...deps, sweepStore, isComplete, asOf: new Date(asOfMs) });
     };
     const sweepTwice = async () => {
-      for (let turn = 0; turn < 2; turn += 1) await retried(() => sweepOnce(turn === 0));
+      for (const isComplete of [true, false]) await retried(() => sweepOnce(isComplete));
     };
     act(simulation, worker, sweepTwice, start);
   };

@@ -5,7 +5,7 @@ import { handleBatch } from '../../services/projector/consumer/handle-batch.ts';
 import type { Apply } from '../../services/projector/hand-over.ts';
 import type { Partition } from '../../services/projector/partition/partition.ts';
 import { createPositions } from '../../services/projector/partition/positions.ts';
-import { createWaitForTurn } from '../../services/projector/partition/wait-for-turn.ts';
+import { createWaitForPrerequisites } from '../../services/projector/partition/wait-for-prerequisites.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { rawBatch } from './example-responses.ts';
 import { creating, received, startAt } from './start-partition.ts';
@@ -54,7 +54,7 @@ export function given(apply: Apply = async () => nothing) {
           applied.push(...chunk.records.map(({ position }) => position.offset));
           return apply(chunk, watch);
         },
-        waitForTurn: createWaitForTurn(positions, () => []),
+        waitForPrerequisites: createWaitForPrerequisites(positions, () => []),
         logger,
       }),
       queuedBytesMax: 16 * megabyte,

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { startConsumer } from '../../services/projector/consumer/consumer.ts';
 import type { Applied } from '../../services/projector/hand-over.ts';
-import { createWaitForTurn } from '../../services/projector/partition/wait-for-turn.ts';
+import { createWaitForPrerequisites } from '../../services/projector/partition/wait-for-prerequisites.ts';
 import { ensureControlId } from '../../shared/control/control-id.ts';
 import { ensureRegistry } from '../../shared/control/generations.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
@@ -56,7 +56,7 @@ export async function startConsuming(
     positions,
     createPartition: creating({
       apply: ({ topic, records }, { signal }) => apply(topic, () => record(topic, records), signal),
-      waitForTurn: createWaitForTurn(positions, prerequisitesOf),
+      waitForPrerequisites: createWaitForPrerequisites(positions, prerequisitesOf),
       onFatal: (error) => fatal.push(error),
       logger,
     }),

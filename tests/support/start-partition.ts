@@ -20,7 +20,7 @@ export const createPartition = (deps: Pick<PartitionDeps, 'apply'> & Partial<Par
   new Partition({
     topic: 't',
     partition: 0,
-    waitForTurn: async () => undefined,
+    waitForPrerequisites: async () => undefined,
     readSkips: async () => new Map(),
     queue: createRecordQueue({
       partition: 0,

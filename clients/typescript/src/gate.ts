@@ -16,9 +16,9 @@ export function createGate({ sleep, nowMs }: Clock) {
   };
   return {
     pass: (signal: AbortSignal | undefined): Promise<void> => {
-      const turn = wait(last, signal);
-      last = turn.catch(() => undefined);
-      return turn;
+      const passed = wait(last, signal);
+      last = passed.catch(() => undefined);
+      return passed;
     },
     closeFor: (delayMs: number) => {
       opensAtMs = Math.max(opensAtMs, nowMs() + delayMs);

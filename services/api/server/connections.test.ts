@@ -92,7 +92,7 @@ describe('a client that pipelines', () => {
     expect(opened.refused.count).toBe(0);
   });
 
-  it('takes turns with others', async () => {
+  it('alternates with others', async () => {
     const other = opened.open().resume();
     await once(other, 'connect');
     const client = opened.open().resume();

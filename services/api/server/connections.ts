@@ -45,7 +45,7 @@ type ConnectionsDeps = { logger: Logger; connectionsRefused: Pick<Counter, 'inc'
  * Hands the requests of each connection to `listener` one after another, and stops the server in order. By default Node
  * starts every pipelined request and holds each response until the client has read the earlier ones: for a client that
  * reads none, thousands of full pages. While a request waits, nothing more is read from its connection, and it begins
- * after the other connections have had their turn.
+ * after the waiting requests of other connections.
  */
 export function serveConnections(server: Server, deps: ConnectionsDeps, listener: Listener) {
   const { logger, connectionsRefused, nowMs } = deps;

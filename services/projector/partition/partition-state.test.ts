@@ -3,19 +3,19 @@ import { mayFollow, type PartitionState } from './partition-state.ts';
 const states: Record<PartitionState['name'], PartitionState> = {
   'finding-start': { name: 'finding-start' },
   idle: { name: 'idle' },
-  'waiting-for-turn': { name: 'waiting-for-turn', behind: 'prerequisites' },
+  waiting: { name: 'waiting', behind: 'prerequisites' },
   applying: { name: 'applying', isConflicting: false },
   retrying: { name: 'retrying', isQueued: false },
   stopped: { name: 'stopped' },
 };
 
 it.each<[PartitionState['name'], PartitionState['name'][]]>([
-  ['finding-start', ['applying', 'waiting-for-turn', 'retrying']],
+  ['finding-start', ['applying', 'waiting', 'retrying']],
   ['idle', ['finding-start', 'retrying']],
-  ['waiting-for-turn', ['finding-start', 'idle']],
+  ['waiting', ['finding-start', 'idle']],
   ['applying', ['finding-start']],
-  ['retrying', ['finding-start', 'idle', 'waiting-for-turn']],
-  ['stopped', ['finding-start', 'idle', 'waiting-for-turn', 'applying', 'retrying']],
+  ['retrying', ['finding-start', 'idle', 'waiting']],
+  ['stopped', ['finding-start', 'idle', 'waiting', 'applying', 'retrying']],
 ])('a partition that is %s does not become %j', (before, never) => {
   expect(never.filter((after) => mayFollow(states[before], states[after]))).toEqual([]);
 });

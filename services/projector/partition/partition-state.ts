@@ -7,7 +7,7 @@ export type PartitionState =
   /** Its queue is empty: it waits for records. */
   | { name: 'idle' }
   /** Its next chunk waits for the topics that its documents refer to, or for the chunk of another partition. */
-  | { name: 'waiting-for-turn'; behind: 'prerequisites' | 'one_at_a_time' }
+  | { name: 'waiting'; behind: 'prerequisites' | 'one_at_a_time' }
   /** A chunk is taken from the queue and applied. `isConflicting`: its documents are written again and again. */
   | { name: 'applying'; isConflicting: boolean }
   /**
@@ -21,17 +21,17 @@ export type PartitionState =
 /*
  * The life of a partition. It may stop in every state.
  *
- *   finding-start ──start──→ idle ──records──→ waiting-for-turn ──its turn──→ applying ──queue is empty──→ idle
+ *   finding-start ──start──→ idle ──records──→ waiting ──its chunk is next──→ applying ──queue is empty──→ idle
  *                                                      ↑                       │    ↑
  *                                                      └──next or shared chunk──┤    └──an attempt succeeds──┐
  *                                                                              └──an attempt fails──→ retrying
  */
 const followers: Record<PartitionState['name'], PartitionState['name'][]> = {
   'finding-start': ['idle', 'stopped'],
-  idle: ['waiting-for-turn', 'applying', 'stopped'],
-  // A chunk that waits for another one may fail: its turn then comes again.
-  'waiting-for-turn': ['waiting-for-turn', 'applying', 'retrying', 'stopped'],
-  applying: ['applying', 'waiting-for-turn', 'retrying', 'idle', 'stopped'],
+  idle: ['waiting', 'applying', 'stopped'],
+  // A chunk that waits for another one may fail: it is then retried.
+  waiting: ['waiting', 'applying', 'retrying', 'stopped'],
+  applying: ['applying', 'waiting', 'retrying', 'idle', 'stopped'],
   retrying: ['retrying', 'applying', 'stopped'],
   stopped: [],
 };
@@ -47,7 +47,7 @@ export function causeOf(state: PartitionState, fanOutWaiting: number): HoldCause
       return 'starting';
     case 'idle':
       return 'backlog';
-    case 'waiting-for-turn':
+    case 'waiting':
       return state.behind;
     case 'applying':
       if (state.isConflicting) return 'conflicting';
@@ -61,6 +61,4 @@ export function causeOf(state: PartitionState, fanOutWaiting: number): HoldCause
 
 /** Whether the chunk waits for the chunk of another partition. */
 export const isQueued = (state: PartitionState): boolean =>
-  state.name === 'retrying'
-    ? state.isQueued
-    : state.name === 'waiting-for-turn' && state.behind === 'one_at_a_time';
+  state.name === 'retrying' ? state.isQueued : state.name === 'waiting' && state.behind === 'one_at_a_time';

@@ -172,12 +172,12 @@ it('a partition logs each change of its state, with the state before', async () 
   ]);
 });
 
-it('a partition that waits for its turn says so, and gives the memory of its batch back', async () => {
+it('a partition that waits for prerequisites says so, and gives the memory of its batch back', async () => {
   let endWait = () => {};
   const { queue, calls } = watchedQueue();
   const partition = startPartition(5, {
     queue,
-    waitForTurn: (_, __, onWait) => {
+    waitForPrerequisites: (_, __, onWait) => {
       onWait();
       return new Promise((resolve) => (endWait = resolve));
     },

@@ -15,7 +15,7 @@ import { causeOf, isQueued, mayFollow, type PartitionState } from './partition-s
 import { createProgressCounter } from './progress-counter.ts';
 import type { RecordQueue, Taken } from './record-queue.ts';
 import type { Snapshot } from './snapshot.ts';
-import type { WaitForTurn } from './wait-for-turn.ts';
+import type { WaitForPrerequisites } from './wait-for-prerequisites.ts';
 
 /** Thrown when work is aborted because the partition is no longer assigned to this process. */
 class Revoked extends Error {
@@ -27,7 +27,7 @@ const applying: PartitionState = { name: 'applying', isConflicting: false };
 export type PartitionDeps = TopicPartition & {
   queue: RecordQueue;
   apply: Apply;
-  waitForTurn: WaitForTurn;
+  waitForPrerequisites: WaitForPrerequisites;
   /** Reads which records of the partition an operator skips. Called before each attempt but the first. */
   readSkips: (place: TopicPartition) => Promise<SkippedOffsets>;
   /** Called after each chunk that was applied, once the position has moved. */
@@ -56,7 +56,7 @@ const nothing: Applied = { events: 0, rejected: [], times: [] };
  *
  *   start    its start offset is found: batches may be fetched
  *   receive  queues batches, and begins `#applyQueue` unless that runs
- *              #waitForTurn   →  #retry(take)  →  #retry(apply)  →  #advance the position  →  the next chunk
+ *              #waitForPrerequisites   →  #retry(take)  →  #retry(apply)  →  #advance the position  →  the next chunk
  *   stop     begins no chunk; the one in progress has a grace, then its signal aborts
  *   #ended   an invariant does not hold: stops, and the process ends
  */
@@ -228,7 +228,7 @@ export class Partition {
     const position = this.#position;
     assert(position !== null, 'a partition is started before it applies');
     const nextMs = performance.now();
-    await this.#waitForTurn(position);
+    await this.#waitForPrerequisites(position);
     if (this.#stopping.signal.aborted) return;
     const taken = await this.#retry(() => queue.take(position));
     if (this.#stopping.signal.aborted) return;
@@ -243,14 +243,14 @@ export class Partition {
   }
 
   /**
-   * Counts each poll as progress: a partition that waits for its turn is not stuck. While it waits, it gives its memory
-   * back, so that no other partition waits for it.
+   * Counts each poll as progress: a partition that waits for prerequisites is not stuck. While it waits, it gives its
+   * memory back, so that no other partition waits for it.
    */
-  async #waitForTurn(position: number): Promise<void> {
-    const { queue, waitForTurn } = this.#deps;
-    const turn = { topic: this.topic, position, end: () => this.fetchState.end };
-    await waitForTurn(turn, this.#stopping.signal, () => {
-      this.#setState({ name: 'waiting-for-turn', behind: 'prerequisites' });
+  async #waitForPrerequisites(position: number): Promise<void> {
+    const { queue, waitForPrerequisites } = this.#deps;
+    const next = { topic: this.topic, position, end: () => this.fetchState.end };
+    await waitForPrerequisites(next, this.#stopping.signal, () => {
+      this.#setState({ name: 'waiting', behind: 'prerequisites' });
       queue.releaseBatch();
       this.#progressCount += 1;
     });
@@ -283,8 +283,8 @@ export class Partition {
       onQueued: (isQueued) => {
         // After a failed attempt it stays `retrying` until one succeeds.
         if (this.#state.name === 'retrying') this.#setState({ name: 'retrying', isQueued });
-        else if (isQueued) this.#setState({ name: 'waiting-for-turn', behind: 'one_at_a_time' });
-        else if (this.#state.name === 'waiting-for-turn') this.#setState(applying);
+        else if (isQueued) this.#setState({ name: 'waiting', behind: 'one_at_a_time' });
+        else if (this.#state.name === 'waiting') this.#setState(applying);
       },
       onFanOut: (documents) => {
         this.#fanOutWaiting = documents;

@@ -1,5 +1,5 @@
 import assert from 'node:assert';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import {
   batchHeader,
   batchHeaderBytes,
@@ -37,7 +37,7 @@ export type Taken = {
   isReadToEnd: boolean;
 };
 
-/** The fetched batches of one partition, in the order of the log. They are decoded when their turn comes. */
+/** The fetched batches of one partition, in the order of the log. Each is decoded when it is the next. */
 export type RecordQueue = {
   /**
    * Queues batches that have records. `nextOffset` is the offset after all that was fetched with them; `leaderEpoch` is
@@ -277,8 +277,8 @@ export function createBudget(bytesMax: number, collectGarbage: () => void): Budg
   const loadAndWait = async <T extends { bytes: number }>(load: () => Promise<T>) => {
     while (usedBytes > bytesMax) await oneIsReleased();
     if (garbageBytes > bytesMax) {
-      // The worker that has released a value still refers to it in this turn of the event loop.
-      await nextTurn();
+      // The worker that has released a value still refers to it in this iteration of the event loop.
+      await nextIteration();
       collectGarbage();
       garbageBytes = 0;
     }

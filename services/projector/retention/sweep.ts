@@ -6,8 +6,8 @@ import { refreshAll, updateDependents, type UpdateDeps } from '../materialize/fa
 import type { Write } from '../materialize/store.ts';
 import type { ExpiringChannel, ExpiringConversation, Sweepable, SweepStore } from './mongo-sweep-store.ts';
 
-/** Pages of a channel in one turn. Limits the time that other channels wait. */
-const pagesPerTurn = 20;
+/** Pages of a channel in one time slice. Limits the time that other channels wait. */
+const pagesPerSlice = 20;
 
 export type SweepDeps = UpdateDeps & {
   sweepStore: SweepStore;
@@ -24,7 +24,7 @@ export type SweepDeps = UpdateDeps & {
 type Swept = { conversations: number; messages: number };
 
 /** A channel, and the key of the last conversation that has been swept. */
-type Turn = { channel: ExpiringChannel; after: string };
+type Slice = { channel: ExpiringChannel; after: string };
 
 /**
  * Purges (1) expired messages and conversations, those of deleted channels too; (2) messages without a conversation for
@@ -33,23 +33,23 @@ type Turn = { channel: ExpiringChannel; after: string };
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {
   const swept: Swept = { conversations: 0, messages: await sweepOrphans(deps) };
-  const unfinished: Turn[] = [];
-  const take = async (turn: Turn) => {
-    const next = await sweepChannel(deps, turn, swept);
+  const unfinished: Slice[] = [];
+  const take = async (slice: Slice) => {
+    const next = await sweepChannel(deps, slice, swept);
     if (next) unfinished.push(next);
   };
   for (let channels = await deps.sweepStore.readChannels(''); channels.length > 0;) {
     for (const channel of channels) await take({ channel, after: '' });
     channels = await deps.sweepStore.readChannels(channels.at(-1)?.id ?? '');
   }
-  for (let turn = unfinished.shift(); turn; turn = unfinished.shift()) await take(turn);
+  for (let slice = unfinished.shift(); slice; slice = unfinished.shift()) await take(slice);
   return swept;
 }
 
-/** Sweeps some pages of a channel. Returns its next turn; null at the end of the channel. */
-async function sweepChannel(deps: SweepDeps, { channel, after }: Turn, swept: Swept): Promise<Turn | null> {
+/** Sweeps some pages of a channel. Returns its next slice; null at the end of the channel. */
+async function sweepChannel(deps: SweepDeps, { channel, after }: Slice, swept: Swept): Promise<Slice | null> {
   let sweptTo = after;
-  for (let pages = 0; pages < pagesPerTurn; pages += 1) {
+  for (let pages = 0; pages < pagesPerSlice; pages += 1) {
     deps.signal.throwIfAborted();
     deps.onProgress();
     const upTo = await readExpiredUpTo(deps, channel);

@@ -15,7 +15,7 @@ it.each([
   },
 );
 
-test('a channel with more pages than one turn is continued after the last page of the channels', async () => {
+test('a channel with more pages than one slice is continued after the last page of the channels', async () => {
   const reads: string[] = [];
   const channels: Record<string, string[]> = { '': ['chan_1'], chan_1: ['chan_2'] };
   const messages = [{ _id: 'msg_1', revision: 1 }];
@@ -36,7 +36,7 @@ test('a channel with more pages than one turn is continued after the last page o
   const watch = { signal, onProgress: () => undefined };
   const swept = await sweep({ ...deps, ...watch, isComplete: true } as unknown as SweepDeps);
   expect(swept).toEqual({ conversations: 0, messages: 1 });
-  // then a page whose messages are purged is read again, and the turn of a channel has 20 pages
+  // then a page whose messages are purged is read again, and the slice of a channel has 20 pages
   const pages = ['', '', ...Array.from({ length: 29 }, (_, index) => `${index + 1}`)];
   expect(reads).toEqual([...pages.slice(0, 20), 'chan_2', ...pages.slice(20)]);
 });

@@ -12,7 +12,7 @@ const titles = {
   projector: 'this projector, all joins',
 } as const;
 type Contender = keyof typeof titles;
-const turns = ['bulk-write', 'connector', 'projector'] as const;
+const contenders = ['bulk-write', 'connector', 'projector'] as const;
 
 /** Tickets; each has some ten messages. */
 const fullSize = 14_000;
@@ -35,10 +35,10 @@ export const benchProjecting = (options: ReportOptions): Promise<void> =>
     const backlog: Measured['backlog'] = { 'bulk-write': [], connector: [], projector: [] };
     const measured: Measured = { published, backlog, leftOut: null };
     for (let round = 0; round < options.rounds; round += 1)
-      for (const turn of rotated(turns, round)) {
-        progress(`round ${round + 1} of ${options.rounds}: ${turn}`);
-        if (turn === 'connector') await tryConnector(environment, measured);
-        else backlog[turn].push(await runBacklog(environment, turn, published));
+      for (const contender of rotated(contenders, round)) {
+        progress(`round ${round + 1} of ${options.rounds}: ${contender}`);
+        if (contender === 'connector') await tryConnector(environment, measured);
+        else backlog[contender].push(await runBacklog(environment, contender, published));
         await sleep(pauseMs);
       }
     return renderParts(measured);

@@ -18,8 +18,8 @@ const token = 'svc_live_bench0123456789';
 /** A reader asks for a page of tickets so often, in milliseconds. */
 const readEveryMs = 20;
 
-/** The work of one turn, and the latencies of a reader meanwhile. */
-type Turn = { documents: number; seconds: number; peakMegabytes: number | null; latenciesMs: number[] };
+/** The work of one run, and the latencies of a reader meanwhile. */
+type Run = { documents: number; seconds: number; peakMegabytes: number | null; latenciesMs: number[] };
 
 const titles = {
   rest: 'nothing',
@@ -35,7 +35,7 @@ type Name = keyof typeof titles;
 export const benchRepairing = (options: ReportOptions): Promise<void> =>
   runBenchmark('repairing', options, async (environment) => {
     const published = await publishDataset(environment, options.quick ? quickSize : fullSize);
-    const turns: Record<Name, Turn[]> = {
+    const runs: Record<Name, Run[]> = {
       rest: [],
       right: [],
       wrong: [],
@@ -45,27 +45,27 @@ export const benchRepairing = (options: ReportOptions): Promise<void> =>
     };
     for (let round = 0; round < options.rounds; round += 1) {
       progress(`round ${round + 1} of ${options.rounds}`);
-      await withScratch(environment, ({ name }) => runRound(environment, published, name, turns));
+      await withScratch(environment, ({ name }) => runRound(environment, published, name, runs));
     }
     const names = Object.keys(titles) as Name[];
     const rows = names.map((name) => {
-      const runs = turns[name];
+      const own = runs[name];
       return [
         titles[name],
-        name === 'rest' ? '–' : formatted(runs.map(({ documents }) => documents)),
+        name === 'rest' ? '–' : formatted(own.map(({ documents }) => documents)),
         formatted(
-          runs.map(({ seconds }) => seconds),
+          own.map(({ seconds }) => seconds),
           1,
         ),
         name === 'rest'
           ? '–'
           : formatted(
-              ratios(runs, turns.rebuild, ({ seconds }) => seconds),
+              ratios(own, runs.rebuild, ({ seconds }) => seconds),
               3,
             ),
-        formatted(runs.map((run) => run.peakMegabytes)),
-        formatted(runs.map(({ latenciesMs }) => percentile(latenciesMs, 0.5))),
-        formatted(runs.map(({ latenciesMs }) => percentile(latenciesMs, 0.99))),
+        formatted(own.map((run) => run.peakMegabytes)),
+        formatted(own.map(({ latenciesMs }) => percentile(latenciesMs, 0.5))),
+        formatted(own.map(({ latenciesMs }) => percentile(latenciesMs, 0.99))),
       ];
     });
     const headings = ['work', 'documents', 'seconds', '÷ rebuild', 'peak MB', 'p50 ms', 'p99 ms'];
@@ -76,7 +76,7 @@ async function runRound(
   environment: BenchEnvironment,
   { ends }: Published,
   name: string,
-  turns: Record<Name, Turn[]>,
+  runs: Record<Name, Run[]>,
 ): Promise<void> {
   const { mongo } = environment;
   const settings = {
@@ -125,13 +125,13 @@ async function runRound(
     return measured(documents, () => Promise.resolve(cli(['verify', kind, '--repair', ...args])));
   };
   const makeWrong = () => tickets.updateMany({}, { $unset: { 'joined.requester': '' } });
-  turns.rest.push(await measured(0, () => sleep(5_000, null)));
-  turns.right.push(await repair('ticket'));
+  runs.rest.push(await measured(0, () => sleep(5_000, null)));
+  runs.right.push(await repair('ticket'));
   await makeWrong();
-  turns.wrong.push(await repair('ticket'));
+  runs.wrong.push(await repair('ticket'));
   await makeWrong();
-  turns.paced.push(await repair('ticket', '--pace', '500'));
-  turns.messages.push(await repair('message'));
+  runs.paced.push(await repair('ticket', '--pace', '500'));
+  runs.messages.push(await repair('message'));
   const records = [...ends.values()].reduce((sum, end) => sum + end, 0);
   const rebuild = await measured(records, async () => {
     const starting = cli(['rebuild', 'start']);
@@ -139,7 +139,7 @@ async function runRound(
     started(startService('projector', { ...settings, GENERATION: '2' }));
     return cli(['rebuild', 'await', '2', '--timeout', '7200']);
   });
-  turns.rebuild.push({ ...rebuild, peakMegabytes: null });
+  runs.rebuild.push({ ...rebuild, peakMegabytes: null });
   services.defer(async () => void (await databaseOf(2).dropDatabase()));
 }
 

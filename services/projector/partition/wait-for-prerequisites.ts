@@ -8,7 +8,7 @@ const pollMs = 20;
 const waitMaxMs = 10 * 60_000;
 
 /** A topic, the offset of the next record of a partition to apply, and the present end of its log as far as known. */
-type Turn = { topic: string; position: number; end: () => number };
+type NextChunk = { topic: string; position: number; end: () => number };
 
 /**
  * Waits until the next chunk of a partition may be applied, or `signal` aborts; calls `onWait` at each poll. A backlog
@@ -16,13 +16,17 @@ type Turn = { topic: string; position: number; end: () => number };
  * were in those topics when the wait began, for ten minutes at most, and never for a stalled partition. While a build
  * loads, it waits for all of them.
  */
-export type WaitForTurn = (turn: Turn, signal: AbortSignal, onWait: () => void) => Promise<void>;
+export type WaitForPrerequisites = (
+  next: NextChunk,
+  signal: AbortSignal,
+  onWait: () => void,
+) => Promise<void>;
 
 /** Creates the wait of one partition. The prerequisites of a topic are the topics that its documents refer to. */
-export function createWaitForTurn(
+export function createWaitForPrerequisites(
   positions: Positions,
   prerequisitesOf: (topic: string) => string[],
-): WaitForTurn {
+): WaitForPrerequisites {
   let targets: Map<string, number> | null = null;
   let wasLoading = false;
   let untilMs = 0;

@@ -1,5 +1,5 @@
 import { createPositions } from './positions.ts';
-import { createWaitForTurn } from './wait-for-turn.ts';
+import { createWaitForPrerequisites } from './wait-for-prerequisites.ts';
 
 /**
  * Positions, by default of `contacts`, to which the documents of `tickets` refer. The clock only moves when the test
@@ -12,7 +12,7 @@ function given(
   const positions = createPositions(() => nowMs);
   for (const [key, known] of Object.entries(partitions)) positions.observe(key, known);
   const asked: string[] = [];
-  const waitForTurn = createWaitForTurn(positions, (topic) => {
+  const waitForPrerequisites = createWaitForPrerequisites(positions, (topic) => {
     asked.push(topic);
     return topic === 'tickets' ? ['contacts'] : [];
   });
@@ -29,8 +29,8 @@ function given(
       if (polls > 10) throw new Error('it waits forever');
       during(polls);
     };
-    const turn = { topic, partition: 0, position, end: () => position + lag };
-    await waitForTurn(turn, stopping.signal, onWait);
+    const next = { topic, partition: 0, position, end: () => position + lag };
+    await waitForPrerequisites(next, stopping.signal, onWait);
     return polls;
   };
   return { positions, asked, wait, pass: (ms: number) => (nowMs += ms), stop: () => stopping.abort() };
