@@ -14,9 +14,11 @@ import {
   closeRecords,
   emptySpan,
   forgetBefore,
+  type InLog,
   isEmptySpan,
   type LedgerRecord,
   type LedgerSpan,
+  loseRecords,
   type OpenSpan,
   openSpan,
   packSpan,
@@ -34,7 +36,7 @@ import {
 } from './ledger.ts';
 import { readStoredAt, recordBytesOf, removeBytes, removeUnchangedBytes } from './record-bytes.ts';
 import type { Rejection } from './rejections.ts';
-import type { TopicPartition } from './topic-partition.ts';
+import { partitionKey, type TopicPartition } from './topic-partition.ts';
 
 export const ledgerOf = (control: Db): Collection<LedgerSpan> => control.collection('dead_letters');
 
@@ -225,14 +227,25 @@ export async function removeSkips(
   await changeSpans(control, skipped, (span) => unskip(span, generation));
 }
 
-/** Keeps the records of one generation open for another one, too, if they are lost. */
+/** Keeps the records of one generation open for another one, too, unless it can read them in the log. */
 export async function carryOverDeadLetters(
   control: Db,
   numbers: { from: number; to: number },
-  isLost: (record: LedgerRecord) => boolean,
+  find: (record: LedgerRecord) => InLog,
 ): Promise<void> {
   const ids = await spanIds(control, { 'groups.generations': numbers.from });
-  await changeSpans(control, ids, (span) => carryOver(span, numbers, isLost));
+  await changeSpans(control, ids, (span) => carryOver(span, numbers, find));
+}
+
+/** Notes that the log of a partition has lost its records from an offset on, of those that a generation lacks. */
+export async function storeLost(
+  control: Db,
+  generation: number,
+  { from, ...place }: TopicPartition & { from: number },
+): Promise<void> {
+  const ids = await spanIds(control, { 'groups.generations': generation });
+  const ofLog = ids.filter((id) => id.startsWith(`${partitionKey(place)}/`));
+  await changeSpans(control, ofLog, (span) => loseRecords(span, generation, from));
 }
 
 /** Forgets the purged records and the skips of a partition before an offset. */

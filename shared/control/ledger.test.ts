@@ -4,7 +4,9 @@ import {
   closeRecords,
   emptySpan,
   forgetBefore,
+  type InLog,
   isEmptySpan,
+  loseRecords,
   offsetsPerSpan,
   type OpenSpan,
   openSpan,
@@ -60,6 +62,7 @@ test('a span keeps each record with its times, its count and its generations', (
     reason: 'not_json',
     detail: 'value: must be JSON',
     generations: [1, 2],
+    isLost: false,
     purged: null,
     firstAt: at(0),
     lastAt: at(5),
@@ -133,13 +136,19 @@ test('a redrive that fails opens no record that another operator has closed', ()
   expect([...span.records.values()]).toMatchObject([{ count: 2, lastAt: at(1) }]);
 });
 
-test('a promotion keeps the lost records open for the new generation', () => {
-  const span = spanWith(reject(7), reject(8));
-  carryOver(span, { from: 1, to: 2 }, ({ offset }) => offset < 8);
-  carryOver(span, { from: 3, to: 4 }, () => true);
+test('a promotion keeps a record open for the new generation unless that one reads it; a lost one stays lost', () => {
+  const span = spanWith(reject(6), reject(7), reject(8), reject(9));
+  loseRecords(span, 1, 9);
+  loseRecords(span, 2, 0);
+  const logs: Record<number, InLog> = { 6: 'unknown', 7: 'lost' };
+  carryOver(span, { from: 1, to: 2 }, ({ offset }) => logs[offset] ?? 'held');
+  carryOver(span, { from: 3, to: 4 }, () => 'lost');
+  carryOver(span, { from: 2, to: 5 }, () => 'held');
   expect(fates(stored(span)).toSorted()).toEqual([
-    [7, 0, [1, 2]],
+    [6, 0, [1, 2]],
+    [7, 0, [1, 2, 5]],
     [8, 0, [1]],
+    [9, 0, [1, 2, 5]],
   ]);
 });
 

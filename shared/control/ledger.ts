@@ -21,6 +21,8 @@ export type LedgerRecord = RecordKey &
   Rejection & {
     /** The generations that lack its effect, in ascending order; empty if it was purged. */
     generations: number[];
+    /** Whether its log is known to have lost it: no generation can read it there. */
+    isLost: boolean;
     /** Null while it stands unapplied. */
     purged: Purge | null;
     /** When it was rejected first, and when last. */
@@ -50,7 +52,7 @@ export type LedgerSpan = {
 };
 
 /** The records of a span that share everything but their offsets, timestamps and times. */
-export type RecordGroup = Pick<LedgerRecord, 'reason' | 'detail' | 'generations' | 'purged'> & {
+export type RecordGroup = Pick<LedgerRecord, 'reason' | 'detail' | 'generations' | 'isLost' | 'purged'> & {
   count: number;
   /** 24 bytes for each record, in the order of the offsets. */
   records: Binary;
@@ -113,8 +115,8 @@ export function openSpan({ groups, lastAt: _lastAt, ...span }: LedgerSpan): Open
 }
 
 export function packSpan({ records, ...span }: OpenSpan): LedgerSpan {
-  const grouped = Map.groupBy(records.values(), ({ reason, detail, generations, purged }) =>
-    JSON.stringify([reason, detail, generations, purged?.by]),
+  const grouped = Map.groupBy(records.values(), ({ reason, detail, generations, isLost, purged }) =>
+    JSON.stringify([reason, detail, generations, isLost, purged?.by]),
   );
   const groups = [...grouped.values()].map((some) => packGroup(span.from, some));
   const standing = [...records.values()].filter(({ purged }) => purged === null);
@@ -137,12 +139,13 @@ function packGroup(from: number, records: LedgerRecord[]): RecordGroup {
   }
   const [first] = inOrder;
   if (!first) throw new Error('a group has at least one record');
-  const { reason, detail, generations } = first;
+  const { reason, detail, generations, isLost } = first;
   const latest = inOrder.reduce((a, b) => (Number(b.purged?.at) > Number(a.purged?.at) ? b : a), first);
   return {
     reason,
     detail,
     generations,
+    isLost,
     purged: latest.purged,
     count: inOrder.length,
     records: new Binary(packed),
@@ -151,7 +154,7 @@ function packGroup(from: number, records: LedgerRecord[]): RecordGroup {
 
 function unpack(
   { topic, partition, from }: Pick<LedgerSpan, 'topic' | 'partition' | 'from'>,
-  { reason, detail, generations, purged, count, records }: RecordGroup,
+  { reason, detail, generations, isLost, purged, count, records }: RecordGroup,
 ): LedgerRecord[] {
   const packed = Buffer.from(records.value());
   return Array.from({ length: count }, (_, index) => {
@@ -164,6 +167,7 @@ function unpack(
       reason,
       detail,
       generations,
+      isLost,
       purged,
       firstAt: new Date(packed.readUIntBE(at + 12, 6)),
       lastAt: new Date(packed.readUIntBE(at + 18, 6)),
@@ -211,6 +215,7 @@ export function rejectRecords(
       reason: rejection.reason,
       detail: isKept ? rejection.detail : otherDetails,
       generations: withNumber(before?.generations ?? [], generation),
+      isLost: before?.isLost ?? false,
       purged: null,
       firstAt: before?.firstAt ?? now,
       lastAt: now,
@@ -254,15 +259,34 @@ export function purgeRecords({ records }: OpenSpan, ids: ReadonlySet<string>, pu
   return count;
 }
 
-/** Keeps the records that a generation lacks open for another one, too, if they are lost. */
+/** Whether a log has a record. `unknown`: the leader of its partition does not answer. */
+export type InLog = 'held' | 'lost' | 'unknown';
+
+/**
+ * Keeps the records that a generation lacks open for another one, too, unless it can read them in the log. A record
+ * that is lost stays so, however the log looks later.
+ */
 export function carryOver(
   { records }: OpenSpan,
   { from, to }: { from: number; to: number },
-  isLost: (record: LedgerRecord) => boolean,
+  find: (record: LedgerRecord) => InLog,
 ): void {
+  for (const [key, record] of records) {
+    const inLog = record.isLost ? 'lost' : find(record);
+    if (!record.generations.includes(from) || inLog === 'held') continue;
+    records.set(key, {
+      ...record,
+      isLost: inLog === 'lost',
+      generations: withNumber(record.generations, to),
+    });
+  }
+}
+
+/** Notes that the log has lost the records from an offset on, of those that a generation lacks. */
+export function loseRecords({ records }: OpenSpan, generation: number, from: number): void {
   for (const [key, record] of records)
-    if (record.generations.includes(from) && isLost(record))
-      records.set(key, { ...record, generations: withNumber(record.generations, to) });
+    if (record.generations.includes(generation) && record.offset >= from)
+      records.set(key, { ...record, isLost: true });
 }
 
 /** Forgets the purged records and the skips before the beginning of their log: no worker reads them again. */

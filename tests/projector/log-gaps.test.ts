@@ -1,8 +1,9 @@
 import type { StoredDocument } from '../../services/projector/materialize/store.ts';
-import { readSkip, storeSkip } from '../../shared/control/ledger-store.ts';
+import { readLedgerRecords, readSkip, storeSkip } from '../../shared/control/ledger-store.ts';
 import { readLogGaps } from '../../shared/control/log-gaps.ts';
 import { progressOf, watermark as readWatermark } from '../../shared/control/progress.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
 import { created } from '../support/entities.ts';
 import { encode, type Event } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
@@ -73,6 +74,8 @@ describe('a gap in the log', () => {
       why: 'tests',
       at: new Date(),
     });
+    const held = await storeDeadLetter(environment, created('tag', 'tag_1'), { offset: 4 });
+    const letter = await storeDeadLetter(environment, created('tag', 'tag_7'), { offset: 7 });
     const tombstonePosition = { partition: 0, offset: 9, timestampMs: Date.now() };
     const deleted = { orgId: null, version: 0, revision: 1, position: null, deletedAt: new Date() };
     await collectionOf<StoredDocument>(environment.database, 'tag').insertOne({
@@ -100,6 +103,9 @@ describe('a gap in the log', () => {
     await applied();
     expect(await find('tag', 'tag_5')).toMatchObject({ state: { id: 'tag_5' } });
     expect(await readSkip(environment.control, place)).toBeNull();
+    // and the dead letter of a lost record says so
+    const letters = await readLedgerRecords(environment.control, [held, letter]);
+    expect([held, letter].map((id) => letters.get(id)?.isLost)).toEqual([false, true]);
     expect(await gaps()).toEqual([]);
     expect((await accept()).text).toContain('refused: generation 1 has nothing to accept as "gap"');
   });

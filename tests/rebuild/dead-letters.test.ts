@@ -11,8 +11,10 @@ import {
   ledgerOf,
   purgeDeadLetters,
   readLedgerRecords,
+  storeLost,
   storeSkip,
 } from '../../shared/control/ledger-store.ts';
+import { logGapsOf, storeLogGaps } from '../../shared/control/log-gaps.ts';
 import { recordBytesOf } from '../../shared/control/record-bytes.ts';
 import { collectionOf } from '../../shared/store/connection.ts';
 import { standingLetters, storeDeadLetter } from '../support/dead-letters.ts';
@@ -124,37 +126,39 @@ describe('dead letters of several generations', () => {
   });
 
   test('are carried over if the log was cut before their record, or their topic was created again', async () => {
-    const [topic = '', other = '', reset = ''] = rebuild.topics;
+    const [topic = '', other = '', reset = '', cut = ''] = rebuild.topics;
     const messages = [{ partition: 0, key: '1', value: '' }];
-    for (const one of [topic, other, reset]) await rebuild.producer.send({ topic: one, messages });
+    for (const one of [topic, other, reset, cut]) await rebuild.producer.send({ topic: one, messages });
     const accepted = [{ finding: 'older' as const, by: 'ann', at: present, why: 'test', seen: [] }];
-    // given a topic whose new log is read since an operator has accepted the gap
-    const beginnings = [{ topic: reset, partition: 0, low: 0 }];
-    const gap = {
-      finding: 'gap' as const,
-      by: 'ann',
-      at: secondsBefore(30),
-      why: 'test',
-      seen: [],
-      beginnings,
-    };
     await rebuild.given([
       generation(1, 'standby', { accepted }),
-      generation(2, 'active', { accepted: [gap] }),
+      generation(2, 'active'),
+      generation(3, 'standby', { accepted }),
     ]);
     await rebuild.recreateTopic(2, other);
+    // given a log that has grown since it was cut
+    const gap = { topic: cut, partition: 0, kind: 'cut' as const, from: 0, to: 3, topicId: null };
+    await storeLogGaps({ control: rebuild.control, generation: 2, by: 'test' }, [gap], present);
     const ids = [
       await rebuild.deadLetter({ topic, offset: 0 }),
       await rebuild.deadLetter({ topic, offset: 1_000 }),
       // A projector rejects it after the operator has read the log.
       await rebuild.deadLetter({ topic, offset: 1_001, at: present }),
       await rebuild.deadLetter({ topic: other, offset: 0 }),
+      await rebuild.deadLetter({ topic: cut, offset: 0 }),
       await rebuild.deadLetter({ topic: reset, offset: 0 }),
-      // A record of the new log.
-      await rebuild.deadLetter({ topic: reset, offset: 0, timestampMs: 5, at: secondsBefore(20) }),
     ];
+    // and a topic whose new log is read since an operator has accepted the gap, with a record that is rejected
+    const lost = { topic: reset, partition: 0, from: 0 };
+    await storeLost(rebuild.control, 2, lost);
+    ids.push(await rebuild.deadLetter({ topic: reset, offset: 0, timestampMs: 5 }));
     expect(await rebuild.switchOnce(1, { step: 'rollback' })).toMatchObject({ outcome: 'rolled-back' });
-    expect(await Promise.all(ids.map(openFor))).toEqual([[2], [1, 2], [2], [1, 2], [1, 2], [2]]);
+    expect(await Promise.all(ids.map(openFor))).toEqual([[2], [1, 2], [2], [1, 2], [1, 2], [1, 2], [2]]);
+    // and so they are by the next promotion, although that generation has read the logs of now
+    await logGapsOf(rebuild.control).deleteMany({});
+    expect(await rebuild.switchOnce(3, { step: 'rollback' })).toMatchObject({ outcome: 'rolled-back' });
+    const all = [1, 2, 3];
+    expect(await Promise.all(ids.map(openFor))).toEqual([[2], all, [2], all, all, all, [2]]);
   });
 
   test('are carried over by a rollback while no partition has a leader', async () => {

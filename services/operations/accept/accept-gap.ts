@@ -1,7 +1,8 @@
 import { RebuildRefused } from '../../../shared/control/generations.ts';
-import { removeSkips } from '../../../shared/control/ledger-store.ts';
+import { removeSkips, storeLost } from '../../../shared/control/ledger-store.ts';
 import { logGapsOf, readLogGaps } from '../../../shared/control/log-gaps.ts';
 import { type Applied, isFollowed, progressOf, readProgress } from '../../../shared/control/progress.ts';
+import type { TopicPartition } from '../../../shared/control/topic-partition.ts';
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
 import { newRevision } from '../../../shared/store/revision.ts';
@@ -49,13 +50,15 @@ export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acc
  * in a former log are those of other records now.
  */
 async function goOn(deps: GapDeps, generation: number, next: Continuation, at: Date): Promise<void> {
-  const { topic, partition, is, at: position, end, topicId } = next;
+  const { topic, partition, is, at: position, lostFrom, end, topicId } = next;
   const { control } = deps;
   const _id = `${generation}/${topic}/${partition}`;
   // Before the progress, which shows an interrupted acceptance that a topic was created again.
-  if (is !== 'skip') {
+  if (lostFrom !== null) {
+    const lost = { topic, partition, from: lostFrom };
     await removeSkips(control, generation, next);
-    await forgetPositions(deps, generation, next);
+    await storeLost(control, generation, lost);
+    await forgetPositions(deps, generation, lost);
   }
   if (position === null) {
     await progressOf(control).deleteOne({ _id });
@@ -82,20 +85,19 @@ async function goOn(deps: GapDeps, generation: number, next: Continuation, at: D
 async function forgetPositions(
   { mongo, config }: GapDeps,
   generation: number,
-  { topic, partition, is, at }: Continuation,
+  { topic, partition, from }: TopicPartition & { from: number },
 ): Promise<void> {
   const kind = kindOfTopic(topic, config.TOPIC_PREFIX);
   if (!kind) return;
   const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
   const documents = collectionOf<StoredDocument>(database, kind);
-  const $gte = is === 'return' && at !== null ? at : 0;
   const revision = newRevision();
   await documents.updateMany(
-    { 'position.partition': partition, 'position.offset': { $gte } },
+    { 'position.partition': partition, 'position.offset': { $gte: from } },
     { $set: { position: null, revision } },
   );
   await documents.updateMany(
-    { 'tombstonePosition.partition': partition, 'tombstonePosition.offset': { $gte } },
+    { 'tombstonePosition.partition': partition, 'tombstonePosition.offset': { $gte: from } },
     { $set: { revision }, $unset: { tombstonePosition: '' } },
   );
 }

@@ -1,5 +1,5 @@
 import type { Gap } from '../../../shared/control/log-gaps.ts';
-import { continueAfterGaps } from './continue-after-gaps.ts';
+import { type Continuation, continueAfterGaps } from './continue-after-gaps.ts';
 
 const place = { topic: 't', partition: 0 };
 const cut: Gap = { ...place, kind: 'cut', from: 5, to: 7, topicId: 'a' };
@@ -17,26 +17,38 @@ const log = (low: number, end: number, changes: Partial<Log> = {}): Log => ({
 const progress = [{ ...place, applied: { position: 8, topicId: 'a' } }];
 const other = { topicIds: new Map([['t', 'b']]) };
 
+const described = ({ is, at, lostFrom }: Continuation) => `${is} ${at}, lost from ${lostFrom}`;
+
 /** The gap that was found, the log as it is when the operator accepts it, and where the partition goes on. */
 test.each<[string, Gap[], Log, string]>([
-  ['of a log that was cut at the first lost record', [cut], log(0, 9), 'return 5'],
-  ['of a log that was cut further since at its end', [cut], log(0, 3), 'return 3'],
-  ['of a log that was cut and has lost its beginning since after it', [cut], log(6, 9), 'return 6'],
-  ['of a log whose records were deleted after them', [deleted], log(12, 20), 'skip 12'],
-  ['of a log whose records were deleted further since after them', [deleted], log(15, 20), 'skip 15'],
-  ['of another topic of this name at its beginning', [replaced], log(0, 2, other), 'reset 0'],
-  ['of another topic, however long, at its beginning', [replaced], log(3, 99, other), 'reset 3'],
+  ['of a log that was cut at the first lost record', [cut], log(0, 9), 'return 5, lost from 5'],
+  ['of a log that was cut further since at its end', [cut], log(0, 3), 'return 3, lost from 3'],
+  [
+    'of a log that was cut and has lost its beginning since after it',
+    [cut],
+    log(6, 9),
+    'return 6, lost from 5',
+  ],
+  ['of a log whose records were deleted after them', [deleted], log(12, 20), 'skip 12, lost from null'],
+  [
+    'of a log whose records were deleted further since after them',
+    [deleted],
+    log(15, 20),
+    'skip 15, lost from null',
+  ],
+  ['of another topic of this name at its beginning', [replaced], log(0, 2, other), 'reset 0, lost from 0'],
+  ['of another topic, however long, at its beginning', [replaced], log(3, 99, other), 'reset 3, lost from 0'],
   [
     'of a topic that was created again since its gap was found at its beginning',
     [cut],
     log(0, 9, other),
-    'reset 0',
+    'reset 0, lost from 0',
   ],
-  ['without a stored gap, of another topic, at its beginning', [], log(0, 9, other), 'reset 0'],
-  ['that no longer exists nowhere', [], log(0, 9, { partitions: ['t/1'] }), 'gone null'],
+  ['without a stored gap, of another topic, at its beginning', [], log(0, 9, other), 'reset 0, lost from 0'],
+  ['that no longer exists nowhere', [], log(0, 9, { partitions: ['t/1'] }), 'gone null, lost from 0'],
 ])('a partition %s', (_, gaps, now, expected) => {
   const found = continueAfterGaps({ gaps, progress, log: now });
-  expect(typeof found === 'string' ? found : found.map(({ is, at }) => `${is} ${at}`)).toEqual([expected]);
+  expect(typeof found === 'string' ? found : found.map(described)).toEqual([expected]);
 });
 
 test('nothing goes on whose log cannot be read, and no partition is gone while a broker does not answer', () => {

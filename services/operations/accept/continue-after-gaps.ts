@@ -14,6 +14,8 @@ export type Continuation = TopicPartition & {
   is: 'skip' | 'return' | 'reset' | 'gone';
   /** The next offset to apply; null if the partition no longer exists. */
   at: number | null;
+  /** The first offset of the records that the log has lost, and whose offsets others take; null if it has all. */
+  lostFrom: number | null;
   /** The end of its log. */
   end: number;
   /** The id of the topic; null if the brokers report none. */
@@ -46,16 +48,17 @@ export function continueAfterGaps({ gaps, progress, log }: Given): Continuation[
     const gap = gapOf.get(key);
     if (gone.has(key)) {
       const text = `${key} no longer exists: its progress, up to offset ${position}, is removed`;
-      found.push({ ...place, is: 'gone', at: null, end: 0, topicId, text });
+      found.push({ ...place, is: 'gone', at: null, lostFrom: 0, end: 0, topicId, text });
     } else if (!ends) {
       return `the log of ${key} cannot be read: the topic is missing, or no leader answers`;
     } else if (!gap || gap.kind === 'replaced' || recreated.has(key)) {
       const text = `${key} continues at offset ${ends.low}, because the topic was created again: its new log, which ends at offset ${ends.end}, is read`;
-      found.push({ ...place, is: 'reset', at: ends.low, end: ends.end, topicId, text });
+      found.push({ ...place, is: 'reset', at: ends.low, lostFrom: 0, end: ends.end, topicId, text });
     } else {
       const at = Math.min(ends.end, Math.max(ends.low, continuesAt(gap)));
-      const is = gap.kind === 'cut' ? 'return' : 'skip';
-      found.push({ ...place, is, at, end: ends.end, topicId, text: textOf(gap, at, ends.end) });
+      const goesOn = { ...place, at, end: ends.end, topicId, text: textOf(gap, at, ends.end) };
+      if (gap.kind === 'cut') found.push({ ...goesOn, is: 'return', lostFrom: Math.min(gap.from, at) });
+      else found.push({ ...goesOn, is: 'skip', lostFrom: null });
     }
   }
   return found;

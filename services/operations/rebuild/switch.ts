@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
-  type Generation,
   generationOf,
   type GenerationRegistry,
   replaceRegistry,
 } from '../../../shared/control/generations.ts';
-import type { LedgerRecord } from '../../../shared/control/ledger.ts';
+import type { InLog, LedgerRecord } from '../../../shared/control/ledger.ts';
 import { carryOverDeadLetters, countUnapplied } from '../../../shared/control/ledger-store.ts';
+import { readLogGaps } from '../../../shared/control/log-gaps.ts';
 import { liveReplicas, type Replica } from '../../../shared/control/processes.ts';
 import { appliedTopicIds, readProgress } from '../../../shared/control/progress.ts';
 import { requireRegistry } from '../../../shared/control/registry.ts';
-import { partitionKey, type TopicPartition } from '../../../shared/control/topic-partition.ts';
+import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { counted } from '../../../shared/runtime/counted.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { factsNow } from '../facts.ts';
@@ -59,7 +59,7 @@ export async function switchTo(
     if (findings.some(({ isAccepted }) => !isAccepted)) return { ...switched, outcome: 'refused' };
     if (!wasActive) {
       await deps.onStep?.('carry over');
-      await carryOver(deps, generationOf(registry, registry.generation), number);
+      await carryOver(deps, registry.generation, number);
       await reportLacking(deps, number);
       await deps.onStep?.('switch');
       const cause = { by: deps.by, at: await deps.now(), why: withAccepted(options.why, findings) };
@@ -110,36 +110,24 @@ const withAccepted = (why: string, found: Finding[]): string =>
  * Keeps dead letters open for the new generation if Kafka has lost their records, or may have, because the leader of
  * their partition does not answer: Invariant 17.
  */
-async function carryOver(deps: OperatorDeps, active: Generation, to: number): Promise<void> {
-  const from = active.number;
-  const applied = appliedTopicIds(await readProgress(deps.control, from));
+async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<void> {
+  const { control } = deps;
+  const applied = appliedTopicIds(await readProgress(control, from));
+  const cuts = (await readLogGaps(control, from)).filter(({ kind }) => kind !== 'deleted');
+  const lostFrom = new Map(cuts.map((gap) => [partitionKey(gap), gap.from]));
   const readAt = await deps.now();
   const { ends, topicIds } = await deps.log.read(deps.topics);
-  const isLost = (record: LedgerRecord): boolean => {
+  const find = (record: LedgerRecord): InLog => {
     const { topic, offset, firstAt } = record;
     const log = ends.get(partitionKey(record));
     const topicId = applied.get(topic);
     const isOfFormerTopic = topicId !== undefined && (topicIds.get(topic) ?? topicId) !== topicId;
-    const isOfAcceptedLoss = firstAt < gapAcceptedAt(active, record);
+    if (isOfFormerTopic || offset >= (lostFrom.get(partitionKey(record)) ?? Infinity)) return 'lost';
+    if (!log) return 'unknown';
     // A projector may have read a record since that is beyond this end.
-    return (
-      !log ||
-      isOfFormerTopic ||
-      isOfAcceptedLoss ||
-      offset < log.low ||
-      (offset >= log.end && firstAt < readAt)
-    );
+    return offset < log.low || (offset >= log.end && firstAt < readAt) ? 'lost' : 'held';
   };
-  await carryOverDeadLetters(deps.control, { from, to }, isLost);
-}
-
-/** When an operator last accepted a gap of the partition: its log had lost the records that were read before. */
-function gapAcceptedAt({ accepted = [] }: Generation, place: TopicPartition): Date {
-  const isOfPlace = (one: TopicPartition) => partitionKey(one) === partitionKey(place);
-  const gap = accepted.findLast(
-    ({ finding, beginnings = [] }) => finding === 'gap' && beginnings.some(isOfPlace),
-  );
-  return gap?.at ?? new Date(0);
+  await carryOverDeadLetters(control, { from, to }, find);
 }
 
 async function reportLacking({ control, report }: OperatorDeps, number: number): Promise<void> {
