@@ -9,6 +9,7 @@ import { createMetrics as createProjectorMetrics } from '../../services/projecto
 import { holdCauses } from '../../shared/control/hold-causes.ts';
 import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { kinds, resources } from '../../shared/documents/resources.ts';
+import { servedIndexes, type ServedKind, servedKinds } from '../../shared/documents/served-indexes.ts';
 import { variableNames, variablesOf } from '../../shared/runtime/config.ts';
 import { connectionRules } from '../../shared/runtime/connection-options.ts';
 import { registerLinesLost } from '../../shared/runtime/log-metrics.ts';
@@ -21,6 +22,7 @@ export const pagesWithTables = [
   'docs/configuration.md',
   'docs/errors.md',
   'docs/event-contract.md',
+  'docs/internals/paging.md',
   'docs/metrics.md',
   'docs/mongodb.md',
 ];
@@ -75,6 +77,17 @@ const tables: Record<string, () => string> = {
     ),
   apiMetrics: () => metricTable(metricCatalogues().api),
   holdCauses: () => meanings('cause', holdCauses),
+  listIndexes: () =>
+    markdown(
+      ['collection', 'index', 'fields'],
+      servedKinds.flatMap((kind) =>
+        servedIndexes[kind].map((name) => [
+          code(resources[kind].collection),
+          code(name),
+          fieldsOf(kind, name).map(code).join(', '),
+        ]),
+      ),
+    ),
   projectorMetrics: () => metricTable(metricCatalogues().projector),
   rejections: () => meanings('reason', rejectionReasons),
   settings: settingsTables,
@@ -90,6 +103,9 @@ const tables: Record<string, () => string> = {
       ]),
     ),
 };
+
+const fieldsOf = (kind: ServedKind, index: string): string[] =>
+  Object.keys(resources[kind].indexes.find(({ name }) => name === index)?.key ?? {});
 
 const meanings = (title: string, all: Record<string, string>) =>
   markdown(

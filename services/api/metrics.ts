@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { servedKinds } from '../../shared/documents/served-indexes.ts';
+import { beginAtZero } from '../../shared/runtime/first-series.ts';
 import { registerBuildInfo } from '../../shared/runtime/release.ts';
 import type { BudgetUsage } from './store/read-budget.ts';
 
@@ -38,13 +39,13 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry });
   registerBuildInfo(registry);
   const metrics = { registry, ...requestMetrics(registers), ...dataMetrics(registers) };
-  // Prometheus does not see the increase of a series that begins at 1.
-  for (const reason of ['requests', 'share', 'memory']) metrics.requestsRefused.inc({ reason }, 0);
-  for (const reason of ['missing', 'malformed', 'unknown', 'shared_token'])
-    metrics.authFailuresCounted.inc({ reason }, 0);
-  for (const reason of ['unauthenticated_budget', 'queue_full', 'shutdown'])
-    metrics.tracesLost.inc({ reason }, 0);
-  for (const kind of servedKinds) metrics.documentsLeftOut.inc({ kind }, 0);
+  const reasons = (all: string[]) => all.map((reason) => ({ reason }));
+  beginAtZero(metrics, {
+    requestsRefused: reasons(['requests', 'share', 'memory']),
+    authFailuresCounted: reasons(['missing', 'malformed', 'unknown', 'shared_token']),
+    tracesLost: reasons(['unauthenticated_budget', 'queue_full', 'shutdown']),
+    documentsLeftOut: servedKinds.map((kind) => ({ kind })),
+  });
   return metrics;
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { helpVerbs } from '../../tests/support/help-verbs.ts';
 import { parseArguments } from './command.ts';
 import { progressLine } from './output.ts';
 
@@ -61,7 +62,7 @@ it('--version prints the release of package.json', () => {
 });
 
 it('has these verbs, and groups of verbs', () => {
-  const byGroup = Object.groupBy(verbs(), ([group = '']) => group);
+  const byGroup = Object.groupBy(helpVerbs(), ([group = '']) => group);
   const found = Object.entries(byGroup).map(([group, paths = []]) =>
     [group, ...paths.flatMap(([, verb]) => verb ?? [])].join(' '),
   );
@@ -80,7 +81,7 @@ it('has these verbs, and groups of verbs', () => {
 });
 
 it('every example of the help is a command, with --json if the verb has it', () => {
-  const helps = [['--help'], ...verbs().map((verb) => [...verb, '--help'])].map((args) =>
+  const helps = [['--help'], ...helpVerbs().map((verb) => [...verb, '--help'])].map((args) =>
     parseArguments(args),
   );
   const text = helps.map((parsed) => ('help' in parsed ? parsed.help : '')).join('\n');
@@ -96,11 +97,3 @@ it('every example of the help is a command, with --json if the verb has it', () 
     });
   }
 });
-
-/** The verbs that the help lists, and the verbs of each group. */
-function verbs(path: string[] = []): string[][] {
-  const parsed = parseArguments([...path, '--help']);
-  const [, commands = ''] = ('help' in parsed ? parsed.help : '').split('Commands:\n');
-  const listed = [...commands.matchAll(/^ {2}([a-z-]+) /gm)].map(([, name = '']) => [...path, name]);
-  return path.length === 0 ? listed.flatMap((verb) => [verb, ...verbs(verb)]) : listed;
-}

@@ -61,7 +61,7 @@ function missingVerb(program: Command, [first]: string[]): string {
 }
 
 const environmentAndExitCodes = `
-Environment: topics and keys create need KAFKA_BROKERS; trace, explain, verify, dead-letters, rebuild history and the other keys verbs need MONGODB_URL; status, check, accept, the rest of rebuild and keys archive need both.
+Environment: KAFKA_BROKERS and MONGODB_URL name the servers; a verb that lacks a setting names it.
 Exit codes: 0 success; 1 failed, refused, or done in part; 2 usage error or invalid configuration; 3 waiting for a generation cannot help.
 `;
 

@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { rejectionReasons } from '../../shared/control/rejections.ts';
 import { kinds } from '../../shared/documents/resources.ts';
 import { lossReasons } from '../../shared/kafka/topic-settings.ts';
+import { beginAtZero } from '../../shared/runtime/first-series.ts';
 import { registerBuildInfo } from '../../shared/runtime/release.ts';
 import { stages } from './apply/stages.ts';
 import { repeatCauses } from './materialize/rounds.ts';
@@ -206,24 +207,24 @@ const lagMetrics = (registers: Registry[]): LagMetrics => ({
   }),
 });
 
-/**
- * Labels all metrics with the generation, and sets the counters to 0 whose labels are known: Prometheus does not see
- * the increase of a series that begins at 1.
- */
+/** Labels all metrics with the generation, and begins the series whose labels are known. */
 export function initializeMetrics(metrics: Metrics, generation: number, topics: string[]): void {
   metrics.registry.setDefaultLabels({ generation });
-  for (const topic of topics) {
-    for (const counter of [metrics.fetched, metrics.events, metrics.late, metrics.foreignCommits])
-      counter.inc({ topic }, 0);
-    for (const reason of Object.keys(rejectionReasons)) {
-      metrics.deadLetters.inc({ topic, reason }, 0);
-      metrics.deadLettersUnapplied.set({ topic, reason }, 0);
-    }
+  const ofTopics = topics.map((topic) => ({ topic }));
+  const rejections = topics.flatMap((topic) =>
+    Object.keys(rejectionReasons).map((reason) => ({ topic, reason })),
+  );
+  beginAtZero(metrics, {
+    fetched: ofTopics,
+    events: ofTopics,
+    late: ofTopics,
+    foreignCommits: ofTopics,
+    deadLetters: rejections,
+    notRefreshed: kinds.map((kind) => ({ kind })),
+    repeated: kinds.flatMap((kind) => repeatCauses.map((cause) => ({ kind, cause }))),
+  });
+  for (const labels of rejections) metrics.deadLettersUnapplied.set(labels, 0);
+  for (const topic of topics)
     for (const reason of lossReasons) metrics.losesRecords.set({ topic, reason }, 0);
-  }
   for (const stage of stages) metrics.stageSeconds.zero({ stage });
-  for (const kind of kinds) {
-    metrics.notRefreshed.inc({ kind }, 0);
-    for (const cause of repeatCauses) metrics.repeated.inc({ kind, cause }, 0);
-  }
 }

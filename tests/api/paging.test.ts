@@ -2,6 +2,7 @@ import { ticketSorts } from '../../services/api/resources/tickets/schema.ts';
 import { ticketStatuses } from '../../shared/documents/ticket.ts';
 import { useOpened } from '../support/use-opened.ts';
 import * as build from './builders.ts';
+import { enumerated } from './every-route.ts';
 import { begin } from './requests.ts';
 import { errorOf, listOf, readAllPages, startApi, tokens, useApi } from './test-api.ts';
 
@@ -191,6 +192,18 @@ describe('a cursor', () => {
       });
     }
   });
+
+  it.each(enumerated)(
+    'of all items of $url is refused with one value of $name',
+    async ({ url, name, values }) => {
+      const cursor = await cursorOf(`${url}?limit=2`);
+      const accepted: string[] = [];
+      for (const value of values)
+        if ((await use(`${url}?${name}=${value}`, cursor)).status !== 422) accepted.push(value);
+      // The list has one order without a parameter.
+      expect(accepted).toEqual(name === 'sort' ? [expect.any(String)] : []);
+    },
+  );
 
   it('is refused in another thread', async () => {
     const cursor = await cursorOf('/v1/conversations/conv_1/messages?limit=2');

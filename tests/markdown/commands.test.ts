@@ -1,3 +1,4 @@
+import { helpVerbs } from '../support/help-verbs.ts';
 import { documentedCommands } from './documented-commands.ts';
 import { notRun, steps } from './plan.ts';
 
@@ -12,3 +13,11 @@ test('every documented command is run by the long test, or listed with the reaso
   expect(commands.filter((command) => isRun(command) && isListed(command))).toEqual([]);
   expect(commands.length).toBeGreaterThan(100);
 });
+
+test('every verb of the CLI is shown on a page, as a command', async () => {
+  const commands = (await documentedCommands()).map(({ command }) => `${command} `);
+  const isShown = (verb: string[]) => commands.some((one) => one.includes(`support-cli ${verb.join(' ')} `));
+  expect(helpVerbs().filter((verb) => !isShown(verb) && !isGroup(verb))).toEqual([]);
+});
+
+const isGroup = ([name = '', ...verb]: string[]) => verb.length === 0 && helpVerbs([name]).length > 0;

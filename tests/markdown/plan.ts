@@ -94,6 +94,7 @@ export const steps: Step[] = [
   cli('verify ticket ti_1 --repair', refused('there is no such document')),
   cli('rebuild status'),
   cli('rebuild history'),
+  cli('rebuild keeps 1 2'),
   ...[
     'gap 1 --dry-run --why "test data"',
     'gap 1 --why "test data"',

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { oneOf, severalOf } from '../http/parameters.ts';
 import { ticketListQuery } from '../resources/tickets/schema.ts';
 import { tracedId, tracedParameters } from './traced-values.ts';
 
@@ -30,6 +32,24 @@ describe('the parameters of a trace', () => {
     ['updatedAt[lte]', '2026-01-01', '2026-01-01T23:59:59.999Z'],
   ])('include a value of %s as parsed, not as sent: a client chooses its length', (name, sent, stored) => {
     expect(traced(`${name}=${sent}`)).toEqual([{ name, values: [stored] }]);
+  });
+
+  it('include a value by the schema of its parameter: none of a text, or of a number without a limit', () => {
+    const shape = {
+      word: oneOf(['a', 'b']).optional(),
+      words: severalOf(['a', 'b']).default(['a']),
+      upTo: z.coerce.number().max(9),
+      any: z.coerce.number().int(),
+      text: z.string().max(9),
+      texts: z.array(z.string()).optional(),
+    };
+    const search = 'word=a&words=b&upTo=7&any=4917012345&text=Ada&texts=Ada';
+    expect(tracedParameters(shape, search)).toEqual([
+      { name: 'word', values: ['a'] },
+      { name: 'words', values: ['b'] },
+      { name: 'upTo', values: ['7'] },
+      ...['any', 'text', 'texts'].map((name) => ({ name, values: null })),
+    ]);
   });
 
   it('include each value once, and none of a parameter with more values than a list has', () => {

@@ -1,28 +1,31 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { RequestTrace } from '../../../shared/control/request-traces.ts';
-import { type Interval, lastInstant } from '../paging/date-range.ts';
+import { dateBound, type Interval, lastInstant } from '../paging/date-range.ts';
 
 /** The parameters of a route with the schemas of their values. */
 type Shape = Record<string, z.ZodType>;
 
-const firstOf = (interval: unknown) => (interval as Interval).from;
-const lastOf = (interval: unknown) => lastInstant(interval as Interval);
-
 /**
- * Parameters whose valid values are numbers, dates or words of this API, and the text of a parsed value: the text that
- * the client sends has no limit in zeros and digits. For every other parameter a trace stores only the name, so the
- * values of a new parameter are not stored until it is listed here.
+ * Whether the valid values of a schema are words of this API, numbers up to a limit of their own, or dates. Any other
+ * text may name a person: for its parameter a trace stores only the name.
  */
-const storedParameters = new Map<string, (parsed: unknown) => string>([
-  ['limit', String],
-  ['sort', String],
-  ['status', String],
-  ['type', String],
-  ['createdAt[gte]', firstOf],
-  ['createdAt[lte]', lastOf],
-  ['updatedAt[gte]', firstOf],
-  ['updatedAt[lte]', lastOf],
-]);
+function isImpersonal(schema: unknown): boolean {
+  if (schema === dateBound || schema instanceof z.ZodEnum) return true;
+  if (schema instanceof z.ZodNumber) return Number(schema.maxValue) < Number.MAX_SAFE_INTEGER;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return isImpersonal(schema.unwrap());
+  if (schema instanceof z.ZodArray) return isImpersonal(schema.element);
+  // A value that is read before it is checked, as digits for a number.
+  return schema instanceof z.ZodPipe && isImpersonal(schema.out);
+}
+
+/** A parsed value as text: the text that the client sends has no limit in zeros and digits. */
+function textOf(name: string, parsed: unknown): string {
+  if (!isInterval(parsed)) return String(parsed);
+  return name.endsWith('[lte]') ? lastInstant(parsed) : parsed.from;
+}
+
+const isInterval = (parsed: unknown): parsed is Interval =>
+  typeof parsed === 'object' && parsed !== null && 'from' in parsed;
 
 /** The values of a parameter that has more are not stored. The longest valid list, of statuses, has five. */
 const valuesMax = 8;
@@ -38,8 +41,8 @@ const parametersMax = 20;
 const idShape = /^(?!.*_(live|test)_)[a-z]{1,16}_[A-Za-z0-9_-]{1,128}$/;
 
 /**
- * The parameters of a query string without anything that could identify a person. A value is stored only if its
- * parameter is listed above and the value is valid.
+ * The parameters of a query string without anything that could identify a person. A value is stored only if it is
+ * valid, and its parameter takes nothing personal.
  */
 export function tracedParameters(shape: Shape, search: string): RequestTrace['parameters'] {
   if (search === '') return [];
@@ -53,13 +56,12 @@ export function tracedParameters(shape: Shape, search: string): RequestTrace['pa
 /** The parsed values of a parameter; null if they are not stored. */
 function tracedValues(shape: Shape, name: string, given: string[]): string[] | null {
   const schema = shape[name];
-  const textOf = storedParameters.get(name);
-  if (!schema || !textOf) return null;
+  if (!schema || !isImpersonal(schema)) return null;
   const values = new Set<string>();
   for (const value of given) {
     const parsed = schema.safeParse(value);
     if (!parsed.success) return null;
-    values.add(textOf(parsed.data));
+    values.add(textOf(name, parsed.data));
     if (values.size > valuesMax) return null;
   }
   return [...values];

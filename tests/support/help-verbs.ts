@@ -1,0 +1,9 @@
+import { parseArguments } from '../../services/cli/command.ts';
+
+/** The verbs that the help of the CLI lists, and the verbs of each group. */
+export function helpVerbs(path: string[] = []): string[][] {
+  const parsed = parseArguments([...path, '--help']);
+  const [, commands = ''] = ('help' in parsed ? parsed.help : '').split('Commands:\n');
+  const listed = [...commands.matchAll(/^ {2}([a-z-]+) /gm)].map(([, name = '']) => [...path, name]);
+  return path.length === 0 ? listed.flatMap((verb) => [verb, ...helpVerbs(verb)]) : listed;
+}
