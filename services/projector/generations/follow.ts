@@ -67,21 +67,19 @@ export function followRegistry(
   const logBuild = logChanges(logger, 'build', { generation: number });
   const poll = async ({ signal }: Run) => {
     const registry = await readRegistry(control, { projection: { history: 0 } });
-    // A read that was given up may end after a newer one: it must apply nothing any more.
-    signal.throwIfAborted();
     if (!registry) return;
     try {
       const own = generationOf(registry, number);
-      deps.metrics.generationState.reset();
-      deps.metrics.generationState.set({ state: own.state }, 1);
       // Without projectors the active generation gains nothing from a slower build.
       const oneAtATime =
         own.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
+      const completeTo = await watermark(control, number);
+      // A run that was given up may end after a newer one: it must apply nothing any more.
       signal.throwIfAborted();
+      deps.metrics.generationState.reset();
+      deps.metrics.generationState.set({ state: own.state }, 1);
       logRegistry({ own: own.state, active: registry.generation, oneAtATime });
       applyGenerationSettings(deps, own, oneAtATime);
-      const completeTo = await watermark(control, number);
-      signal.throwIfAborted();
       await recordLag(deps, own, completeTo);
       signal.throwIfAborted();
       await advanceBuild(deps, own, completeTo, logBuild);
