@@ -43,6 +43,14 @@ describe.each(deployments)('with %s', (_, values) => {
     }
   });
 
+  test('every container of the chart shows in its state why it has ended', async () => {
+    // Those after it are the operator's own.
+    const policies = pods(await render(values)).map(
+      ({ spec }) => spec.containers[0]?.terminationMessagePolicy,
+    );
+    expect(new Set(policies)).toEqual(new Set(['FallbackToLogsOnError']));
+  });
+
   test('every variable is a setting, and each service gets its own secrets, from Secrets alone', async () => {
     const manifests = await render(values);
     const settings = [projectorSettings, apiSettings, cliSettings, consoleSettings].flatMap((each) =>

@@ -22,6 +22,7 @@ type Container = {
   securityContext: Record<string, unknown>;
   resources: { limits: Record<string, string> };
   readinessProbe?: Record<string, unknown>;
+  terminationMessagePolicy?: string;
 };
 
 type PodTemplate = {

@@ -116,12 +116,22 @@ describeCluster('releases on a real API server', (cluster) => {
       }
       expect(await replicas(namespace)).toBe(3);
       expect(await history()).toEqual(['superseded', 'deployed', 'failed', 'pending-rollback']);
-      // Helm takes the refused rollback for one that is still running. Only another rollback goes on.
+      // Helm considers the refused rollback still in progress. Only another rollback goes on.
       await expect(upgrade(withReplicas(4))).rejects.toThrow(/another operation .* is in progress/);
       await rollback(2);
       expect(await replicas(namespace)).toBe(3);
       await upgrade(withReplicas(4));
       expect(await replicas(namespace)).toBe(4);
+      // Once its check passes, a refused rollback may be repeated, too.
+      cluster.kubelet.fails = () => true;
+      try {
+        await expect(rollback(2)).rejects.toThrow(/support-rollback-check/);
+      } finally {
+        cluster.kubelet.fails = () => false;
+      }
+      await rollback(2);
+      expect(await replicas(namespace)).toBe(3);
+      await upgrade(withReplicas(4));
     });
 
     test('the automatic rollback of a refused upgrade leaves the Job that refused it, with its pod', async () => {
