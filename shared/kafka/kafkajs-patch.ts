@@ -30,6 +30,8 @@ type ConsumerGroup = {
   assigned: () => { partitions: number[] }[];
   paused: () => unknown[];
   fetch: (nodeId: number) => Promise<Batch[]>;
+  recoverFromFetch: (error: { type?: string }) => Promise<void>;
+  cluster: { refreshMetadata: () => Promise<void> };
 };
 type Cluster = {
   brokerPool: { withBroker: <T>(ask: (on: { broker: Broker }) => Promise<T>) => Promise<T | null> };
@@ -56,6 +58,7 @@ export function patchKafkajs(parts: KafkajsParts = installedKafkajs()): void {
   deliverEveryBatch(parts);
   waitForQuota(parts);
   adjustFetches(parts);
+  followLeaders(parts);
   stopIdleTimers(parts);
   tolerateMissingLeaders(parts);
   keepCoordinatorErrors(parts);
@@ -188,6 +191,31 @@ function waitForQuota({ consumerGroup: { prototype } }: KafkajsParts): void {
     const batches = await fetch.call(this, nodeId);
     untilMs.set(nodeId, performance.now() + Math.max(0, ...batches.map(throttledMsOf)));
     return batches;
+  };
+}
+
+/** The errors of a fetch from a broker that does not lead the partition, or not yet. */
+const leaderErrors = [
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'LEADER_NOT_AVAILABLE',
+  'NOT_LEADER_FOR_PARTITION',
+  'FENCED_LEADER_EPOCH',
+  'UNKNOWN_LEADER_EPOCH',
+];
+
+/** The pause before the next fetch, in milliseconds: the brokers may not know the new leader yet. */
+const leaderPauseMs = 100;
+
+/**
+ * If a partition has another leader, kafkajs joins the group again, and all partitions of this process wait for their
+ * start offsets. The patch reads the metadata alone: a leader changes no assignment.
+ */
+function followLeaders({ consumerGroup: { prototype } }: KafkajsParts): void {
+  const recover = prototype.recoverFromFetch;
+  prototype.recoverFromFetch = async function (this: ConsumerGroup, error) {
+    if (!leaderErrors.includes(error.type ?? '')) return recover.call(this, error);
+    await sleep(leaderPauseMs);
+    await this.cluster.refreshMetadata();
   };
 }
 

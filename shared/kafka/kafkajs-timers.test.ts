@@ -46,6 +46,8 @@ describe('a fetch', () => {
       heartbeat: async () => undefined,
       assigned: () => [{ partitions: [0, 1] }, { partitions: [0] }],
       paused: () => paused,
+      recoverFromFetch: async () => undefined,
+      cluster: { refreshMetadata: async () => undefined },
       async fetch(this: { maxWaitTime: number; maxBytesPerPartition: number }) {
         waitsMs.push(this.maxWaitTime);
         sharesBytes.add(this.maxBytesPerPartition);

@@ -83,7 +83,7 @@ describe('a partition without a leader', () => {
     await second.kill();
     await untilAlone();
     let aheadMs = 0;
-    const { live } = await start({ nowMs: () => performance.now() + aheadMs });
+    const { live, stop } = await start({ nowMs: () => performance.now() + aheadMs });
     await publish('contact', 'con_1', 0);
     await publish('tag', 'tag_3', 0);
     // then it applies every other partition
@@ -97,5 +97,27 @@ describe('a partition without a leader', () => {
     // and this one when its broker is back
     await second.restart();
     await eventually(() => isStored('tag', 'tag_2'), fatal);
+    await stop();
+  });
+
+  test('that moves to another broker lets no member join the group again', async () => {
+    // given a projector that reads the contacts from the first broker
+    const projector = startProcess();
+    await publish('contact', 'con_before', 0);
+    await eventually(() => isStored('contact', 'con_before'));
+    const joins = () => projector.log.filter(({ msg }) => msg === 'joined the group').length;
+    const joined = joins();
+    // when the partition moves to the second one
+    const moved = [{ topic: topic('contact'), partitionAssignment: [{ partition: 0, replicas: [2] }] }];
+    await environment.admin.alterPartitionReassignments({ topics: moved });
+    await eventually(async () => {
+      const { topics } = await environment.admin.fetchTopicMetadata({ topics: [topic('contact')] });
+      return topics[0]?.partitions[0]?.leader === 2;
+    });
+    // then it reads the next record there
+    await publish('contact', 'con_after', 0);
+    await eventually(() => isStored('contact', 'con_after'));
+    expect(joins()).toBe(joined);
+    expect(await projector.stop()).toBe(0);
   });
 });
