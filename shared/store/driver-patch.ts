@@ -35,19 +35,25 @@ const { ByteUtils } = BSON.onDemand;
 
 /** The driver reads texts of up to this many bytes one byte at a time. */
 const shortBytesMax = 20;
+/** Stands for bytes that are no text. */
+const replacement = '\uFFFD';
 /** Places for short texts, each for those of one hash. A power of two. */
 const shortTextsMax = 4_096;
 
 /**
  * Lets the driver find a short text that it has read before, such as the name of a field. As published (bson 7.3), it
- * collects the bytes of each in an array and makes another text of them: half of the garbage of a list.
+ * collects the bytes of each in an array, half of the garbage of a list, and compares each character of a long one with
+ * the replacement character.
  */
 export function patchTexts(): void {
   const { toUTF8 } = ByteUtils;
   if (toUTF8.name === 'findOrRead') return;
   const known = Array<string>(shortTextsMax).fill('');
   ByteUtils.toUTF8 = function findOrRead(bytes, start, end, fatal) {
-    if (end - start > shortBytesMax) return toUTF8(bytes, start, end, fatal);
+    if (end - start > shortBytesMax) {
+      const text = toUTF8(bytes, start, end, false);
+      return fatal && text.includes(replacement) ? toUTF8(bytes, start, end, true) : text;
+    }
     let hash = 0;
     for (let at = start; at < end; at += 1) hash = (Math.imul(hash, 31) + (bytes[at] ?? 0)) | 0;
     const place = hash & (shortTextsMax - 1);
