@@ -134,7 +134,7 @@ export default {
       'apply-knows-no-partition',
       '^services/projector/apply/',
       '^services/projector/(partition|consumer|progress|retention|projector\\.ts)',
-      'Applying is given a chunk and a watch: hand-over.ts. Whose they are, it does not know.',
+      'Applying is given a chunk and an attempt: hand-over.ts. Whose they are, it does not know.',
     ),
     upward(
       'progress-knows-no-consumer',

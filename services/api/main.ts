@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { watchPools } from '../../shared/control/pool-watch.ts';
+import { monitorPools } from '../../shared/control/pool-monitor.ts';
 import { serveAdmin } from '../../shared/runtime/admin-server.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { warnOfFewDescriptors } from '../../shared/runtime/file-descriptors.ts';
@@ -16,12 +16,12 @@ import { createMetrics } from './metrics.ts';
 import {
   type CertificateFiles,
   notAfterSeconds,
+  pollCertificate,
   readCertificate,
-  watchCertificate,
 } from './server/certificate.ts';
 import type { Credentials } from './server/tls.ts';
 import { driverTimeouts } from './store/deadline.ts';
-import { watchReadiness } from './store/readiness.ts';
+import { pollReadiness } from './store/readiness.ts';
 
 /** A line for each request costs the API more as a write of its own. */
 const logBatchBytes = 4_096;
@@ -50,15 +50,15 @@ const api = await startedOrExit(
   logger,
   startApi({ config, mongo, authMongo, metrics, logger, credentials, nowMs }),
 );
-const readiness = watchReadiness({ snapshots: api.snapshots, metrics, logger, nowMs });
-const poolWatch = watchPools({
+const readiness = pollReadiness({ snapshots: api.snapshots, metrics, logger, nowMs });
+const poolMonitor = monitorPools({
   pools: { data: mongo, auth: authMongo },
   createFresh: () =>
     createMongo(config.MONGODB_URL, 'support-api-check', { poolSizeMax: 1, timeouts: driverTimeouts }),
   database: config.DATABASE_NAME,
   logger,
 });
-const watch = files && credentials && serveCertificate(files, credentials);
+const polling = files && credentials && serveCertificate(files, credentials);
 const shutdownDelayMs = config.SHUTDOWN_DELAY_SECONDS * 1_000;
 const closers: Closer[] = [
   { name: 'drain', close: drain, deadlineMs: shutdownDelayMs + 1_000 },
@@ -75,16 +75,16 @@ if (!credentials && config.API_TRUSTED_PROXIES.length === 0) {
 if (!config.API_BASE_URL) {
   logger.warn('API_BASE_URL is not set: links in errors lead to localhost');
 }
-const probes = { live: poolWatch.failure, ready: readiness.reason };
+const probes = { live: poolMonitor.failure, ready: readiness.reason };
 await serveAdmin(config, logger, { ...probes, metrics: metrics.registry });
 
 /** Load balancers need some seconds to notice that this replica is not ready; until then it serves their requests. */
 async function drain(): Promise<void> {
   readiness.stop();
-  poolWatch.stop();
+  poolMonitor.stop();
   api.drain();
   await sleep(shutdownDelayMs);
-  void watch?.stop();
+  void polling?.stop();
 }
 
 /** Uses renewed certificates, and shows when the one in use expires. */
@@ -95,5 +95,5 @@ function serveCertificate(files: CertificateFiles, first: Credentials) {
     show(renewed);
   };
   show(first);
-  return watchCertificate({ logger, use }, files, first);
+  return pollCertificate({ logger, use }, files, first);
 }

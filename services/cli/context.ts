@@ -1,5 +1,5 @@
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
-import { watchPools } from '../../shared/control/pool-watch.ts';
+import { monitorPools } from '../../shared/control/pool-monitor.ts';
 import { createKafka, type KafkaSettings } from '../../shared/kafka/client.ts';
 import { explained, isRefusal } from '../../shared/kafka/errors.ts';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
@@ -119,7 +119,7 @@ export async function withMongo<C extends MongoConfig, T>(
   use: (deps: MongoDeps<C>) => Promise<T>,
 ): Promise<T> {
   const mongo = createMongo(config.MONGODB_URL, 'cli');
-  let stopWatch = (): void => undefined;
+  let stopMonitor = (): void => undefined;
   try {
     const control = controlDatabase(mongo, config.DATABASE_NAME);
     const reaching = mongo.connect().then(() => readHello(control));
@@ -127,7 +127,7 @@ export async function withMongo<C extends MongoConfig, T>(
     const now = () => storeTime(control);
     const createFresh = () => createMongo(config.MONGODB_URL, 'cli-check', { poolSizeMax: 1 });
     const logger = { warn: (_: object, message: string) => report(message) };
-    stopWatch = watchPools({
+    stopMonitor = monitorPools({
       pools: { cli: mongo },
       createFresh,
       database: config.DATABASE_NAME,
@@ -135,7 +135,7 @@ export async function withMongo<C extends MongoConfig, T>(
     }).stop;
     return await use({ mongo, control, config, cli, now, by: operatorName(config.OPERATOR), report });
   } finally {
-    stopWatch();
+    stopMonitor();
     await closeWithin(mongo.close());
   }
 }

@@ -13,7 +13,7 @@ export type Page = {
   title: string;
   /** Content that does not change by itself, such as a form; `query` is that of the URL. */
   fixed?: (query: URLSearchParams) => Promise<Html> | Html;
-  /** The content that changes, read again while a client watches; `fresh` says how old it is. */
+  /** The content that changes, read again while a client has the page open; `fresh` says how old it is. */
   regions?: (query: URLSearchParams) => Promise<Regions>;
 };
 

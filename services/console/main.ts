@@ -1,4 +1,4 @@
-import { watchPools } from '../../shared/control/pool-watch.ts';
+import { monitorPools } from '../../shared/control/pool-monitor.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { configOrExit } from '../../shared/runtime/config.ts';
 import { boundHeapGrowth } from '../../shared/runtime/heap.ts';
@@ -13,7 +13,7 @@ boundHeapGrowth(60);
 const config = configOrExit(readConsoleConfig(process.env), 'console');
 const logger = createLogger('console', config.LOG_LEVEL);
 const mongo = createMongo(config.MONGODB_URL, 'support-console', { poolSizeMax: 10 });
-const poolWatch = watchPools({
+const poolMonitor = monitorPools({
   pools: { data: mongo },
   createFresh: () => createMongo(config.MONGODB_URL, 'support-console-check', { poolSizeMax: 1 }),
   database: config.DATABASE_NAME,
@@ -23,10 +23,10 @@ const poolWatch = watchPools({
 const kafka = reconnectingKafka(createKafka(config, logger, { retries: 1 }));
 const { address, close } = await startedOrExit(
   logger,
-  startConsole({ config, mongo, kafka, logger, live: poolWatch.failure }),
+  startConsole({ config, mongo, kafka, logger, live: poolMonitor.failure }),
 );
 onShutdown(logger, [
-  { name: 'pool watch', close: async () => poolWatch.stop(), deadlineMs: 1_000 },
+  { name: 'pool monitor', close: async () => poolMonitor.stop(), deadlineMs: 1_000 },
   { name: 'server', close, deadlineMs: 5_000 },
   { name: 'Kafka', close: kafka.close, deadlineMs: 5_000 },
   { name: 'MongoDB', close: () => mongo.close(), deadlineMs: 5_000 },

@@ -28,8 +28,8 @@ export type Arrival = {
 /** A chunk as its partition has taken it from its queue. */
 export type TakenChunk = Chunk & { arrival: Arrival };
 
-/** How a partition watches one attempt to apply a chunk: two signals that end it, and its reports. */
-export type Watch = {
+/** One attempt of a partition to apply a chunk: two signals that end it, and the reports that it gets. */
+export type Attempt = {
   /** Aborted when the partition is lost, or the process stops. */
   signal: AbortSignal;
   /** Aborted earlier, when no further chunk is wanted: do not wait for work that has not begun. */
@@ -58,4 +58,4 @@ export type Applied = {
 };
 
 /** Applies a chunk. When it resolves, the position of the partition may move. When it rejects, it is called again. */
-export type Apply = (chunk: TakenChunk, watch: Watch) => Promise<Applied>;
+export type Apply = (chunk: TakenChunk, attempt: Attempt) => Promise<Applied>;

@@ -1,13 +1,13 @@
 import type { Kafka } from 'kafkajs';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import type { Announcement } from './announce-projector.ts';
-import { watchBrokers } from './broker-watch.ts';
+import { monitorBrokers } from './broker-monitor.ts';
 import type { ProjectorConfig } from './config.ts';
 import type { RunningConsumer } from './consumer/consumer.ts';
 import { countApplied } from './count-applied.ts';
-import { watchDeadLetters } from './dead-letters/watch-dead-letters.ts';
+import { monitorDeadLetters } from './dead-letters/dead-letter-monitor.ts';
 import { followRegistry } from './generations/follow.ts';
-import { createKafkaWatch } from './kafka-watch.ts';
+import { createKafkaMonitor } from './kafka-monitor.ts';
 import type { Metrics } from './metrics.ts';
 import type { Prepared } from './prepare.ts';
 import { startCommitLoop } from './progress/commit-loop.ts';
@@ -15,7 +15,7 @@ import { createLiveness } from './progress/liveness.ts';
 import { createRefusalLimit } from './refusal-limit.ts';
 import { startRetention } from './retention/retention.ts';
 import type { Ready } from './startup/get-ready.ts';
-import { watchTopics } from './topic-watch.ts';
+import { monitorTopics } from './topic-monitor.ts';
 
 type LoopDeps = {
   kafka: Kafka;
@@ -61,8 +61,8 @@ export function startLoops(
   const followed = { control, generation, allowanceMs, now, by, metrics, logger };
   const following = followRegistry({ ...followed, positions, applier, onFatal: onDropped });
   const sweeping = startRetention({ ...deps, database: ready.database, log, engine, consumer }, config);
-  const measuring = watchDeadLetters(engine, metrics, logger);
-  const watching = watchTopics({ admin, log, topics, generation: registered, metrics, logger });
+  const measuring = monitorDeadLetters(engine, metrics, logger);
+  const monitoring = monitorTopics({ admin, log, topics, generation: registered, metrics, logger });
   const liveness = createLiveness(nowMs());
   const commitLoop = startCommitLoop(
     {
@@ -73,7 +73,7 @@ export function startLoops(
       startedAt: running.startedAt,
       positions,
       liveness,
-      kafkaWatch: createKafkaWatch(announcement),
+      kafkaMonitor: createKafkaMonitor(announcement),
       refusalLimit: createRefusalLimit(nowMs, deps.refusalLimitMs),
       onFatal,
       clock,
@@ -82,11 +82,11 @@ export function startLoops(
     consumer,
     deps.commitIntervalMs,
   );
-  const brokerWatch = watchBrokers({ kafka: deps.kafka, log, topics });
+  const brokerMonitor = monitorBrokers({ kafka: deps.kafka, log, topics });
   consumer.onApplied(countApplied(metrics, logger, commitLoop.watermarkMs));
   return {
-    live: () => liveness.failure(nowMs()) ?? brokerWatch.failure(),
+    live: () => liveness.failure(nowMs()) ?? brokerMonitor.failure(),
     flush: () => commitLoop.flush(),
-    running: [brokerWatch, commitLoop, sweeping, following, measuring, watching],
+    running: [brokerMonitor, commitLoop, sweeping, following, measuring, monitoring],
   };
 }

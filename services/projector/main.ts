@@ -1,4 +1,4 @@
-import { watchPools } from '../../shared/control/pool-watch.ts';
+import { monitorPools } from '../../shared/control/pool-monitor.ts';
 import { createKafka } from '../../shared/kafka/client.ts';
 import { topicsOf } from '../../shared/kafka/topics.ts';
 import { serveAdmin } from '../../shared/runtime/admin-server.ts';
@@ -15,7 +15,7 @@ import { projectorConfig } from './config.ts';
 import { shutdownGraceMs } from './consumer/consumer.ts';
 import { createMetrics } from './metrics.ts';
 import { startProjector } from './projector.ts';
-import { startAgainCode, WallClockSet, watchWallClock } from './wall-clock.ts';
+import { monitorWallClock, startAgainCode, WallClockSet } from './wall-clock.ts';
 
 /** Enough for a cluster of some ten brokers. */
 const kafkaConnections = 30;
@@ -38,18 +38,18 @@ const onFatal = (error: Error) => {
   logger.fatal({ error }, 'the projector cannot continue');
   stop(error instanceof WallClockSet ? startAgainCode : 1);
 };
-watchWallClock(onFatal);
+monitorWallClock(onFatal);
 
-const poolWatch = watchPools({
+const poolMonitor = monitorPools({
   pools: { data: mongo },
   createFresh: () => createMongo(config.MONGODB_URL, 'projector-check', { poolSizeMax: 1 }),
   database: config.DATABASE_NAME,
   logger,
 });
-closers.push({ name: 'pool watch', close: async () => poolWatch.stop(), deadlineMs: 1_000 });
+closers.push({ name: 'pool monitor', close: async () => poolMonitor.stop(), deadlineMs: 1_000 });
 let live: () => string | null = () => null;
 let notReady: string | null = 'starting';
-const probes = { live: () => live() ?? poolWatch.failure(), ready: () => notReady };
+const probes = { live: () => live() ?? poolMonitor.failure(), ready: () => notReady };
 await serveAdmin(config, logger, { ...probes, metrics: metrics.registry });
 
 const topics = topicsOf(config.TOPIC_PREFIX);

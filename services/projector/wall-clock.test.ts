@@ -1,4 +1,4 @@
-import { watchWallClock } from './wall-clock.ts';
+import { monitorWallClock } from './wall-clock.ts';
 
 describe('a wall clock', () => {
   beforeEach(() => jest.useFakeTimers());
@@ -10,7 +10,7 @@ describe('a wall clock', () => {
   ])('may be adjusted in small steps, but one that is set (%i ms) ends the projector, once', (ms, how) => {
     const reasons: string[] = [];
     let aheadMs = 0;
-    watchWallClock(
+    monitorWallClock(
       ({ message }) => void reasons.push(message),
       () => performance.now() + aheadMs,
     );

@@ -10,11 +10,11 @@ export class WallClockSet extends Error {
 const stepMaxMs = 5_000;
 
 /**
- * Calls `onSet` when the wall clock steps against the monotonic one, and stops watching. kafkajs compares readings of
+ * Calls `onSet` when the wall clock steps against the monotonic one, and stops monitoring. kafkajs compares readings of
  * the wall clock: if it is set back, the consumer sends no heartbeat, refreshes no metadata and gives up no request for
  * as long.
  */
-export function watchWallClock(
+export function monitorWallClock(
   onSet: (error: WallClockSet) => void,
   wallMs: () => number = () => Date.now(),
   intervalMs = 1_000,

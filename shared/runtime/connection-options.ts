@@ -56,7 +56,7 @@ export const connectionRules: Rule[] = [
     verdict: 'limited',
     pattern: /^false$/,
     values: 'false',
-    why: 'the driver would not watch the servers, and a cursor would keep its connection: a small pool would wait for itself',
+    why: 'the driver would not monitor the servers, and a cursor would keep its connection: a small pool would wait for itself',
   },
   {
     options: ['maxPoolSize'],

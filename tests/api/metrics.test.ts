@@ -11,7 +11,7 @@ it('shows the connections to MongoDB that are in use and idle, by pool', async (
   const child = await children.startServing();
   const connections = (pool: string, state: string) =>
     metricOf(child, `support_mongodb_connections{pool="${pool}",state="${state}"}`);
-  // The watch of the pools, polls and traces may use any of them at the moment.
+  // The monitor of the pools, polls and traces may use any of them at the moment.
   await eventually(async () => (await connections('data', 'in_use')) === 0);
   await eventually(async () => (await connections('data', 'idle')) > 0);
   await eventually(async () => (await connections('auth', 'idle')) > 0);

@@ -65,7 +65,7 @@ describeOnMongo(['mongod'], 'a fail-over of MongoDB costs readers time, and no a
       ['steps down', () => replicaSet.stepDown()],
     ])(`%s, ${times} times`, async (name, disturb) => {
       for (let counted = 0; counted < times;) {
-        await using primary = await watchPrimary(replicaSet.url);
+        await using primary = await monitorPrimary(replicaSet.url);
         const delays = monitorEventLoopDelay();
         delays.enable();
         await using load = startLoad(api);
@@ -127,7 +127,7 @@ function startLoad(child: ApiProcess) {
 }
 
 /** Measures for how long a client of the replica set knows no primary. */
-async function watchPrimary(url: string) {
+async function monitorPrimary(url: string) {
   const client = new MongoClient(url, { heartbeatFrequencyMS: 500, connectTimeoutMS: 1_000 });
   await client.connect();
   let sinceMs: number | null = null;

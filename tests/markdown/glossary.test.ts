@@ -59,6 +59,10 @@ const retired: Retired[] = [
     word: /\b(?:its|their|one|this|next|has|have|had|takes?) turns?\b|\bin turns\b|(?:for|per|next)turn|waiting-for-turn/gi,
     say: 'the wait, round, slice',
   },
+  {
+    word: /\b(?:broker|kafka|topic|pool|connection)-watch\b|(?:broker|kafka|topic|pool|connection)Watch|\bwatch(?:es|ing) (?:the|its|a|one|each) (?:pool|topic|broker|chunk|attempt|log|wall)/gi,
+    say: 'monitor, poll, attempt: an operator watches',
+  },
   { word: /\brooms?\b|hasRoom/gi, say: 'capacity, space' },
   {
     word: /\b(?:told|telling)\b|\btells?\b(?! (?:customers|clients|its owner|me)\b)/gi,

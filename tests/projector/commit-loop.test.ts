@@ -81,7 +81,7 @@ describe('a run of the commit loop', () => {
         nowMs: () => performance.now(),
         liveness: { ...createLiveness(0), observe: onObserved },
         processId: 'p',
-        kafkaWatch: { watch: <T>(reading: Promise<T>) => reading },
+        kafkaMonitor: { track: <T>(reading: Promise<T>) => reading },
         refusalLimit: createRefusalLimit(() => 0),
         onFatal: () => undefined,
         logger: pino({ level: 'silent' }),

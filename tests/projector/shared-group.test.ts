@@ -37,7 +37,7 @@ describe('a consumer group that two deployments share', () => {
   /** Joins with the assigner of kafkajs, as the projectors of earlier releases do. */
   const joinEarlier = async (topics: string[]) => {
     const consumer = first.environment.kafka.consumer({ groupId: groupId() });
-    const assigned = watchAssigned(consumer);
+    const assigned = countAssigned(consumer);
     await consumer.connect();
     await consumer.subscribe({ topics });
     await consumer.run({ eachBatch: async () => undefined });
@@ -234,7 +234,7 @@ describe('a generation that has followed topics', () => {
 });
 
 /** The number of partitions that a member has; null before it has joined. */
-function watchAssigned(consumer: Consumer): () => number | null {
+function countAssigned(consumer: Consumer): () => number | null {
   let assigned: number | null = null;
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     assigned = Object.values(payload.memberAssignment).flat().length;

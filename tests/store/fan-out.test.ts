@@ -32,7 +32,7 @@ describe('a fan-out', () => {
   const apply = async (event: Event, { chunks = Infinity, applied = 0 } = {}) => {
     const refreshed: string[] = [];
     const ending = new AbortController();
-    const watched: Store = {
+    const observed: Store = {
       ...opened.store,
       readCurrent: (kind, messageIds) => {
         if (kind === 'message') refreshed.push(...messageIds);
@@ -42,7 +42,7 @@ describe('a fan-out', () => {
     };
     // A tombstone document must not expire meanwhile.
     const now = () => new Date();
-    const deps = engineDeps(watched, { now, signal: ending.signal, isApplied: appliedUpTo(applied) });
+    const deps = engineDeps(observed, { now, signal: ending.signal, isApplied: appliedUpTo(applied) });
     await applyChanges(deps, event.kind, [changeOf(event)]).catch((error: Error) => {
       if (error.message !== 'aborted') throw error;
     });

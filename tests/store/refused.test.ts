@@ -28,7 +28,7 @@ describe('a document that the store refuses', () => {
   };
   const ticket = (id: string, ids: string[], version = 1) => created('ticket', id, { tagIds: ids }, version);
   /** The engine's dependencies, and the documents that it could not refresh. */
-  const watched = () => {
+  const observed = () => {
     const notRefreshed: string[] = [];
     const onNotRefreshed = (kind: Kind, id: string, reason: string) => {
       expect(reason).not.toBe('');
@@ -38,7 +38,7 @@ describe('a document that the store refuses', () => {
   };
   /** Applies events of one kind in one batch. Returns the dead-lettered events, and the documents not refreshed. */
   const apply = async (events: Event[]) => {
-    const { notRefreshed, deps } = watched();
+    const { notRefreshed, deps } = observed();
     const records = events.map((event) => recordOf(event, (offset += 1)));
     const { rejected } = await applyRecords(deps, events[0]?.kind ?? 'tag', records);
     const deadLettered = rejected.map(({ record, rejection }) => [
@@ -50,7 +50,7 @@ describe('a document that the store refuses', () => {
   };
   /** Renames a tag to a name that no parser accepts. */
   const rename = async (id: string, nameLength: number, version: number) => {
-    const { notRefreshed, deps } = watched();
+    const { notRefreshed, deps } = observed();
     const change = changeOf(created('tag', id, {}, version), (offset += 1));
     const state = { id, name: 'y'.repeat(nameLength) };
     await applyChanges(deps, 'tag', [{ ...change, state } as Change]);

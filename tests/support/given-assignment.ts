@@ -50,9 +50,9 @@ export function given(apply: Apply = async () => nothing) {
   const assignment = createAssignment(
     {
       createPartition: creating({
-        apply: (chunk, watch) => {
+        apply: (chunk, attempt) => {
           applied.push(...chunk.records.map(({ position }) => position.offset));
-          return apply(chunk, watch);
+          return apply(chunk, attempt);
         },
         waitForPrerequisites: createWaitForPrerequisites(positions, () => []),
         logger,

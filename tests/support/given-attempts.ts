@@ -1,4 +1,4 @@
-import type { Watch } from '../../services/projector/hand-over.ts';
+import type { Attempt } from '../../services/projector/hand-over.ts';
 import { rawBatch } from './example-responses.ts';
 import { received, startPartition } from './start-partition.ts';
 
@@ -12,15 +12,15 @@ export const until = async (isDone: () => boolean) => {
 
 /** A partition at offset 5. The test decides when each attempt to apply a chunk fails or ends. */
 export function given() {
-  type Attempt = { offsets: number[]; end: () => void; fail: (error?: Error) => void };
-  const attempts: (Attempt & Watch)[] = [];
+  type Controlled = { offsets: number[]; end: () => void; fail: (error?: Error) => void };
+  const attempts: (Controlled & Attempt)[] = [];
   const applied: (number | null)[] = [];
   const partition = startPartition(5, {
-    apply: ({ records }, watch) =>
+    apply: ({ records }, attempt) =>
       new Promise((resolve, reject) => {
         const offsets = records.map(({ position }) => position.offset);
         const fail = (error = new Error('refused by MongoDB')) => reject(error);
-        attempts.push({ offsets, end: () => resolve(nothingApplied), fail, ...watch });
+        attempts.push({ offsets, end: () => resolve(nothingApplied), fail, ...attempt });
       }),
     onApplied: (self) => applied.push(self.position),
   });

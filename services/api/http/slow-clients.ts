@@ -11,14 +11,14 @@ type InProgress = {
   startedMs: number;
   res: ServerResponse;
   state: RequestState;
-  /** Ends the watch. */
+  /** Forgets the response. */
   end: () => void;
 };
 
 /** Knows which clients take their responses too slowly. */
 export type SlowClients = {
-  /** Watches a response until it closes or its client is disconnected. Then it calls `onEnd`, once. */
-  watch: (context: Pick<Context, 'res' | 'state'>, onEnd: () => void) => void;
+  /** Tracks a response until it closes or its client is disconnected. Then it calls `onEnd`, once. */
+  track: (context: Pick<Context, 'res' | 'state'>, onEnd: () => void) => void;
   /** Disconnects the clients that take their responses too slowly. */
   disconnect: () => void;
 };
@@ -26,7 +26,7 @@ export type SlowClients = {
 export function createSlowClients({ nowMs }: { nowMs: () => number }): SlowClients {
   const inProgress = new Set<InProgress>();
   return {
-    watch: ({ res, state }, onEnd) => {
+    track: ({ res, state }, onEnd) => {
       const end = () => {
         if (inProgress.delete(entry)) onEnd();
       };

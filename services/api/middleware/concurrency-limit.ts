@@ -37,7 +37,7 @@ export function concurrencyLimit({ requestsMax, budget, nowMs }: ConcurrencyLimi
       );
     }
     requests.add(caller, 1);
-    slowClients.watch({ res, state }, () => requests.add(caller, -1));
+    slowClients.track({ res, state }, () => requests.add(caller, -1));
     return next();
   };
 }

@@ -28,7 +28,7 @@ export const notAfterSeconds = ({ cert }: Credentials): number =>
  * the path, which a file watcher does not see. Until certificate and key match, the current pair stays in use: the two
  * files may be replaced one after the other.
  */
-export function watchCertificate(
+export function pollCertificate(
   { logger, use }: { logger: Logger; use: (pair: Credentials) => void },
   files: CertificateFiles,
   inUse: Credentials,

@@ -1,24 +1,24 @@
 import { createLogger } from '../../../shared/runtime/logger.ts';
 import { createMetrics } from '../metrics.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
-import { watchReadiness } from './readiness.ts';
+import { pollReadiness } from './readiness.ts';
 
 const logger = createLogger('test', 'silent');
 const polled = () => new Promise((resolve) => setImmediate(resolve));
 
-let readiness: ReturnType<typeof watchReadiness>;
+let readiness: ReturnType<typeof pollReadiness>;
 let metrics: ReturnType<typeof createMetrics>;
 const ready = async () => (await metrics.ready.get()).values[0]?.value;
 
-/** Watches a store that answers as `isAway` says. */
-function watch(isAway: boolean) {
+/** Polls a store that answers as `isAway` says. */
+function start(isAway: boolean) {
   const state = { isAway, nowMs: 0 };
   const current = async () => {
     if (state.isAway) throw new Error('away');
     return {} as ReadSnapshot;
   };
   metrics = createMetrics();
-  readiness = watchReadiness({ snapshots: { current }, metrics, logger, nowMs: () => state.nowMs });
+  readiness = pollReadiness({ snapshots: { current }, metrics, logger, nowMs: () => state.nowMs });
   return { state, readiness };
 }
 
@@ -30,7 +30,7 @@ describe('an API replica', () => {
   });
 
   it('is not ready until it has reached the store', async () => {
-    const { state, readiness } = watch(true);
+    const { state, readiness } = start(true);
     expect(readiness.reason()).toContain('not been reached');
     await polled();
     expect(readiness.reason()).toBe('away');
@@ -46,7 +46,7 @@ describe('an API replica', () => {
   });
 
   it('stays ready while the store is away for as long as an election takes, and then not', async () => {
-    const { state, readiness } = watch(false);
+    const { state, readiness } = start(false);
     await polled();
     state.isAway = true;
     await jest.advanceTimersByTimeAsync(1_000);

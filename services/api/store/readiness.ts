@@ -21,7 +21,7 @@ type ReadinessDeps = {
 };
 
 /** Polls MongoDB until it is stopped, and logs when requests can be served and when they no longer can. */
-export function watchReadiness({ snapshots, metrics, logger, nowMs }: ReadinessDeps) {
+export function pollReadiness({ snapshots, metrics, logger, nowMs }: ReadinessDeps) {
   let reason: string | null = 'MongoDB has not been reached yet';
   let reachedMs = -Infinity;
   let isStopping = false;

@@ -80,7 +80,7 @@ async function redriveKind(
 /** Applies the dead letters, and corrects the expected outcomes. */
 async function apply(deps: RedriveDeps, kind: Kind, readable: Readable[], outcomes: Outcomes): Promise<void> {
   const records = readable.map(({ record }) => record);
-  const watch = { signal: new AbortController().signal, onProgress: () => undefined };
+  const attempt = { signal: new AbortController().signal, onProgress: () => undefined };
   const engine: ReconcileDeps = {
     ...deps,
     // The positions of dead letters count as applied, although their records never were.
@@ -92,7 +92,7 @@ async function apply(deps: RedriveDeps, kind: Kind, readable: Readable[], outcom
       throw new Error(`other writes of ${ids.join(', ')} still come first ${count}: run the command again`);
     },
   };
-  const chunk = parseChunk(kind, { topic: topicOf(kind, deps.prefix), records }, watch);
+  const chunk = parseChunk(kind, { topic: topicOf(kind, deps.prefix), records }, attempt);
   const outcome = await applyChanges(engine, [chunk]);
   const { changes, rejected } = await finishFanOuts(engine, chunk, outcome);
   // Throws if the generation was dropped meanwhile.

@@ -3,7 +3,7 @@ import { emptyData, memoryStore } from '../../../tests/simulation/memory-store.t
 import { engineDeps, recordOf } from '../../../tests/support/engine.ts';
 import { created } from '../../../tests/support/entities.ts';
 import { idle } from '../../../tests/support/idle.ts';
-import type { Watch } from '../hand-over.ts';
+import type { Attempt } from '../hand-over.ts';
 import type { Store } from '../materialize/store.ts';
 import { createMetrics } from '../metrics.ts';
 import { createApplier } from './apply.ts';
@@ -33,10 +33,10 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
   const deps = { ...engine, control, shares, prefix: 'support.', generation: 1 };
   const applier = createApplier(deps, createMetrics());
   applier.applyOneAtATime(isOneAtATime);
-  const run = (name: string, count = 1, watch: Partial<Watch> = {}) => {
+  const run = (name: string, count = 1, attempt: Partial<Attempt> = {}) => {
     const tag = created('tag', `tag_${name}`);
     const records = Array.from({ length: count }, (_, offset) => recordOf(tag, offset));
-    const own = { signal: new AbortController().signal, onProgress: () => undefined, ...watch };
+    const own = { signal: new AbortController().signal, onProgress: () => undefined, ...attempt };
     const nowMs = performance.now();
     const arrival = { fetchedMs: nowMs, nextMs: nowMs, takenMs: nowMs };
     return applier.apply({ topic: 'support.tags', records, arrival }, own);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Applied, Apply, TakenChunk, Watch } from '../hand-over.ts';
+import type { Applied, Apply, Attempt, TakenChunk } from '../hand-over.ts';
 import type { Metrics } from '../metrics.ts';
 import { applyChanges, finish, type FinishDeps, parseChunkOf } from './phases.ts';
 import { observeStages, timeStore } from './stages.ts';
@@ -13,7 +13,7 @@ export type Applier = {
 /** A chunk that waits to be applied, and the promise of its effect. */
 type Waiting = Pick<PromiseWithResolvers<Applied>, 'resolve' | 'reject'> & {
   chunk: TakenChunk;
-  watch: Watch;
+  attempt: Attempt;
 };
 
 type ApplierMetrics = Pick<Metrics, 'batchSeconds' | 'batchRecords' | 'stageSeconds'>;
@@ -35,7 +35,7 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
     for (let records = 0; records < groupRecords;) {
       const one = waiting.shift();
       if (!one) break;
-      const { stopping, onQueued } = one.watch;
+      const { stopping, onQueued } = one.attempt;
       onQueued?.(false);
       if (stopping?.aborted) one.reject(stopping.reason);
       else group.push(one);
@@ -63,12 +63,12 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
     isApplyingGroups = false;
   };
   return {
-    apply: (chunk, watch) => {
+    apply: (chunk, attempt) => {
       const { promise, resolve, reject } = Promise.withResolvers<Applied>();
-      const one = { chunk, watch, resolve, reject };
+      const one = { chunk, attempt, resolve, reject };
       if (!isOneAtATime && chunk.records.length >= largeMin) void applyGroup([one]);
       else {
-        watch.onQueued?.(isOneAtATime);
+        attempt.onQueued?.(isOneAtATime);
         waiting.push(one);
         if (!isApplyingGroups) void applyGroups();
       }
@@ -76,7 +76,7 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
     },
     applyOneAtATime: (isOn) => {
       isOneAtATime = isOn;
-      for (const { watch } of waiting) watch.onQueued?.(isOn);
+      for (const { attempt } of waiting) attempt.onQueued?.(isOn);
     },
   };
 }
@@ -90,8 +90,8 @@ async function applyTwoPhases(
   const endTimer = batchSeconds.startTimer();
   const begunMs = performance.now();
   const { store, end } = timeStore(deps.store);
-  const parsed = group.map(({ chunk, watch, resolve }) => ({
-    ...parseChunkOf(deps.prefix, chunk, watch),
+  const parsed = group.map(({ chunk, attempt, resolve }) => ({
+    ...parseChunkOf(deps.prefix, chunk, attempt),
     arrival: chunk.arrival,
     resolve,
   }));

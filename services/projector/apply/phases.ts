@@ -5,7 +5,7 @@ import type { RejectedRecord } from '../dead-letters/dead-letter.ts';
 import { eraseDeadLetters, erasuresAmong } from '../dead-letters/erase.ts';
 import { storeDeadLetters, type StoreDeadLettersDeps } from '../dead-letters/store-dead-letters.ts';
 import type { Change } from '../events/change.ts';
-import type { Applied, Chunk, Watch } from '../hand-over.ts';
+import type { Applied, Attempt, Chunk } from '../hand-over.ts';
 import {
   applyTogether,
   type ChangesOfKind,
@@ -27,20 +27,20 @@ export type ParsedChunk = Chunk & {
   changes: Change[];
   /** The records without a meaning: they become dead letters. */
   rejected: RejectedRecord[];
-  watch: Watch;
+  attempt: Attempt;
 };
 
 /** The changes of a chunk that were applied, and its rejected records. */
 export type Effect = { changes: Change[]; rejected: RejectedRecord[] };
 
 /** Parses a chunk of one of the topics with a prefix. */
-export function parseChunkOf(prefix: string, chunk: Chunk, watch: Watch): ParsedChunk {
+export function parseChunkOf(prefix: string, chunk: Chunk, attempt: Attempt): ParsedChunk {
   const kind = kindOfTopic(chunk.topic, prefix);
   if (!kind) throw new Error(`${chunk.topic} is not a topic of this projector`);
-  return parseChunk(kind, chunk, watch);
+  return parseChunk(kind, chunk, attempt);
 }
 
-export function parseChunk(kind: Kind, chunk: Chunk, watch: Watch): ParsedChunk {
+export function parseChunk(kind: Kind, chunk: Chunk, attempt: Attempt): ParsedChunk {
   const changes: Change[] = [];
   const rejected: RejectedRecord[] = [];
   for (const record of chunk.records) {
@@ -48,7 +48,7 @@ export function parseChunk(kind: Kind, chunk: Chunk, watch: Watch): ParsedChunk 
     if ('change' in parsed) changes.push(parsed.change);
     else rejected.push({ record, rejection: parsed.rejected, error: parsed.error });
   }
-  return { ...chunk, kind, changes, rejected, watch };
+  return { ...chunk, kind, changes, rejected, attempt };
 }
 
 const never = new AbortController().signal;
@@ -59,10 +59,10 @@ const never = new AbortController().signal;
  */
 export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): Promise<Outcome> {
   const [only, ...others] = chunks;
-  if (only && others.length === 0) return applyIsolated(watched(deps, only), only);
+  if (only && others.length === 0) return applyIsolated(depsOfAttempt(deps, only), only);
   // Together, they are applied also if the partition of one is revoked: their writes are guarded. No partition learns
   // of the documents that are still to be refreshed.
-  const onProgress = () => chunks.forEach(({ watch }) => watch.onProgress());
+  const onProgress = () => chunks.forEach(({ attempt }) => attempt.onProgress());
   return applyTogether({ ...deps, signal: never, onProgress, onStalled: giveUp }, chunks);
 }
 
@@ -93,7 +93,7 @@ export async function finishFanOuts(
 ): Promise<Effect> {
   const { kind, records } = chunk;
   const { failed } = await isolate(chunk.changes, (changes) =>
-    completeFanOuts(watched(deps, chunk), { kind, changes }, outcome),
+    completeFanOuts(depsOfAttempt(deps, chunk), { kind, changes }, outcome),
   );
   const rejections = [...outcome.rejections, ...failed.map(rejectionOf)];
   const rejected = [...chunk.rejected];
@@ -105,16 +105,16 @@ export async function finishFanOuts(
   return { changes: chunk.changes.filter((change) => !refused.has(change)), rejected };
 }
 
-/** The engine's dependencies for the work of one chunk, which its partition watches. */
-function watched(deps: ReconcileDeps, { watch }: ParsedChunk): UpdateDeps {
+/** The engine's dependencies for the work of one chunk, in one attempt. */
+function depsOfAttempt(deps: ReconcileDeps, { attempt }: ParsedChunk): UpdateDeps {
   return {
     ...deps,
-    signal: watch.signal,
-    onProgress: watch.onProgress,
-    onFanOut: (documents) => watch.onFanOut?.(documents),
+    signal: attempt.signal,
+    onProgress: attempt.onProgress,
+    onFanOut: (documents) => attempt.onFanOut?.(documents),
     onStalled: (stall) => {
       deps.onStalled?.(stall);
-      watch.onConflicting?.();
+      attempt.onConflicting?.();
     },
   };
 }

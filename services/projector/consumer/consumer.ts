@@ -73,7 +73,7 @@ export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer
   const { signal } = stopping;
   const consumer = createConsumer(deps, signal);
   const assignment = createAssignment(deps, consumer);
-  watchGroup(deps, consumer, assignment, signal);
+  handleGroupEvents(deps, consumer, assignment, signal);
   await consumer.connect();
   await consumer.subscribe({ topics: deps.own.topics, fromBeginning: true });
   await consumer.run({
@@ -148,7 +148,12 @@ function createConsumer(
   });
 }
 
-function watchGroup(deps: ConsumerDeps, consumer: Consumer, assignment: Assignment, stopping: AbortSignal) {
+function handleGroupEvents(
+  deps: ConsumerDeps,
+  consumer: Consumer,
+  assignment: Assignment,
+  stopping: AbortSignal,
+) {
   let reassigned = new AbortController();
   const onPartitionsAssigned = ({ payload }: ConsumerGroupJoinEvent) => {
     const { memberAssignment, memberId, leaderId } = payload;

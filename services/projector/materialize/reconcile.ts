@@ -6,7 +6,7 @@ import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import type { Change } from '../events/change.ts';
 import { type Joining, readReferences, recheckReferences } from './join.ts';
 import { isPropagated, type PlanDeps, planRound, type RejectedChange, type Work } from './plan.ts';
-import { countLosses, type RepeatCause, type RoundDeps, watchRounds } from './rounds.ts';
+import { countLosses, createRoundPauses, type RepeatCause, type RoundDeps } from './rounds.ts';
 import type { Current, Guard, Store, StoredState, Write } from './store.ts';
 import { type PlannedWrite, prepareWrites } from './writes.ts';
 
@@ -68,7 +68,7 @@ export async function reconcile<K extends Kind>(
     ...{ changes, rejected: new Map(), refused: new Map() },
     ...{ repeated: new Set(), outdated: new Set(stale) },
   };
-  const endRound = watchRounds(deps, kind);
+  const endRound = createRoundPauses(deps, kind);
   const isNoRace = countLosses();
   let todo = ids;
   while (todo.length > 0) {

@@ -77,12 +77,12 @@ describe('rounds without progress', () => {
     const { deps } = given(() => lost(null));
     const marked: string[] = [];
     const chunk = (id: string) => {
-      const watch = {
+      const attempt = {
         signal: deps.signal,
         onProgress: () => undefined,
         onConflicting: () => void marked.push(id),
       };
-      return parseChunk('tag', { topic: 'tags', records: [recordOf(created('tag', id), 1)] }, watch);
+      return parseChunk('tag', { topic: 'tags', records: [recordOf(created('tag', id), 1)] }, attempt);
     };
     await expect(applyPhaseOne(deps, [chunk('tag_1'), chunk('tag_2')])).rejects.toThrow(
       /tag documents .* tag_1/,

@@ -47,7 +47,7 @@ const pauseMs = (pauses: number): number =>
  * Returns a function to call at the end of each round. It pauses after some rounds without progress, longer each time,
  * and reports them.
  */
-export function watchRounds({ signal, onStalled, wait = waitByClock }: RoundDeps, kind: Kind) {
+export function createRoundPauses({ signal, onStalled, wait = waitByClock }: RoundDeps, kind: Kind) {
   let rounds = 0;
   return async (unfinished: string[], hasProgress: boolean, cause: RepeatCause): Promise<void> => {
     rounds = hasProgress ? 0 : rounds + 1;

@@ -41,7 +41,7 @@ describe('the cause for which the records of a partition wait', () => {
     first.fail();
     const second = await attempt(1);
     expect(partition.snapshot()).toMatchObject({ cause: 'failing', fanOutWaiting: 0 });
-    // It is the failure, too, while the next attempt waits for another partition: liveness watches that one.
+    // It is the failure, too, while the next attempt waits for another partition: liveness checks that one.
     second.onQueued?.(true);
     expect(partition.snapshot()).toMatchObject({ cause: 'failing', isQueued: true });
     second.onQueued?.(false);

@@ -14,7 +14,7 @@ import type { PartitionDeps } from './partition.ts';
 import { createBudget, createRecordQueue, type RecordQueue } from './record-queue.ts';
 
 /** A queue, and how often its partition has released the memory of its batch. */
-function watchedQueue() {
+function countingQueue() {
   const queue = createRecordQueue({
     partition: 0,
     budget: createBudget(1, () => undefined),
@@ -29,7 +29,7 @@ function watchedQueue() {
 }
 
 it('a partition without memory for its next batch tries again', async () => {
-  const { queue } = watchedQueue();
+  const { queue } = countingQueue();
   let failures = 2;
   const partition = startPartition(5, {
     queue: { ...queue, take: (at) => ((failures -= 1) < 0 ? queue.take(at) : Promise.reject(new Error())) },
@@ -174,7 +174,7 @@ it('a partition logs each change of its state, with the state before', async () 
 
 it('a partition that waits for prerequisites says so, and gives the memory of its batch back', async () => {
   let endWait = () => {};
-  const { queue, calls } = watchedQueue();
+  const { queue, calls } = countingQueue();
   const partition = startPartition(5, {
     queue,
     waitForPrerequisites: (_, __, onWait) => {
@@ -195,7 +195,7 @@ it('a partition that waits for prerequisites says so, and gives the memory of it
 
 it('a partition that is stopped while it takes records applies none of them, and gives their memory back', async () => {
   const taken = Promise.withResolvers<Awaited<ReturnType<RecordQueue['take']>>>();
-  const { queue, calls } = watchedQueue();
+  const { queue, calls } = countingQueue();
   const apply = jest.fn(async () => nothingApplied);
   const partition = startPartition(5, {
     queue: { ...queue, isEmpty: () => false, take: () => taken.promise },
@@ -225,7 +225,7 @@ describe('a partition for which an invariant does not hold', () => {
   };
 
   it('stops before its position falls, and ends the process', async () => {
-    const { queue } = watchedQueue();
+    const { queue } = countingQueue();
     const apply = jest.fn(async () => nothingApplied);
     const take = async (at: number) => ({ ...(await queue.take(at)), nextOffset: 4 });
     expect(await stopsWith({ queue: { ...queue, take }, apply })).toEqual({

@@ -9,7 +9,7 @@ import { errorMessage } from '../../../shared/runtime/error-message.ts';
 import type { LogLimit } from '../../../shared/runtime/log-limit.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { retry } from '../../../shared/store/retry.ts';
-import type { Applied, Apply, Arrival, TakenChunk, Watch } from '../hand-over.ts';
+import type { Applied, Apply, Arrival, Attempt, TakenChunk } from '../hand-over.ts';
 import { FetchState, type ReadFrom, type Received } from './fetch-state.ts';
 import { causeOf, isQueued, mayFollow, type PartitionState } from './partition-state.ts';
 import { createProgressCounter } from './progress-counter.ts';
@@ -264,15 +264,15 @@ export class Partition {
     const countAttempt = createProgressCounter(() => (this.#progressCount += 1));
     let hasFailed = false;
     return this.#retry(async () => {
-      const watch = this.#watch(countAttempt());
+      const attempt = this.#createAttempt(countAttempt());
       const chunk: TakenChunk = { topic: this.topic, records, arrival };
       if (hasFailed) chunk.skipped = await readSkips({ topic: this.topic, partition: this.partition });
       hasFailed = true;
-      return apply(chunk, watch);
+      return apply(chunk, attempt);
     });
   }
 
-  #watch(countPart: Watch['onProgress']): Watch {
+  #createAttempt(countPart: Attempt['onProgress']): Attempt {
     return {
       signal: this.#revoked.signal,
       stopping: this.#stopping.signal,

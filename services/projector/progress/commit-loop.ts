@@ -8,7 +8,7 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 import { repeat } from '../../../shared/runtime/repeat.ts';
 import type { StoreClock } from '../../../shared/store/clock.ts';
 import { retryPauseMs } from '../../../shared/store/errors.ts';
-import type { KafkaWatch } from '../kafka-watch.ts';
+import type { KafkaMonitor } from '../kafka-monitor.ts';
 import type { Metrics } from '../metrics.ts';
 import type { AssignedPartitions } from '../partition/assigned-partitions.ts';
 import type { Positions } from '../partition/positions.ts';
@@ -34,7 +34,7 @@ export type CommitLoopDeps = {
   positions: Positions;
   liveness: Liveness;
   /** Announces that Kafka does not answer. */
-  kafkaWatch: Pick<KafkaWatch, 'watch'>;
+  kafkaMonitor: Pick<KafkaMonitor, 'track'>;
   refusalLimit: RefusalLimit;
   /** The servers refuse this process: it must exit with an error. */
   onFatal: (error: Error) => void;
@@ -88,7 +88,7 @@ export function startCommitLoop(
     // Before the ends are read: every record that was published until this instant lies before them.
     const asOf = await deps.clock.read();
     appliedSince = 0;
-    const log = await deps.kafkaWatch.watch(deps.log.read(deps.topics));
+    const log = await deps.kafkaMonitor.track(deps.log.read(deps.topics));
     await partitions.detectGaps(log);
     await registerNew(deps, registered, log.partitions, asOf);
     logUnread(log, registered);
@@ -175,7 +175,7 @@ async function reportPositions(deps: CommitLoopDeps, log: LogState, snapshot: Sn
 }
 
 /**
- * Skips a partition that waits for another's chunk: liveness watches that other partition. An open transaction ends the
+ * Skips a partition that waits for another's chunk: liveness checks that other partition. An open transaction ends the
  * records to apply at the last stable offset, and the load of a build at its load end. A partition without a start
  * offset counts as one with a record to apply, unless it has no leader: to find the offset is work to be done.
  */

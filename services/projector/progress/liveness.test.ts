@@ -10,7 +10,7 @@ const partition = (changes: Partial<ObservedPartition> = {}): ObservedPartition 
 });
 
 /** Observes once a minute, twenty times. Returns the result of each minute. */
-function watch(each: (liveness: Liveness, minute: number) => void): (string | null)[] {
+function overMinutes(each: (liveness: Liveness, minute: number) => void): (string | null)[] {
   const liveness = createLiveness(0);
   return Array.from({ length: 20 }, (_, minute) => {
     liveness.observeCommit(at(minute));
@@ -27,11 +27,11 @@ describe('a projector is alive', () => {
       partition({ key: 'tags/1', progressCount: minute }),
       partition({ key: 'tags/2', position: 20 }),
     ];
-    expect(watch((liveness, minute) => liveness.observe(at(minute), observed(minute)))).toEqual(alive);
+    expect(overMinutes((liveness, minute) => liveness.observe(at(minute), observed(minute)))).toEqual(alive);
   });
 
   test('while MongoDB or the brokers are unavailable, and for some minutes after', () => {
-    const results = watch((liveness, minute) =>
+    const results = overMinutes((liveness, minute) =>
       minute < 16 ? liveness.observeUnavailable(at(minute)) : liveness.observe(at(minute), [partition()]),
     );
     expect(results).toEqual(alive);
@@ -64,29 +64,29 @@ describe('a projector is stuck', () => {
       partition({ end: 20 + minute }),
       partition({ key: 'tags/1', position: minute }),
     ];
-    const results = watch((liveness, minute) => liveness.observe(at(minute), observed(minute)));
+    const results = overMinutes((liveness, minute) => liveness.observe(at(minute), observed(minute)));
     expect(results.slice(0, 6)).toEqual(alive.slice(0, 6));
     expect(results[6]).toBe('tags/0 has records, but has not moved for 360 s');
   });
 
   test('when no commit succeeds, although progress is saved', () => {
     const liveness = createLiveness(0);
-    const watchUncommitted = (minute: number) => {
+    const observeUncommitted = (minute: number) => {
       liveness.observe(at(minute), []);
       return liveness.failure(at(minute));
     };
-    const results = Array.from({ length: 17 }, (_, minute) => watchUncommitted(minute));
+    const results = Array.from({ length: 17 }, (_, minute) => observeUncommitted(minute));
     expect(results.slice(0, 16)).toEqual(alive.slice(0, 16));
     expect(results[16]).toBe('no offset could be committed for 960 s');
     // and is alive again after a commit, or while the brokers are unavailable
     liveness.observeCommit(at(17));
-    expect(watchUncommitted(30)).toBeNull();
+    expect(observeUncommitted(30)).toBeNull();
     liveness.observeUnavailable(at(33));
-    expect(watchUncommitted(34)).toBeNull();
+    expect(observeUncommitted(34)).toBeNull();
   });
 
   test('when the commit loop neither succeeds nor fails any more', () => {
-    const results = watch((liveness, minute) => minute === 0 && liveness.observe(0, []));
+    const results = overMinutes((liveness, minute) => minute === 0 && liveness.observe(0, []));
     expect(results.slice(0, 16)).toEqual(alive.slice(0, 16));
     expect(results[16]).toBe('progress has been neither recorded nor refused for 960 s');
   });

@@ -33,8 +33,8 @@ test('a channel with more pages than one slice is continued after the last page 
   const store = { write: async () => ({ conflicted: new Map(), refused: new Map() }) };
   const deps = { store, sweepStore, asOf: new Date(0), now: () => new Date(), tombstoneDays: 30 };
   const { signal } = new AbortController();
-  const watch = { signal, onProgress: () => undefined };
-  const swept = await sweep({ ...deps, ...watch, isComplete: true } as unknown as SweepDeps);
+  const attempt = { signal, onProgress: () => undefined };
+  const swept = await sweep({ ...deps, ...attempt, isComplete: true } as unknown as SweepDeps);
   expect(swept).toEqual({ conversations: 0, messages: 1 });
   // then a page whose messages are purged is read again, and the slice of a channel has 20 pages
   const pages = ['', '', ...Array.from({ length: 29 }, (_, index) => `${index + 1}`)];

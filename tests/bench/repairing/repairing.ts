@@ -112,9 +112,9 @@ async function runRound(
     let peak: number | null = null;
     const service = await work();
     if (service) {
-      const watching = setInterval(() => (peak = Math.max(peak ?? 0, peakOf(service))), 50);
+      const sampling = setInterval(() => (peak = Math.max(peak ?? 0, peakOf(service))), 50);
       const code = await service.exited;
-      clearInterval(watching);
+      clearInterval(sampling);
       if (code !== 0) throw new Error(service.stderr() || service.stdout());
     }
     const seconds = (performance.now() - startMs) / 1_000;

@@ -1,9 +1,9 @@
 import { explained } from '../../shared/kafka/errors.ts';
 import type { Announcement } from './announce-projector.ts';
 
-export type KafkaWatch = {
+export type KafkaMonitor = {
   /** Waits for an answer of Kafka. Announces after ten seconds, and at a failure, that there is none. */
-  watch: <T>(reading: Promise<T>) => Promise<T>;
+  track: <T>(reading: Promise<T>) => Promise<T>;
 };
 
 /** A request that waits for this long without an answer is announced, in milliseconds. */
@@ -13,15 +13,15 @@ const silentAfterMs = 10_000;
  * Announces that this process runs, but is cut off from Kafka: its group forgets it and it saves no progress, so that
  * it looks like one that has ended.
  */
-export function createKafkaWatch(
+export function createKafkaMonitor(
   { set }: Pick<Announcement, 'set'>,
   afterMs: number = silentAfterMs,
-): KafkaWatch {
+): KafkaMonitor {
   const silence = `no answer for ${afterMs / 1_000} s`;
   let lastReason = silence;
   const cutOff = () => set({ state: 'cut_off', reason: lastReason });
   return {
-    watch: async (reading) => {
+    track: async (reading) => {
       let isAnswered = false;
       // After a stall, the event loop fires timers before it reads an answer that has arrived.
       const timer = setTimeout(() => setImmediate(() => isAnswered || cutOff()), afterMs);

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { createMetrics, type Metrics } from '../../services/projector/metrics.ts';
-import { watchTopics } from '../../services/projector/topic-watch.ts';
+import { monitorTopics } from '../../services/projector/topic-monitor.ts';
 import { generationOf } from '../../shared/control/generations.ts';
 import { requireRegistry } from '../../shared/control/registry.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
@@ -13,13 +13,13 @@ import { useProjector } from '../support/use-projector.ts';
  * deletes records that the read model has applied. No projector stops, and every rebuild would lack them.
  */
 describe('a topic that loses records which were applied', () => {
-  // Jest runs hooks in the order of their definition: the watch ends before its servers are left.
+  // Jest runs hooks in the order of their definition: the monitor ends before its servers are left.
   afterEach(() => close());
   const projector = useProjector({ each: true });
   const { environment, topic, publish, applied, cli, alterTopic, deleteRecords } = projector;
   let close: () => Promise<void>;
   let metrics: Metrics;
-  /** A watch beside that of the projector, which reads the topics all the time. */
+  /** A monitor beside that of the projector, which reads the topics all the time. */
   beforeEach(async () => {
     const { kafka, admin, control, topics } = environment;
     const log = createLogClient(kafka);
@@ -27,9 +27,9 @@ describe('a topic that loses records which were applied', () => {
     metrics = createMetrics();
     const generation = generationOf(await requireRegistry(control), 1);
     const logger = pino({ level: 'silent' });
-    const watching = watchTopics({ admin, log, topics, generation, metrics, logger }, 50);
+    const monitoring = monitorTopics({ admin, log, topics, generation, metrics, logger }, 50);
     close = async () => {
-      await watching.stop();
+      await monitoring.stop();
       await log.disconnect();
     };
   });

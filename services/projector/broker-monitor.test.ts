@@ -1,9 +1,9 @@
 import type { Kafka } from 'kafkajs';
 import { eventually } from '../../tests/support/eventually.ts';
-import { watchBrokers } from './broker-watch.ts';
+import { monitorBrokers } from './broker-monitor.ts';
 
-/** A watch whose log client and fresh clients fail as the test says. */
-function watching() {
+/** A monitor whose log client and fresh clients fail as the test says. */
+function monitoring() {
   const state = { isOldCut: false, isNewCut: false, fresh: 0, disconnected: 0 };
   const answer = async (isCut: boolean) => {
     if (isCut) throw new Error('wedged');
@@ -15,30 +15,30 @@ function watching() {
     disconnect: async () => void (state.disconnected += 1),
   });
   const log = { find: () => answer(state.isOldCut) };
-  const watch = watchBrokers(
+  const monitor = monitorBrokers(
     { kafka: {} as Kafka, log, topics: ['topic'], createFresh },
     { everyMs: 1, freshEveryMs: 1, failingMaxMs: 20 },
   );
-  return { state, watch };
+  return { state, monitor };
 }
 
 test('old connections that fail for long while a new one works need a restart, until they work again', async () => {
-  const { state, watch } = watching();
+  const { state, monitor } = monitoring();
   state.isOldCut = true;
-  await eventually(() => watch.failure() !== null);
-  expect(watch.failure()).toMatch(
+  await eventually(() => monitor.failure() !== null);
+  expect(monitor.failure()).toMatch(
     /^the connections to Kafka \(log\) have failed for \d+ s, although a new one works: wedged$/,
   );
   state.isOldCut = false;
-  await eventually(() => watch.failure() === null);
-  watch.stop();
+  await eventually(() => monitor.failure() === null);
+  monitor.stop();
   expect(state.disconnected).toBe(state.fresh);
 });
 
 test('brokers that answer on no connection need no restart', async () => {
-  const { state, watch } = watching();
+  const { state, monitor } = monitoring();
   Object.assign(state, { isOldCut: true, isNewCut: true });
   await eventually(() => state.fresh > 50);
-  expect(watch.failure()).toBeNull();
-  watch.stop();
+  expect(monitor.failure()).toBeNull();
+  monitor.stop();
 });

@@ -14,7 +14,7 @@ import type { Logger } from '../../shared/runtime/logger.ts';
 import { repeat, type Repeating } from '../../shared/runtime/repeat.ts';
 import type { Metrics } from './metrics.ts';
 
-type TopicWatchDeps = {
+type TopicMonitorDeps = {
   admin: Pick<Admin, 'describeConfigs'>;
   log: Pick<LogClient, 'read'>;
   topics: string[];
@@ -25,13 +25,13 @@ type TopicWatchDeps = {
 };
 
 /** How often the topics are read, in milliseconds: settings change by hand, and retention works in minutes. */
-const watchEveryMs = 60_000;
+const checkEveryMs = 60_000;
 
 /**
  * Shows in the metrics which topics lose records that a rebuild needs. An operator may change a topic long after the
  * start, and retention deletes its records later still.
  */
-export function watchTopics(deps: TopicWatchDeps, intervalMs = watchEveryMs): Pick<Repeating, 'stop'> {
+export function monitorTopics(deps: TopicMonitorDeps, intervalMs = checkEveryMs): Pick<Repeating, 'stop'> {
   const { admin, log, topics, generation, metrics, logger } = deps;
   const show = (reason: LossReason, losing: Set<string>, known = topics) => {
     for (const topic of known) metrics.losesRecords.set({ topic, reason }, losing.has(topic) ? 1 : 0);

@@ -1,20 +1,20 @@
 import { KafkaJSConnectionError } from 'kafkajs';
-import { createKafkaWatch } from './kafka-watch.ts';
+import { createKafkaMonitor } from './kafka-monitor.ts';
 
 describe('a projector announces that Kafka does not answer', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  const watchInto = (announced: string[]) =>
-    createKafkaWatch({ set: ({ state, reason }) => announced.push(`${state}: ${reason}`) }, 10_000);
+  const monitorInto = (announced: string[]) =>
+    createKafkaMonitor({ set: ({ state, reason }) => announced.push(`${state}: ${reason}`) }, 10_000);
 
   it('after ten seconds in which a request waits, and at a failure; an answer ends that', async () => {
     const announced: string[] = [];
-    const { watch } = watchInto(announced);
-    expect(await watch(Promise.resolve(1))).toBe(1);
+    const { track } = monitorInto(announced);
+    expect(await track(Promise.resolve(1))).toBe(1);
     expect(announced.splice(0)).toEqual(['running: null']);
     const { promise, reject } = Promise.withResolvers<void>();
-    const failing = watch(promise).catch((error: unknown) => error);
+    const failing = track(promise).catch((error: unknown) => error);
     await jest.advanceTimersByTimeAsync(9_999);
     expect(announced).toEqual([]);
     await jest.advanceTimersByTimeAsync(2);
@@ -22,7 +22,7 @@ describe('a projector announces that Kafka does not answer', () => {
     reject(new KafkaJSConnectionError('refused'));
     expect(await failing).toBeInstanceOf(KafkaJSConnectionError);
     const answering = Promise.withResolvers<void>();
-    const waiting = watch(answering.promise);
+    const waiting = track(answering.promise);
     await jest.advanceTimersByTimeAsync(10_001);
     answering.resolve();
     await waiting;
@@ -30,7 +30,7 @@ describe('a projector announces that Kafka does not answer', () => {
     expect(announced.splice(0)).toEqual(['cut_off: refused', 'cut_off: refused', 'running: null']);
     // A later silence has nothing to do with that failure.
     const silent = Promise.withResolvers<void>();
-    const waitingAgain = watch(silent.promise);
+    const waitingAgain = track(silent.promise);
     await jest.advanceTimersByTimeAsync(10_001);
     silent.resolve();
     await waitingAgain;
@@ -39,10 +39,10 @@ describe('a projector announces that Kafka does not answer', () => {
 
   it('but not while its answer has arrived, and this process was too busy to read it', async () => {
     const announced: string[] = [];
-    const { watch } = watchInto(announced);
-    await watch(Promise.resolve());
+    const { track } = monitorInto(announced);
+    await track(Promise.resolve());
     const answering = Promise.withResolvers<void>();
-    const waiting = watch(answering.promise);
+    const waiting = track(answering.promise);
     // As in an event loop that was stalled: the timer, then the answer.
     setTimeout(answering.resolve, 10_000);
     await jest.advanceTimersByTimeAsync(10_001);

@@ -1,12 +1,12 @@
 import type { Kafka } from 'kafkajs';
 import { createLogClient, type LogClient } from '../../shared/kafka/log-client.ts';
 import {
-  type ConnectionWatch,
-  watchConnections,
-  type WatchTimes,
-} from '../../shared/runtime/connection-watch.ts';
+  type ConnectionMonitor,
+  monitorConnections,
+  type MonitorTimes,
+} from '../../shared/runtime/connection-monitor.ts';
 
-type BrokerWatchDeps = {
+type BrokerMonitorDeps = {
   kafka: Kafka;
   log: Pick<LogClient, 'find'>;
   topics: string[];
@@ -15,13 +15,13 @@ type BrokerWatchDeps = {
 };
 
 /** A fresh client logs each failed attempt, so that it is not created often. In milliseconds. */
-const seldom: WatchTimes = { everyMs: 10_000, freshEveryMs: 30_000 };
+const seldom: MonitorTimes = { everyMs: 10_000, freshEveryMs: 30_000 };
 
 /** Asks the brokers for the topics through the client that reads the logs, and through a new one while that fails. */
-export function watchBrokers(
-  { kafka, log, topics, createFresh = () => createLogClient(kafka) }: BrokerWatchDeps,
-  times: WatchTimes = seldom,
-): ConnectionWatch {
+export function monitorBrokers(
+  { kafka, log, topics, createFresh = () => createLogClient(kafka) }: BrokerMonitorDeps,
+  times: MonitorTimes = seldom,
+): ConnectionMonitor {
   const readFresh = async () => {
     const fresh = createFresh();
     try {
@@ -31,5 +31,5 @@ export function watchBrokers(
       void fresh.disconnect().catch(() => undefined);
     }
   };
-  return watchConnections({ server: 'Kafka', clients: { log: () => log.find(topics) }, readFresh }, times);
+  return monitorConnections({ server: 'Kafka', clients: { log: () => log.find(topics) }, readFresh }, times);
 }

@@ -1,12 +1,16 @@
 import type { MongoClient } from 'mongodb';
-import { type ConnectionWatch, watchConnections, type WatchTimes } from '../runtime/connection-watch.ts';
+import {
+  type ConnectionMonitor,
+  monitorConnections,
+  type MonitorTimes,
+} from '../runtime/connection-monitor.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { within } from '../runtime/within.ts';
 import { controlDatabase } from '../store/connection.ts';
 import { classifyStoreError } from '../store/errors.ts';
 import { generationsOf } from './generations.ts';
 
-type PoolWatchDeps = {
+type PoolMonitorDeps = {
   /** The clients of this process, by a name for operators. */
   pools: Record<string, MongoClient>;
   /** Creates a client with the same settings. It is used for one read, then closed. */
@@ -27,10 +31,10 @@ const closeWithinMs = 3_000;
  * Reads the registry through each pool again and again. After a user was dropped and created again, MongoDB gives its
  * old sessions no rights for good, and the driver keeps their connections: such a pool is opened again.
  */
-export function watchPools(
-  { pools, createFresh, database, logger, nowMs = () => performance.now() }: PoolWatchDeps,
-  times: WatchTimes = {},
-): ConnectionWatch {
+export function monitorPools(
+  { pools, createFresh, database, logger, nowMs = () => performance.now() }: PoolMonitorDeps,
+  times: MonitorTimes = {},
+): ConnectionMonitor {
   let isStopped = false;
   const read = (client: MongoClient) => {
     const options = { projection: { _id: 1 }, maxTimeMS };
@@ -38,7 +42,7 @@ export function watchPools(
     const control = controlDatabase(client, database);
     return client.connect().then(() => generationsOf(control).findOne({ _id: 'active' }, options));
   };
-  const watch = watchConnections(
+  const monitor = monitorConnections(
     {
       server: 'MongoDB',
       clients: Object.fromEntries(Object.entries(pools).map(([name, client]) => [name, () => read(client)])),
@@ -62,10 +66,10 @@ export function watchPools(
     times,
   );
   return {
-    failure: watch.failure,
+    failure: monitor.failure,
     stop: () => {
       isStopped = true;
-      watch.stop();
+      monitor.stop();
     },
   };
 }

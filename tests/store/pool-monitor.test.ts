@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { ensureRegistry, readRegistry } from '../../shared/control/generations.ts';
-import { watchPools } from '../../shared/control/pool-watch.ts';
+import { monitorPools } from '../../shared/control/pool-monitor.ts';
 import { controlDatabase, createMongo } from '../../shared/store/connection.ts';
 import { createAnsweringProxy, type Refusal } from '../support/answering-proxy.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,18 +12,18 @@ const times = { everyMs: 20, freshEveryMs: 100 };
 
 afterAll(async () => {
   const mongo = createMongo(process.env.MONGODB_URL ?? '', 'test');
-  await controlDatabase(mongo, 'pool_watch').dropDatabase();
+  await controlDatabase(mongo, 'pool_monitor').dropDatabase();
   await mongo.close();
 });
 
-/** A client behind a proxy, with a watch of its pool. It has opened its connections. */
+/** A client behind a proxy, with a monitor of its pool. It has opened its connections. */
 const opened = useOpened(
   async () => {
     const proxy = createAnsweringProxy(process.env.MONGODB_URL ?? '');
     // On a busy machine the first connection may take longer than that of most tests may.
     const url = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
     const pool = createMongo(url, 'test', { poolSize: 5 });
-    const control = controlDatabase(pool, 'pool_watch');
+    const control = controlDatabase(pool, 'pool_monitor');
     await ensureRegistry(control);
     const read = () => readRegistry(control);
     await Promise.all(Array.from({ length: 5 }, read));
@@ -34,7 +34,7 @@ const opened = useOpened(
     const onWarning = (line: string) => {
       warnings.push(line);
       passedMs += 200_000;
-      failuresWhileOpening.push(watch.failure());
+      failuresWhileOpening.push(monitor.failure());
     };
     const logger = pino({ base: null }, { write: onWarning });
     const nowMs = () => performance.now() + passedMs;
@@ -43,8 +43,8 @@ const opened = useOpened(
       fresh += 1;
       return createMongo(url, 'test-check', { poolSizeMax: 1 });
     };
-    const watch = watchPools(
-      { pools: { data: pool }, createFresh, database: 'pool_watch', logger, nowMs },
+    const monitor = monitorPools(
+      { pools: { data: pool }, createFresh, database: 'pool_monitor', logger, nowMs },
       times,
     );
     /** Refuses commands on all connections, or on those that are open now. */
@@ -60,12 +60,12 @@ const opened = useOpened(
     };
     const pass = (ms: number) => (passedMs += ms);
     const close = async () => {
-      watch.stop();
+      monitor.stop();
       await pool.close();
       await proxy.close();
     };
     return {
-      watch,
+      monitor,
       read,
       refuse,
       triedFresh,
@@ -86,7 +86,7 @@ test('connections whose user was dropped and created again are opened again', as
   expect(opened.warnings.join()).toContain('opened again');
   // On a busy machine it is opened again twice: the first time, its old connections may take long to close.
   expect(opened.failuresWhileOpening[0]).toBeNull();
-  await eventually(() => opened.watch.failure() === null);
+  await eventually(() => opened.monitor.failure() === null);
 });
 
 test('a pool that fails for three minutes while a fresh connection works needs a restart, until it works', async () => {
@@ -94,14 +94,14 @@ test('a pool that fails for three minutes while a fresh connection works needs a
   await opened.triedFresh(2);
   opened.pass(170_000);
   await opened.triedFresh(2);
-  expect(opened.watch.failure()).toBeNull();
+  expect(opened.monitor.failure()).toBeNull();
   opened.pass(10_000);
-  await eventually(() => opened.watch.failure() !== null);
-  expect(opened.watch.failure()).toMatch(
+  await eventually(() => opened.monitor.failure() !== null);
+  expect(opened.monitor.failure()).toMatch(
     /^the connections to MongoDB \(data\) have failed for \d+ s, although a new one works: wedged$/,
   );
   opened.refuse(null);
-  await eventually(() => opened.watch.failure() === null);
+  await eventually(() => opened.monitor.failure() === null);
   expect(opened.warnings).toEqual([]);
 });
 
@@ -111,7 +111,7 @@ test.each([
 ])('a MongoDB that %s needs no restart, and keeps its connections', async (_, refusal) => {
   opened.refuse(refusal, { isOnNew: true });
   await opened.triedFresh(6);
-  expect(opened.watch.failure()).toBeNull();
+  expect(opened.monitor.failure()).toBeNull();
   expect(opened.warnings).toEqual([]);
 });
 
@@ -122,5 +122,5 @@ test('a MongoDB that asks for less load gets no fresh connections, and needs no 
   opened.pass(200_000);
   await new Promise((resolve) => setTimeout(resolve, 600));
   expect(opened.freshCount() - before).toBeLessThanOrEqual(1);
-  expect(opened.watch.failure()).toBeNull();
+  expect(opened.monitor.failure()).toBeNull();
 });

@@ -8,7 +8,7 @@ import type { Metrics } from '../metrics.ts';
 const showEveryMs = 15_000;
 
 /** Shows in the metrics the dead letters of the generation, and how full the shares of their bytes are. */
-export function watchDeadLetters(
+export function monitorDeadLetters(
   { control, generation, shares }: Pick<Engine, 'control' | 'generation' | 'shares'>,
   metrics: Pick<Metrics, 'deadLettersUnapplied' | 'deadLetterBytes'>,
   logger: Logger,

@@ -5,7 +5,7 @@ import { within } from './within.ts';
 /** A check waits at most this long for one client, in milliseconds. */
 const readWithinMs = 10_000;
 
-export type ConnectionWatch = {
+export type ConnectionMonitor = {
   /** Null while the clients work, or no connection would; otherwise the reason for a restart, in one line. */
   failure: () => string | null;
   /** Starts no further check, and does not wait for the one in progress. */
@@ -13,7 +13,7 @@ export type ConnectionWatch = {
 };
 
 /** The clients of one server in this process. */
-export type WatchedClients = {
+export type MonitoredClients = {
   /** The server's name for operators. */
   server: string;
   /** By a name for operators: a small read through the open connections of a client. */
@@ -28,7 +28,7 @@ export type WatchedClients = {
   nowMs?: () => number;
 };
 
-export type WatchTimes = {
+export type MonitorTimes = {
   /** The pause between two checks, in milliseconds. */
   everyMs?: number;
   /** The least time between two fresh connections, in milliseconds. */
@@ -50,7 +50,7 @@ type Failing = {
  * Reads through each client again and again. If a client fails and a fresh connection works, the fault is the client's.
  * After some minutes `failure` reports a client that still fails.
  */
-export function watchConnections(
+export function monitorConnections(
   {
     server,
     clients,
@@ -58,9 +58,9 @@ export function watchConnections(
     isFailure = () => true,
     repair,
     nowMs = () => performance.now(),
-  }: WatchedClients,
-  { everyMs = 2_000, freshEveryMs = 5_000, failingMaxMs = 180_000 }: WatchTimes = {},
-): ConnectionWatch {
+  }: MonitoredClients,
+  { everyMs = 2_000, freshEveryMs = 5_000, failingMaxMs = 180_000 }: MonitorTimes = {},
+): ConnectionMonitor {
   const failing = new Map<string, Failing>();
   let isStopped = false;
   let freshMs = -Infinity;
