@@ -38,12 +38,14 @@ export async function changeRegistry(control: Db, update: RegistryUpdate): Promi
   }
 }
 
-/** Lists the collections that a projector has created. A collection that is listed keeps its id. */
+/**
+ * Lists the collections that a projector has created. A collection that is listed keeps its id. Throws
+ * `NoSuchGeneration` if the generation was dropped while the projector started.
+ */
 export const recordManifest =
   (number: number, manifest: Manifest): RegistryUpdate =>
   (registry) => {
-    const current = registry.generations.find((one) => one.number === number);
-    if (!current) return registry;
+    const current = generationOf(registry, number);
     const listed = current.manifest ?? {};
     if (Object.keys(manifest).every((name) => name in listed)) return registry;
     return withGeneration(registry, { ...current, manifest: { ...manifest, ...listed } });

@@ -1,5 +1,5 @@
 import { type GenerationRegistry, projectionVersion } from '../../../shared/control/generations.ts';
-import { advance, withTransition } from '../../../shared/control/registry.ts';
+import { advance, recordManifest, withTransition } from '../../../shared/control/registry.ts';
 import { activate, beginDrop, endDrop, register } from './transitions.ts';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour));
@@ -43,6 +43,17 @@ describe('the registry of generations', () => {
     expect(statesOf(back)).toEqual({ 1: 'active', 2: 'standby' });
     const again = apply(back, beginDrop(2, cause(6)), endDrop(2, cause(7)), register(cause(8), {}));
     expect(statesOf(again)).toEqual({ 1: 'active', 2: 'dropped', 3: 'building' });
+  });
+
+  it('keeps no list of the collections of a dropped generation, whose projector lists them no more', () => {
+    const listed = apply(first, ...ready, recordManifest(2, { tags: 'a' }));
+    const dropping = apply(listed, beginDrop(2, cause(4)));
+    expect(() => recordManifest(2, { tags: 'b', qas: 'c' })(dropping)).toThrow(
+      'generation 2 is being dropped',
+    );
+    const dropped = apply(dropping, endDrop(2, cause(5)));
+    expect(dropped.generations[1]).not.toHaveProperty('manifest');
+    expect(() => recordManifest(2, { tags: 'b' })(dropped)).toThrow('generation 2 was dropped');
   });
 
   it('is unchanged by a repeated transition', () => {

@@ -89,7 +89,7 @@ export const endDrop =
     const target = registry.generations.find((one) => one.number === number);
     if (target?.state !== 'dropping') return registry;
     // The registry keeps dropped generations for good, and every projector reads it once a second.
-    const { loadTo: _loadTo, accepted: _accepted, report: _report, ...short } = target;
+    const { loadTo: _loadTo, manifest: _manifest, accepted: _accepted, report: _report, ...short } = target;
     return withState(registry, short, 'dropped', cause);
   };
 
