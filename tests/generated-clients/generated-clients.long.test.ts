@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { listen } from '../../shared/runtime/listen.ts';
 import * as build from '../api/builders.ts';
 import { tokens, useApi } from '../api/test-api.ts';
+import { startOddFront } from '../support/odd-front.ts';
 import type { PythonPackages } from '../support/python-packages.ts';
 import { testUnless } from '../support/unless-missing.ts';
 import { clients, generateClients, generatePythonClient, installGenerators } from './clients.ts';
@@ -73,3 +74,16 @@ for (const { name, run, missing } of found) {
     });
   });
 }
+
+const python = found.find(({ name }) => name === 'python');
+testUnless(
+  python?.missing.length === 0 ? null : 'this machine lacks java',
+  'a client generated for Python repeats a 503 with a date in Retry-After, and raises InvalidHeader for two values',
+  async () => {
+    const front = await startOddFront(`http://127.0.0.1:${port}`);
+    const env = { BASE_URL: front.url, API_KEY: tokens.a };
+    const ended = python?.run({ folder: join(folder, 'python'), packages, env }).finally(front.close);
+    await expect(ended).rejects.toThrow(/InvalidHeader: Invalid Retry-After header: 1, 2/);
+    expect(front.refusals()).toBe(2);
+  },
+);
