@@ -51,7 +51,7 @@ describe('the offset at which a partition starts', () => {
       generation: 1,
       allowanceMs: 0,
       processId: 'p',
-    })([snapshot({ topic: topic('tag'), position, leaderEpoch, topicId })], new Map(), new Date());
+    }).save([snapshot({ topic: topic('tag'), position, leaderEpoch, topicId })], new Map(), new Date());
   };
   const unstarted = (kind: Kind = 'tag') =>
     createPartition({ topic: topic(kind), apply: () => new Promise(() => undefined) });

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../services/projector/partition/snapshot.ts';
-import { createProgressRecorder, registerPartitions } from '../../services/projector/progress/progress.ts';
+import { createProgressRecorder, type ProgressRecorder } from '../../services/projector/progress/progress.ts';
 import { progressOf, raiseWatermark, watermark } from '../../shared/control/progress.ts';
 import { openDatabases } from '../support/databases.ts';
 import { created } from '../support/entities.ts';
@@ -13,14 +13,9 @@ const allowanceMs = 1_000;
 
 describe('the watermark', () => {
   const opened = useOpened(openDatabases, { each: true });
-  let saveProgress: ReturnType<typeof createProgressRecorder>;
+  let recorder: ProgressRecorder;
   const createRecorder = () => {
-    saveProgress = createProgressRecorder({
-      control: opened.control,
-      generation,
-      allowanceMs,
-      processId: 'p',
-    });
+    recorder = createProgressRecorder({ control: opened.control, generation, allowanceMs, processId: 'p' });
   };
   beforeEach(createRecorder);
 
@@ -28,8 +23,8 @@ describe('the watermark', () => {
   /** One run of a projector's commit loop: it reads the end offsets at an instant, and saves its progress. */
   const record = async (atMs: number, ends: number[], snapshot: Snapshot[]) => {
     const byKey = new Map(ends.map((end, partition) => [`t/${partition}`, { low: 0, end }]));
-    await registerPartitions(opened.control, generation, [...byKey.keys()], new Date(atMs));
-    await saveProgress(snapshot, byKey, new Date(atMs));
+    await recorder.register([...byKey.keys()], new Date(atMs));
+    await recorder.save(snapshot, byKey, new Date(atMs));
     return (await raiseWatermark(opened.control, generation, ['t'], new Date(atMs))).watermark.getTime();
   };
 
@@ -39,7 +34,7 @@ describe('the watermark', () => {
     createRecorder();
     expect(await record(52_000, [15], [at(0, 13)])).toBe(49_000);
     // and a late save of a stale owner takes no position back: the next start would find a gap in the log
-    await saveProgress([at(0, 9)], new Map(), new Date(52_500));
+    await recorder.save([at(0, 9)], new Map(), new Date(52_500));
     expect(await progressOf(opened.control).findOne({ partition: 0 })).toMatchObject({
       applied: { position: 13 },
     });

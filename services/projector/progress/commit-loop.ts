@@ -17,7 +17,7 @@ import type { RefusalLimit } from '../refusal-limit.ts';
 import { createDeliveryLog } from './delivery-log.ts';
 import { createFreshnessGauges } from './freshness.ts';
 import type { Liveness, ObservedPartition } from './liveness.ts';
-import { createProgressRecorder, recordedPositions, registerPartitions } from './progress.ts';
+import { createProgressRecorder, recordedPositions } from './progress.ts';
 import { createUnreadLog } from './unread-log.ts';
 
 export type CommitLoopDeps = {
@@ -74,8 +74,7 @@ export function startCommitLoop(
   intervalMs = 1_000,
 ): CommitLoop {
   const { control, generation, liveness, nowMs } = deps;
-  const registered = new Set<string>();
-  const saveProgress = createProgressRecorder(deps);
+  const progress = createProgressRecorder(deps);
   const sample = createSampler(deps);
   const gauges = createFreshnessGauges(deps);
   const logDelivery = createDeliveryLog(deps);
@@ -90,14 +89,13 @@ export function startCommitLoop(
     appliedSince = 0;
     const log = await deps.kafkaMonitor.track(deps.log.read(deps.topics));
     await partitions.detectGaps(log);
-    await registerNew(deps, registered, log.partitions, asOf);
-    logUnread(log, registered);
+    logUnread(log, await progress.register(log.partitions, asOf));
     const snapshot = partitions.snapshot(log.ends);
     logDelivery(nowMs(), snapshot, log.ends);
     await reportPositions(deps, log, snapshot);
     // While a broker may know more partitions than the others, no instant counts as complete.
     const ends = log.unreachable.length > 0 ? new Map<string, LogOffsets>() : log.ends;
-    const completeToMs = await saveProgress(snapshot, ends, asOf);
+    const completeToMs = await progress.save(snapshot, ends, asOf);
     const raised = await raiseWatermark(control, generation, deps.topics, asOf);
     watermarkMs = raised.watermark.getTime();
     await sample(asOf, raised.watermark);
@@ -142,18 +140,6 @@ function reportFailure(
   if (isTransient(error)) liveness.observeUnavailable(nowMs());
   logger.warn({ error }, 'could not save progress; trying again');
   if (refusalLimit.isReached(error)) onFatal(new Refused(explained(error), { cause: error }));
-}
-
-/** Registers the partitions that are not yet, and remembers them in `registered`. */
-async function registerNew(
-  { control, generation }: CommitLoopDeps,
-  registered: Set<string>,
-  keys: string[],
-  asOf: Date,
-): Promise<void> {
-  const added = keys.filter((key) => !registered.has(key));
-  if (added.length > 0) await registerPartitions(control, generation, added, asOf);
-  for (const key of added) registered.add(key);
 }
 
 async function tryCommit(deps: CommitLoopDeps, partitions: AssignedPartitions, snapshot: Snapshot[]) {

@@ -34,15 +34,34 @@ export async function recordedPositions(control: Db, generation: number): Promis
 /** `processId`: the id of this process in the register of processes. */
 type RecorderDeps = { control: Db; generation: number; allowanceMs: number; processId: string };
 
-/**
- * Creates the function that saves progress once per run of the commit loop: how far the partitions have been applied,
- * and the instant up to which each is complete, less the lateness allowance. `asOf` is an instant before `ends` was
- * read. No saved value ever decreases, whichever projector writes. The function returns the instants before the
- * allowance, in milliseconds, by `<topic>/<partition>`; 0 if unknown.
- */
-export function createProgressRecorder({ control, generation, allowanceMs, processId }: RecorderDeps) {
+/** Records how far a generation is applied, for one projector. */
+export type ProgressRecorder = {
+  /** Registers the partitions that are not registered yet. Returns all that it has registered, by key. */
+  register: (keys: string[], asOf: Date) => Promise<ReadonlySet<string>>;
+  /**
+   * Saves progress once per run of the commit loop: how far the partitions have been applied, and the instant up to
+   * which each is complete, less the lateness allowance. `asOf` is an instant before `ends` was read. No saved value
+   * ever decreases, whichever projector writes. Returns the instants before the allowance, in milliseconds, by
+   * `<topic>/<partition>`; 0 if unknown.
+   */
+  save: (
+    snapshots: Snapshot[],
+    ends: Map<string, { end: number }>,
+    asOf: Date,
+  ) => Promise<Map<string, number>>;
+};
+
+export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
+  const { control, generation, allowanceMs, processId } = deps;
+  const registered = new Set<string>();
   const readMarks = createPartitionWatermarks();
-  return async (snapshots: Snapshot[], ends: Map<string, { end: number }>, asOf: Date) => {
+  const register: ProgressRecorder['register'] = async (keys, asOf) => {
+    const added = keys.filter((key) => !registered.has(key));
+    if (added.length > 0) await registerPartitions(control, generation, added, asOf);
+    for (const key of added) registered.add(key);
+    return registered;
+  };
+  const save: ProgressRecorder['save'] = async (snapshots, ends, asOf) => {
     const instants = new Map<string, number>();
     const operations = snapshots.filter(isStarted).map((snapshot) => {
       const { topic, partition, position, leaderEpoch, topicId, cause, throttledMs } = snapshot;
@@ -66,6 +85,7 @@ export function createProgressRecorder({ control, generation, allowanceMs, proce
     if (operations.length > 0) await progressOf(control).bulkWrite(operations, { ordered: false });
     return instants;
   };
+  return { register, save };
 }
 
 /** An instant, and the log's end offset then: every record published up to that instant lies before that end. */
