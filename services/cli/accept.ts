@@ -20,7 +20,7 @@ type Options = Json & Omit<AcceptOptions, 'dryRun'> & { dryRun?: true | undefine
 export function addAccept(program: Command, accept: Accept): void {
   program
     .command('accept')
-    .description('accept a finding of a status as it is now; the history keeps who did it, when and why')
+    .description('accept a finding of a status as it is now; the history records who did it, when and why')
     .addArgument(
       new Argument('<finding>', 'as the command below a finding names it').choices(acceptableFindings),
     )

@@ -51,7 +51,7 @@ export function addCheck(program: Command, accept: Accept): void {
   program
     .command('check')
     .description(
-      'try each condition of the start of a service, with its settings, and say which setting is at fault',
+      'try each condition of the start of a service, with its settings, and name the setting that is at fault',
     )
     .addArgument(new Argument('[role]', 'whose settings the environment has').choices(roles).default('cli'))
     .addOption(jsonOption())

@@ -34,7 +34,7 @@ export function orgIdOf(text: string): string {
   throw new InvalidArgumentError('An organization id looks like org_1.');
 }
 
-/** The history keeps a thousand reasons in one document. */
+/** The history has a thousand reasons in one document. */
 const whyLengthMax = 500;
 
 /** The reason that a verb stores, for `of`. */

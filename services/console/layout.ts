@@ -13,7 +13,7 @@ export type Page = {
   title: string;
   /** Content that does not change by itself, such as a form; `query` is that of the URL. */
   fixed?: (query: URLSearchParams) => Promise<Html> | Html;
-  /** The content that changes, read again while a client has the page open; `fresh` says how old it is. */
+  /** The content that changes, read again while a client has the page open; `fresh` gives its age. */
   regions?: (query: URLSearchParams) => Promise<Regions>;
 };
 
@@ -53,7 +53,7 @@ export const freshness = ({ at, problem }: Omit<Known<unknown>, 'value'>): Html 
 /** The time of day: an age stands still if the browser does not run the script, a time does not mislead then. */
 export const timeOfDay = (at: Date): string => `at ${at.toISOString().slice(11, 19)} UTC`;
 
-/** Data that is older than this, in seconds, says nothing of the present. */
+/** Data that is older than this, in seconds, does not show the present state. */
 const staleAfterSeconds = 15;
 
 /** Says since when nothing is known, if a reading fails and is old; null if it shows the present. */

@@ -19,7 +19,7 @@ const poolMonitor = monitorPools({
   database: config.DATABASE_NAME,
   logger,
 });
-// A page says at once that Kafka is away; the next reading tries again.
+// A page shows at once that Kafka is away; the next reading tries again.
 const kafka = reconnectingKafka(createKafka(config, logger, { retries: 1 }));
 const { address, close } = await startedOrExit(
   logger,

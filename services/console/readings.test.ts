@@ -4,7 +4,7 @@ import { createOpenReads, createReading, createReadings, createRenderWithDeadlin
 
 afterEach(() => jest.useRealTimers());
 
-/** A clock that moves only when a test says so. */
+/** A clock that only a test moves. */
 const clock = () => {
   let ms = 0;
   return { nowMs: () => ms, pass: (more: number) => (ms += more) };

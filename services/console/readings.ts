@@ -19,7 +19,7 @@ const openMax = 10;
 /** Longer than a page pauses before it asks again, in milliseconds. */
 const abandonedAfterMs = 10_000;
 
-/** A read in progress. `ask` says that another request waits for it. */
+/** A read in progress. A request calls `ask` when it begins to wait for the read. */
 type OpenRead<T> = { result: Promise<T>; ask: () => void };
 
 /** Begins a read, which gets a signal. Throws if too many are in progress. */

@@ -23,7 +23,7 @@ test('a lag for which Kafka keeps tombstones prevents nothing, and no acceptance
   expect([prevented(152), prevented(153)]).toEqual([[], ['tombstones']]);
 });
 
-test('older data is accepted for the findings that say so, for ten minutes, and in the same state', () => {
+test('older data is accepted for the findings that allow it, for ten minutes, and in the same state', () => {
   const given = (generation: Changes['generation'] = {}) =>
     facts([
       active,

@@ -118,9 +118,9 @@ test.each<[fact: string, given: Facts, names: string[], sentence: string]>([
   ['a build to be promoted', beside(ready()), ['next progress'], well],
   ['a drop in progress', beside(own(2, 'dropping')), ['dropping attention'], attention],
 ])('%s', (_, given, names, sentence) => {
-  const { names: found, verdict: said } = evaluated(given);
+  const { names: found, verdict: shown } = evaluated(given);
   expect(found).toEqual(names);
-  expect(said.sentence.startsWith(sentence)).toBe(true);
+  expect(shown.sentence.startsWith(sentence)).toBe(true);
 });
 
 test('dead letters are counted, and the partition to look at is named', () => {
@@ -254,7 +254,7 @@ test('the next step of a generation is the fix of its first finding', () => {
   expect(fixOf(facts([own(1, 'active', { gaps }), ready()]), 1)).toBe('npx support-cli rebuild await 2');
 });
 
-test('the condition of a generation says more than its state', () => {
+test('the condition of a generation shows more than its state', () => {
   const of = (one: GenerationFacts, more = {}) => condition(findings(facts([active, one], more)), one);
   expect(of(ready())).toBe('ready');
   expect(of(ready(reject))).toBe('failing');

@@ -107,7 +107,7 @@ test('an index that only projectors need is no reason for a 503', () => {
   expect(findings(given)).toMatchObject([{ name: 'structures', severity: 'attention' }]);
 });
 
-test('without a majority no replica and no projector is said to be gone: none can say that it runs', () => {
+test('without a majority no replica and no projector is reported as gone: none can announce that it runs', () => {
   const given = facts([own(1, 'active', { savedAt: before(60), lagSeconds: 60 })], {
     noMajoritySince: before(60),
     replicas: [],
@@ -117,7 +117,7 @@ test('without a majority no replica and no projector is said to be gone: none ca
   expect(causes(all).map(({ name }) => name)).toEqual(['majority']);
 });
 
-test('a topic that the user may not see is never said to be gone, whether or not its records were applied', () => {
+test('a topic that the user may not see is never reported as gone, whether or not its records were applied', () => {
   const { kafka } = facts([]);
   for (const applied of [0, 1]) {
     const generation = own(1, 'active', { partitions: [{ ...partitionFacts, topic: 'tags', applied }] });

@@ -55,7 +55,7 @@ describe('a partition', () => {
       'member m-1 on h has it, but saves no progress of it here',
     ],
     ['of which nothing is known', { cause: null }, 'stands still'],
-  ])('%s', (_, changes, says) => {
-    expect(text(changes)).toBe(says);
+  ])('%s', (_, changes, expected) => {
+    expect(text(changes)).toBe(expected);
   });
 });

@@ -4,7 +4,7 @@ import { findings } from './findings.ts';
 
 const silent = { savedAt: before(31) };
 
-describe('a projector that says why it applies nothing', () => {
+describe('a projector that reports why it applies nothing', () => {
   const entry = (state: ProcessState, secondsAgo: number, changes: Partial<Projector> = {}) =>
     projector({
       ...{ _id: `${state} ${secondsAgo}`, pid: secondsAgo, state, reason: 'certificate has expired' },
@@ -20,7 +20,7 @@ describe('a projector that says why it applies nothing', () => {
 
   test.each<{ name: string; changes: Changes; projectors: Projector[]; expected: string | undefined }>([
     {
-      name: 'that runs without Kafka is not said to have ended',
+      name: 'that runs without Kafka is not reported as ended',
       changes: silent,
       projectors: [entry('cut_off', 9), entry('cut_off', 10)],
       expected:

@@ -2,7 +2,7 @@ import type { Kafka } from 'kafkajs';
 import { eventually } from '../../tests/support/eventually.ts';
 import { monitorBrokers } from './broker-monitor.ts';
 
-/** A monitor whose log client and fresh clients fail as the test says. */
+/** A monitor whose log client and fresh clients fail as the test sets them. */
 function monitoring() {
   const state = { isOldCut: false, isNewCut: false, fresh: 0, disconnected: 0 };
   const answer = async (isCut: boolean) => {

@@ -64,7 +64,7 @@ export function monitorTopics(deps: TopicMonitorDeps, intervalMs = checkEveryMs)
   return repeat(look, {
     intervalMs,
     onError: (error) => {
-      // A Kafka user without DescribeConfigs never gets them; `support-cli status` says so, too.
+      // A Kafka user without DescribeConfigs never gets them; `support-cli status` reports that, too.
       if (!isLogged) logger.warn({ error }, 'could not look at the topics; trying again');
       isLogged = true;
     },

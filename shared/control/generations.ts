@@ -316,7 +316,7 @@ export async function ensureRegistry(control: Db): Promise<GenerationRegistry> {
 async function registerFirst(control: Db): Promise<GenerationRegistry> {
   const now = await storeTime(control);
   const cause = { at: now, by: 'projector', why: 'the first generation' };
-  // Before the registry, which says that they exist.
+  // Before the registry, which lists them.
   const manifest = await createControlCollections(control);
   const registry: Omit<GenerationRegistry, '_id'> = {
     form: storedForm,

@@ -10,7 +10,7 @@ type TokenSettings = { url: string; clientId: string; clientSecret: string; scop
  */
 const usedPart = 0.8;
 
-/** The lifetime of a token whose issuer does not say it, in seconds. */
+/** The lifetime of a token whose issuer states none, in seconds. */
 const lifetimeDefaultSeconds = 60;
 
 const timeoutMs = 10_000;

@@ -53,7 +53,7 @@ export function createKafka(settings: KafkaSettings, logger: Logger, options: Cl
 /**
  * Error responses that pass, and after which the client asks again: during a rebalance one for every heartbeat and
  * commit, after a topic is created or a leader moves one for every request. They are logged as debug: if they go on,
- * the part that waits says so.
+ * the part that waits logs it.
  */
 const passingErrors = [
   'The group is rebalancing, so a rejoin is needed',

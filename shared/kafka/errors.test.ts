@@ -193,7 +193,7 @@ it.each([
       Object.assign(new Error('no'), { type: 'NETWORK_EXCEPTION', code: 13, retriable: true }),
     ),
   ],
-])('the error of %s says nothing of MONGODB_URL', (_, error) => {
+])('the error of %s does not mention MONGODB_URL', (_, error) => {
   expect(explained(error)).not.toContain('MONGODB_URL');
   expect(isRefusal(error)).toBe(false);
 });

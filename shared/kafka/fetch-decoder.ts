@@ -131,7 +131,7 @@ const throttled = ({ topics }: FetchRequest, throttledMs: number): FetchData['re
     })),
   }));
 
-/** The errors with which a broker says that it cannot read a partition, by their code. It can read the others. */
+/** The errors of a broker that cannot read a partition, by their code. It can read the others. */
 const readErrors = new Map([
   [-1, 'UNKNOWN'],
   [2, 'CORRUPT_MESSAGE'],

@@ -91,7 +91,7 @@ export function createLogClient(kafka: Kafka): LogClient {
     tryJoin: (member) => tryJoin(cluster, member),
     read: async (topics) => {
       await cluster.addMultipleTargetTopics(topics);
-      // Finds the live brokers; what this one response says of partitions is not used.
+      // Finds the live brokers; the partitions in this one response are not used.
       await cluster.refreshMetadata();
       const brokers = cluster.getNodeIds();
       const failed = new Map<string, unknown>();

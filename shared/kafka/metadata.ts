@@ -168,7 +168,7 @@ export type MergedTopics = {
 
 /**
  * Merges the knowledge of several brokers. The leader of the latest epoch counts. A topic on whose id the brokers
- * disagree was just created again: it has neither id nor leaders, since its name does not say yet which topic is meant.
+ * disagree was just created again: it has neither id nor leaders, since its name is ambiguous for now.
  */
 export function mergeTopics(found: TopicMetadata[]): MergedTopics {
   const leaders = new Map<string, number>();

@@ -23,7 +23,7 @@ const limitMs = 1_000;
 const ignore = () => undefined;
 const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** A broker that answers each request, on each of its connections, or does as `state.answer` says. */
+/** A broker that answers each request, on each of its connections, or does as `state.answer` has it. */
 const opened = useOpened(
   async () => {
     patchKafkajs();
@@ -125,7 +125,7 @@ test('a request that waits behind a longer one takes no connection from it', asy
   expect(sockets).toHaveLength(1);
 });
 
-test('a process that ends waits for a silent connection no longer than it says', async () => {
+test('a process that ends waits for a silent connection no longer than its limit', async () => {
   const { create, state, sockets, closed } = opened;
   const connection = create();
   state.answer = silent;
@@ -161,7 +161,7 @@ test('an attempt that is ended does not succeed later', async () => {
   expect(await ask(connection)).toBe('answered');
 });
 
-test('a socket that was ended says nothing to the next connection', async () => {
+test('a socket that was ended does not affect the next connection', async () => {
   const { create, sockets, closed } = opened;
   const connection = create();
   expect(await ask(connection)).toBe('answered');

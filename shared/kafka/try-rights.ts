@@ -112,7 +112,7 @@ export async function tryJoin(cluster: JoiningCluster, member: JoiningMember): P
     const withErrors = { decode: response.decode, parse: async (joined: Joined) => joined };
     const { errorCode, memberId } = await coordinator.connectionPool.send({ request, response: withErrors });
     if (errorCode !== 0 && errorCode !== memberIdRequired) throw createErrorFromCode(errorCode);
-    // Otherwise the next assignment would wait for it. Its answer says nothing of a right: the member may be gone
+    // Otherwise the next assignment would wait for it. Its answer proves no right: the member may be gone
     // already.
     const leave = createLeave({ groupId, memberId });
     await coordinator.connectionPool.send({

@@ -33,7 +33,7 @@ it.each([
     expected: 7,
   },
   {
-    name: 'no limit if the connection string says 0',
+    name: 'no limit if the connection string has 0',
     url: 'mongodb://a/?maxPoolSize=0',
     pool: undefined,
     expected: 0,
@@ -45,7 +45,7 @@ it.each([
     expected: 4,
   },
   {
-    name: 'the limit in the code if the connection string says 0',
+    name: 'the limit in the code if the connection string has 0',
     url: 'mongodb://a/?maxPoolSize=0',
     pool: { poolSizeMax: 4 },
     expected: 4,

@@ -41,7 +41,7 @@ type PoolOptions = {
 
 /**
  * Creates a client that writes with `w: majority`, journaled and within a time limit, and reads with the concern
- * `local`, unless the connection string says `majority`. It connects to the primary and reads there. Every other option
+ * `local`, unless the connection string has `majority`. It connects to the primary and reads there. Every other option
  * of the connection string applies. The driver connects at the first operation, so an unavailable MongoDB fails that
  * operation, not the start.
  */
@@ -68,7 +68,7 @@ export function createMongo(
     ...(poolSizeMax === undefined
       ? {}
       : { maxPoolSize: Math.min(size || poolSizeMax, poolSizeMax), minPoolSize: 0 }),
-    // Always said: an operator may set another default for all clients, under which reads wait for a majority.
+    // Always set: an operator may set another default for all clients, under which reads wait for a majority.
     readConcern: { level: (given.get('readconcernlevel') ?? 'local') as ReadConcernLevel },
     writeConcern: {
       w: 'majority',
@@ -80,8 +80,8 @@ export function createMongo(
 
 /**
  * The two databases of a deployment: the control database outlives generations; each generation has its own. Both are
- * read from the primary, unless `options` say otherwise: a projector compares and sets the values that it has read, and
- * a blocked key is blocked at once.
+ * read from the primary, unless `options` overrides that: a projector compares and sets the values that it has read,
+ * and a blocked key is blocked at once.
  */
 export const controlDatabase = (client: MongoClient, name: string): Db => client.db(name);
 export const generationDatabase = (

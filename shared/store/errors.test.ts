@@ -60,7 +60,7 @@ describe('an error of MongoDB', () => {
     ['an error that a later release may add', answered(999_999)],
     ['a write in a bulk that fails for an unknown reason', bulk(999_999)],
     ['a name without an address in its records', new MongoAPIError('No addresses found at host')],
-    ['a wrong command with the label that says to repeat it', answered(2, 'refused', ['RetryableError'])],
+    ['a wrong command with the label that allows a repetition', answered(2, 'refused', ['RetryableError'])],
   ])('passes: %s', (_, error) => {
     expect(is(error)).toBe('passes');
   });

@@ -11,7 +11,7 @@ import { classOfCode } from './code-errors.ts';
 import { certificateError, type Classified, classifyChain, type ErrorClass } from './error-classes.ts';
 import { storeCodes } from './error-codes.ts';
 
-/** Labels that say that a command may be repeated, whatever its code. */
+/** Labels that allow a command to be repeated, whatever its code. */
 const transientLabels = ['RetryableError', 'RetryableWriteError', 'SystemOverloadedError'];
 
 /** Errors of the driver for a wrong use of it, or for a wrong connection string. Its other errors may pass. */
@@ -99,8 +99,8 @@ function noServer(topology: TopologyDescription | undefined): Classified {
 }
 
 /**
- * An answer of MongoDB. Only its own answers say that it is overloaded: the driver gives the same label to a connection
- * that could not be opened.
+ * An answer of MongoDB. Only its own answers report that it is overloaded: the driver gives the same label to a
+ * connection that could not be opened.
  */
 function answer(error: MongoServerError): Classified {
   const entry = storeCodes.get(Number(error.code));

@@ -39,7 +39,7 @@ describe('while MongoDB does not answer', () => {
     for (const path of pages.slice(0, 4)) await opened.shows(path, fresh);
     await opened.cut();
     await opened.shows('/', /No newer data: MongoDB .* Read \d+ s ago/, 'Data-As-Of');
-    // The last verdict says nothing of the present any more.
+    // The last verdict no longer shows the present state.
     for (const path of ['/', '/lag']) await opened.shows(path, 'Unknown: the last data was read');
     expect(textOf(await opened.read('/'))).not.toContain('All is well');
     for (const path of pages) await opened.shows(path, 'MongoDB (MONGODB_URL)');

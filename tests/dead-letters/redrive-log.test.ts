@@ -67,7 +67,7 @@ describe('a flood of rejected records beyond the share of their topic', () => {
     expect(await cli('redrive', letters[0]?._id ?? '')).toMatchObject({ code: 1 });
   });
 
-  test('stays if neither has its bytes, which the redrive says, until it is purged', async () => {
+  test('stays if neither has its bytes, which the redrive reports, until it is purged', async () => {
     const [{ _id: id } = { _id: '' }] = await deadLetters();
     expect(id).toContain(`${topic('tag')}/0/${2 * count - 1}@`);
     await projector.deleteRecords('tag', 2 * count);

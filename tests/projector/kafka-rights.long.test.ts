@@ -148,7 +148,7 @@ test('a session that is longer than the brokers allow fails the check and refuse
   await refused.stop();
 });
 
-test('a topic that the operator may not see is never said to be gone, or to be created', async () => {
+test('a topic that the operator may not see is never reported as gone, or as created', async () => {
   await grant({ tags: null });
   for (const args of [['status'], ['check'], ['topics', 'create']]) {
     let printed = '';
@@ -184,7 +184,7 @@ test('without DescribeConfigs on one topic, that one is named, and the settings 
   expect(failedLines(checked.text).join()).toContain(`${tags}: the Kafka user needs DescribeConfigs on it`);
 });
 
-test('a group that the operator may not see is named, or said to be unknown', async () => {
+test('a group that the operator may not see is named, or reported as unknown', async () => {
   await grant({});
   const { CONSUMER_GROUP: group } = environment.config;
   const registry = generationsOf(environment.control);

@@ -51,7 +51,7 @@ describe('a gap in the log', () => {
     await findGap();
     // when the log has grown past the position
     await publish(...tags(5, 10));
-    // then no projector starts, and the status says why
+    // then no projector starts, and the status shows why
     const lost = 'has applied the log up to offset 10, but the log has lost those records from 5 on';
     await expect(start()).rejects.toThrow(lost);
     const status = JSON.parse((await cli('status', '--json')).text) as unknown;

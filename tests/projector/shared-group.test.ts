@@ -111,7 +111,7 @@ describe('a consumer group that two deployments share', () => {
     expect(text).toMatch(/FAILED +group/);
   });
 
-  test('ends a projector if a foreign member of an earlier release leads, and says which member to stop', async () => {
+  test('ends a projector if a foreign member of an earlier release leads, and names the member to stop', async () => {
     const foreign = await joinEarlier(second.environment.topics);
     // It assigns by its own topics, and excludes no foreign member.
     const projector = await consume(first.environment);

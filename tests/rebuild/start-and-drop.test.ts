@@ -79,7 +79,7 @@ describe('a start is refused, and registers nothing,', () => {
     expect(await start({ topics })).toBe(2);
   });
 
-  test('but says at once that a projector of the active generation runs without its number', async () => {
+  test('but reports at once that a projector of the active generation runs without its number', async () => {
     const report = jest.fn();
     await rebuild.announceProjector({ isPinned: false });
     expect(await start({ report })).toBe(2);

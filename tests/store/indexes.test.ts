@@ -4,7 +4,7 @@ import { useOpened } from '../support/use-opened.ts';
 
 const opened = useOpened(openDatabases);
 
-test('a start that has its indexes does not say later that MongoDB builds them', async () => {
+test('a start that has its indexes does not log later that MongoDB builds them', async () => {
   const { mongo, control } = opened;
   const waits: string[] = [];
   // Only the global timers are faked. The driver takes its timers from another module.

@@ -5,7 +5,7 @@ import type { LogGap } from '../../shared/control/log-gaps.ts';
 import type { Projector } from '../../shared/control/processes.ts';
 import type { TopicSettings } from '../../shared/kafka/topic-settings.ts';
 
-/** Facts of which nothing needs to be said, for tests that change one of them. */
+/** Facts that need no finding, for tests that change one of them. */
 export const now = new Date('2026-11-24T12:00:00Z');
 export const before = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
 export const report: NonNullable<Generation['report']> = {

@@ -103,7 +103,7 @@ export async function placements({ admin }: Cluster, topics?: string[]): Promise
   );
 }
 
-/** Resolves once every partition is as the condition says. Requests that fail meanwhile are repeated. */
+/** Resolves once every partition meets the condition. Requests that fail meanwhile are repeated. */
 export const untilPlaced = (
   cluster: Cluster,
   isPlaced: (placement: Placement) => boolean,

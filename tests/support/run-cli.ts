@@ -15,7 +15,7 @@ export async function runCli(
     print: async (printed) => {
       text += printed.toString();
     },
-    // A verb says that it waits for Kafka if the machine is slow.
+    // A verb prints that it waits for Kafka if the machine is slow.
     report: (line) => (errors += line.startsWith('waiting for Kafka at ') ? '' : `${line}\n`),
     progress: () => undefined,
     confirm,

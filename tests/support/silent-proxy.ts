@@ -41,7 +41,7 @@ export async function createSilentProxy(broker: string) {
       silencers.clear();
       ofNew = isForNew ? how : null;
     },
-    /** A client whose connections go through the proxy, wherever the broker says that it is. */
+    /** A client whose connections go through the proxy, whatever address the broker returns. */
     kafka: (requestTimeout: number) =>
       new Kafka({
         ...{ brokers: [broker], socketFactory, requestTimeout, connectionTimeout: 5_000 },

@@ -12,7 +12,7 @@ const hopLengthMax = 64;
 export const isEncrypted = (socket: object): boolean => (socket as Partial<TLSSocket>).encrypted === true;
 
 /**
- * Whether the client used HTTPS, either directly or to a trusted proxy that says so. Of several values the last one
+ * Whether the client used HTTPS, either directly or to a trusted proxy that reports it. Of several values the last one
  * counts, because the trusted proxy added it.
  */
 export function isHttps(trustedProxies: AddressRange[], { socket, headers }: IncomingMessage): boolean {

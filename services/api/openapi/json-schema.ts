@@ -27,7 +27,7 @@ function convert(zodSchema: z.ZodType, change: (value: unknown) => unknown): Con
     // A transformed schema describes its form on the wire in its `meta`.
     unrepresentable: 'any',
     override: ({ zodSchema: { _zod }, jsonSchema }) => {
-      // zod adds this non-standard format; the pattern says the same.
+      // zod adds this non-standard format; the pattern has the same meaning.
       if (jsonSchema.format === 'starts_with') delete jsonSchema.format;
       if (_zod.def.type === 'union' && 'discriminator' in _zod.def)
         jsonSchema.discriminator = discriminator(_zod.def as unknown as Union);
@@ -42,7 +42,7 @@ function convert(zodSchema: z.ZodType, change: (value: unknown) => unknown): Con
 
 /**
  * Generated clients refuse a value that an `enum` lacks, and a date with a pattern. Clients of OpenAPI Generator
- * refuse undeclared fields unless the schema says `additionalProperties: true`.
+ * refuse undeclared fields unless the schema has `additionalProperties: true`.
  */
 function open(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

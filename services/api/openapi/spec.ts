@@ -26,7 +26,7 @@ export type OpenApiDocument = {
   servers: { url: string; description: string }[];
   /** The headings under which the reference lists the operations. */
   tags: Tag[];
-  /** Every operation needs an API key, unless it says otherwise. */
+  /** Every operation needs an API key, unless it declares otherwise. */
   security: Record<string, string[]>[];
   /** The operations by the template of their path, such as `/v1/tickets/{id}`. */
   paths: Record<string, { get: Operation }>;

@@ -60,7 +60,7 @@ describe('a sliding window', () => {
     expect(consume(2)).toEqual({ admitted: true, remaining: 0, resetMs: 1_000 });
   });
 
-  it('admits a request if it is within the limit of the last window, and says how many are left until when', () => {
+  it('admits a request if it is within the limit of the last window, and returns how many are left until when', () => {
     const gaps = fc.array(fc.constantFrom(0, 1, 2_499, 2_500, 5_000, 9_999, 10_000), { maxLength: 60 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), gaps, (limit, gapsMs) => {

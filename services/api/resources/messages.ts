@@ -129,7 +129,7 @@ function presentAuthor({ state: { author }, joined }: StoredMessage): MessageIte
 /** The visible messages of a conversation; `from` is the lowest sort key that has not expired. */
 export type Thread = { orgId: string; conversationId: string; from: string | null };
 
-/** A message expires as many days after its own `createdAt` as its channel says. */
+/** A message expires after the retention of its channel, counted from its own `createdAt`. */
 export function threadOf(
   { orgId, conversationId }: Omit<Thread, 'from'>,
   retention: Retention,

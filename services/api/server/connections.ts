@@ -92,7 +92,7 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
     for (const { response } of connections.values()) if (response) response.shouldKeepAlive = false;
   };
   return {
-    /** Every response from now on says `Connection: close`. */
+    /** Every response from now on has `Connection: close`. */
     drain,
     /**
      * Accepts no more connections, and resolves when all are closed. A slow client's connection is closed after 15
@@ -148,7 +148,7 @@ function wait({ waiting }: Connection, socket: Socket, begin: () => void): void 
 /** Begins the request that has waited longest. */
 function beginNext({ waiting }: Connection, socket: Socket): void {
   const next = waiting.shift();
-  // The client may have left, or the last response may have said `Connection: close`.
+  // The client may have left, or the last response may have had `Connection: close`.
   if (!next || !socket.writable) {
     socket.destroySoon();
     return;

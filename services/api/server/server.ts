@@ -53,7 +53,7 @@ export type ServerOptions = {
 export type RunningServer = {
   /** If port 0 was requested, `port` is the one that the system chose. */
   address: { host: string; port: number };
-  /** Every response from now on says `Connection: close`. */
+  /** Every response from now on has `Connection: close`. */
   drain: () => void;
   /** Accepts no more connections, and resolves when all are closed. */
   stop: () => Promise<void>;

@@ -185,7 +185,7 @@ describe('the read snapshot', () => {
     expect(state.reads).toBe(1);
   });
 
-  it('says in the log once why a switch waits, and again for the next switch', async () => {
+  it('logs once why a switch waits, and again for the next switch', async () => {
     const { state, look, waits } = createSnapshots();
     state.watermarks = { 1: 10, 2: 8, 3: 8 };
     await look();

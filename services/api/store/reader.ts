@@ -19,7 +19,7 @@ export type StoreReader = {
   onUnreadable: OnUnreadable;
   /** Runs a read once the budget admits it. The sizes in its reply improve the estimate of later reads. */
   read: <T extends ReplySize>(reading: Reading, run: Run<T>) => Promise<T>;
-  /** The same for a read of index keys: they say nothing about the size of documents. */
+  /** The same for a read of index keys: they do not show the size of documents. */
   readKeys: <T>(reading: Reading, run: Run<T>) => Promise<T>;
   /**
    * Finds a document of the organization by its id; null if there is none, and its collection exists. Requests share

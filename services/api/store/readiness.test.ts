@@ -10,7 +10,7 @@ let readiness: ReturnType<typeof pollReadiness>;
 let metrics: ReturnType<typeof createMetrics>;
 const ready = async () => (await metrics.ready.get()).values[0]?.value;
 
-/** Polls a store that answers as `isAway` says. */
+/** Polls a store that answers unless `isAway` is set. */
 function start(isAway: boolean) {
   const state = { isAway, nowMs: 0 };
   const current = async () => {

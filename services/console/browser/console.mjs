@@ -1,7 +1,7 @@
 /* Reads a page again while it is visible, and replaces the parts that have changed. Draws charts, copies commands. */
 const intervalMs = 3_000;
 const answerMs = 20_000;
-/** Content that was read longer ago than this says nothing of the present. */
+/** Content that was read longer ago than this does not show the present state. */
 const staleAfterMs = 15_000;
 const lost = document.getElementById('lost');
 const paused = document.getElementById('paused');

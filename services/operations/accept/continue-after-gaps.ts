@@ -32,7 +32,7 @@ type Given = {
 
 /**
  * Compares gaps and progress with the logs as they are now: a topic that was created again has other records at the
- * same offsets, and may have fewer partitions. A string says why a partition cannot go on. Pure.
+ * same offsets, and may have fewer partitions. A string is the reason for which a partition cannot continue. Pure.
  */
 export function continueAfterGaps({ gaps, progress, log }: Given): Continuation[] | string {
   const positions = new Map(progress.map((one) => [partitionKey(one), one.applied.position]));

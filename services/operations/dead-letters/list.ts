@@ -53,7 +53,7 @@ export async function listDeadLetters(
 
 const compare = (a: string, b: string): number => Number(a > b) - Number(a < b);
 
-/** A filter, and the function that says whether it matches a record. */
+/** A filter, and the function that tests whether it matches a record. */
 type Matching = { filter: DeadLetterFilter; matches: (record: LedgerRecord) => boolean };
 
 /** Reads no headers and values, which may be large. */

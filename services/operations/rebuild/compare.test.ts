@@ -13,7 +13,7 @@ const tag = (number: number, name: string) => ({
 const numbers = [0, 1, 2, 3, 4];
 const unequal = numbers.map((number): Pair => ({ expected: tag(number, 'old'), actual: tag(number, 'new') }));
 
-/** Five tags that differ in the first comparison, and as `again` says afterwards. */
+/** Five tags that differ in the first comparison, and by `again` afterwards. */
 const comparisonOf = (again: Pair[]): PairSource => ({
   asPresented: async (_, pairs) => pairs,
   scan: async function* (kind: Kind) {

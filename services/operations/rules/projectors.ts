@@ -77,7 +77,7 @@ const finals: readonly ((own: GenerationFacts) => RuleFinding | null)[] = [
 type Standing = ProcessState | 'without-topics' | 'unannounced' | 'gone';
 
 const byState: Record<Standing, (stopped: Stopped) => RuleFinding | string> = {
-  // The reason says what to do. To start a refused one again would be refused again.
+  // The reason names the fix. A restart would be refused again.
   starting: ({ facts, own, last }) =>
     last?.reason
       ? `a projector cannot start: ${nameOf(facts, own, last)}: ${last.reason}`
@@ -109,7 +109,7 @@ function standingOf({ kafka, now }: Facts, own: GenerationFacts, last: Projector
   const isRefusal = last?.state === 'refused' && now.getTime() - last.at.getTime() <= refusedForMs;
   if (last && (isRefusal || last.state === 'starting')) return last.state;
   if (last?.state === 'ended' && last.reason !== null) return 'ended';
-  // Without a topic Kafka cannot be read, and the topics are said to be missing.
+  // Without a topic Kafka cannot be read, and another rule reports the missing topics.
   if (own.savedAt && kafka.missing.length > 0 && kafka.otherPrefixes.length === 0) return 'without-topics';
   if (last && isLive(last, now)) return last.state;
   const members = kafka.members.get(own.generation.number)?.length ?? 0;

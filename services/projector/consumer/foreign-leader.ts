@@ -13,7 +13,7 @@ const pauseMs = 1_000;
 
 /**
  * Looks for foreign members of the group after each assignment of its partitions. The leader of a group assigns them.
- * If it is foreign, this projector gets none that it can apply: it ends, and says which member to stop. Foreign members
+ * If it is foreign, this projector gets none that it can apply: it ends, and names the member to stop. Foreign members
  * get none from a leader of this generation, and the log names them.
  */
 export async function refuseForeignLeader(deps: Deps, leaderId: string, signal: AbortSignal): Promise<void> {

@@ -149,7 +149,7 @@ async function compareEpochs(
   const compared = new Map<Fetching, Compared>();
   for (const fetching of partitions) {
     const isAsked = askedAt.has(fetching);
-    // An answer says nothing of a batch that was fetched meanwhile: it is asked for again.
+    // An answer does not cover a batch that was fetched meanwhile: it is asked for again.
     const isCurrent = askedAt.get(fetching) === fetching.fetchState.nextOffset;
     const epochEnd = isCurrent ? answers.get(partitionKey(fetching)) : undefined;
     const isCompared = !isAsked || epochEnd !== undefined;

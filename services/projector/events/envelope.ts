@@ -35,7 +35,7 @@ export type Attributes = {
   source: string;
   /** The id of the entity. */
   subject: string;
-  /** When the source system made the event; null if it does not say. */
+  /** When the source system made the event; null if the event does not have it. */
   time: Date | null;
   orgid: string;
   entityversion: number;

@@ -98,7 +98,7 @@ function staleEdges(kind: Kind, entities: Reconciled[]): StaleEdges[] {
 
 const isFrom = (from: Kind) => (incoming: Incoming) => incoming.from === from;
 
-/** Whether a cursor says, or will say, how far the fan-out of an entity has come. */
+/** Whether a cursor records, or will record, how far the fan-out of an entity has come. */
 const hasCursor = ({ outOfOrder }: UpdateDeps, { resumeAt }: Reconciled): boolean =>
   resumeAt !== undefined || outOfOrder === true;
 

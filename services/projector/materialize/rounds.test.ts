@@ -17,7 +17,7 @@ import type { Store, Written } from './store.ts';
 const tag = created('tag', 'tag_1');
 const settled: Written = { conflicted: new Map(), refused: new Map() };
 
-/** A store in memory whose writes end as `outcome` says, by their number from 1 on; null: as the store does. */
+/** A store in memory whose writes end by `outcome`, by their number from 1 on; null: as the store does. */
 function given(outcome: (write: number) => Written | null, overrides: Partial<UpdateDeps> = {}) {
   const data = emptyData();
   const memory = memoryStore(data);

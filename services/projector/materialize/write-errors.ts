@@ -31,7 +31,7 @@ const indexIn = (message: string): string | null => {
   return null;
 };
 
-/** The failure that an error code says; null for every other error, which says nothing about the document. */
+/** The failure that an error code stands for; null for every other error, which is not about the document. */
 export function failureOf({ namespace }: WritePlace, code: number, message: string): WriteFailure | null {
   const failure = (is: WriteFailure['is'], why: string): WriteFailure => ({
     is,

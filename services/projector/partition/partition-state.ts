@@ -1,6 +1,6 @@
 import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 
-/** The state of a partition. It says why its records wait. */
+/** The state of a partition. It shows why its records wait. */
 export type PartitionState =
   /** It is assigned, and not fetched: its start offset is not found yet. */
   | { name: 'finding-start' }

@@ -172,7 +172,7 @@ it('a partition logs each change of its state, with the state before', async () 
   ]);
 });
 
-it('a partition that waits for prerequisites says so, and gives the memory of its batch back', async () => {
+it('a partition that waits for prerequisites shows that cause, and gives the memory of its batch back', async () => {
   let endWait = () => {};
   const { queue, calls } = countingQueue();
   const partition = startPartition(5, {

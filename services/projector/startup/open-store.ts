@@ -15,7 +15,7 @@ import { generationDatabase } from '../../../shared/store/connection.ts';
 import { builtByMajority, ensureIndexes, tryIndexes } from '../../../shared/store/indexes.ts';
 import type { OnWait } from './wait-until.ts';
 
-/** After this time the start says that it waits for the indexes, in milliseconds. */
+/** After this time the start logs that it waits for the indexes, in milliseconds. */
 const slowBuildMs = 5_000;
 
 /**

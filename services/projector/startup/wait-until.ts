@@ -5,7 +5,8 @@ import { retry } from '../../../shared/store/retry.ts';
 import { createRefusalLimit } from '../refusal-limit.ts';
 
 /**
- * A requirement of the projector is not met yet, but may be while it waits. `condition` says which one, `message` why.
+ * A requirement of the projector is not met yet, but may be while it waits. `condition` names it, `message` has the
+ * reason.
  */
 export class NotReady extends Error {
   override name = 'NotReady';
