@@ -49,7 +49,7 @@ export async function readStack() {
   return { stack, isUp: kafkaRuns && storeRuns, lines };
 }
 
-/** Starts a stack, unless all servers of the one before run. Stops the remains of a broken one first. */
+/** Starts a stack, unless all servers of the one before run. Stops the servers of a broken one first. */
 export const bringUp = (report: (line: string) => void): Promise<LastingStack> =>
   exclusively(async () => {
     const before = await readStack();

@@ -19,7 +19,7 @@ export type Facts = {
   /** Null before a projector has first started, or if it was lost. */
   registry: GenerationRegistry | null;
   /** Where something of a read model is left without a registry; empty if there is a registry. */
-  remains: string[];
+  leftovers: string[];
   /** The collections of the control database that are gone, or are other ones. */
   lost: LostCollection[];
   /** The tokens of the active generation that are refused although an active key has them; null: not counted. */
@@ -66,7 +66,7 @@ export async function readFacts(
 ): Promise<Facts> {
   const { control, config } = deps;
   const registry = await readRegistry(control);
-  const remains = registry ? [] : await findReadModel(control);
+  const leftovers = registry ? [] : await findReadModel(control);
   const living = registry?.generations.filter(({ state }) => state !== 'dropped') ?? [];
   const kafka = await readKafka(deps, useKafka, living, kafkaWithinMs);
   const now = await deps.now();
@@ -92,7 +92,7 @@ export async function readFacts(
       readSharedTokens(control, config.DATABASE_NAME, registry),
     ),
   });
-  return { ...facts, now, deployment: config.DEPLOYMENT, registry, remains, kafka, notCounted };
+  return { ...facts, now, deployment: config.DEPLOYMENT, registry, leftovers, kafka, notCounted };
 }
 
 /** Awaits the values of an object, all at once. */

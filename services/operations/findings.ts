@@ -163,8 +163,8 @@ export function verdict(facts: Facts, all: Finding[]): Verdict {
 }
 
 /** Whether a finding reports a loss without which a replica serves nothing, or a MongoDB that confirms no write. */
-function comesFirst({ registry, remains }: Facts, { name, generation, severity }: Finding): boolean {
-  if (name === 'registry') return remains.length > 0;
+function comesFirst({ registry, leftovers }: Facts, { name, generation, severity }: Finding): boolean {
+  if (name === 'registry') return leftovers.length > 0;
   if (name === 'majority' || (name === 'lost' && generation === null)) return true;
   const isOfServed = generation === registry?.generation;
   return (

@@ -18,7 +18,7 @@ const lostWatermark = { isWatermarkLost: true, watermark: null, lagSeconds: null
 test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   {
     name: 'the registry',
-    given: facts([], { registry: null, remains: ['progress', 'support_g3'] }),
+    given: facts([], { registry: null, leftovers: ['progress', 'support_g3'] }),
     finding: { name: 'registry', generation: null, fix: null },
     sentence:
       'Not well: the registry of generations is lost, but a read model is left: progress, support_g3.',

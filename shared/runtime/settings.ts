@@ -119,16 +119,16 @@ export const kafkaRule = (given: Environment): string[] => [
   ...saslErrors(given),
   ...(['true', '1'].includes(given.KAFKA_SSL ?? '')
     ? certificateErrors(given)
-    : orphans(given, tlsNames, 'KAFKA_SSL is not true')),
+    : withoutEffect(given, tlsNames, 'KAFKA_SSL is not true')),
 ];
 
 export const tlsNames = ['KAFKA_TLS_CA', 'KAFKA_TLS_CERT', 'KAFKA_TLS_KEY'];
 const tokenNames = ['KAFKA_SASL_TOKEN_URL', 'KAFKA_SASL_TOKEN_SCOPE'];
 
-const orphans = (given: Environment, names: string[], because: string): string[] =>
+const withoutEffect = (given: Environment, names: string[], because: string): string[] =>
   names.filter((name) => given[name]).map((name) => `${name} is set, but ${because}`);
 
-const absentees = (given: Environment, names: string[], because: string): string[] =>
+const missing = (given: Environment, names: string[], because: string): string[] =>
   names.filter((name) => !given[name]).map((name) => `${name} is not set, but ${because} is`);
 
 function saslErrors(given: Environment): string[] {
@@ -136,11 +136,11 @@ function saslErrors(given: Environment): string[] {
   const credentials = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'];
   return [
     ...(mechanism
-      ? absentees(given, credentials, 'KAFKA_SASL_MECHANISM')
-      : orphans(given, credentials, 'KAFKA_SASL_MECHANISM is not')),
+      ? missing(given, credentials, 'KAFKA_SASL_MECHANISM')
+      : withoutEffect(given, credentials, 'KAFKA_SASL_MECHANISM is not')),
     ...(mechanism === 'oauthbearer'
-      ? absentees(given, ['KAFKA_SASL_TOKEN_URL'], 'KAFKA_SASL_MECHANISM=oauthbearer')
-      : orphans(given, tokenNames, 'KAFKA_SASL_MECHANISM is not oauthbearer')),
+      ? missing(given, ['KAFKA_SASL_TOKEN_URL'], 'KAFKA_SASL_MECHANISM=oauthbearer')
+      : withoutEffect(given, tokenNames, 'KAFKA_SASL_MECHANISM is not oauthbearer')),
   ];
 }
 

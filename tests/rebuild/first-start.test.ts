@@ -42,7 +42,7 @@ test('projectors that start together on an empty database all follow generation 
 const at = new Date();
 const ofGeneration = (control: Db) => generationDatabase(control.client, control.databaseName, 7);
 
-/** The remains without a registry, as the refusal names them. */
+/** The leftovers without a registry, as the refusal names them. */
 test.each<[string, (control: Db) => Promise<unknown>]>([
   ['progress', (control) => registerPartitions(control, 7, ['tags/0'], at)],
   ['watermarks', (control) => watermarksOf(control).insertOne({ _id: 7, completeTo: at })],

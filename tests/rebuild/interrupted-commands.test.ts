@@ -57,7 +57,7 @@ describe('a repeated command finishes after a crash before any step of', () => {
     expect(await on.drop()).toBe('dropped');
     const left = (await rebuild.admin.listGroups()).groups.map(({ groupId }) => groupId);
     expect(groups.filter((groupId) => left.includes(groupId))).toEqual([groups[0]]);
-    expect([await on.remains(1), await on.remains(2)]).toEqual([on.everythingOf(), nothing]);
+    expect([await on.stored(1), await on.stored(2)]).toEqual([on.everythingOf(), nothing]);
     expect(await on.deadLetterIds()).toEqual(['1: 1', '9: 1']);
     expect(await on.historyOf()).toEqual(['2 dropping by ann', '2 dropped by ann']);
   });
@@ -141,7 +141,7 @@ describe('two operators at once leave one active generation and a true history:'
       const drops = await interleaved(step, on.drop, second.drop);
       const isBegun = step !== 'wait for readers' && step !== 'begin';
       expect({ step, drops }).toEqual({ step, drops: [isBegun ? 'dropped' : 'was-dropped', 'dropped'] });
-      expect([await on.remains(1), await on.remains(2)]).toEqual([on.everythingOf(), nothing]);
+      expect([await on.stored(1), await on.stored(2)]).toEqual([on.everythingOf(), nothing]);
       const by = isBegun ? 'ann' : 'bob';
       expect(await on.historyOf()).toEqual([`2 dropping by ${by}`, '2 dropped by bob']);
       // and a promotion succeeds only before the drop begins
@@ -169,7 +169,7 @@ describe('two operators at once leave one active generation and a true history:'
         servedAgain,
       );
       expect(outcomes).toEqual(['refused', 'rolled-back']);
-      expect(await on.remains(2)).toEqual(on.everythingOf());
+      expect(await on.stored(2)).toEqual(on.everythingOf());
       await on.expectLivable();
     }
   });

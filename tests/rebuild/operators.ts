@@ -68,7 +68,7 @@ export function operatorsOf(rebuild: Rebuild) {
     return found.map(({ offset, generations }) => `${offset}: ${String(generations)}`);
   };
   /** The documents of a generation, and how many of each collection of the control database are about it. */
-  const remains = async (number: number) => {
+  const stored = async (number: number) => {
     const found: Record<string, number> = { documents: await rebuild.documents(number) };
     const about = { $or: [{ generation: number }, { _id: number as never }] };
     for (const { collectionName } of await rebuild.control.collections()) {
@@ -93,7 +93,7 @@ export function operatorsOf(rebuild: Rebuild) {
     const active = generations.filter(({ state }) => state === 'active');
     expect(active.map((one) => one.number)).toEqual([number]);
     expect(await activeGeneration(rebuild.control)).toMatchObject({ generation: number });
-    expect(await remains(number)).toEqual(everythingOf());
+    expect(await stored(number)).toEqual(everythingOf());
     expect(await deadLetterIds()).toContain(`${number}: ${number}`);
   }
 
@@ -109,7 +109,7 @@ export function operatorsOf(rebuild: Rebuild) {
     compare,
     given,
     deadLetterIds,
-    remains,
+    stored,
     everythingOf,
     expectLivable,
     historyOf,

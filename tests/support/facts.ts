@@ -81,7 +81,7 @@ export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = 
     generations: generations.map(({ generation }) => generation),
     history: [],
   },
-  remains: [],
+  leftovers: [],
   lost: [],
   sharedTokens: [],
   generations,

@@ -18,13 +18,13 @@ export const systemRules = {
   registry: {
     severity: 'bad',
     blocks: [],
-    evaluate: ({ registry, remains }, _, { projector }) => {
+    evaluate: ({ registry, leftovers }, _, { projector }) => {
       if (registry) return null;
-      if (remains.length === 0)
+      if (leftovers.length === 0)
         return { text: 'no projector has started on this database', fix: projector(1) };
       return {
         text:
-          `${lostRegistryText(remains)}. The API answers 503, and no projector starts: restore the control database from a ` +
+          `${lostRegistryText(leftovers)}. The API answers 503, and no projector starts: restore the control database from a ` +
           'backup, or rebuild into another DATABASE_NAME (docs/recover.md)',
       };
     },
