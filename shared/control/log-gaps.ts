@@ -5,11 +5,11 @@ import { counted } from '../runtime/counted.ts';
  * Why a log lacks records:
  *
  * - `deleted`: retention or an operator deleted records that were not applied.
- * - `cut`: the log lost records that were applied, and other records may have taken their offsets since. An unclean
- *   leader election does that, or a broker that was restored from a backup.
+ * - `diverged`: the log lost records that were applied, and other records may have taken their offsets since. An
+ *   unclean leader election does that, or a broker that was restored from a backup.
  * - `replaced`: the topic was deleted and created again since its records were applied.
  */
-export type GapKind = 'deleted' | 'cut' | 'replaced';
+export type GapKind = 'deleted' | 'diverged' | 'replaced';
 
 /** A gap as it is found: the records of a partition from offset `from` to `to`, both included. */
 export type Gap = {
@@ -61,7 +61,7 @@ export async function storeLogGaps(
 }
 
 /** The offset from which a generation continues after an accepted gap. */
-export const continuesAt = ({ kind, from, to }: Gap): number => (kind === 'cut' ? from : to + 1);
+export const continuesAt = ({ kind, from, to }: Gap): number => (kind === 'diverged' ? from : to + 1);
 
 /** Describes gaps to an operator: the first one, and the number of the others. */
 export function describeGaps(gaps: readonly Gap[]): string {
@@ -76,7 +76,7 @@ function describeGap({ topic, partition, kind, from, to }: Gap): string {
   switch (kind) {
     case 'deleted':
       return `${log}: the records from offset ${from} to ${to} are gone from the log (retention or deletion) and were not applied`;
-    case 'cut':
+    case 'diverged':
       return (
         `${log}: this read model has applied the log up to offset ${to}, but the log has lost those records from ${from} on ` +
         '(an unclean leader election, or a broker that was restored): later records at these offsets are not applied'

@@ -192,7 +192,7 @@ export async function drop(projector: Projector): Promise<void> {
   const run = verbOf(projector, [0]);
   const { control } = projector.environment;
   await projector.stop();
-  const gap = { topic: projector.topic('tag'), partition: 0, kind: 'cut' as const, from: 0, to: 0 };
+  const gap = { topic: projector.topic('tag'), partition: 0, kind: 'diverged' as const, from: 0, to: 0 };
   await storeLogGaps({ control, generation: 2, by: 'test' }, [{ ...gap, topicId: null }], new Date());
   await progressOf(control).updateMany({}, { $set: { updatedAt: new Date(0) } });
   await run('accept', 'gap', '2', '--why', 'test');

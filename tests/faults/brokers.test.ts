@@ -120,12 +120,12 @@ describe('three brokers', () => {
     },
   );
 
-  test('an unclean election that cuts a log ends the projectors for good, although the log is longer again', async () => {
+  test('a log that diverged in an unclean election ends the projectors for good, even if it is longer again', async () => {
     const publishOne = (id: string) => send('tag', { ...encode(created('tag', id), 'binary'), partition: 0 });
     await publishOne('tag_1');
     const first = start();
     await applied();
-    const cut = await uncleanElection(cluster, {
+    const diverged = await uncleanElection(cluster, {
       topic: topic('tag'),
       partition: 0,
       publish: async () => {
@@ -134,15 +134,15 @@ describe('three brokers', () => {
         await applied();
       },
     });
-    expect(cut).toMatchObject({ endBefore: 3, cutAt: 1 });
-    expect(cut.epochAfter).toBeGreaterThan(cut.epochBefore);
+    expect(diverged).toMatchObject({ endBefore: 3, divergedAt: 1 });
+    expect(diverged.epochAfter).toBeGreaterThan(diverged.epochBefore);
     // given later records at the offsets of the lost ones, and after them
     for (const id of ['tag_4', 'tag_5', 'tag_6']) await publishOne(id);
     // then the projector ends, and none starts, also once the former leader is back
     expect(await first.exited).toBe(1);
-    const lost = { topic: topic('tag'), partition: 0, kind: 'cut', from: 1, to: 2 };
+    const lost = { topic: topic('tag'), partition: 0, kind: 'diverged', from: 1, to: 2 };
     expect(await readLogGaps(environment.control, 1)).toMatchObject([lost]);
-    await cut.former.restart();
+    await diverged.former.restart();
     await untilInSync(cluster);
     expect(await start().exited).toBe(1);
     expect(await find('tag', 'tag_6')).toBeNull();

@@ -46,6 +46,7 @@ const retired: Retired[] = [
   { word: /remed(?:y|ies)/gi, say: 'fix' },
   { word: /judg/gi, say: 'evaluate, decide, check' },
   { word: /stranger/gi, say: 'a foreign member, other people' },
+  { word: /\blogs? (?:\w+ )*cut\b/gi, say: 'a log diverges' },
   { word: /\b(?:the|no|their|its) remains\b/gi, say: 'leftovers' },
   { word: /\bchecks? holds?\b/gi, say: 'a check passes' },
   { word: /\bsets? aside\b/gi, say: 'skip, leave out' },

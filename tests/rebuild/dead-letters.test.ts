@@ -125,10 +125,10 @@ describe('dead letters of several generations', () => {
     );
   });
 
-  test('are carried over if the log was cut before their record, or their topic was created again', async () => {
-    const [topic = '', other = '', reset = '', cut = ''] = rebuild.topics;
+  test('are carried over if the log diverged before their record, or their topic was created again', async () => {
+    const [topic = '', other = '', reset = '', diverged = ''] = rebuild.topics;
     const messages = [{ partition: 0, key: '1', value: '' }];
-    for (const one of [topic, other, reset, cut]) await rebuild.producer.send({ topic: one, messages });
+    for (const one of [topic, other, reset, diverged]) await rebuild.producer.send({ topic: one, messages });
     const accepted = [{ finding: 'older' as const, by: 'ann', at: present, why: 'test', seen: [] }];
     await rebuild.given([
       generation(1, 'standby', { accepted }),
@@ -136,8 +136,8 @@ describe('dead letters of several generations', () => {
       generation(3, 'standby', { accepted }),
     ]);
     await rebuild.recreateTopic(2, other);
-    // given a log that has grown since it was cut
-    const gap = { topic: cut, partition: 0, kind: 'cut' as const, from: 0, to: 3, topicId: null };
+    // given a log that has grown since it diverged
+    const gap = { topic: diverged, partition: 0, kind: 'diverged' as const, from: 0, to: 3, topicId: null };
     await storeLogGaps({ control: rebuild.control, generation: 2, by: 'test' }, [gap], present);
     const ids = [
       await rebuild.deadLetter({ topic, offset: 0 }),
@@ -145,7 +145,7 @@ describe('dead letters of several generations', () => {
       // A projector rejects it after the operator has read the log.
       await rebuild.deadLetter({ topic, offset: 1_001, at: present }),
       await rebuild.deadLetter({ topic: other, offset: 0 }),
-      await rebuild.deadLetter({ topic: cut, offset: 0 }),
+      await rebuild.deadLetter({ topic: diverged, offset: 0 }),
       await rebuild.deadLetter({ topic: reset, offset: 0 }),
     ];
     // and a topic whose new log is read since an operator has accepted the gap, with a record that is rejected

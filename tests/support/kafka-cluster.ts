@@ -163,12 +163,12 @@ export async function electPreferredLeaders(cluster: Cluster): Promise<void> {
   await untilPlaced(cluster, ({ leader, replicas }) => leader === replicas[0]);
 }
 
-/** A log that an unclean election has cut. */
-export type CutLog = {
-  /** The log's end before the election: the records from `cutAt` up to here are lost. */
+/** A log that has diverged in an unclean election. */
+export type DivergedLog = {
+  /** The log's end before the election: the records from `divergedAt` up to here are lost. */
   endBefore: number;
   /** The log's end after the election. */
-  cutAt: number;
+  divergedAt: number;
   epochBefore: number;
   epochAfter: number;
   /** The former leader. It is killed; once it starts, it drops the records that the new leader lacks. */
@@ -177,14 +177,14 @@ export type CutLog = {
 };
 
 /**
- * Cuts the log of a partition by an unclean leader election, as brokers do if `unclean.leader.election.enable` is set.
+ * Makes the log of a partition diverge in an unclean leader election, which `unclean.leader.election.enable` allows.
  * The partition then has two replicas. The follower is killed, and `publish` runs: only the leader has its records.
  * Resolve it once the projectors have applied them. Then the leader is killed, and the follower starts and is elected.
  */
 export async function uncleanElection(
   cluster: Cluster,
   { topic, partition, publish }: { topic: string; partition: number; publish: () => Promise<unknown> },
-): Promise<CutLog> {
+): Promise<DivergedLog> {
   const place = async () =>
     (await placements(cluster, [topic])).find((one) => one.partition === partition) as Placement;
   const isThis = (one: Placement) => one.partition === partition;
@@ -210,9 +210,9 @@ export async function uncleanElection(
   await untilPlaced(cluster, (one) => !isThis(one) || one.leader === followerId, [topic]);
   const isElected = () => latestEpoch(leader, topic, partition) > epochBefore;
   await eventually(isElected);
-  const cutAt = await end();
+  const divergedAt = await end();
   const epochAfter = latestEpoch(leader, topic, partition);
-  return { endBefore, cutAt, epochBefore, epochAfter, former, leader };
+  return { endBefore, divergedAt, epochBefore, epochAfter, former, leader };
 }
 
 /** The epoch of the latest leader that the node has recorded for a partition. */

@@ -2,7 +2,7 @@ import type { Gap } from '../../../shared/control/log-gaps.ts';
 import { type Continuation, continueAfterGaps } from './continue-after-gaps.ts';
 
 const place = { topic: 't', partition: 0 };
-const cut: Gap = { ...place, kind: 'cut', from: 5, to: 7, topicId: 'a' };
+const diverged: Gap = { ...place, kind: 'diverged', from: 5, to: 7, topicId: 'a' };
 const deleted: Gap = { ...place, kind: 'deleted', from: 8, to: 11, topicId: 'a' };
 const replaced: Gap = { ...place, kind: 'replaced', from: 0, to: 7, topicId: 'b' };
 
@@ -21,11 +21,11 @@ const described = ({ is, at, lostFrom }: Continuation) => `${is} ${at}, lost fro
 
 /** The gap that was found, the log as it is when the operator accepts it, and where the partition goes on. */
 test.each<[string, Gap[], Log, string]>([
-  ['of a log that was cut at the first lost record', [cut], log(0, 9), 'return 5, lost from 5'],
-  ['of a log that was cut further since at its end', [cut], log(0, 3), 'return 3, lost from 3'],
+  ['of a diverged log at the first lost record', [diverged], log(0, 9), 'return 5, lost from 5'],
+  ['of a diverged log that has lost more since at its end', [diverged], log(0, 3), 'return 3, lost from 3'],
   [
-    'of a log that was cut and has lost its beginning since after it',
-    [cut],
+    'of a diverged log that has lost its beginning since after it',
+    [diverged],
     log(6, 9),
     'return 6, lost from 5',
   ],
@@ -40,7 +40,7 @@ test.each<[string, Gap[], Log, string]>([
   ['of another topic, however long, at its beginning', [replaced], log(3, 99, other), 'reset 3, lost from 0'],
   [
     'of a topic that was created again since its gap was found at its beginning',
-    [cut],
+    [diverged],
     log(0, 9, other),
     'reset 0, lost from 0',
   ],
@@ -53,7 +53,7 @@ test.each<[string, Gap[], Log, string]>([
 
 test('nothing goes on whose log cannot be read, and no partition is gone while a broker does not answer', () => {
   const unread = log(0, 9, { ends: new Map() });
-  expect(continueAfterGaps({ gaps: [cut], progress, log: unread })).toContain(
+  expect(continueAfterGaps({ gaps: [diverged], progress, log: unread })).toContain(
     'the log of t/0 cannot be read',
   );
   const silent = log(0, 9, { partitions: ['t/1'], unreachable: [{ broker: '1', error: 'no' }] });

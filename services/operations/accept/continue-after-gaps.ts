@@ -57,7 +57,7 @@ export function continueAfterGaps({ gaps, progress, log }: Given): Continuation[
     } else {
       const at = Math.min(ends.end, Math.max(ends.low, continuesAt(gap)));
       const goesOn = { ...place, at, end: ends.end, topicId, text: textOf(gap, at, ends.end) };
-      if (gap.kind === 'cut') found.push({ ...goesOn, is: 'return', lostFrom: Math.min(gap.from, at) });
+      if (gap.kind === 'diverged') found.push({ ...goesOn, is: 'return', lostFrom: Math.min(gap.from, at) });
       else found.push({ ...goesOn, is: 'skip', lostFrom: null });
     }
   }
@@ -72,7 +72,7 @@ const isRecreated = (
 
 function textOf(gap: Gap, at: number, end: number): string {
   const becomes =
-    gap.kind === 'cut'
+    gap.kind === 'diverged'
       ? `documents keep the lost records from ${gap.from} to ${gap.to}`
       : `the records from ${gap.from} to ${at - 1} are skipped`;
   return `${partitionKey(gap)} continues at offset ${at}, its log ends at offset ${end}: ${becomes}`;

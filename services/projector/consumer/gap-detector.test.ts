@@ -159,16 +159,16 @@ describe('a gap', () => {
   it.each([
     ['is none if the log holds all', {}, null],
     ['of deleted records ends before the log begins', { low: 7 }, { kind: 'deleted', from: 5, to: 6 }],
-    ['of a shorter log begins at its end', { end: 3 }, { kind: 'cut', from: 3, to: 4 }],
+    ['of a shorter log begins at its end', { end: 3 }, { kind: 'diverged', from: 3, to: 4 }],
     [
-      'of a log that was cut begins at the end of the epoch',
+      'of a diverged log begins at the end of the epoch',
       { epochEnd: { leaderEpoch: 1, endOffset: 2 } },
-      { kind: 'cut', from: 2, to: 4 },
+      { kind: 'diverged', from: 2, to: 4 },
     ],
     [
       'never begins before the log',
       { low: 4, epochEnd: { leaderEpoch: 1, endOffset: 2 } },
-      { kind: 'cut', from: 4, to: 4 },
+      { kind: 'diverged', from: 4, to: 4 },
     ],
     ['is everything if the topic is another', { topicId: 'new' }, { kind: 'replaced', from: 0, to: 4 }],
   ])('%s', (_, changes, expected) => {

@@ -53,7 +53,7 @@ export function findGap({ topic, partition, ...read }: ReadTo, log: LogNow): Gap
     return { ...found, kind: 'replaced', from: 0, to: offset - 1 };
   if (log.low > offset) return { ...found, kind: 'deleted', from: offset, to: log.low - 1 };
   const lastHeld = heldTo(read, log);
-  return lastHeld < offset ? { ...found, kind: 'cut', from: lastHeld, to: offset - 1 } : null;
+  return lastHeld < offset ? { ...found, kind: 'diverged', from: lastHeld, to: offset - 1 } : null;
 }
 
 /** The offset up to which a log certainly holds the records that were read. */
@@ -80,7 +80,7 @@ export type DetectGaps = (partitions: Fetching[], log: GapLogState) => Promise<G
 export type GapLogState = Pick<LogState, 'ends' | 'topicIds' | 'leaderEpochs'>;
 
 /**
- * Detects records that are deleted before they were fetched, logs that were cut, and topics that are created again.
+ * Detects records that are deleted before they were fetched, logs that diverged, and topics that are created again.
  * kafkajs would silently restart at the beginning of the log, or go on in the new one. Call the returned function once
  * a second. It asks for the end of an epoch whenever a partition has another leader: until the answer, nothing of that
  * leader's is applied.

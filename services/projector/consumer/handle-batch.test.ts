@@ -148,7 +148,7 @@ describe('a batch of a new leader', () => {
       await fetch();
       gaps = await compare();
     }
-    expect(gaps).toMatchObject([{ kind: 'cut', from: 3, to: 4 }]);
+    expect(gaps).toMatchObject([{ kind: 'diverged', from: 3, to: 4 }]);
     expect({ applied, resolved }).toEqual({ applied: [], resolved: [] });
   });
 });
