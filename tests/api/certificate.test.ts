@@ -20,7 +20,8 @@ import { begin } from './requests.ts';
 
 const children = useApiProcesses();
 
-it('a replaced certificate is used for new connections, unless it does not match its key; open ones stay', async () => {
+/** An API with the certificate of a folder, which can be replaced by that of another. */
+async function givenApi() {
   const folder = mkdtempSync(join(children.folder, 'volume-'));
   const certificateIn = async (name: string) => {
     mkdirSync(join(folder, name));
@@ -38,47 +39,68 @@ it('a replaced certificate is used for new connections, unless it does not match
     API_TLS_KEY: join(folder, 'current', 'key.pem'),
     ADMIN_PORT: '0',
   });
-  /** The metric of the certificate in use has the expiry of the one of this name. */
-  const showsExpiryOf = async (name: string) => {
-    const { validTo } = new X509Certificate(readFileSync(join(folder, name, 'cert.pem')));
-    const shown = await metricOf(child, 'api_tls_certificate_not_after_timestamp_seconds');
-    return shown === Date.parse(validTo) / 1_000;
+  return {
+    child,
+    folder,
+    certificateIn,
+    /** Resolves when the API has logged this at a switch to the certificate of this name. */
+    switched: async (name: string, message: string) => {
+      const count = () => child.log.filter(({ msg }) => msg === message).length;
+      const before = count();
+      switchTo(name);
+      await eventually(() => count() > before);
+    },
+    /** Whether the metric of the certificate in use has the expiry of the one of this name. */
+    showsExpiryOf: async (name: string) => {
+      const { validTo } = new X509Certificate(readFileSync(join(folder, name, 'cert.pem')));
+      const shown = await metricOf(child, 'api_tls_certificate_not_after_timestamp_seconds');
+      return shown === Date.parse(validTo) / 1_000;
+    },
+    certificate: async (agent: Agent | false = false) => {
+      const response = await begin(child, '/health', { agent });
+      const { fingerprint256 } = (response.socket as TLSSocket).getPeerCertificate();
+      expect(await textOf(response)).toBe('{"status":"ok"}');
+      return fingerprint256;
+    },
   };
-  const certificate = async (agent: Agent | false = false) => {
-    const response = await begin(child, '/health', { agent });
-    const { fingerprint256 } = (response.socket as TLSSocket).getPeerCertificate();
-    expect(await textOf(response)).toBe('{"status":"ok"}');
-    return fingerprint256;
-  };
+}
+
+const inUse = 'new certificate in use';
+const rejected = 'new certificate rejected; keeping the current one';
+
+// A connection that is idle for 65 s is closed, and a slow machine needs long for a certificate.
+it('a replaced certificate is used for new connections, and shown in the metric; open ones keep theirs', async () => {
+  const { certificateIn, switched, showsExpiryOf, certificate } = await givenApi();
   const kept = new Agent({ keepAlive: true, maxSockets: 1 });
   const first = await certificate(kept);
   expect(await showsExpiryOf('first')).toBe(true);
-  await certificateIn('broken');
-  writeFileSync(join(folder, 'broken', 'key.pem'), 'none');
-  switchTo('broken');
-  await child.logged('new certificate rejected; keeping the current one');
-  // A connection that is idle for 65 s is closed, and a slow machine needs long for a certificate.
-  for (const agent of [false, kept] as const) expect(await certificate(agent)).toBe(first);
   await certificateIn('second');
-  switchTo('second');
-  await child.logged('new certificate in use');
+  await switched('second', inUse);
   expect(await certificate()).not.toBe(first);
   expect(await showsExpiryOf('second')).toBe(true);
   expect(await certificate(kept)).toBe(first);
   kept.destroy();
-  // and also one that keeps its key
+});
+
+it('a certificate that does not match its key is refused on every connection, and logged again when it comes again', async () => {
+  const { folder, certificateIn, switched, certificate } = await givenApi();
+  const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+  const first = await certificate(kept);
+  await certificateIn('broken');
+  writeFileSync(join(folder, 'broken', 'key.pem'), 'none');
+  await switched('broken', rejected);
+  for (const agent of [false, kept] as const) expect(await certificate(agent)).toBe(first);
+  kept.destroy();
+  await certificateIn('second');
+  await switched('second', inUse);
+  await switched('broken', rejected);
+});
+
+it('a renewed certificate that keeps its key is used', async () => {
+  const { folder, switched } = await givenApi();
   mkdirSync(join(folder, 'renewed'));
-  copyFileSync(join(folder, 'second', 'key.pem'), join(folder, 'renewed', 'key.pem'));
-  const renewed = readFileSync(join(folder, 'second', 'cert.pem'), 'utf8');
+  copyFileSync(join(folder, 'first', 'key.pem'), join(folder, 'renewed', 'key.pem'));
+  const renewed = readFileSync(join(folder, 'first', 'cert.pem'), 'utf8');
   writeFileSync(join(folder, 'renewed', 'cert.pem'), `renewed\n${renewed}`);
-  /** Resolves when a switch is logged, which may happen several times. */
-  const switched = async (name: string, message: string) => {
-    const count = () => child.log.filter(({ msg }) => msg === message).length;
-    const before = count();
-    switchTo(name);
-    await eventually(() => count() > before);
-  };
-  await switched('renewed', 'new certificate in use');
-  // and a pair that is refused again is logged again
-  await switched('broken', 'new certificate rejected; keeping the current one');
+  await switched('renewed', inUse);
 });

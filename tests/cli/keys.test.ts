@@ -1,23 +1,10 @@
-import type { CreatedKey } from '../../services/operations/keys/create-key.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
 import { apiKey, store } from '../api/builders.ts';
 import { mongoUrl, startApi, startStore, tokens } from '../api/test-api.ts';
-import { readLog } from '../faults/read-log.ts';
 import { generation, longAgo, useRebuild } from '../rebuild/fixture.ts';
-import { created } from '../support/entities.ts';
 import { runCli } from '../support/run-cli.ts';
 import { useOpened } from '../support/use-opened.ts';
-import { useProjector } from '../support/use-projector.ts';
-
-/** The status of a request to an API that remembers no key. */
-async function statusOf(served: Parameters<typeof startApi>[0], token: string): Promise<number> {
-  const api = await startApi(served);
-  try {
-    return (await api.get('/v1/tickets', { token })).status;
-  } finally {
-    await api.close();
-  }
-}
+import { statusOf } from './status-of.ts';
 
 describe('keys', () => {
   let nowMs = 1_000;
@@ -161,111 +148,5 @@ describe('two generations', () => {
     expect(rolledBack).toMatchObject({ code: 0 });
     expect(rolledBack.text).toContain('generation 1 is served');
     expect(await statuses()).toEqual({ archived: 200, blocked: 401 });
-  });
-});
-
-describe('keys create', () => {
-  const { environment, applied, cli, find, deadLetters, publish } = useProjector();
-  const status = (token: string) => statusOf({ client: environment.mongo, name: environment.name }, token);
-
-  test('prints a token for the data of its organization alone, which is stored nowhere', async () => {
-    const command = 'keys create --org org_new --name Export --rate-limit 300 --json'.split(' ');
-    const { text, errors, code } = await cli(...command);
-    expect({ code, errors }).toEqual({ code: 0, errors: '' });
-    const { id, token } = JSON.parse(text) as CreatedKey;
-    expect(token).toMatch(/^svc_live_[0-9a-f]{48}$/);
-    await applied();
-    expect(await deadLetters()).toEqual([]);
-    const stored = await find('apiKey', id);
-    const state = { name: 'Export', mode: 'live', rateLimit: 300 };
-    expect(stored).toMatchObject({ orgId: 'org_new', version: 1, state });
-    expect(JSON.stringify(stored)).not.toContain(token);
-    expect((await cli('keys', 'list', '--org', 'org_new')).text).toBe(
-      `${id}  org_new  live  active  limit 300  Export`,
-    );
-    expect([await status(token), await status(`${token}0`)]).toEqual([200, 401]);
-  });
-
-  test('makes keys that keys archive ends, but only with --yes, and no key of the source system', async () => {
-    const archive = async (...args: string[]) => cli('keys', 'archive', ...args);
-    const { text } = await cli('keys', 'create', '--org', 'org_new', '--json');
-    const { id, token } = JSON.parse(text) as CreatedKey;
-    await publish(created('apiKey', 'key_source', {}, 2));
-    await applied();
-    const before = await find('apiKey', id);
-    expect(await archive(id)).toMatchObject({ code: 2, errors: expect.stringContaining('--yes') as string });
-    expect(await archive(id, '--dry-run')).toMatchObject({
-      code: 0,
-      text: `${id} of org_new would be archived. Dry run: nothing was changed`,
-    });
-    await applied();
-    expect({ key: await find('apiKey', id), status: await status(token) }).toEqual({
-      key: before,
-      status: 200,
-    });
-    expect(await archive(id, '--yes')).toMatchObject({ code: 0 });
-    await applied();
-    expect(await find('apiKey', id)).toMatchObject({
-      version: 2,
-      state: { ...before?.state, archivedAt: expect.any(Date) as Date },
-    });
-    expect(await status(token)).toBe(401);
-    // The event has the instant of the archiving: with that of the creation it would count as late.
-    const { archivedAt } = (await find('apiKey', id))?.state as { archivedAt: Date };
-    const times = (await readLog(environment)).flatMap(({ event }) => (event?.id === id ? [event.time] : []));
-    expect(times.at(-1)).toEqual(archivedAt);
-    // and a second time it says since when
-    expect((await archive(id, '--yes')).text).toMatch(/^key_\w+ of org_new is archived since 20\S+Z$/);
-    expect(await archive('key_source', '--yes')).toMatchObject({
-      code: 1,
-      errors: expect.stringMatching(
-        /version 2, so "keys create" did not make it: .* keys block key_source\n$/,
-      ) as string,
-    });
-    expect(await archive('key_x')).toMatchObject({
-      code: 1,
-      errors: 'keys archive failed: there is no key key_x; see: npx support-cli keys list\n',
-    });
-    expect(await archive('key_\nx')).toMatchObject({
-      errors: 'keys archive failed: there is no key key_\\u000ax; see: npx support-cli keys list\n',
-    });
-    expect(await deadLetters()).toEqual([]);
-  });
-
-  test('archive asks on one line, whatever the name of the key holds, and No changes nothing', async () => {
-    await publish(created('apiKey', 'key_hostile', { name: 'Export\n of another org\x1b[8m' }));
-    await applied();
-    const questions: string[] = [];
-    const args = ['keys', 'archive', 'key_hostile'];
-    const { code, text } = await runCli(environment.environment, args, async (question) => {
-      questions.push(question);
-      return false;
-    });
-    expect(questions).toEqual([
-      String.raw`Archive the key key_hostile of "org_1", named "Export\n of another org\u001b[8m", for good? [y/N] `,
-    ]);
-    expect({ code, text }).toEqual({
-      code: 1,
-      text: expect.stringMatching(/^key_hostile of \S+ was not archived$/) as string,
-    });
-  });
-
-  test('begins the token as KEY_PREFIX and --mode say', async () => {
-    const args = ['keys', 'create', '--org', 'org_new', '--mode', 'test'];
-    const { code, text } = await runCli({ ...environment.environment, KEY_PREFIX: 'acme' }, args);
-    expect({ code, text }).toEqual({
-      code: 0,
-      text: expect.stringMatching(/^key_\w+ of org_new: acme_test_[0-9a-f]{48}$/) as unknown,
-    });
-  });
-
-  test('names the topic that does not accept the key, whose token it has printed', async () => {
-    const settings = { ...environment.environment, TOPIC_PREFIX: `${environment.name}-absent.` };
-    const { code, text, errors } = await runCli(settings, ['keys', 'create', '--org', 'org_new']);
-    expect(code).toBe(1);
-    const [, id = ''] = /^(key_\w+) of org_new: svc_live_\w+$/.exec(text) ?? [];
-    expect(errors).toMatch(
-      new RegExp(`^keys create failed: \\S+-absent\\.api-keys did not confirm the key ${id}: .+\\n$`),
-    );
   });
 });

@@ -66,101 +66,146 @@ describe('the sweeper of a projector', () => {
     await sweeper.stop();
   });
 
-  test('of the owner reads all conversations once a day or after an unfinished sweep', async () => {
-    // given sweeps of 3 s, and a complete one of 2 hours
+  describe('of the owner', () => {
     const hourMs = 3_600_000;
-    let [nowMs, polls, isOwner, fails] = [0, 0, true, false];
-    let completeTakesMs = 2 * hourMs;
-    const sweeps: string[] = [];
-    const { sweepStore } = model.sweepDeps(new Date());
-    await model.apply([created('channel', 'chan_1', { dataRetentionDays: 1 })]);
-    await model.setWatermark();
-    const readConversations: SweepStore['readConversations'] = async (_channel, _after, createdUpTo) => {
-      sweeps.push(createdUpTo ? 'expired' : 'all');
-      nowMs += createdUpTo ? 3_000 : completeTakesMs;
-      if (fails) throw new Error('away');
-      return [];
+    /** Sweeps of what has expired take 3 s, complete ones `completeMs`. The first sweeps are over at its return. */
+    const paced = async (completeMs: number) => {
+      const state = { nowMs: 0, isOwner: true, fails: false, completeMs };
+      let polls = 0;
+      const sweeps: string[] = [];
+      const { sweepStore } = model.sweepDeps(new Date());
+      await model.apply([created('channel', 'chan_1', { dataRetentionDays: 1 })]);
+      await model.setWatermark();
+      const readConversations: SweepStore['readConversations'] = async (_channel, _after, createdUpTo) => {
+        sweeps.push(createdUpTo ? 'expired' : 'all');
+        state.nowMs += createdUpTo ? 3_000 : state.completeMs;
+        if (state.fails) throw new Error('away');
+        return [];
+      };
+      const isOwner = () => {
+        polls += 1;
+        return state.isOwner;
+      };
+      const sweeper = start(
+        { sweepStore: { ...sweepStore, readConversations }, isOwner },
+        { intervalMs: 50_000, pollMs: 1, nowMs: () => state.nowMs },
+      );
+      await eventually(() => polls > 2);
+      const first = sweeps.splice(0);
+      /** The sweeps once the time is this. */
+      const sweptAt = async (ms: number) => {
+        sweeps.length = 0;
+        state.nowMs = ms;
+        const seen = polls;
+        await eventually(() => polls > seen + 2);
+        return sweeps;
+      };
+      return { state, first, sweptAt, stop: sweeper.stop };
     };
-    const sweeper = start(
-      { sweepStore: { ...sweepStore, readConversations }, isOwner: () => (polls += 1) > 0 && isOwner },
-      { intervalMs: 50_000, pollMs: 1, nowMs: () => nowMs },
-    );
-    const sweptAt = async (ms: number) => {
-      sweeps.length = 0;
-      nowMs = ms;
-      const seen = polls;
-      await eventually(() => polls > seen + 2);
-      return sweeps;
-    };
-    await eventually(() => polls > 2);
-    expect(sweeps).toEqual(['all', 'expired']);
-    // then both take a twentieth of the time at most
-    expect(await sweptAt(2 * hourMs + 59_999)).toEqual([]);
-    expect(await sweptAt(2 * hourMs + 60_000)).toEqual(['expired']);
-    expect(await sweptAt(40 * hourMs - 1)).toEqual(['expired']);
-    completeTakesMs = 10;
-    expect(await sweptAt(40 * hourMs + 60_000)).toEqual(['all']);
-    // and a complete one comes once a day
-    expect(await sweptAt(64 * hourMs + 59_999)).toEqual(['expired']);
-    expect(await sweptAt(64 * hourMs + 120_000)).toEqual(['all']);
-    // and after one that failed
-    fails = true;
-    expect(await sweptAt(nowMs + 60_000)).toEqual(['expired']);
-    fails = false;
-    expect(await sweptAt(nowMs + 60_000)).toEqual(['all']);
-    expect(await sweptAt(nowMs + 60_000)).toEqual(['expired']);
-    // and after another projector was the owner
-    isOwner = false;
-    expect(await sweptAt(nowMs + 60_000)).toEqual([]);
-    isOwner = true;
-    expect(await sweptAt(nowMs)).toEqual(['all']);
-    await sweeper.stop();
+
+    test('spends a twentieth of its time on each kind of sweep at most', async () => {
+      const { state, first, sweptAt, stop } = await paced(2 * hourMs);
+      expect(first).toEqual(['all', 'expired']);
+      expect(await sweptAt(2 * hourMs + 59_999)).toEqual([]);
+      expect(await sweptAt(2 * hourMs + 60_000)).toEqual(['expired']);
+      expect(await sweptAt(40 * hourMs - 1)).toEqual(['expired']);
+      state.completeMs = 10;
+      expect(await sweptAt(40 * hourMs + 60_000)).toEqual(['all']);
+      await stop();
+    });
+
+    test('reads all conversations once a day', async () => {
+      const { first, sweptAt, stop } = await paced(10);
+      expect(first).toEqual(['all']);
+      expect(await sweptAt(24 * hourMs - 1)).toEqual(['expired']);
+      expect(await sweptAt(24 * hourMs + 60_000)).toEqual(['all']);
+      await stop();
+    });
+
+    test('reads all conversations after a sweep that failed', async () => {
+      const { state, sweptAt, stop } = await paced(10);
+      state.fails = true;
+      expect(await sweptAt(state.nowMs + 60_000)).toEqual(['expired']);
+      state.fails = false;
+      expect(await sweptAt(state.nowMs + 60_000)).toEqual(['all']);
+      expect(await sweptAt(state.nowMs + 60_000)).toEqual(['expired']);
+      await stop();
+    });
+
+    test('reads all conversations after another projector was the owner', async () => {
+      const { state, sweptAt, stop } = await paced(10);
+      state.isOwner = false;
+      expect(await sweptAt(state.nowMs + 60_000)).toEqual([]);
+      state.isOwner = true;
+      expect(await sweptAt(state.nowMs)).toEqual(['all']);
+      await stop();
+    });
   });
 
-  test('that fails is shown in metrics and announced until a sweep ends well', async () => {
-    await model.setWatermark();
-    const metrics = createMetrics();
-    const isFailing = async () => (await metrics.sweepFailing.get()).values[0]?.value === 1;
-    const { sweepStore } = model.sweepDeps(new Date());
-    let announced: SweepOutcome | null = null;
-    const last = () => announced;
-    const announceSweep = (outcome: SweepOutcome) => (announced = outcome);
-    let problem: string | null = 'not authorized';
-    let isOwner = true;
-    let clock = Date.parse('2126-01-01T00:00:00Z');
-    const now = () => new Date((clock += 1_000));
-    const readChannels: SweepStore['readChannels'] = async () => {
-      if (problem !== null) throw new Error(problem);
-      return [];
+  describe('that fails', () => {
+    afterEach(() => processesOf(model.control).deleteMany({}));
+
+    /** A sweeper that fails for a reason, after an earlier owner has failed since an instant. */
+    const failing = async () => {
+      await model.setWatermark();
+      const metrics = createMetrics();
+      const state = { problem: 'not authorized' as string | null, isOwner: true };
+      let announced: SweepOutcome | null = null;
+      let clock = Date.parse('2126-01-01T00:00:00Z');
+      const since = new Date(clock);
+      const ofEarlier = { at: since, failingSince: since, reason: 'of an earlier owner' };
+      await processesOf<Projector>(model.control).insertOne(projector({ duties: { sweep: ofEarlier } }));
+      const readChannels: SweepStore['readChannels'] = async () => {
+        if (state.problem !== null) throw new Error(state.problem);
+        return [];
+      };
+      const sweeper = start(
+        {
+          metrics,
+          now: () => new Date((clock += 1_000)),
+          announceSweep: (outcome) => (announced = outcome),
+          isOwner: () => state.isOwner,
+          sweepStore: { ...model.sweepDeps(new Date()).sweepStore, readChannels },
+        },
+        { intervalMs: 1, pollMs: 1, nowMs: () => (clock += 1_000) },
+      );
+      const last = (): SweepOutcome | null => announced;
+      await eventually(() => last()?.reason === 'not authorized');
+      const isFailing = async () => (await metrics.sweepFailing.get()).values[0]?.value === 1;
+      return { state, since, last, isFailing, stop: sweeper.stop };
     };
-    const owned = { ...{ metrics, now, announceSweep }, isOwner: () => isOwner };
-    // an earlier owner has failed
-    const since = new Date(clock);
-    const ofEarlier = { at: since, failingSince: since, reason: 'of an earlier owner' };
-    await processesOf<Projector>(model.control).insertOne(projector({ duties: { sweep: ofEarlier } }));
-    const changes = { ...owned, sweepStore: { ...sweepStore, readChannels } };
-    const sweeper = start(changes, { intervalMs: 1, pollMs: 1, nowMs: () => (clock += 1_000) });
-    await eventually(() => last()?.reason === 'not authorized');
-    expect(last()?.failingSince).toEqual(since);
-    problem = 'too slow';
-    await eventually(() => last()?.reason === 'too slow');
-    expect(last()?.failingSince).toEqual(since);
-    expect(last()?.at.getTime()).toBeGreaterThan(since.getTime());
-    expect(await isFailing()).toBe(true);
-    isOwner = false;
-    await eventually(async () => !(await isFailing()));
-    expect(last()?.failingSince).toEqual(since);
-    isOwner = true;
-    await eventually(isFailing);
-    problem = null;
-    await eventually(() => last()?.failingSince === null);
-    expect(await isFailing()).toBe(false);
-    // a later failure is a new one
-    problem = 'again';
-    await eventually(() => last()?.reason === 'again');
-    expect(last()?.failingSince?.getTime()).toBeGreaterThan(since.getTime());
-    await sweeper.stop();
-    await processesOf(model.control).deleteMany({});
+
+    test('is announced with its latest reason, and since when sweeps fail, those of an earlier owner too', async () => {
+      const { state, since, last, stop } = await failing();
+      expect(last()?.failingSince).toEqual(since);
+      state.problem = 'too slow';
+      await eventually(() => last()?.reason === 'too slow');
+      expect(last()?.failingSince).toEqual(since);
+      expect(last()?.at.getTime()).toBeGreaterThan(since.getTime());
+      await stop();
+    });
+
+    test('is shown in a metric of its owner alone', async () => {
+      const { state, since, last, isFailing, stop } = await failing();
+      expect(await isFailing()).toBe(true);
+      state.isOwner = false;
+      await eventually(async () => !(await isFailing()));
+      expect(last()?.failingSince).toEqual(since);
+      state.isOwner = true;
+      await eventually(isFailing);
+      await stop();
+    });
+
+    test('is no longer announced or shown once a sweep ends well; a later failure is a new one', async () => {
+      const { state, since, last, isFailing, stop } = await failing();
+      state.problem = null;
+      await eventually(() => last()?.failingSince === null);
+      expect(await isFailing()).toBe(false);
+      state.problem = 'again';
+      await eventually(() => last()?.reason === 'again');
+      expect(last()?.failingSince?.getTime()).toBeGreaterThan(since.getTime());
+      await stop();
+    });
   });
 
   test('that makes no progress counts as failed, and the next sweep does not wait for it', async () => {

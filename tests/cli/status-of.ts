@@ -1,0 +1,11 @@
+import { startApi } from '../api/test-api.ts';
+
+/** The status of a request to an API that remembers no key. */
+export async function statusOf(served: Parameters<typeof startApi>[0], token: string): Promise<number> {
+  const api = await startApi(served);
+  try {
+    return (await api.get('/v1/tickets', { token })).status;
+  } finally {
+    await api.close();
+  }
+}

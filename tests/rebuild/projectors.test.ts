@@ -1,0 +1,123 @@
+import { pino } from 'pino';
+import { recordAbsence } from '../../services/projector/generations/follow.ts';
+import { createMetrics } from '../../services/projector/metrics.ts';
+import { readLogGaps } from '../../shared/control/log-gaps.ts';
+import { progressOf } from '../../shared/control/progress.ts';
+import { changeRegistry, recordStart } from '../../shared/control/registry.ts';
+import { topicOf } from '../../shared/kafka/topics.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { created } from '../support/entities.ts';
+import { eventually } from '../support/eventually.ts';
+import { logEnds } from '../support/progress.ts';
+import { publish, runProjector } from '../support/test-environment.ts';
+import { generation, longAgo, present, secondsBefore, useRebuild } from './fixture.ts';
+
+const rebuild = useRebuild();
+
+/** Runs a projector while `use` runs, with the errors that it has logged. */
+async function withProjector(
+  settings: object,
+  use: (projector: Awaited<ReturnType<typeof runProjector>>, errors: string[]) => Promise<void>,
+): Promise<void> {
+  const errors: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
+  const config = { ...rebuild.config, ...settings };
+  const projector = await runProjector({ ...rebuild, config }, { logger });
+  await use(projector, errors).finally(projector.stop);
+}
+
+test('a build loads the log up to its end at the start, and then applies the later records', async () => {
+  // given a build of a log that begins with one tag and one user, of which the user is still to come
+  const tags = topicOf('tag', rebuild.config.TOPIC_PREFIX);
+  const users = topicOf('user', rebuild.config.TOPIC_PREFIX);
+  const ends = await logEnds(rebuild.admin, rebuild.topics);
+  const endOf = (topic: string) => ends.get(`${topic}/0`) ?? 0;
+  const loadTo = rebuild.topics.map((topic) => ({
+    topic,
+    partition: 0,
+    low: 0,
+    end: endOf(topic) + (topic === tags || topic === users ? 1 : 0),
+  }));
+  await rebuild.given([generation(1, 'active'), generation(2, 'building', { loadTo })]);
+  await rebuild.forgetProgress();
+  await publish(rebuild, [created('tag', 'tag_before')]);
+  await withProjector({ GENERATION: 2 }, async (projector) => {
+    const database = rebuild.databaseOf(2);
+    const has = async (id: string) => (await collectionOf(database, 'tag').findOne({ _id: id })) !== null;
+    await eventually(() => has('tag_before'));
+    await publish(rebuild, [created('tag', 'tag_since')]);
+    await eventually(async () => {
+      const progress = await progressOf(rebuild.control).findOne({ generation: 2, topic: tags });
+      return progress?.applied.position === endOf(tags) + 1 && progress.end === endOf(tags) + 2;
+    });
+    const { 2: state } = await rebuild.states();
+    expect({ hasSince: await has('tag_since'), live: projector.live(), state }).toEqual({
+      hasSince: false,
+      live: null,
+      state: 'building',
+    });
+    await publish(rebuild, [created('user', 'user_last')]);
+    await eventually(() => has('tag_since'));
+    expect((await rebuild.states())[2]).not.toBe('building');
+  });
+});
+
+test('a generation whose first projector has waited for its topics has missed nothing', async () => {
+  // given a generation that was registered eight days ago, and whose projector has read nothing since
+  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
+  await rebuild.given([generation(1, 'active', { registeredAt: daysAgo(8) })]);
+  await rebuild.forgetProgress();
+  const bad = async () => {
+    const { generations } = await rebuild.status({ now: async () => new Date() });
+    return generations[0]?.findings.filter(({ name }) => name === 'tombstones');
+  };
+  expect(await bad()).toEqual([]);
+  await withProjector({}, async (projector, lines) => {
+    await publish(rebuild, [created('tag', 'tag_first')]);
+    const isStored = () => collectionOf(rebuild.databaseOf(1), 'tag').findOne({ _id: 'tag_first' });
+    await eventually(async () => (await isStored()) !== null);
+    const [own] = (await rebuild.registry()).generations;
+    expect({ lines, bad: await bad(), longestBehindSeconds: own?.longestBehindSeconds }).toEqual({
+      lines: [],
+      bad: [],
+      longestBehindSeconds: undefined,
+    });
+    expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 0$/m);
+    // then its lag counts from its start, which no later projector moves
+    const started = own?.startedAt;
+    expect(started?.getTime()).toBeGreaterThan(daysAgo(1).getTime());
+    await changeRegistry(rebuild.control, recordStart(1, new Date()));
+    expect((await rebuild.registry()).generations[0]?.startedAt).toEqual(started);
+  });
+});
+
+test('without the right to read how long Kafka keeps tombstones, a lag begins with its generation', async () => {
+  await rebuild.given([generation(1, 'active')]);
+  const refused = Object.assign(new Error('not authorized'), { type: 'TOPIC_AUTHORIZATION_FAILED' });
+  const { control, topics } = rebuild;
+  const admin = { ...rebuild.admin, describeConfigs: () => Promise.reject(refused) };
+  const deps = { control, topics, admin, generation: 1, allowanceMs: 0, metrics: createMetrics() };
+  const logger = pino({ level: 'silent' });
+  const start = () => recordAbsence({ ...deps, logger, now: () => present });
+  expect(await start()).toEqual(longAgo);
+  // and if its first projector came long after its registration, with that
+  await rebuild.set(1, { startedAt: secondsBefore(60) });
+  expect(await start()).toEqual(secondsBefore(60));
+});
+
+test('a projector records the lag that grew while none was running, and the reason for its own end', async () => {
+  // given a generation that no projector has followed for eight days, and a topic that was created again since
+  const [topic = ''] = rebuild.topics;
+  const ago = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
+  await rebuild.given([generation(1, 'active', { registeredAt: ago(20) })]);
+  await rebuild.setWatermark(1, ago(8));
+  await rebuild.recreateTopic(1, topic);
+  await withProjector({}, async (projector, lines) => {
+    expect(lines.join()).toContain('deletions may have been missed; build another generation');
+    const [own] = (await rebuild.registry()).generations;
+    expect(own?.longestBehindSeconds).toBeGreaterThan(7.9 * 24 * 3_600);
+    expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 691\d\d\d/);
+    await eventually(() => projector.fatal.length > 0);
+    expect(await readLogGaps(rebuild.control, 1)).toMatchObject([{ topic, partition: 0, kind: 'replaced' }]);
+  });
+});
