@@ -9,6 +9,7 @@ import { within } from '../runtime/within.ts';
 import { storeTime } from '../store/clock.ts';
 import {
   announceIntervalMs,
+  finalStates,
   processesOf,
   type Projector,
   removeOldProcesses,
@@ -61,7 +62,9 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       $set: { ...same, ...own },
       $currentDate: { at: true as const },
     };
-    await processesOf(control).updateOne({ _id: id }, update, { upsert: true, ...limits });
+    // MongoDB may apply a late beat after the end: then it fails, because the entry exists.
+    const present = { _id: id, state: { $nin: finalStates } };
+    await processesOf(control).updateOne(present, update, { upsert: true, ...limits });
     if (hasFailed) logger.info('this process is announced again');
     hasFailed = false;
   };

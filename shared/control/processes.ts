@@ -83,11 +83,12 @@ const keptForMs = 3_600_000;
 export const processesOf = <P extends Announced = Replica | Projector>(control: Db): Collection<P> =>
   control.collection<P>('processes');
 
-const isFinal = (state: ProcessState): boolean => state === 'refused' || state === 'ended';
+/** The states that no other one follows. */
+export const finalStates: readonly ProcessState[] = ['refused', 'ended'];
 
 /** Whether a process runs, or waits at its start; `now` is MongoDB's time. */
 export const isLive = ({ state, at }: Pick<Announced, 'state' | 'at'>, now: Date): boolean =>
-  !isFinal(state) && now.getTime() - at.getTime() <= liveForMs;
+  !finalStates.includes(state) && now.getTime() - at.getTime() <= liveForMs;
 
 /** The API replicas that are live; `now` is MongoDB's time. */
 export async function liveReplicas(control: Db, now: Date): Promise<Replica[]> {

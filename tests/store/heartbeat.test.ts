@@ -1,3 +1,4 @@
+import type { Collection } from 'mongodb';
 import { pino } from 'pino';
 import { createHeartbeat, type Own } from '../../shared/control/heartbeat.ts';
 import { isLive, processesOf, type Projector, removeOldProcesses } from '../../shared/control/processes.ts';
@@ -6,6 +7,8 @@ import { openDatabases } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { projector } from '../support/facts.ts';
 import { useOpened } from '../support/use-opened.ts';
+
+type UpdateOne = Collection<Projector>['updateOne'];
 
 describe('the announcement of a process', () => {
   const opened = useOpened(openDatabases);
@@ -20,7 +23,7 @@ describe('the announcement of a process', () => {
   const logger = pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) });
   const messages = () => lines.splice(0).map((line) => (JSON.parse(line) as { msg: string }).msg);
   /** The collection of processes, with another `updateOne`. */
-  const controlWith = (updateOne: () => Promise<unknown>) =>
+  const controlWith = (updateOne: (...args: Parameters<UpdateOne>) => Promise<unknown>) =>
     Object.create(opened.control, {
       collection: { value: () => Object.create(processes(), { updateOne: { value: updateOne } }) as never },
     }) as typeof opened.control;
@@ -70,6 +73,24 @@ describe('the announcement of a process', () => {
     const found = await processes().findOne({ _id: heartbeat.id });
     expect(found).toMatchObject({ state: 'ended', reason: 'gone' });
     expect(found && isLive(found, found.at)).toBe(false);
+  });
+
+  test('has ended, although MongoDB applies the last beat after the end', async () => {
+    const gate = Promise.withResolvers<void>();
+    const beats: Promise<unknown>[] = [];
+    const delayFirst = (...args: Parameters<UpdateOne>) => {
+      const written = beats.length === 0 ? gate.promise.then(() => write(...args)) : write(...args);
+      beats.push(written);
+      return written;
+    };
+    const collection = processes();
+    const write = collection.updateOne.bind(collection);
+    const heartbeat = createHeartbeat({ control: controlWith(delayFirst), read: own, logger });
+    heartbeat.begin();
+    await heartbeat.end('ended', 'gone');
+    gate.resolve();
+    await Promise.allSettled(beats);
+    expect(await collection.findOne({ _id: heartbeat.id })).toMatchObject({ state: 'ended', reason: 'gone' });
   });
 
   test('ends without MongoDB, too', async () => {
