@@ -20,7 +20,7 @@ import { monitorWallClock, startAgainCode, WallClockSet } from './wall-clock.ts'
 /** Enough for a cluster of some ten brokers. */
 const kafkaConnections = 30;
 
-boundHeapGrowth(50);
+boundHeapGrowth(100);
 boundYoungGeneration();
 const config = configOrExit(projectorConfig(process.env), 'projector');
 const logOutput = createLogOutput();
