@@ -58,7 +58,7 @@ export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise
   return { ...kafka, environment, name, mongo, close };
 }
 
-/** The records in Kafka, those that the active generation has not applied yet, and an estimate of its documents. */
+/** The records in Kafka, the part that the active generation has not applied yet, and an estimate of its documents. */
 export async function readProgress({ admin, mongo, name, topics }: Connections) {
   const control = controlDatabase(mongo, name);
   const generation = (await activeGeneration(control))?.generation ?? 1;

@@ -140,7 +140,7 @@ export function withTables(text: string): string {
   );
 }
 
-/** One table for each set of services that read the same settings, those of most services first. */
+/** One table for each set of services that read the same settings. The tables of most services come first. */
 function settingsTables(): string {
   const readersOf = (name: string) => services.filter(([, some]) => name in some);
   const byReaders = Map.groupBy(Object.keys(settings), (name) =>

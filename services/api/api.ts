@@ -43,7 +43,7 @@ type ApiDeps = {
   now?: () => Date;
   /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
-  /** By default those of bounds.ts. */
+  /** The bounds of bounds.ts by default. */
   bounds?: Bounds;
 };
 

@@ -63,7 +63,7 @@ export function addCheck(program: Command, accept: Accept): void {
 /** One condition. `detail` names the setting, and describes success or gives the reason of the failure. */
 type Check = { name: string; isMet: boolean; detail: string };
 
-/** Meets conditions once, up to the first that fails: null then, and those that build on it are left out. */
+/** Meets conditions once, up to the first that fails. Returns null then, and omits the conditions that depend on it. */
 type Try = <In, Out>(conditions: Preconditions<In, Out>, base: In) => Promise<Out | null>;
 
 class NotMet extends Error {

@@ -95,7 +95,7 @@ export function createSources({ config, mongo, kafka }: SourceDeps): Sources {
   return { overview, samples, deadLetters, render, commands: commandsIn[config.DEPLOYMENT] };
 }
 
-/** The dead letters of a page: those of a topic, of a reason, after an id. */
+/** Selects the dead letters of a page: by topic, by reason, and after an id. */
 export type LetterQuery = { topic: string | undefined; reason: string | undefined; after: string };
 
 /** Dead letters on one page. */

@@ -139,7 +139,7 @@ export async function readGeneration(
   };
 }
 
-/** The partitions of a generation that have applied less than those of the active one. */
+/** The partitions of a generation that have applied less than the same partitions of the active one. */
 function laggingBelow(reached: PartitionFacts[], progress: Progress[]): LaggingPartition[] {
   const positions = new Map(progress.map((one) => [partitionKey(one), one.applied.position]));
   return reached.flatMap((one) => {

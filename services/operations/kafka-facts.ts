@@ -90,8 +90,8 @@ export async function readKafka(
 }
 
 /**
- * The membership of each generation's projectors. Their topics are those that it has followed: the operator may have
- * the TOPIC_PREFIX of the next one.
+ * The membership of each generation's projectors. Their topics are the topics that the generation has followed: the
+ * operator may have another TOPIC_PREFIX, of the next one.
  */
 async function readMemberships(
   { control, config, topics }: Pick<OperatorDeps, 'control' | 'config' | 'topics'>,

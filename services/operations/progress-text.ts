@@ -9,8 +9,8 @@ import type { PartitionFacts, TopicFacts } from './partitions.ts';
 export const followsWithinSeconds = 10;
 
 /**
- * The progress of a topic or partition: whether it follows, waits on purpose, or stands still. `topics` are those of
- * its generation.
+ * The progress of a topic or partition: whether it follows, waits on purpose, or stands still. `topics` are the topics
+ * of its generation.
  */
 export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFacts[]): string {
   const { lag, lagSeconds, cause, waitingSince, throttledMs, recordsPerSecond, secondsLeft } = one;
@@ -38,7 +38,7 @@ export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFact
   return cause === 'backlog' ? 'applies a chunk' : 'stands still';
 }
 
-/** The topic that a backlog waits for: of those that its documents refer to, the one with the longest way to go. */
+/** The topic that a backlog waits for: the topic with the largest backlog of those that its documents refer to. */
 function waitedFor({ topic }: TopicFacts, topics: TopicFacts[]): string | null {
   const prefix = topic.slice(0, topic.lastIndexOf('.') + 1);
   const kind = kindOfTopic(topic, prefix);

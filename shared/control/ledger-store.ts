@@ -185,7 +185,7 @@ async function spanIds(control: Db, filter: Filter<LedgerSpan>): Promise<string[
   return found.map(({ _id }) => _id).toArray();
 }
 
-/** Purges records by id, with their bytes. Returns the number of those that stood unapplied. */
+/** Purges records by id, with their bytes. Returns the number of records that stood unapplied. */
 export async function purgeDeadLetters(control: Db, ids: string[], purge: Purge): Promise<number> {
   const wanted = new Set(ids);
   const counts = new Map<string, number>();
@@ -195,7 +195,7 @@ export async function purgeDeadLetters(control: Db, ids: string[], purge: Purge)
   return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** Closes records for a generation; those that no generation lacks any more go, with their bytes. */
+/** Closes records for a generation. A record that no generation lacks any more goes, with its bytes. */
 export async function closeDeadLetters(control: Db, ids: string[], generation: number): Promise<void> {
   const wanted = new Set(ids);
   const isClosed = (record: LedgerRecord) => wanted.has(recordId(record));
@@ -215,7 +215,7 @@ export async function closeGeneration(control: Db, generation: number): Promise<
   await removeSkips(control, generation);
 }
 
-/** Removes the skips of a generation; with a partition, those of its log. */
+/** Removes the skips of a generation; with a partition, only the skips of its log. */
 export async function removeSkips(
   control: Db,
   generation: number,
@@ -237,7 +237,7 @@ export async function carryOverDeadLetters(
   await changeSpans(control, ids, (span) => carryOver(span, numbers, find));
 }
 
-/** Notes that the log of a partition has lost its records from an offset on, of those that a generation lacks. */
+/** Notes, for the records that a generation lacks, that the log of a partition has lost them from an offset on. */
 export async function storeLost(
   control: Db,
   generation: number,

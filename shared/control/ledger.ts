@@ -229,7 +229,10 @@ const detailKey = ({ reason, detail }: Rejection) => JSON.stringify([reason, det
 const withNumber = (numbers: number[], number: number): number[] =>
   [...new Set([...numbers, number])].toSorted((a, b) => a - b);
 
-/** Closes records for a generation. Returns the ids of those that no generation lacks any more: they leave the span. */
+/**
+ * Closes records for a generation. Returns the ids of the records that no generation lacks any more: they leave the
+ * span.
+ */
 export function closeRecords(
   { records }: OpenSpan,
   generation: number,
@@ -248,7 +251,7 @@ export function closeRecords(
   return gone;
 }
 
-/** Purges records: a later rejection of them stores nothing. Returns the number of those that stood unapplied. */
+/** Purges records: a later rejection of them stores nothing. Returns the number of records that stood unapplied. */
 export function purgeRecords({ records }: OpenSpan, ids: ReadonlySet<string>, purge: Purge): number {
   let count = 0;
   for (const [key, record] of records) {
@@ -282,7 +285,7 @@ export function carryOver(
   }
 }
 
-/** Notes that the log has lost the records from an offset on, of those that a generation lacks. */
+/** Notes, for the records that a generation lacks, that the log has lost them from an offset on. */
 export function loseRecords({ records }: OpenSpan, generation: number, from: number): void {
   for (const [key, record] of records)
     if (record.generations.includes(generation) && record.offset >= from)

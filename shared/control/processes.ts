@@ -101,11 +101,14 @@ export async function liveReplicas(control: Db, now: Date): Promise<Replica[]> {
   return found.filter((one) => isLive(one, now));
 }
 
-/** The projectors of the last hour, and those that have failed since another one has followed their generation. */
+/** The projectors of the last hour, and failed projectors whose generation no other one has followed since. */
 export const readProjectors = (control: Db): Promise<Projector[]> =>
   processesOf<Projector>(control).find({ role: 'projector' }).sort({ _id: 1 }).toArray();
 
-/** The projectors of a generation, the latest announcement first. Those that know none yet follow the active one. */
+/**
+ * The projectors of a generation, the latest announcement first. A projector that knows none yet follows the active
+ * one.
+ */
 export const projectorsOf = (projectors: Projector[], number: number, active: number): Projector[] =>
   projectors
     .filter(({ generation }) => (generation ?? active) === number)

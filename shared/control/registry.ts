@@ -51,7 +51,7 @@ export const recordManifest =
     return withGeneration(registry, { ...current, manifest: { ...manifest, ...listed } });
   };
 
-/** Takes the collections that exist now for those that must exist. */
+/** Requires from now on the collections that exist now. */
 export const replaceManifests =
   (number: number, control: Manifest, documents: Manifest): RegistryUpdate =>
   (registry) =>

@@ -6,7 +6,7 @@ export type RequestTrace = {
   _id: string;
   /** When the request arrived. */
   at: Date;
-  /** One of those that Node's HTTP parser knows; null if the request could not be parsed. */
+  /** A method that Node's HTTP parser knows; null if the request could not be parsed. */
   method: string | null;
   /** The pattern of the matching route, such as `/v1/tickets/:id`; null if no route matched. */
   route: string | null;

@@ -4,7 +4,7 @@ import { lagSeconds, progressOf } from './progress.ts';
 
 /** The state of a generation at one moment. The console draws the last hour of them. */
 export type Sample = {
-  /** `<generation>/<slot>`: a sample replaces the one of an hour before. */
+  /** `<generation>/<slot>`: a sample replaces the sample of an hour before. */
   _id: string;
   generation: number;
   at: Date;

@@ -12,7 +12,7 @@ type Node =
   | z.core.$ZodPipe
   | z.core.$ZodArray;
 
-/** The fields of a schema by name, with those of its parts and choices. */
+/** The fields of a schema by name, with the fields of its parts and choices. */
 function fieldsOf(schema: Schema): [string, Schema][] {
   const { def } = (schema as Node)._zod;
   switch (def.type) {

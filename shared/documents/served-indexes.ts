@@ -1,8 +1,8 @@
 import type { IndexName, Kind } from './resources.ts';
 
 /**
- * The indexes that the reads of the API name in `hint`, by kind. A collection that has them is the one that the
- * projector filled, or a restored one whose data is complete: a restore builds the indexes after the data.
+ * The indexes that the reads of the API name in `hint`, by kind. The projector has filled a collection that has them,
+ * or a restore has completed it: it builds the indexes after the data.
  */
 export const servedIndexes = {
   apiKey: ['token'],

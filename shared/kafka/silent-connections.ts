@@ -40,8 +40,8 @@ const lengthBytes = 4;
 /**
  * kafkajs rejects a request that times out, and keeps its connection. If that has lost its way without a word (a NAT, a
  * balancer, a host without power), every later request on it times out, too: for a quarter of an hour, or for ever
- * behind a balancer that acknowledges them. The patch gives it up, and those that have been silent since. The next
- * request opens another one.
+ * behind a balancer that acknowledges them. The patch gives it up, and every connection that has been silent since. The
+ * next request opens another one.
  */
 export function giveUpTimedOut({ connection: { prototype } }: ConnectionParts): void {
   const { send, processData } = prototype;

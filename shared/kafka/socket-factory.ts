@@ -48,7 +48,7 @@ export function createCertificateReader(given: Environment, files: SettingFiles,
 
 /**
  * Opens TLS connections to the brokers, each with the certificates that `readCertificates` returns at that moment.
- * kafkajs itself would use those of the start for ever.
+ * kafkajs itself would use the certificates of the start for ever.
  */
 export const createSocketFactory =
   (readCertificates: () => Environment): ISocketFactory =>

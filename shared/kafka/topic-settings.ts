@@ -15,7 +15,7 @@ export type TopicSettings = {
   retentionBytes: number | null;
   maxMessageBytes: number | null;
   allowsUncleanElection: boolean | null;
-  /** Why the brokers return no setting of this topic, while they return those of others. */
+  /** Why the brokers return no setting of this topic, while they return settings of others. */
   refused?: string;
 };
 

@@ -37,8 +37,8 @@ export const sameTokenMax = 10;
 
 /**
  * The rule of the event contract: a token belongs to one key. A token that was revoked once stays revoked, and no
- * organization takes over the token of another one. Of the active keys of one organization the first by id has it. A
- * token of more than `sameTokenMax` keys is refused, because some of them are not examined.
+ * organization takes over another's token. If one organization has several active keys with it, the first by id has it.
+ * A token of more than `sameTokenMax` keys is refused, because some of them are not examined.
  */
 export function keyOfToken({ keys, hasMore, isBlocked }: TokenKeys): TokenKey | TokenRefusal {
   if (hasMore) return 'shared_token';

@@ -20,7 +20,7 @@ type PageDocument = {
   besides?: Html;
   /** Content of the head that this page needs besides. */
   head?: Html;
-  /** CSS classes of the content, other than those of a page of text. */
+  /** CSS classes of the content, in place of the classes of a page of text. */
   content?: string;
   body: Html;
   footer: Html;

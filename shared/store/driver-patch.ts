@@ -37,7 +37,7 @@ const { ByteUtils } = BSON.onDemand;
 const shortBytesMax = 20;
 /** Stands for bytes that are no text. */
 const replacement = '\uFFFD';
-/** Places for short texts, each for those of one hash. A power of two. */
+/** Slots for short texts, one for each hash. A power of two. */
 const shortTextsMax = 4_096;
 
 /**

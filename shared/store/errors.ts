@@ -59,7 +59,7 @@ export const classifyStoreError = (error: unknown): Classified =>
 
 /**
  * The error and its causes, up to a failed selection of a server: its cause is the error of any one server, and
- * `noServer` classifies those of all.
+ * `noServer` classifies the errors of all.
  */
 function chainOf(error: unknown): Error[] {
   const chain = errorChain(error);

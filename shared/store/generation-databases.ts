@@ -8,8 +8,8 @@ import { collectionOf } from './connection.ts';
 const unsupported = [59, 115, 238];
 
 /**
- * The numbers of the databases of generations beside a control database. Of a user without the right to list all
- * databases, MongoDB lists those that the user may read. Empty if the store has no such list. Rejects if it refuses the
+ * The numbers of the databases of generations beside a control database. To a user without the right to list all
+ * databases, MongoDB lists only the readable ones. Empty if the store has no such list. Rejects if it refuses the
  * list to this user: databases that this process may not see may exist.
  */
 export async function listGenerationDatabases({ client, databaseName }: Db): Promise<number[]> {

@@ -116,7 +116,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | include 
 {{- end }}
 {{- end }}
 
-{{/* Those of several such fields that are set: (list $of "affinity" "tolerations"). */}}
+{{/* Several such fields, as far as they are set: (list $of "affinity" "tolerations"). */}}
 {{- define "support.fields" -}}
 {{- $of := first . }}
 {{- $found := dict }}

@@ -1,4 +1,4 @@
-{{/* Fields of pods and containers. These templates take (dict "root" $ "component" "api"), as those of _helpers.tpl do. */}}
+{{/* Fields of pods and containers. These templates take (dict "root" $ "component" "api"), as in _helpers.tpl. */}}
 
 {{/* The metadata of a pod: (dict "of" $of "labels" (dict …)). Its own labels come last, so that no value replaces them. */}}
 {{- define "support.podMetadata" -}}

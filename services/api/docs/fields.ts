@@ -92,7 +92,7 @@ function typeName(spec: OpenApiDocument, schema: JsonSchema, type: string): stri
   if (values)
     return `${type}: ${values.flatMap((value) => (value === null ? [] : `\`${String(value)}\``)).join(', ')}`;
   if (type === 'array') return `list of ${typeOf(spec, (items ?? {}) as JsonSchema)}`;
-  // The generator of the document bounds each integer by those that JavaScript can hold.
+  // The generator of the document bounds each integer to the range of JavaScript.
   if (minimum !== undefined && maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER)
     return `${type} from ${minimum} to ${maximum}`;
   return format ? `${type} (${format})` : type;

@@ -40,7 +40,7 @@ type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodTy
   response: R;
   /** A 200 body for the OpenAPI document. */
   example: z.output<R>;
-  /** Error codes besides those of any route (`commonErrors`) and those of its parameters. */
+  /** Its own error codes, beside the codes of every route (`commonErrors`) and of its parameters. */
   errors: ErrorCode[];
   handler: (
     scope: Scope,

@@ -12,7 +12,7 @@ export type SharedResult<Wanted, Found> = {
 /** Reads all that several readers want with one query. */
 type Query<Wanted, Found> = (wanted: Wanted[]) => Promise<SharedResult<Wanted, Found>>;
 
-/** Readers of one group may share queries: those of one snapshot and of one name. */
+/** Readers of one group may share queries: they read the same snapshot under the same name. */
 type Group = { snapshot: object; name: string };
 
 /** A request that waits for a query. */

@@ -11,7 +11,7 @@ const fixes = [
 ];
 
 /**
- * Says whether the active generation is among those that keep their projectors. Fails only if it is not: while MongoDB
+ * Reports whether the active generation is one whose projectors stay. Fails only if it is not: while MongoDB
  * is away or its address is missing nothing is known, and the change of the deployment may bring it.
  */
 export async function keeps(context: Context, options: Json & { kept: number[] }): Promise<Output> {

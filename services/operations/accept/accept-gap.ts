@@ -47,7 +47,7 @@ export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acc
 
 /**
  * Moves the position of a partition. The leader epoch before it is not one of this log. The offsets that operators skip
- * in a former log are those of other records now.
+ * in a former log belong to other records now.
  */
 async function goOn(deps: GapDeps, generation: number, next: Continuation, at: Date): Promise<void> {
   const { topic, partition, is, at: position, lostFrom, end, topicId } = next;

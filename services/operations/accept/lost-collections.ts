@@ -21,9 +21,9 @@ import type { Acceptable } from './acceptable.ts';
 type LostDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config'>;
 
 /**
- * The collections of the control database and of a generation that are gone or are other ones. Once accepted, those
- * that exist count as they are, and those of the control database that are gone are created empty. Throws
- * `RebuildRefused` if documents or the progress are gone: an empty collection would deny them.
+ * The collections of the control database and of a generation that are gone or replaced. Once accepted, an existing
+ * collection counts as it is, and a lost one of the control database is created empty. Throws `RebuildRefused` if
+ * documents or the progress are gone: an empty collection would deny them.
  */
 export async function lostCollections(deps: LostDeps, number: number): Promise<Acceptable> {
   const { control, mongo, config } = deps;

@@ -7,7 +7,7 @@ import { recordOf } from '../../projector/dead-letters/dead-letter.ts';
 import type { ReadRecords } from './read-records.ts';
 import type { Readable, Redriven } from './redrive.ts';
 
-/** Dead letters whose records were found, and those of which neither the store nor the log has the bytes. */
+/** Dead letters whose records were found, and dead letters whose bytes are in neither the store nor the log. */
 type Part = { readable: Readable[]; refused: Redriven[] };
 
 type Deps = { control: Db; readRecords: ReadRecords | null };

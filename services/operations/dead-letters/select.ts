@@ -72,8 +72,8 @@ const byFilter =
 export const needsBytes = ({ key, org }: DeadLetterFilter): boolean => key !== undefined || org !== undefined;
 
 /**
- * Matches all fields of a filter. Those of the bytes have no index: one scan of the bytes, whose size is bounded, costs
- * less than look-ups by the ids of all records.
+ * Matches all fields of a filter. The fields of the bytes have no index: one scan of the bytes, whose size is bounded,
+ * costs less than look-ups by the ids of all records.
  */
 export async function matcherOf(
   control: Db,

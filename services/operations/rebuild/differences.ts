@@ -61,7 +61,7 @@ export type Difference = { kind: Kind; id: string; class: DifferenceClass; field
 export type Expectation = { kind: Kind | '*'; field: string };
 
 /**
- * Compares a document with the one that it should equal; null if there is none. Ignores revisions and positions, which
+ * Compares a document with its expected form; null if there is none. Ignores revisions and positions, which
  * only order the writes of one generation. Ignores data that has expired at `now`: the API does not serve it, and each
  * generation is swept at other times.
  */

@@ -21,7 +21,7 @@ import { activate } from './transitions.ts';
 export type Switched = {
   generation: number;
   outcome: 'promoted' | 'rolled-back' | 'was-active' | 'refused' | 'dry-run';
-  /** The findings that prevent the switch, and those that the operator accepted. */
+  /** The findings that prevent the switch, and the findings that the operator accepted. */
   findings: Finding[];
   /** Live replicas that still served another generation when the time was up. */
   waiting: Replica[];

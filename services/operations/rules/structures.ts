@@ -14,7 +14,7 @@ import type { RuleFinding } from './rule.ts';
 const served: IndexNames = servedIndexes;
 const isServed = ({ kind, index }: IndexFault) => served[kind]?.includes(index) ?? false;
 
-/** The API answers 503 while it lacks an index. A projector needs others, and creates those that are missing. */
+/** The API answers 503 while it lacks an index. A projector needs other indexes, and creates the missing ones. */
 const effectOf = (faults: IndexFault[]) =>
   faults.some(isServed)
     ? { severity: 'bad' as const, effect: 'the API answers 503' }

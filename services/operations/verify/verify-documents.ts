@@ -46,7 +46,7 @@ type Run<K extends Kind> = {
 /**
  * Joins documents of one kind again from their whole states, and reports which differ. A repair writes these, beside
  * the projectors of their generation: Invariant 20 in docs/internals/joins.md. A document that should not exist stays:
- * only its own events, or those of its owner, delete it.
+ * only its own events, or its owner's events, delete it.
  */
 export async function verifyDocuments<K extends Kind>(
   deps: VerifyDeps,
@@ -78,7 +78,7 @@ export async function verifyDocuments<K extends Kind>(
   return verified;
 }
 
-/** Splits whole documents into those whose state can be read, and those that an edit has broken. */
+/** Splits whole documents into documents with a readable state, and documents that an edit has broken. */
 function readStates<K extends Kind>({ kind, states, verified }: Run<K>, documents: ReadDocument[]) {
   const read: Omit<ReadDocuments, 'remaining'> = { documents: [], unreadable: [] };
   for (const stored of documents) {

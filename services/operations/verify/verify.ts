@@ -64,8 +64,8 @@ const recheckMax = 20_000;
 const rounds = 3;
 
 /**
- * Joins documents of the served generation again, and compares them with the stored ones. A repair writes those that
- * differ, beside the projectors. Neither stops readers nor projectors.
+ * Joins documents of the served generation again, and compares them with the stored ones. A repair writes the different
+ * ones, beside the projectors. Neither stops readers nor projectors.
  */
 export async function verify(deps: VerifyOperatorDeps, options: VerifyOptions): Promise<VerifyResult> {
   const registry = await requireRegistry(deps.control);

@@ -45,9 +45,8 @@ export type StartOffset = ReadFrom & {
 };
 
 /**
- * Finds the offset from which to read each partition on, of those that have a leader: the recorded position, whatever
- * the group has committed. Rejects with `GapFound` if the next record is no longer in the log, or the log is not the
- * one that was applied.
+ * Finds the offset from which to read each partition that has a leader: the recorded position, whatever the group has
+ * committed. Rejects with `GapFound` if the next record is no longer in the log, or if another log was applied.
  */
 export async function findStartOffsets(
   deps: StartOffsetDeps,
@@ -90,7 +89,7 @@ export async function findStartOffsets(
       comparedEpoch: log.leaderEpochs.get(key) ?? -1,
       committed: committed.get(key) ?? -1,
       end: now.end,
-      // While the brokers disagree about the id, it stays the one that was applied.
+      // While the brokers disagree about the id, the id of the applied log stays.
       topicId: now.topicId ?? read.topicId,
     });
   }

@@ -26,7 +26,7 @@ export type StoreDeadLettersDeps = {
   ) => void;
 };
 
-/** The rejected records that stand unapplied, and those of them whose bytes are stored. The others were purged. */
+/** The rejected records that stand unapplied, and the part of them whose bytes are stored. The others were purged. */
 export type StoredRejects = { standing: RejectedRecord[]; attached: RejectedRecord[] };
 
 /**
@@ -53,7 +53,7 @@ export async function storeDeadLetters(
 
 const idOf = (topic: string, { record }: RejectedRecord): string => recordId({ topic, ...record.position });
 
-/** Adds the records to their spans. Returns the ids of those that were purged before. */
+/** Adds the records to their spans. Returns the ids of the records that were purged before. */
 async function addToLedger(
   { control, generation, now }: StoreDeadLettersDeps,
   topic: string,
@@ -99,7 +99,7 @@ async function attachBytes(deps: StoreDeadLettersDeps, topic: string, standing: 
 }
 
 /**
- * Looks for the writes of others since the bytes were stored: removes those of the records that were purged or closed
+ * Looks for the writes of others since the bytes were stored: removes the bytes of records that were purged or closed
  * meanwhile. Returns their ids.
  */
 export async function recheck(

@@ -38,7 +38,7 @@ export const isRevision = (value: unknown): value is number =>
 export const guardOf = ({ revision }: { revision?: unknown }): Guard =>
   isRevision(revision) ? revision : { unreadable: revision };
 
-/** Splits stored documents into those that can be read, and the others. */
+/** Splits stored documents into readable ones and the others. */
 export function readEnvelopes<T extends { _id: string; revision: unknown }>(stored: T[]) {
   const documents: T[] = [];
   const unreadable: Unreadable[] = [];

@@ -39,8 +39,8 @@ type Stale = Map<Kind, Set<string>>;
 
 /**
  * Applies the changes of chunks together, referenced kinds first: each document is written once, for its own changes
- * and for those of its references. On return all writes are durable, except the large fan-outs in `large`. On an error
- * some may be: apply the chunks again. Returns the changes that the rules or the store refused, too.
+ * and the changes of its references. On return all writes are durable, except the large fan-outs in `large`. On an
+ * error some may be: apply the chunks again. Returns the changes that the rules or the store refused, too.
  */
 export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): Promise<Outcome> {
   const outcome: Outcome = { rejections: [], repeated: new Set(), large: new Map() };

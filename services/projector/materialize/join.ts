@@ -171,7 +171,7 @@ export async function recheckReferences(store: Store, kind: Kind, joinings: Join
   return outdated.map(({ id }) => id);
 }
 
-/** The ids of the entities whose revision is not the one that was read before, of each kind that has any. */
+/** The ids of the entities whose revision has changed since it was read, of each kind that has any. */
 async function readChanged(
   store: Store,
   wanted: Map<Kind, Set<string>>,

@@ -29,7 +29,9 @@ export type Reconciled = {
   resumeAt?: Current['fanOutCursor'];
 };
 
-/** The entities after their changes, the changes that were not applied, and those that repeat an earlier record. */
+/**
+ * The entities after their changes, the changes that were not applied, and the changes that repeat an earlier record.
+ */
 type Reconciliation<K extends Kind> = {
   entities: Map<string, Reconciled>;
   rejections: RejectedChange<K>[];

@@ -67,8 +67,8 @@ export function createRoundPauses({ signal, onStalled, wait = waitByClock }: Rou
 const lossesMax = 5;
 
 /**
- * Returns a function to call for each write that lost. It returns whether the document is the one that the write was
- * built on.
+ * Returns a function to call for each write that lost. It returns whether the document is still as the write expected
+ * it.
  */
 export function countLosses() {
   const losses = new Map<string, { guard: Guard; count: number }>();

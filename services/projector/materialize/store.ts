@@ -42,7 +42,7 @@ export type ReferencedEntity = Pick<StoredDocument, '_id' | 'orgId' | 'revision'
 
 export type Child = ReferencedEntity & { byCreated?: string };
 
-/** The documents that one read has found, of those that were asked for. */
+/** The requested documents that one read has found. */
 export type ReadDocuments = {
   documents: Current[];
   unreadable: Unreadable[];

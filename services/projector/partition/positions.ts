@@ -3,7 +3,7 @@ import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 /** How far some projector has applied a partition, and the end of its log, both as last reported. */
 type PartitionPosition = { position: number; end: number; movedAtMs: number };
 
-/** The positions of all partitions that this process knows of, those of other projectors included. */
+/** The positions of all partitions that this process knows, also of other projectors' partitions. */
 export type Positions = {
   /** Takes note of a position that was fully applied, or an end offset that was read. Neither ever decreases. */
   observe: (key: string, known: { position?: number; end?: number }) => void;

@@ -12,7 +12,8 @@ import { readState } from '../../operations/verify/stored-state.ts';
 
 /**
  * `UPDATE_GOLDEN=1` records an additive change, a new entity and a new version. A version's own file has the documents
- * of its first release, which later releases still read: they never change. `present.json` has those of this code.
+ * of its first release, which later releases still read: they never change. `present.json` has the documents of this
+ * code.
  */
 const mayWrite = process.env.UPDATE_GOLDEN === '1';
 const folder = join(__dirname, 'golden');

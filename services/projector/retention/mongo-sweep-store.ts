@@ -52,7 +52,7 @@ type SweptConversations = {
   ) => Promise<ExpiringConversation[]>;
 };
 
-/** The sweep's reads of messages, and the mark of those that wait. */
+/** The sweep's reads of messages, and the mark of waiting messages. */
 type SweptMessages = {
   /** Messages of these conversations that were created up to an instant, in no order. */
   readExpiredMessages: (orgId: string, conversationIds: string[], upTo: Date) => Promise<Sweepable[]>;

@@ -14,8 +14,8 @@ export type SweepDeps = UpdateDeps & {
   /** The watermark, but never later than the store's time: every change up to this instant has been applied. */
   asOf: Date;
   /**
-   * Reads all conversations of the channels with a retention. Otherwise only those that were created early enough to
-   * have expired: not those whose purge was interrupted, nor older messages of later conversations.
+   * Reads all conversations of the channels with a retention. Otherwise only conversations that were created early
+   * enough to have expired. That omits interrupted purges, and older messages of later conversations.
    */
   isComplete: boolean;
 };

@@ -158,7 +158,7 @@ export const connectBrokers = reachBrokers
     describe: ({ topics }) => `may fetch from ${counted(topics.length, 'topic')}`,
   });
 
-/** The topics are those that the generation has followed, and the group admits this projector. */
+/** The generation has followed the same topics, and the group admits this projector. */
 export const enterGroup = preconditionsOf<GroupDeps>()
   .and({
     name: 'cluster',
