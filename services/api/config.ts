@@ -25,9 +25,7 @@ export const apiSettings = {
   API_HOST: z
     .string()
     .default('0.0.0.0')
-    .describe(
-      'Address to listen on; by default all, because clients reach a service from outside its container',
-    ),
+    .describe('Address to listen on; by default all, because clients are outside the container'),
   API_PORT: port.default(8080).describe('Port to listen on; 0 = any free port, which is logged'),
   API_TLS_CERT: z
     .string()
@@ -44,22 +42,22 @@ export const apiSettings = {
   API_CONNECTIONS_MAX: integer(1, 1_000_000)
     .default(5_000)
     .describe(
-      'Open connections, about 80 KB each, a tenth of them for one client address (IPv6: /64) that is no trusted proxy; further ones are closed without an answer',
+      'Open connections, about 80 KB each, a tenth of them for one client address (IPv6: /64) unless it is a trusted proxy; further ones are closed unanswered',
     ),
   API_KEEP_ALIVE_SECONDS: integer(5, 86_400)
     .default(65)
     .describe(
-      'Seconds that an idle connection stays open: longer than the idle time-out of the load balancer, or it sends requests on connections that close',
+      'Seconds that an idle connection stays open: longer than the idle time-out of the load balancer, which otherwise uses closing connections',
     ),
   API_REQUESTS_MAX: integer(1, 1_000_000)
     .default(500)
     .describe(
-      '[Requests in progress](run.md#connections-and-requests-in-progress) with a valid key; further ones are 503, and 429 above the share of an organization or a key',
+      '[Requests in progress](run.md#connections-and-requests-in-progress) with a valid key; further ones get 503, or 429 above the share of an organization or a key',
     ),
   API_ANSWERS_MB_MAX: integer(64, 1_000_000)
     .default(128)
     .describe(
-      'Megabytes that [requests in progress](run.md#connections-and-requests-in-progress) may hold; further reads wait up to 10 s, then they are 503 or 429',
+      'Megabytes that [requests in progress](run.md#connections-and-requests-in-progress) may hold; further reads wait up to 10 s, then get 503 or 429',
     ),
   API_BASE_URL: webAddress
     .optional()
@@ -75,15 +73,15 @@ export const apiSettings = {
     .regex(/^(@[a-z0-9-]+\/)?[a-z0-9][a-z0-9._-]*$/, 'must be the name of a package of npm')
     .default(clientPackage)
     .describe(
-      'Name of the TypeScript client in documentation and samples: that under which it is built ([the client](../clients/typescript/README.md))',
+      'Name of the TypeScript client in documentation and samples: the name under which you build it ([the client](../clients/typescript/README.md))',
     ),
   RATE_LIMIT_REQUESTS: integer(0, rateLimitMax)
     .default(100)
-    .describe('Requests that a key without a limit of its own may make in any minute; 0 = no limit'),
+    .describe('Requests that a key without its own limit may make in any minute; 0 = no limit'),
   REQUEST_TRACE_DAYS: integer(0, 3_650)
     .default(90)
     .describe(
-      'Days for which a trace of each request is kept, for `support-cli trace <Request-Id>`; 0 = none is stored; a new value applies to traces written from then on',
+      'Days for which the API keeps a trace of each request, for `support-cli trace <Request-Id>`; 0 = no traces; a new value applies to later traces',
     ),
   RATE_LIMIT_STORE_URL: z
     .string()
@@ -100,7 +98,7 @@ export const apiSettings = {
   SHUTDOWN_DELAY_SECONDS: integer(0, 300)
     .default(5)
     .describe(
-      'Time from SIGTERM, when `/readyz` turns to 503, until the API accepts no more connections, so that load balancers can take it out of service',
+      'Seconds after SIGTERM in which `/readyz` is 503 and the API still accepts connections, so that load balancers take it out of service',
     ),
   ...commonSettings,
 };

@@ -59,7 +59,7 @@ const requestMetrics = (registers: Registry[]): RequestMetrics => ({
   }),
   inFlight: new Gauge({
     name: 'api_requests_in_flight',
-    help: 'Requests in progress: a request ends when its client has taken the response',
+    help: 'Requests in progress, until their clients have taken the response',
     registers,
   }),
   requestsRefused: new Counter({
@@ -109,7 +109,7 @@ const dataMetrics = (registers: Registry[]): DataMetrics => ({
   }),
   documentsLeftOut: new Counter({
     name: 'api_documents_left_out_total',
-    help: 'Documents that lists left out because an edit by hand has broken them, by kind; each time that a page would have shown one',
+    help: 'Documents that lists left out because an edit by hand has broken them, by kind, counted for each page',
     labelNames: ['kind'] as const,
     registers,
   }),
@@ -120,7 +120,7 @@ const dataMetrics = (registers: Registry[]): DataMetrics => ({
   }),
   logGap: new Gauge({
     name: 'api_log_gap_timestamp_seconds',
-    help: 'Unix time at which a projector found a gap in the log of the served generation, so that no projector can continue it; 0 without a gap',
+    help: 'Unix time at which a projector found a gap in the log of the served generation, which stops all its projectors; 0 without a gap',
     registers,
   }),
   tracesLost: new Counter({

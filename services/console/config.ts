@@ -17,14 +17,14 @@ export const consoleSettings = {
   CONSOLE_HOST: z
     .string()
     .default('127.0.0.1')
-    .describe('Address to listen on; any but a loopback address requires `CONSOLE_TOKEN`'),
+    .describe('Address to listen on; an address other than loopback requires `CONSOLE_TOKEN`'),
   CONSOLE_PORT: port.default(8081).describe('Port to listen on; 0 = any free port, which is logged'),
   CONSOLE_HOSTNAMES: z
     .string()
     .transform((value) => value.split(',').map((name) => name.trim().toLowerCase()))
     .default([])
     .describe(
-      'Host names, separated by commas, at which browsers reach the console, besides `localhost` and addresses; a request for another name is refused',
+      'Host names, separated by commas, at which browsers reach the console, besides `localhost` and addresses; the console refuses other names',
     ),
   CONSOLE_TOKEN: z
     .string()

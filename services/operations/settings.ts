@@ -9,7 +9,7 @@ export const deploymentSetting = {
     .enum(deployments)
     .default('source')
     .describe(
-      'Whose commands are printed as the next ones to type: `source` (a clone), `compose` or `helm`, which set it themselves',
+      'Form of the next commands that the CLI and the console print: `source` (a clone), `compose` or `helm`, which set it themselves',
     ),
 };
 

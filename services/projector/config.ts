@@ -16,7 +16,7 @@ export const projectorSettings = {
   ...commonSettings,
   GENERATION: integer(1)
     .optional()
-    .describe('The generation that the projector follows; the active one when it starts, if unset'),
+    .describe('The generation that the projector follows; unset = the active generation at its start'),
   KAFKA_SESSION_TIMEOUT_MS: integer(1_000, 300_000)
     .default(30_000)
     .describe(

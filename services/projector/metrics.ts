@@ -69,7 +69,7 @@ export function createMetrics(): Metrics {
 const recordMetrics = (registers: Registry[]): RecordMetrics => ({
   fetched: new Counter({
     name: 'projector_records_fetched_total',
-    help: 'Records fetched from the brokers; more than are applied only while a backlog is queued',
+    help: 'Records fetched from the brokers: more than the applied records only while a backlog is queued',
     labelNames: ['topic'],
     registers,
   }),
@@ -122,7 +122,7 @@ const recordMetrics = (registers: Registry[]): RecordMetrics => ({
 const deadLetterMetrics = (registers: Registry[]): DeadLetterMetrics => ({
   deadLetters: new Counter({
     name: 'projector_dead_letters_total',
-    help: 'Records that could not be applied and were stored as dead letters, by reason',
+    help: 'Records that the projector could not apply and stored as dead letters, by reason',
     labelNames: ['topic', 'reason'],
     registers,
   }),
@@ -134,7 +134,7 @@ const deadLetterMetrics = (registers: Registry[]): DeadLetterMetrics => ({
   }),
   deadLetterBytes: new Gauge({
     name: 'projector_dead_letters_filled_ratio',
-    help: 'The part of its share of `DEAD_LETTER_MEGABYTES_MAX` that the fullest topic takes: near 1, further dead letters are stored without their bytes',
+    help: 'Used part of its share of `DEAD_LETTER_MEGABYTES_MAX`, of the fullest topic: at 1, the projector stores further dead letters without bytes',
     registers,
   }),
 });
@@ -158,7 +158,7 @@ const engineMetrics = (registers: Registry[]): EngineMetrics => ({
   }),
   notRefreshed: new Counter({
     name: 'projector_not_refreshed_total',
-    help: 'Documents that could not be refreshed: MongoDB refuses them, their envelope was edited and cannot be read, or the code threw an error. They stay out of date',
+    help: 'Documents that the projector could not refresh: MongoDB refuses them, an edit broke their envelope, or the code threw an error. They stay out of date',
     labelNames: ['kind'],
     registers,
   }),

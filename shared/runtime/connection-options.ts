@@ -32,7 +32,7 @@ export const connectionRules: Rule[] = [
     options: ['wtimeoutMS'],
     verdict: 'limited',
     ...atLeastOne,
-    why: 'with 0 a write would wait for a lost majority for ever; the default is 30,000',
+    why: 'with 0 a write would wait for a lost majority forever; the default is 30,000',
   },
   {
     options: ['readConcernLevel'],
@@ -70,7 +70,7 @@ export const connectionRules: Rule[] = [
     options: ['serverSelectionTimeoutMS', 'connectTimeoutMS', 'heartbeatFrequencyMS'],
     verdict: 'limited',
     ...atLeastOne,
-    why: 'with 0 a lost server would be waited for without a limit. They replace the limits of the services',
+    why: 'with 0 the services would wait for a lost server without a limit. They replace the limits of the services',
   },
   {
     options: ['waitQueueTimeoutMS', 'socketTimeoutMS', 'maxAdaptiveRetries'],
@@ -90,7 +90,7 @@ export const connectionRules: Rule[] = [
       'enableOverloadRetargeting',
     ],
     verdict: 'accepted',
-    why: 'change how soon a new primary is noticed, and which of several equal servers is taken',
+    why: 'change how soon the driver notices a new primary, and which of several equal servers it takes',
   },
   {
     options: ['compressors'],
@@ -121,7 +121,7 @@ export const connectionRules: Rule[] = [
       ...['srvAllowedHostsSuffix', 'srvMaxHosts', 'srvServiceName'],
     ],
     verdict: 'accepted',
-    why: 'who the servers and the user are, and how they prove it',
+    why: 'identify and authenticate the servers and the user',
   },
   {
     options: [
@@ -143,7 +143,7 @@ export const connectionRules: Rule[] = [
       ...['serializeFunctions', 'useBigInt64'],
     ],
     verdict: 'refused',
-    why: 'they change how documents and filters are written and read: with ignoreUndefined a filter by a missing value would find everything',
+    why: 'they change the form of documents and filters: with ignoreUndefined a filter by a missing value would find everything',
   },
   { options: ['fsync', 'wtimeout'], verdict: 'refused', why: 'old names: use journal and wtimeoutMS' },
   {
@@ -163,7 +163,7 @@ export const connectionRules: Rule[] = [
       ...['secureProtocol', 'servername'],
     ],
     verdict: 'refused',
-    why: 'they are options of code: a text in a connection string is no value of theirs',
+    why: 'they are options of code: a string cannot be their value',
   },
 ];
 

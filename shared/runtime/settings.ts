@@ -31,7 +31,7 @@ export const commonSettings = {
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')
-    .describe('The least severe level that is logged'),
+    .describe('The least severe level in the log'),
   ADMIN_PORT: port
     .optional()
     .describe(
