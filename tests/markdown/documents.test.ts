@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { z } from 'zod';
 import { pagesWithTables, settingVariables, withTables } from '../../infra/docs-tables/tables.ts';
 import { createRoutes } from '../../services/api/resources/routes.ts';
 import { parseArguments } from '../../services/cli/command.ts';
@@ -137,12 +138,28 @@ it('a list that the pages on paging do not name is in the order of its creation'
   expect(unnamed).toEqual(others.map(({ name }) => name));
 });
 
+/** The lists of an organization, with the fields of their items. */
+const listsOfOrganization = createRoutes({ now: () => new Date(), brand: '' })
+  .filter(({ path, query }) => 'startingAfter' in query.shape && !path.includes(':id'))
+  .map(({ path, response }) => {
+    const { shape } = response as z.ZodObject<{ data: z.ZodArray<z.ZodObject> }>;
+    return { name: path.replace('/v1/', ''), fields: Object.keys(shape.data.element.shape) };
+  });
+const codeOf = (guide: string) => group(/```([^]*?)```/g, textOf(`docs/guides/${guide}.md`)).join('');
+
 it.each(['airbyte', 'dlt', 'singer'])('the guide %s reads every list of an organization', (guide) => {
-  const code = group(/```([^]*?)```/g, textOf(`docs/guides/${guide}.md`)).join('');
-  const paths = createRoutes({ now: () => new Date(), brand: '' })
-    .filter(({ path, query }) => 'startingAfter' in query.shape && !path.includes(':id'))
-    .map(({ path }) => path.replace('/v1/', ''));
-  expect(paths.filter((path) => !new RegExp(`["/ ]${path}["\\s]`).test(code))).toEqual([]);
+  const code = codeOf(guide);
+  const isRead = ({ name }: { name: string }) => new RegExp(`["/ ]${name}["\\s]`).test(code);
+  expect(listsOfOrganization.filter((list) => !isRead(list))).toEqual([]);
+});
+
+// dlt finds the fields in the data.
+it.each(['airbyte', 'singer'])('the guide %s declares every field of the lists', (guide) => {
+  const words = new Set(codeOf(guide).match(/\w+/g));
+  const missing = listsOfOrganization.flatMap(({ name, fields }) =>
+    fields.filter((field) => !words.has(field)).map((field) => `${name}: ${field}`),
+  );
+  expect(missing).toEqual([]);
 });
 
 it("the typed client's README has each method of the document", async () => {

@@ -68,7 +68,7 @@ describe('the sweeper of a projector', () => {
 
   describe('of the owner', () => {
     const hourMs = 3_600_000;
-    /** Sweeps of what has expired take 3 s, complete ones `completeMs`. The first sweeps are over at its return. */
+    /** Sweeps of expired documents take 3 s, complete ones `completeMs`. The first sweeps are over at its return. */
     const paced = async (completeMs: number) => {
       const state = { nowMs: 0, isOwner: true, fails: false, completeMs };
       let polls = 0;
