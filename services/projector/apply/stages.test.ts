@@ -88,6 +88,17 @@ it('each stage of a chunk is observed once, and together they take from its time
   expect([...seconds.keys()]).toEqual([...stages]);
 });
 
+it.each([-1, -(2 ** 63)])('a record with the timestamp %d has no known delivery', async (timestampMs) => {
+  const { stageSeconds } = createMetrics();
+  const record = recordOf(created('tag', 'tag_1'), 0);
+  const records = [{ ...record, position: { ...record.position, timestampMs } }];
+  const nowMs = performance.now();
+  const arrival = { fetchedMs: nowMs, nextMs: nowMs, takenMs: nowMs };
+  const { end } = timeStore(slowStore());
+  observeStages(stageSeconds, { records, arrival }, { begunMs: nowMs, firstPhase: end(), now: new Date() });
+  expect((await sumsOf(stageSeconds)).get('delivery')).toBe(0);
+});
+
 it('a chunk that is fetched after the one before it was applied has not waited in the queue', async () => {
   const { stageSeconds } = createMetrics();
   const nextMs = performance.now();

@@ -82,10 +82,11 @@ export function observeStages(
   const { fetchedMs, takenMs } = arrival;
   const nextMs = Math.max(fetchedMs, arrival.nextMs);
   const endedMs = performance.now();
-  const timestampMs = records[0]?.position.timestampMs ?? 0;
+  const timestampMs = records[0]?.position.timestampMs ?? -1;
+  const deliveryMs = now.getTime() - (endedMs - fetchedMs) - timestampMs;
   const ms: Record<Stage, number> = {
-    // The clocks of producers and MongoDB may differ.
-    delivery: Math.max(0, now.getTime() - (endedMs - fetchedMs) - timestampMs),
+    // The clocks of producers and MongoDB may differ. Without a timestamp (-1) nothing is known.
+    delivery: timestampMs < 0 ? 0 : Math.max(0, deliveryMs),
     queue: nextMs - fetchedMs,
     prerequisites: takenMs - nextMs,
     gather: begunMs - takenMs,
