@@ -33,8 +33,8 @@ export type KafkaConnection = {
   prefix: string;
   /** The entity topics. */
   topics: string[];
-  /** Creates the topics that do not exist. */
-  create: () => Promise<string[]>;
+  /** Creates the topics that do not exist, by default with three partitions. */
+  create: (partitions?: number) => Promise<string[]>;
   close: () => Promise<unknown>;
 };
 
@@ -58,7 +58,7 @@ export async function connectKafka(settings: Record<string, string | undefined>)
     producer,
     prefix,
     topics,
-    create: () => createTopics(admin, prefix, { partitions: 3 }),
+    create: (partitions = 3) => createTopics(admin, prefix, { partitions }),
     close,
   };
 }

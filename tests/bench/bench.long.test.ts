@@ -40,6 +40,16 @@ test('npm run bench measures every contender on all of the records', async () =>
       expect(figures(serving, `${request}: \`${name}\``).every((figure) => figure > 0)).toBe(true);
 });
 
+test('npm run bench measures how long events take until they can be read', async () => {
+  const following = await run('following');
+  for (const rate of ['600', '3,000']) {
+    const [events, ...times] = figures(following, `${rate} `);
+    expect(events).toBeGreaterThan(1_000);
+    expect({ rate, times: times.filter((time) => time > 0) }).toEqual({ rate, times });
+  }
+  expect(figures(following, '`write` ').every((ms) => ms > 0)).toBe(true);
+});
+
 test('npm run bench measures repairs beside a rebuild', async () => {
   const repairing = await run('repairing');
   for (const work of [

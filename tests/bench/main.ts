@@ -1,14 +1,19 @@
 import { createProgram } from '../../infra/dev-servers/program.ts';
 import { wholeNumber } from '../../services/cli/options.ts';
+import { benchFollowing } from './following/following.ts';
 import { benchProjecting } from './projecting/projecting.ts';
 import { benchRepairing } from './repairing/repairing.ts';
 import { benchServing } from './serving/serving.ts';
 
-/** `npm run bench -- projecting|repairing|serving`: fails if something cannot be measured, never because of a time. */
+/**
+ * `npm run bench -- projecting|following|repairing|serving`: fails if something cannot be measured, never because of a
+ * time.
+ */
 const program = createProgram('npm run bench --');
 
 for (const [name, description, bench] of [
   ['projecting', 'compares the projector with other ways to write the same records', benchProjecting],
+  ['following', 'measures how long events take until they can be read', benchFollowing],
   ['repairing', 'compares repairs of documents in place with a rebuild', benchRepairing],
   ['serving', 'compares the API with a bare server that answers the same requests', benchServing],
 ] as const)
