@@ -61,6 +61,20 @@ describe('the applier', () => {
     expect(groups).toEqual([['a'], ['b', 'c']]);
   });
 
+  it('applies the next chunk of a partition with those that have waited for the one before', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    const { run, groups, hold } = given();
+    const release = hold();
+    const next = run('a').then(() => run('c'));
+    const other = run('b');
+    await jest.advanceTimersByTimeAsync(1_000);
+    release();
+    while (groups.length < 2) await jest.advanceTimersByTimeAsync(1);
+    jest.useRealTimers();
+    await Promise.all([next, other]);
+    expect(groups).toEqual([['a'], ['b', 'c']]);
+  });
+
   it('applies a large chunk at once, beside others', async () => {
     const { run, groups, hold } = given();
     const release = hold();

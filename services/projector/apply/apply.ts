@@ -22,8 +22,8 @@ type ApplierMetrics = Pick<Metrics, 'batchSeconds' | 'batchRecords' | 'stageSeco
 const largeMin = 300;
 /** A group takes no further chunk once it has this many records. */
 const groupRecords = 1_000;
-/** The least time between the starts of two groups, in milliseconds: chunks gather meanwhile. */
-const gatherMs = 50;
+/** The pause after a group, in milliseconds: its partitions hand over their next chunks for the next group. */
+const gatherMs = 10;
 
 /** Applies chunks: a small one in a group with others that wait, so that they share their commands. */
 export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applier {
@@ -59,7 +59,11 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
   };
   const applyGroups = async (): Promise<void> => {
     isApplyingGroups = true;
-    while (waiting.length > 0) await Promise.all([sleep(gatherMs), applyGroup(takeGroup())]);
+    while (waiting.length > 0) {
+      await applyGroup(takeGroup());
+      // Without the pause, groups of some partitions and of the others would wait for each other in turns.
+      if (!isOneAtATime) await sleep(gatherMs);
+    }
     isApplyingGroups = false;
   };
   return {
