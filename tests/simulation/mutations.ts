@@ -105,10 +105,7 @@ export const mutations: Mutation[] = [
   {
     name: 'kinds are applied after those that refer to them',
     file: `${engine}/edges.ts`,
-    edits: {
-      'prerequisites(a).length - prerequisites(b).length':
-        'prerequisites(b).length - prerequisites(a).length',
-    },
+    edits: { 'levelOf(a) - levelOf(b)': 'levelOf(b) - levelOf(a)' },
   },
   {
     name: 'a stale document is not written if its own change has been applied',

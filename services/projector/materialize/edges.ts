@@ -71,7 +71,12 @@ const reached = new Map(kinds.map((kind) => [kind, reachedFrom(kind)]));
 export const prerequisites = (kind: Kind): Kind[] =>
   kinds.filter((other) => reached.get(kind)?.includes(other));
 
-/** Each kind after its prerequisites, which have fewer of their own. */
-export const kindsInOrder: readonly Kind[] = kinds.toSorted(
-  (a, b) => prerequisites(a).length - prerequisites(b).length,
-);
+const levelOf = (kind: Kind): number => 1 + Math.max(-1, ...prerequisites(kind).map(levelOf));
+
+/** All kinds, level by level: each after its prerequisites. Kinds of one level do not refer to each other. */
+export const kindLevels: readonly (readonly Kind[])[] = [
+  ...Map.groupBy(
+    kinds.toSorted((a, b) => levelOf(a) - levelOf(b)),
+    levelOf,
+  ).values(),
+];

@@ -6,7 +6,7 @@ import {
   idIn,
   type Incoming,
   incomingEdges,
-  kindsInOrder,
+  kindLevels,
   refOf,
 } from './edges.ts';
 import type { RejectedChange } from './plan.ts';
@@ -39,30 +39,51 @@ type Stale = Map<Kind, Set<string>>;
 
 /**
  * Applies the changes of chunks together, referenced kinds first: each document is written once, for its own changes
- * and the changes of its references. On return all writes are durable, except the large fan-outs in `large`. On an
- * error some may be: apply the chunks again. Returns the changes that the rules or the store refused, too.
+ * and the changes of its references. Kinds that do not refer to each other are applied at the same time. On return all
+ * writes are durable, except the large fan-outs in `large`. On an error some may be: apply the chunks again. Returns
+ * the changes that the rules or the store refused, too.
  */
 export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): Promise<Outcome> {
   const outcome: Outcome = { rejections: [], repeated: new Set(), large: new Map() };
   const stale: Stale = new Map();
-  for (const kind of kindsInOrder) {
-    const changes = chunks.flatMap((chunk) => (chunk.kind === kind ? chunk.changes : []));
-    const byId = Map.groupBy(changes, ({ id }) => id);
-    const { entities, rejections, repeated } = await reconcileAll(deps, kind, byId, stale.get(kind));
-    outcome.rejections.push(...rejections);
-    for (const change of repeated) outcome.repeated.add(change);
-    stale.delete(kind);
-    const applied = entities.filter(({ id }) => byId.has(id));
-    // The states that are not the entity's now. Invariant 6 in docs/internals/joins.md needs them.
-    const superseded: StoredState[] = [];
-    for (const { id, state } of applied)
-      for (const change of byId.get(id) ?? [])
-        if (change.op === 'upsert' && change.state !== state) superseded.push(change.state);
-    outcome.large.set(kind, await findStale(deps, kind, applied, superseded, stale));
-    // Documents may refer to others of their own kind.
-    await refreshAll(deps, kind, stale.get(kind) ?? []);
+  const waiting = new Map<Kind, number>();
+  for (const level of kindLevels) {
+    const applying = level.map((kind) => {
+      const onFanOut = (documents: number) => {
+        waiting.set(kind, documents);
+        deps.onFanOut?.([...waiting.values()].reduce((sum, one) => sum + one, 0));
+      };
+      const changes = chunks.flatMap((chunk) => (chunk.kind === kind ? chunk.changes : []));
+      return applyKind({ ...deps, onFanOut }, { kind, changes }, stale, outcome);
+    });
+    // After an error nothing goes on that the caller does not know of.
+    for (const ended of await Promise.allSettled(applying))
+      if (ended.status === 'rejected') throw ended.reason;
   }
   return outcome;
+}
+
+/** Applies the changes of one kind, and refreshes its stale documents. Adds to the outcome, and what is stale then. */
+async function applyKind(
+  deps: UpdateDeps,
+  { kind, changes }: ChangesOfKind,
+  stale: Stale,
+  outcome: Outcome,
+): Promise<void> {
+  const byId = Map.groupBy(changes, ({ id }) => id);
+  const { entities, rejections, repeated } = await reconcileAll(deps, kind, byId, stale.get(kind));
+  outcome.rejections.push(...rejections);
+  for (const change of repeated) outcome.repeated.add(change);
+  stale.delete(kind);
+  const applied = entities.filter(({ id }) => byId.has(id));
+  // The states that are not the entity's now. Invariant 6 in docs/internals/joins.md needs them.
+  const superseded: StoredState[] = [];
+  for (const { id, state } of applied)
+    for (const change of byId.get(id) ?? [])
+      if (change.op === 'upsert' && change.state !== state) superseded.push(change.state);
+  outcome.large.set(kind, await findStale(deps, kind, applied, superseded, stale));
+  // Documents may refer to others of their own kind.
+  await refreshAll(deps, kind, stale.get(kind) ?? []);
 }
 
 /** Completes the large fan-outs of one of the chunks. */
