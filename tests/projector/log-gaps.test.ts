@@ -210,6 +210,7 @@ describe('a topic that was created again with fewer partitions', () => {
     // given a tag whose last record in the former topic is a tombstone, behind others
     const former: Event[] = [...tags(100, 20), created('tag', 'tag_1')];
     former.push({ ...created('tag', 'tag_1'), op: 'tombstone' });
+    former.push(created('tag', 'tag_2'));
     await send('tag', ...former.map((event) => ({ ...encode(event, 'binary'), partition: 0 })));
     const first = await start();
     await applied();
@@ -217,7 +218,8 @@ describe('a topic that was created again with fewer partitions', () => {
     expect(await find('tag', 'tag_1')).not.toHaveProperty('state');
     // when the source creates it again in the new topic
     await recreateTopic('tag', 1);
-    await publish(created('tag', 'tag_1', { name: 'again' }, 2), ...tags(200, 1));
+    const tombstone: Event = { ...created('tag', 'tag_2'), op: 'tombstone' };
+    await publish(created('tag', 'tag_1', { name: 'again' }, 2), ...tags(200, 1), tombstone);
     const second = await start();
     await eventually(() => second.fatal.length > 0);
     await second.stop();
@@ -227,6 +229,8 @@ describe('a topic that was created again with fewer partitions', () => {
     await applied();
     // then it is shown
     expect(await find('tag', 'tag_1')).toMatchObject({ version: 2, state: { name: 'again' } });
+    // and a tombstone of the new log deletes a tag of the former one
+    expect(await find('tag', 'tag_2')).not.toHaveProperty('state');
   });
 
   test('is named by the status, with its way out, if only progress of the lost partitions is left', async () => {
