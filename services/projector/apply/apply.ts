@@ -61,7 +61,7 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
     isApplyingGroups = true;
     while (waiting.length > 0) {
       await applyGroup(takeGroup());
-      // Without the pause, groups of some partitions and of the others would wait for each other in turns.
+      // Without the pause, the partitions of this group would miss the next one, and wait for two.
       if (!isOneAtATime) await sleep(gatherMs);
     }
     isApplyingGroups = false;

@@ -63,7 +63,7 @@ export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): 
   return outcome;
 }
 
-/** Applies the changes of one kind, and refreshes its stale documents. Adds to the outcome, and what is stale then. */
+/** Applies the changes of one kind, and refreshes its stale documents. Adds to the outcome and to `stale`. */
 async function applyKind(
   deps: UpdateDeps,
   { kind, changes }: ChangesOfKind,

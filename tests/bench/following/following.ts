@@ -17,7 +17,7 @@ const partitions = 6;
 
 const full = { tickets: 3_000, seconds: 20, warmSeconds: 5 };
 const quick = { tickets: 100, seconds: 3, warmSeconds: 1 };
-/** The reader waits for the events of so many replies a second; more would take much of the store's time. */
+/** Replies a second for whose events the reader waits; more would take much of the store's time. */
 const sampledPerSecond = 40;
 
 type Run = {

@@ -18,7 +18,7 @@ export function readHistogram(text: string, name: string, label: string): Map<st
   return observed;
 }
 
-/** What was observed between two readings. */
+/** The observations between two readings. */
 export function since(before: Observed = none(), after: Observed = none()): Observed {
   const upTo = [...after.upTo].map(
     ([bound, count]) => [bound, count - (before.upTo.get(bound) ?? 0)] as const,

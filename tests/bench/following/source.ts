@@ -8,13 +8,13 @@ import { type ConversationContext, openTicket } from '../../../infra/sample-data
 import { topicOf } from '../../../shared/kafka/topics.ts';
 import type { BenchEnvironment } from '../environment.ts';
 
-/** The source publishes what is due so often, in milliseconds. */
+/** The interval at which the source publishes the replies that are due, in milliseconds. */
 const tickMs = 10;
 /** A message, and the updates of its conversation and its ticket. */
 const eventsPerReply = 3;
 const recordsPerRequest = 500;
 
-/** Publishes organizations, and this many tickets, each with one conversation. Returns what the replies continue. */
+/** Publishes organizations, and tickets with one conversation each. Returns the state that replies continue. */
 export async function publishTickets(environment: BenchEnvironment, tickets: number): Promise<SampleState> {
   const now = new Date('2026-11-01');
   const size = { tickets: 0, contacts: Math.ceil(tickets / 3), longestConversation: 1 };
@@ -47,7 +47,7 @@ export type Publishing = {
 
 /**
  * Publishes replies at a fixed rate. Each is due at its own instant, whatever became of the ones before: if the source
- * or a broker falls behind, that counts as latency. Resolves once the brokers have acknowledged all.
+ * or a broker lags, that counts as latency. Resolves once the brokers have acknowledged all.
  */
 export async function publishReplies(
   { producer, prefix }: Pick<BenchEnvironment, 'producer' | 'prefix'>,
