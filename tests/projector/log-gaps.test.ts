@@ -61,37 +61,33 @@ describe('a gap in the log', () => {
     expect((await cli('rebuild', 'start')).text).toContain('the build will lack records that the read model');
   });
 
-  test('ends when an operator accepts it, whose name and reason are kept', async () => {
+  /** The log has lost applied records from offset 5 on, a projector has found it, and other records are there now. */
+  const givenLost = async () => {
     await applyAndStop(...tags(0, 5));
     await loseRecords(6);
     await findGap();
     await publish(...tags(5, 10));
-    // given that a skipped record and a tombstone are among the lost ones, whose offsets others have now
-    const place = { topic: topic('tag'), partition: 0, offset: 6 };
-    await storeSkip(environment.control, place, {
-      generations: [1],
-      by: 'ann',
-      why: 'tests',
-      at: new Date(),
-    });
-    const held = await storeDeadLetter(environment, created('tag', 'tag_1'), { offset: 4 });
-    const letter = await storeDeadLetter(environment, created('tag', 'tag_7'), { offset: 7 });
-    const tombstonePosition = { partition: 0, offset: 9, timestampMs: Date.now() };
-    const deleted = { orgId: null, version: 0, revision: 1, position: null, deletedAt: new Date() };
-    await collectionOf<StoredDocument>(environment.database, 'tag').insertOne({
-      _id: 'tag_5',
-      ...deleted,
-      tombstonePosition,
-    });
-    const accept = () => cli('accept', 'gap', '1', '--why', 'they were tests');
+  };
+  const accept = (...options: string[]) => cli('accept', 'gap', '1', '--why', 'they were tests', ...options);
+
+  test('is not accepted while a projector may still run, and a dry run changes nothing', async () => {
+    await givenLost();
+    const found = await gaps();
     // A projector that has just saved progress may still run; on a busy machine that may be long ago here.
     await savedAt(Date.now() + 3_600_000);
     expect((await accept()).text).toContain('refused: projectors of generation 1 have saved progress');
     await letTimePass();
-    const dry = await cli('accept', 'gap', '1', '--why', 'they were tests', '--dry-run');
+    const dry = await accept('--dry-run');
     expect(dry).toMatchObject({ code: 0, text: expect.stringContaining('nothing was changed') as string });
     expect(dry.text).toContain('would be accepted');
     expect(dry.text).not.toContain('is accepted');
+    expect(found).toHaveLength(1);
+    expect(await gaps()).toEqual(found);
+  });
+
+  test('ends when an operator accepts it, whose name and reason are kept', async () => {
+    await givenLost();
+    await letTimePass();
     expect(await accept()).toMatchObject({
       code: 0,
       text: expect.stringContaining(`${topic('tag')}/0 continues at offset 5`) as string,
@@ -102,12 +98,32 @@ describe('a gap in the log', () => {
     await start();
     await applied();
     expect(await find('tag', 'tag_5')).toMatchObject({ state: { id: 'tag_5' } });
-    expect(await readSkip(environment.control, place)).toBeNull();
-    // and the dead letter of a lost record says so
-    const letters = await readLedgerRecords(environment.control, [held, letter]);
-    expect([held, letter].map((id) => letters.get(id)?.isLost)).toEqual([false, true]);
     expect(await gaps()).toEqual([]);
     expect((await accept()).text).toContain('refused: generation 1 has nothing to accept as "gap"');
+  });
+
+  test('ends, once accepted, also for a skip, a tombstone and a dead letter at offsets that others have now', async () => {
+    await givenLost();
+    const place = { topic: topic('tag'), partition: 0, offset: 6 };
+    const skip = { generations: [1], by: 'ann', why: 'tests', at: new Date() };
+    await storeSkip(environment.control, place, skip);
+    const held = await storeDeadLetter(environment, created('tag', 'tag_1'), { offset: 4 });
+    const letter = await storeDeadLetter(environment, created('tag', 'tag_7'), { offset: 7 });
+    const tombstonePosition = { partition: 0, offset: 9, timestampMs: Date.now() };
+    const deleted = { orgId: null, version: 0, revision: 1, position: null, deletedAt: new Date() };
+    await collectionOf<StoredDocument>(environment.database, 'tag').insertOne({
+      _id: 'tag_5',
+      ...deleted,
+      tombstonePosition,
+    });
+    await letTimePass();
+    expect((await accept()).code).toBe(0);
+    await start();
+    await applied();
+    expect(await find('tag', 'tag_5')).toMatchObject({ state: { id: 'tag_5' } });
+    expect(await readSkip(environment.control, place)).toBeNull();
+    const letters = await readLedgerRecords(environment.control, [held, letter]);
+    expect([held, letter].map((id) => letters.get(id)?.isLost)).toEqual([false, true]);
   });
 
   test('is not stored by a projector of another Kafka cluster, which is refused', async () => {
