@@ -11,7 +11,10 @@ import type { OperatorDeps } from '../deps.ts';
 import type { Acceptable } from './acceptable.ts';
 import { type Continuation, continueAfterGaps } from './continue-after-gaps.ts';
 
-type GapDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config' | 'log' | 'topics' | 'now'>;
+type GapDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config' | 'log' | 'topics' | 'now' | 'report'>;
+
+/** The records of a log from an offset on, which it had and has lost. */
+type LostRecords = TopicPartition & { from: number };
 
 /**
  * The gaps in the logs of a generation, compared with its logs now. Once accepted, its projectors may start again. An
@@ -38,28 +41,36 @@ export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acc
       low === null || is === 'return' ? [] : [{ topic, partition, low }],
     ),
     apply: async () => {
-      for (const one of found) await goOn(deps, number, one, at);
+      // Before the progress, which shows an interrupted acceptance that a topic was created again.
+      await forgetLost(deps, number, found);
+      for (const one of found) await moveProgress(deps, number, one, at);
       // The gaps stop every start until the positions are written.
       await logGapsOf(control).deleteMany({ _id: { $in: gaps.map(({ _id }) => _id) } });
     },
   };
 }
 
-/**
- * Moves the position of a partition. The leader epoch before it is not one of this log. The offsets that operators skip
- * in a former log belong to other records now.
- */
-async function goOn(deps: GapDeps, generation: number, next: Continuation, at: Date): Promise<void> {
-  const { topic, partition, is, at: position, lostFrom, end, topicId } = next;
-  const { control } = deps;
-  const _id = `${generation}/${topic}/${partition}`;
-  // Before the progress, which shows an interrupted acceptance that a topic was created again.
-  if (lostFrom !== null) {
-    const lost = { topic, partition, from: lostFrom };
-    await removeSkips(control, generation, next);
-    await storeLost(control, generation, lost);
-    await forgetPositions(deps, generation, lost);
+/** The offsets that operators skip in a former log belong to other records now. */
+async function forgetLost(deps: GapDeps, generation: number, found: Continuation[]): Promise<void> {
+  const lost = found.flatMap(({ topic, partition, lostFrom }): LostRecords[] =>
+    lostFrom === null ? [] : [{ topic, partition, from: lostFrom }],
+  );
+  for (const one of lost) {
+    await removeSkips(deps.control, generation, one);
+    await storeLost(deps.control, generation, one);
   }
+  for (const [topic, ofTopic] of Map.groupBy(lost, (one) => one.topic))
+    await forgetPositions(deps, generation, topic, ofTopic);
+}
+
+/** Moves the position of a partition. The leader epoch before it is not one of this log. */
+async function moveProgress(
+  { control }: GapDeps,
+  generation: number,
+  { topic, partition, is, at: position, end, topicId }: Continuation,
+  at: Date,
+): Promise<void> {
+  const _id = `${generation}/${topic}/${partition}`;
   if (position === null) {
     await progressOf(control).deleteOne({ _id });
     return;
@@ -79,25 +90,30 @@ async function goOn(deps: GapDeps, generation: number, next: Continuation, at: D
 }
 
 /**
- * Removes the positions of lost records from the documents. The records that take their offsets come later: a lost
- * tombstone must not delete their entities.
+ * Removes the positions of the lost records of a topic from the documents. The records that take their offsets come
+ * later: a lost tombstone must not delete their entities.
  */
 async function forgetPositions(
-  { mongo, config }: GapDeps,
+  { mongo, config, report }: GapDeps,
   generation: number,
-  { topic, partition, from }: TopicPartition & { from: number },
+  topic: string,
+  lost: LostRecords[],
 ): Promise<void> {
   const kind = kindOfTopic(topic, config.TOPIC_PREFIX);
   if (!kind) return;
   const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
   const documents = collectionOf<StoredDocument>(database, kind);
   const revision = newRevision();
-  await documents.updateMany(
-    { 'position.partition': partition, 'position.offset': { $gte: from } },
-    { $set: { position: null, revision } },
-  );
-  await documents.updateMany(
-    { 'tombstonePosition.partition': partition, 'tombstonePosition.offset': { $gte: from } },
-    { $set: { revision }, $unset: { tombstonePosition: '' } },
-  );
+  const areOf = (position: 'position' | 'tombstonePosition') => ({
+    $or: lost.map(({ partition, from }) => ({
+      [`${position}.partition`]: partition,
+      [`${position}.offset`]: { $gte: from },
+    })),
+  });
+  report(`removing the positions of the lost records of ${topic}: two scans of its documents`);
+  await documents.updateMany(areOf('position'), { $set: { position: null, revision } });
+  await documents.updateMany(areOf('tombstonePosition'), {
+    $set: { revision },
+    $unset: { tombstonePosition: '' },
+  });
 }

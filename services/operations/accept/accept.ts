@@ -12,7 +12,10 @@ import { lostCollections } from './lost-collections.ts';
 /** The findings that need Kafka's answer to be accepted. */
 export const needsKafka: readonly AcceptableFinding[] = ['gap', 'truncated'];
 
-export type AcceptDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config' | 'topics' | 'now' | 'by'> & {
+export type AcceptDeps = Pick<
+  OperatorDeps,
+  'control' | 'mongo' | 'config' | 'topics' | 'now' | 'by' | 'report'
+> & {
   /** Null for a finding that does not need Kafka. */
   kafka: Pick<OperatorDeps, 'admin' | 'log'> | null;
 };
