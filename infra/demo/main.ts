@@ -13,7 +13,7 @@ const sameSignalMs = 1_000;
 
 const options = createProgram('npm start --')
   .description(
-    'Starts Kafka and MongoDB (if none can be had, a stand-in), publishes generated support data to Kafka, ' +
+    'Starts Kafka and MongoDB (or a server that speaks its protocol), publishes generated support data to Kafka, ' +
       'projects it into documents, serves them over HTTPS, and publishes live changes until Ctrl-C.',
   )
   .addOption(
@@ -24,31 +24,33 @@ const options = createProgram('npm start --')
   .option('--seed <n>', 'a whole number; another seed generates other data', wholeNumber(999_999_999, 0), 1)
   .option(
     '--rebuild',
-    'while live changes go on, build the documents again beside the served ones, compare them, switch to them, ' +
-      'back and forth, and drop the old ones; each step by its command',
+    'while live changes continue, rebuild the documents as a second generation, compare it, promote it, roll back, ' +
+      'promote it again, and drop the first; prints the command of each step',
     false,
   )
-  .option('--quiet', 'print the API key, the commands and errors only', false)
+  .option('--quiet', 'print only the API key, the commands and errors', false)
   .parse()
   .opts();
 
 const always = (line: string) => void process.stdout.write(`${line}\n`);
 const say = options.quiet ? () => undefined : always;
-const printLine = (line: string) => void process.stderr.write(`${line}\n`);
-const printError = (error: unknown) => printLine(errorMessage(error));
+const printToStderr = (line: string) => void process.stderr.write(`${line}\n`);
+const printError = (error: unknown) => printToStderr(errorMessage(error));
 const { path: folder, release } = await temporaryFolder('support-demo-');
 const closers = new AsyncDisposableStack();
 const controller = new AbortController();
 const stopRequested = Promise.withResolvers<void>();
-let firstAt = Infinity;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.on(signal, () => {
-    if (performance.now() - firstAt > sameSignalMs) process.exit(1);
-    if (firstAt < Infinity) return;
-    firstAt = performance.now();
+let firstSignalAt: number | null = null;
+const onSignal = () => {
+  if (firstSignalAt === null) {
+    firstSignalAt = performance.now();
     say('Stopping. Press Ctrl-C again to kill all processes at once.');
     stopRequested.resolve();
-  });
+    return;
+  }
+  if (performance.now() - firstSignalAt > sameSignalMs) process.exit(1);
+};
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
 
 const running = runDemo({ options, always, say, folder, stopping: controller.signal, closers });
 let failure: { error: unknown } | undefined;
@@ -64,9 +66,9 @@ controller.abort();
 await closers.disposeAsync().catch(printError);
 if (failure) {
   const logs = await keepLogs(folder);
-  printLine(`The logs are kept in ${folder}: ${logs.join(', ')}`);
+  printToStderr(`The logs are kept in ${folder}: ${logs.join(', ')}`);
   const causes = logsOfCause(failure.error, logs);
-  if (causes.length > 0) printLine(`The cause is probably in ${causes.join(' or ')}`);
+  if (causes.length > 0) printToStderr(`The cause is probably in ${causes.join(' or ')}`);
 } else await rm(folder, { recursive: true, maxRetries: 3 });
 await release();
 process.exit(failure ? 1 : 0);

@@ -1,5 +1,5 @@
 import { runCommandLine } from '../../services/cli/run.ts';
-import { commandsIn } from '../../services/operations/deployment.ts';
+import { commandsIn, shellWord } from '../../services/operations/deployment.ts';
 import { counted } from '../../shared/runtime/counted.ts';
 import type { Service } from '../service.ts';
 
@@ -8,9 +8,8 @@ export type Access = { baseUrl: string; certificate: string; token: string };
 /** `--quiet` suppresses the lines of `say`. */
 export type Output = { say: (line: string) => void; always: (line: string) => void };
 
-/** Words as a line for a shell. None of them contains a single quote. */
-const shellLine = (words: string[]): string =>
-  words.map((word) => (/^[\w.,/:=-]+$/.test(word) ? word : `'${word}'`)).join(' ');
+/** Words as a line for a shell. */
+const shellLine = (words: string[]): string => words.map(shellWord).join(' ');
 
 /** Sends a request to the API. */
 export async function ask({ baseUrl, token }: Access, path: string) {
@@ -56,7 +55,7 @@ type Rebuild = {
   /** The settings of the services, which the commands need too. */
   environment: Record<string, string>;
   startProjector: (generation: number) => Service;
-  /** Called before the generation of the first projector is dropped: it ends then. */
+  /** Lets the first projector exit without an error: the next step drops its generation. */
   mayEnd: () => void;
 };
 

@@ -34,11 +34,11 @@ describe('npm run stack, of a stack', () => {
   const folder = useFolder();
   /** Where the stack of this clone has its data, in a cache of the test's own. */
   let dataDir: string;
-  let received: (socket: Socket) => Promise<string>;
+  let readQuestion: (socket: Socket) => Promise<string>;
   beforeAll(async () => {
     const before = process.env;
     process.env = { ...before, XDG_CACHE_HOME: folder.path };
-    ({ dataDir, received } = await import('./lasting.ts'));
+    ({ dataDir, readQuestion } = await import('./lasting.ts'));
     process.env = before;
   });
 
@@ -62,7 +62,7 @@ describe('npm run stack, of a stack', () => {
     await using holder = createServer({ allowHalfOpen: true }, (socket) => {
       const answer = (question: string) =>
         socket.end(JSON.stringify({ stack, ...(question === 'stop' && { failure }) }));
-      void received(socket).then(answer);
+      void readQuestion(socket).then(answer);
     });
     await mkdir(dataDir, { recursive: true });
     await once(holder.listen(join(dirname(dataDir), 'socket')), 'listening');

@@ -12,21 +12,21 @@ import type { Stack } from './provider.ts';
 import { startStack } from './stack.ts';
 import { storeServes } from './store.ts';
 
-/** A stack that a process of its own holds, until it is asked to end. */
+/** A stack that outlives the command that started it. A process of its own, the holder, keeps it until `down`. */
 type LastingStack = Pick<Stack, 'kafkaBrokers' | 'mongodbUrl' | 'store' | 'how'>;
 
-/** The folder of this clone's stack: another clone has servers and data of its own. */
+/** This clone has its own folder, so its servers and data are its own. */
 const clone = join(import.meta.dirname, '../..');
 const dir = join(cacheDir(), 'stack', createHash('sha256').update(clone).digest('hex').slice(0, 12));
 export const dataDir = join(dir, 'data');
-/** The holder listens on it. */
+/** The socket on which the holder answers. */
 const socketFile = join(dir, 'socket');
 /** The longest path of a socket, in bytes: macOS allows 103, Linux 107. */
 const socketBytesMax = 103;
-/** Receives the errors of the holder from before it can report to its parent. */
+/** The error output of the holder. It shows why the holder failed before it could report to its parent. */
 const errorFile = join(dir, 'errors.log');
 
-/** Asks the holder for its stack, and to stop it first. Undefined if there is no holder. Rejects if it cannot. */
+/** Returns the holder's stack, or undefined if there is no holder. `stop` also stops it; rejects if that fails. */
 async function ask(question: 'stack' | 'stop'): Promise<LastingStack | undefined> {
   const answer = await text(connect(socketFile).end(question)).catch(() => '');
   const { stack, failure } = JSON.parse(answer || '{}') as { stack?: LastingStack; failure?: string };
@@ -83,31 +83,22 @@ export const bringDown = (report: (line: string) => void): Promise<void> =>
   });
 
 /**
- * Starts a stack and holds it. Its parent gets the lines of progress, and is left once the servers run or have failed.
+ * Starts a stack, and holds it until it is asked to stop. Reports progress to its parent, then disconnects, so that the
+ * parent can exit.
  */
 export async function hold(): Promise<void> {
-  // Ends the installers that it has started, too.
+  // If the parent dies first, ends this process group, with the installers that it has started.
   const giveUp = () => process.kill(-process.pid, 'SIGTERM');
   process.once('disconnect', giveUp);
   const report = (line: string): void => {
     process.send?.(line);
   };
   try {
-    const {
-      stop,
-      servers: _,
-      ...stack
-    } = await startStack({ report, dataDir, providers: ['docker', 'native'] });
-    const answer = async (socket: Socket) => {
-      const isEnd = (await received(socket)) === 'stop';
-      const failure = isEnd ? await stop().then(() => undefined, errorMessage) : undefined;
-      const hasEnded = isEnd && failure === undefined;
-      socket.end(JSON.stringify({ stack, failure }), () => hasEnded && process.exit());
-    };
+    const stack = await startStack({ report, dataDir, providers: ['docker', 'native'] });
     const listening = createServer({ allowHalfOpen: true }, (socket) => {
       // A client that has left needs no answer.
       socket.on('error', () => undefined);
-      answer(socket).catch(() => undefined);
+      answer(socket, stack).catch(() => undefined);
     });
     await once(listening.listen(socketFile), 'listening');
   } catch (error) {
@@ -117,8 +108,21 @@ export async function hold(): Promise<void> {
   process.disconnect?.();
 }
 
-/** The text that the other side sends before it ends its half. Node's `text` would close ours, and lose the answer. */
-export async function received(socket: Socket): Promise<string> {
+/** Answers one question. The holder exits once it has stopped the servers. */
+async function answer(socket: Socket, { stop, servers: _, ...stack }: Stack): Promise<void> {
+  const question = await readQuestion(socket);
+  if (question !== 'stop') {
+    socket.end(JSON.stringify({ stack }));
+    return;
+  }
+  const failure = await stop().then(() => undefined, errorMessage);
+  socket.end(JSON.stringify({ stack, failure }), () => {
+    if (failure === undefined) process.exit();
+  });
+}
+
+/** Reads until the client ends its half of the connection. Node's `text` would close ours, and lose the answer. */
+export async function readQuestion(socket: Socket): Promise<string> {
   let question = '';
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) question += String(chunk);
   return question;

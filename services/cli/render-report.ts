@@ -27,19 +27,20 @@ export function renderReport({ sentence, findings, generations }: Report, partit
   ].join('');
 }
 
-/** `attention  dead letters: 3`, and below it the commands that help, or accept it. */
-export const renderFinding = (
-  { severity, text, fix, accept, isAccepted }: Finding,
-  label: string = severity,
-): string => {
-  const below = ' '.repeat(11);
-  const shown = severity === 'progress' && label === severity ? 'next' : label;
-  return lines([
-    `  ${shown.padEnd(9)}  ${text}`,
-    ...(fix === null ? [] : [`  ${below}${fix}`]),
-    ...(accept === null || isAccepted ? [] : [`  ${below}or accept it: ${accept}`]),
-  ]);
-};
+const labelWidth = 9;
+
+/** A finding about progress is the next step of an operator. */
+const labelOf = ({ severity }: Finding): string => (severity === 'progress' ? 'next' : severity);
+
+/** `attention  dead letters: 3`, and below it the command that fixes it, or the one that accepts it. */
+export function renderFinding(finding: Finding, label = labelOf(finding)): string {
+  const { text, fix, accept, isAccepted } = finding;
+  const indent = ' '.repeat(labelWidth + 4);
+  const shown = [`  ${label.padEnd(labelWidth)}  ${text}`];
+  if (fix !== null) shown.push(`${indent}${fix}`);
+  if (accept !== null && !isAccepted) shown.push(`${indent}or accept it: ${accept}`);
+  return lines(shown);
+}
 
 function renderGeneration(one: GenerationReport, partitions: boolean): string {
   const { number, state, condition, topics } = one;

@@ -33,4 +33,4 @@ export const acceptCommand = (
 
 /** A value as one word of a command for a shell, whatever characters an id from the bus has. */
 export const shellWord = (value: string): string =>
-  /^[\w./:=@%+][\w./:=@%+-]*$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
+  /^[\w.,/:=@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;

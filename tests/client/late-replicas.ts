@@ -63,9 +63,12 @@ export function createLateReplicas(stores: TestStore[], random: Random) {
   };
 
   return {
-    /** Makes one change a step, then applies the changes that are due. */
+    /** Takes some steps with one change each, then applies the changes that are due. */
     advance: async (steps: number) => {
-      for (const last = step + steps; step < last; change()) step += 1;
+      for (let taken = 0; taken < steps; taken += 1) {
+        step += 1;
+        change();
+      }
       await Promise.all(replicas.map(apply));
     },
     /** Applies every change. */

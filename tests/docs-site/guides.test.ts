@@ -32,26 +32,30 @@ const scripts = new Map(
 
 type Breakage = { without?: string; apiKey?: string; output?: string; url?: string };
 
-/** Runs a script as a reader would, who has set the variables. */
+/** A folder of links to the tools that the scripts use, all but one. */
+function toolFolder(without: string | undefined): string {
+  const path = join(folder.path, `tools-without-${without ?? 'none'}`);
+  if (existsSync(path)) return path;
+  mkdirSync(path);
+  const tools = ['bash', 'cat', 'curl', 'jq', 'tr', 'awk', 'mv'].filter((tool) => tool !== without);
+  for (const tool of tools) symlinkSync(`/usr/bin/${tool}`, join(path, tool));
+  return path;
+}
+
+/** Runs a script as a reader does who has set the variables of the guide. */
 function follow(
   label: string,
   { without, apiKey = tokens.a, output = 'out', url = `https://127.0.0.1:${api.port}` }: Breakage = {},
 ) {
   writeFileSync(join(folder.path, 'script'), scripts.get(label) ?? '');
-  const tools = ['bash', 'cat', 'curl', 'jq', 'tr', 'awk', 'mv'].filter((tool) => tool !== without);
-  const path = join(folder.path, `tools-without-${without}`);
-  if (!existsSync(path)) {
-    mkdirSync(path);
-    for (const tool of tools) symlinkSync(`/usr/bin/${tool}`, join(path, tool));
-  }
-  const env = { API: url, API_KEY: apiKey, CURL_HOME: folder.path, PATH: path };
+  const env = { API: url, API_KEY: apiKey, CURL_HOME: folder.path, PATH: toolFolder(without) };
   return run('/bin/bash', ['-c', `bash script > ${output}`], { cwd: folder.path, env });
 }
 
 const linesOf = (name: string) => readFileSync(join(folder.path, name), 'utf8').split('\n').filter(Boolean);
 const ids = (lines: string[]) => lines.map((line) => (JSON.parse(line) as { id: string }).id);
 
-test('every script of the guides is here', () => {
+test('this file tests every script of the guides', () => {
   expect([...scripts.keys()]).toEqual([
     'Setting up',
     'Reading a list',
@@ -68,7 +72,7 @@ test('the script of the paging guide prints every ticket once', async () => {
 });
 
 test.each(['Reading a list', 'Exporting changes'])(
-  '%s: goes on after each form of Retry-After that a server before the API may send',
+  '%s: continues after each form of Retry-After that a server before the API may send',
   async (label) => {
     const front = await startOddFront(`https://127.0.0.1:${api.port}`);
     try {
@@ -111,7 +115,7 @@ test.each(['Reading a list', 'Exporting changes'])(
   },
 );
 
-/** With the error that each script must print; the API has none if a tool is missing or the disk is full. */
+/** What is broken, how, and the error of the API that each script must print; empty if the API sends none. */
 const breakages: [string, Breakage, string][] = [
   ['jq is missing', { without: 'jq' }, ''],
   ['curl is missing', { without: 'curl' }, ''],
@@ -119,7 +123,7 @@ const breakages: [string, Breakage, string][] = [
   ['the disk is full', { output: '/dev/full' }, ''],
 ];
 test.each(breakages)(
-  'each script fails if %s, and an export then keeps its start',
+  'each script fails if %s, and an export leaves `since` as it is',
   async (_, breakage, error) => {
     if (breakage.output) symlinkSync('/dev/full', join(folder.path, 'changes.jsonl'));
     writeFileSync(join(folder.path, 'since'), '2026-01-01T00:00:00Z\n');

@@ -2,17 +2,17 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 
-/** The disturbances that a test can cause on the proxy's connections. */
-type Disturbance = {
-  /** Delay of each reply, in milliseconds. */
+/** The trouble on the proxy's connections. A test sets the fields. */
+type Trouble = {
+  /** The delay of each reply, in milliseconds. */
   delayMs: number;
-  /** Number of replies to writes still to be lost: the store has written, but the writer gets no reply. */
+  /** How many more replies to writes are lost. The store has written; the connection breaks before the reply. */
   repliesToLose: number;
-  /** A request with this text, and everything after it on its connection, waits until this is null again. */
+  /** Holds each request with this text, and everything after it on its connection, until `release`. */
   holding: string | null;
-  /** Connections that are open or opened meanwhile never answer again. */
+  /** A connection that is opened or used while this is true never answers again. */
   silent: boolean;
-  /** The store answers that it is not the primary, as a member that was one. */
+  /** The store answers `hello` as a member that is no longer the primary. */
   isDemoted: boolean;
 };
 
@@ -20,13 +20,7 @@ type Disturbance = {
 export function createStoreProxy(mongodbUrl: string) {
   const target = new URL(mongodbUrl.replace('mongodb:', 'http:'));
   const sockets = new Set<Socket>();
-  const trouble: Disturbance = {
-    delayMs: 0,
-    repliesToLose: 0,
-    holding: null,
-    silent: false,
-    isDemoted: false,
-  };
+  const trouble: Trouble = { delayMs: 0, repliesToLose: 0, holding: null, silent: false, isDemoted: false };
   const held = new Set<Socket>();
   let server: Server | null = null;
   let silentCount = 0;
@@ -112,7 +106,7 @@ function demoted(chunk: Buffer): Buffer {
   return changed;
 }
 
-/** The driver soon notices the store's return. How long it waits for a connection stays the limit of the service. */
+/** The driver notices soon that the store is back. Its limit on the wait for a connection does not change. */
 const frequentHeartbeats = 'heartbeatFrequencyMS=500';
 
 /** The address of the proxied store, with the store's credentials and these options. */

@@ -106,7 +106,8 @@ async function* exportPage(
   }
   if (held) yield { ...held, since: writePosition(end) };
   if (page.nextCursor !== null) return { position: end, read: page.nextPage, refused };
-  // No batch has moved the position beyond the cursor, and changes before it can still be applied.
+  // The last page had no batch, so the `since` of the caller still ends at the cursor. A change that is applied late may
+  // sort before that cursor: the run reads again from its earliest Data-As-Of.
   const newFrom = end.next.toISOString();
   if (held || cursor === null || newFrom === from) return null;
   return stepTo(run, { from: newFrom, next: null, cursor: null });
@@ -140,8 +141,9 @@ async function* thread(
 }
 
 /**
- * The conversation is gone, or a replica that lags does not have it yet. A ticket changes with its threads, so a 404 as
- * of an instant after the change is no lag. Otherwise the next run begins early enough to find the ticket again.
+ * The part for a conversation that the API does not find. A ticket changes with its threads: a replica that has applied
+ * the ticket's change would also have the conversation, so it is gone. An older replica proves nothing, so the next run
+ * begins early enough to find the ticket again.
  */
 function missingThread(error: unknown, ticket: TicketItem, conversationId: string): Part {
   if (!(error instanceof ApiError && error.code === 'conversation_not_found' && error.dataAsOf)) throw error;

@@ -1,6 +1,8 @@
 import { createClientWith } from './client.ts';
 import { EndlessListError } from './errors.ts';
 import { exportChanges } from './export-changes.ts';
+import type { TicketItem } from './generated/client.ts';
+import type { Page } from './types.ts';
 
 /** A page as the server sends it: the number of its item, and the cursor of the next page. */
 type Sent = { item: number; cursor: string | null; updatedAt?: string };
@@ -36,10 +38,10 @@ const failureOf = (items: AsyncIterable<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** The page of a walk that begins with `before` pages, and then goes round in a circle of `round` pages. */
-const circleOf = (before: number, round: number) => (number: number) =>
+/** Maps the number of a request to its page: first `before` pages, then a cycle of `round` pages. */
+const cycleOf = (before: number, round: number) => (number: number) =>
   number < before ? number : before + ((number - before) % round);
-const circles = [0, 1, 2, 5, 40].flatMap((before) => [1, 2, 3, 7, 64].map((round) => ({ before, round })));
+const cycles = [0, 1, 2, 5, 40].flatMap((before) => [1, 2, 3, 7, 64].map((round) => ({ before, round })));
 
 test('an error ends a walk whose page comes again at once, and names the cursor and what to do', async () => {
   // As a cache does that ignores the query: each page is the first one.
@@ -59,8 +61,8 @@ test('an error ends a walk whose page comes again at once, and names the cursor 
   expect(asked).toEqual([null, 'c1']);
 });
 
-test.each(circles)('a walk ends when its cursors come again: %j', async ({ before, round }) => {
-  const pageOf = circleOf(before, round);
+test.each(cycles)('a walk ends when its cursors come again: %j', async ({ before, round }) => {
+  const pageOf = cycleOf(before, round);
   const client = clientOf((cursor) => {
     const number = cursor === null ? 0 : pageOf(Number(cursor));
     // Each item differs, so that the cursors alone repeat.
@@ -70,21 +72,24 @@ test.each(circles)('a walk ends when its cursors come again: %j', async ({ befor
   expect(asked.length).toBeLessThanOrEqual(3 * (before + round) + 2);
 });
 
-test.each(circles)(
+test.each(cycles)(
   'a walk ends when its items come again under new cursors: %j',
   async ({ before, round }) => {
-    const pageOf = circleOf(before, round);
+    const pageOf = cycleOf(before, round);
     const client = clientOf(() => ({ item: pageOf(asked.length - 1), cursor: `c${asked.length}` }));
     expect(await failureOf(client.tickets.list())).toBeInstanceOf(EndlessListError);
     expect(asked.length).toBeLessThanOrEqual(3 * (before + round) + 2);
   },
 );
 
-test.each(['nextPage', 'pages', 'exportChanges'] as const)('%s ends such a walk, too', async (way) => {
+test.each(['nextPage', 'pages', 'exportChanges'] as const)('%s also ends such a walk', async (way) => {
   const client = clientOf(() => ({ item: 1, cursor: 'c1' }));
   async function* byHand() {
-    for (let page = await client.tickets.list(), next; (next = await page.nextPage()); page = next)
+    let page: Page<TicketItem> | null = await client.tickets.list();
+    while (page) {
       yield page;
+      page = await page.nextPage();
+    }
   }
   const ways = {
     nextPage: byHand,
@@ -94,13 +99,13 @@ test.each(['nextPage', 'pages', 'exportChanges'] as const)('%s ends such a walk,
   expect(await failureOf(ways[way]())).toMatchObject({ name: 'EndlessListError', cursor: 'c1' });
 });
 
-test('an item that changes again within the second that the API shows is no repetition', async () => {
+test('an item that changes again within the second that the API shows is not a repetition', async () => {
   const pages = ['a', 'b', 'c', 'd', null];
   const client = clientOf(() => ({ item: 1, cursor: pages[asked.length - 1] ?? null, updatedAt: dataAsOf }));
   expect(await Array.fromAsync(client.tickets.list({ sort: 'updatedAt' }))).toHaveLength(5);
 });
 
-test('a page that is requested twice is no repetition', async () => {
+test('a page that is requested twice is not a repetition', async () => {
   const client = clientOf((cursor) => ({ item: cursor ? 2 : 1, cursor: cursor ? null : 'c1' }));
   const first = await client.tickets.list();
   expect([await first.nextPage(), await first.nextPage()]).toMatchObject([

@@ -28,9 +28,9 @@ export type Walk = {
 export const walkStart: Walk = { pages: 0, replaceAt: 1, cursor: null, item: null };
 
 /**
- * Returns the walk after one more page. Throws `EndlessListError` if the page has the cursor or the item of the
- * remembered page. Pages 1, 2, 4, 8 … are remembered, one at a time: so any circle of pages is found (Brent's
- * algorithm), however long the walk, and a walk takes no more memory with each page.
+ * Returns the walk after one more page. Throws `EndlessListError` if the page repeats the cursor or the item of the
+ * remembered page. It remembers one of the pages 1, 2, 4, 8 … at a time (Brent's algorithm): this finds a cycle of any
+ * length, in constant memory.
  */
 export function walkOn(walk: Walk, page: Visited): Walk {
   const { nextCursor } = page;
@@ -55,8 +55,8 @@ const isItem = (item: Listed, known: Walk['item']): boolean =>
 export const shownPrecisionMs = 1_000;
 
 /**
- * Whether a later version of the item shows another `updatedAt`. A change within the same second as this version may
- * look the same; but every change up to `dataAsOf` is in the page.
+ * Whether any later version of the item shows another `updatedAt`. Two versions of the same second show the same one.
+ * Once `dataAsOf` has passed that second, the page already has its last version.
  */
 const isSettled = ({ createdAt, updatedAt = createdAt }: Listed, dataAsOf: Date): boolean =>
   Date.parse(updatedAt) + shownPrecisionMs <= dataAsOf.getTime();

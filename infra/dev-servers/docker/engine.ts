@@ -44,22 +44,21 @@ export async function obtain(client: ContainerRuntimeClient, image: string): Pro
   }
 }
 
-/** Stops and removes all containers of a run, in any state. Ignores containers that are gone by then. */
-export async function removeRun(run: string): Promise<void> {
+/** Stops and removes all containers of a run, in any state. */
+export async function removeRun(runId: string): Promise<void> {
   const client = await engine();
   if (client === undefined)
     throw new Error('The container engine that runs the stack does not answer: is Docker running?');
-  const filters = { label: [`${runLabel}=${run}`] };
+  const filters = { label: [`${runLabel}=${runId}`] };
   const found = await client.container.dockerode.listContainers({ all: true, filters });
-  const isMissing = (error: unknown) => /no such container|404/.test(String(error));
-  await Promise.all(
-    found.map(({ Id }) =>
-      client.container
-        .getById(Id)
-        .remove({ force: true, v: true })
-        .catch((error: unknown) => {
-          if (!isMissing(error)) throw error;
-        }),
-    ),
-  );
+  await Promise.all(found.map(({ Id }) => removeContainer(client, Id)));
+}
+
+/** Does nothing if the container is already gone. */
+async function removeContainer(client: ContainerRuntimeClient, id: string): Promise<void> {
+  try {
+    await client.container.getById(id).remove({ force: true, v: true });
+  } catch (error) {
+    if ((error as { statusCode?: number }).statusCode !== 404) throw error;
+  }
 }

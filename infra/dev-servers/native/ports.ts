@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 import { listen } from '../../../shared/runtime/listen.ts';
 
-/** Linux gives ports from 32,768 on to clients and to servers of port 0, and other systems those from 49,152 on. */
+/** Below the ports that a system picks by itself: from 32,768 on Linux, from 49,152 on other systems. */
 const lowest = 15_000;
 const highest = 32_000;
 
-/** Returns different loopback ports that were free a moment ago, and that the system gives to no other program. */
+/** Returns distinct loopback ports that were free a moment ago, and that the system picks for no other program. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {

@@ -4,8 +4,8 @@ import type { LogBeginning } from '../../../shared/control/generations.ts';
 export type Acceptable = {
   /** The findings in words; none if there is nothing to accept. */
   seen: string[];
-  /** Where logs begin whose first records are gone. */
+  /** The first offsets of logs that have lost their first records. */
   beginnings?: LogBeginning[];
-  /** Ends the finding, once the acceptance is stored. It may run again. */
+  /** Runs after the acceptance is stored, and ends the finding. It is safe to run again. */
   apply?: () => Promise<void>;
 };

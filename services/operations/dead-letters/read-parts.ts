@@ -5,10 +5,10 @@ import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
 import { recordOf } from '../../projector/dead-letters/dead-letter.ts';
 import type { ReadRecords } from './read-records.ts';
-import type { Readable, Redriven } from './redrive.ts';
+import type { ReadDeadLetter, RedriveResult } from './redrive.ts';
 
 /** Dead letters whose records were found, and dead letters whose bytes are in neither the store nor the log. */
-type Part = { readable: Readable[]; refused: Redriven[] };
+type Part = { readable: ReadDeadLetter[]; refused: RedriveResult[] };
 
 type Deps = { control: Db; readRecords: ReadRecords | null };
 
@@ -59,7 +59,7 @@ async function readBytes({ control }: Deps, entries: LedgerRecord[]): Promise<Pa
     .find({ _id: { $in: entries.map(recordId) } })
     .toArray();
   const byId = new Map(found.map((bytes) => [bytes._id, bytes]));
-  const readable = entries.flatMap((entry): Readable[] => {
+  const readable = entries.flatMap((entry): ReadDeadLetter[] => {
     const id = recordId(entry);
     const bytes = byId.get(id);
     return bytes ? [{ id, entry, record: recordOf(bytes) }] : [];
@@ -76,7 +76,7 @@ async function* readLog({ readRecords }: Deps, entries: LedgerRecord[]): AsyncGe
   const missing = new Set(entries);
   for (let offsets = [...byOffset.keys()]; offsets.length > 0;) {
     const { records, remaining } = await readRecords(first, offsets);
-    const readable = [...records].flatMap(([offset, record]): Readable[] => {
+    const readable = [...records].flatMap(([offset, record]): ReadDeadLetter[] => {
       const entry = byOffset.get(offset)?.find((one) => one.timestampMs === record.position.timestampMs);
       if (!entry || entry.reason === 'undecodable') return [];
       missing.delete(entry);
@@ -88,7 +88,7 @@ async function* readLog({ readRecords }: Deps, entries: LedgerRecord[]): AsyncGe
   yield { readable: [], refused: [...missing].map(refuseLost) };
 }
 
-const refuseLost = (entry: LedgerRecord): Redriven => ({
+const refuseLost = (entry: LedgerRecord): RedriveResult => ({
   id: recordId(entry),
   outcome: 'refused',
   reason: entry.reason,

@@ -10,7 +10,7 @@ import { mongoStore } from '../../projector/materialize/mongo-store.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { readParts } from './read-parts.ts';
 import type { ReadRecords } from './read-records.ts';
-import { type Readable, redrive, type RedriveDeps, type Redriven } from './redrive.ts';
+import { type ReadDeadLetter, redrive, type RedriveDeps, type RedriveResult } from './redrive.ts';
 import { countSelected, selected } from './select.ts';
 import type { Selection } from './selection.ts';
 
@@ -23,7 +23,7 @@ export type RedriveSelectedDeps = Pick<OperatorDeps, 'mongo' | 'control' | 'now'
 /** The maximum number of refused dead letters that are named. The rest are counted; `list` shows them. */
 const refusalsListedMax = 100;
 
-type Refusal = Extract<Redriven, { outcome: 'refused' }>;
+type Refusal = Extract<RedriveResult, { outcome: 'refused' }>;
 
 /** The outcomes of the selected dead letters. */
 export type RedriveSummary = {
@@ -66,7 +66,7 @@ export async function redriveSelected(
     notFound: [],
   };
   const missing = new Set('ids' in selection ? selection.ids : []);
-  const add = (results: Redriven[]) => {
+  const add = (results: RedriveResult[]) => {
     for (const result of results) {
       summary.deadLetters += 1;
       summary[result.outcome] += 1;
@@ -108,8 +108,12 @@ async function redriveTargets({ mongo, control, config, now }: RedriveSelectedDe
 }
 
 /** The outcome of a dead letter is its worst one, because it stays if one generation refuses it. */
-async function redriveOnEach(deps: RedriveSelectedDeps, readable: Readable[], options: { dryRun: boolean }) {
-  const worst = new Map<string, Redriven>();
+async function redriveOnEach(
+  deps: RedriveSelectedDeps,
+  readable: ReadDeadLetter[],
+  options: { dryRun: boolean },
+) {
+  const worst = new Map<string, RedriveResult>();
   const severity = { superseded: 0, applied: 1, refused: 2 };
   for (const target of await redriveTargets(deps)) {
     const open = readable.filter(({ entry }) => entry.generations.includes(target.generation));
@@ -121,7 +125,7 @@ async function redriveOnEach(deps: RedriveSelectedDeps, readable: Readable[], op
   return worst;
 }
 
-const openElsewhere = ({ id, entry }: { id: string; entry: LedgerRecord }): Redriven => ({
+const openElsewhere = ({ id, entry }: { id: string; entry: LedgerRecord }): RedriveResult => ({
   id,
   outcome: 'refused',
   reason: 'other_version',

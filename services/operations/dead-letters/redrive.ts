@@ -22,19 +22,18 @@ export type RedriveDeps = Pick<ReconcileDeps, 'store' | 'now' | 'tombstoneDays'>
 };
 
 /**
- * The outcome of a dead letter: `applied` it changed its entity, `superseded` its version or a later one is already
- * stored, `refused` it stays.
+ * The result for a dead letter. `applied`: it changed its entity. `superseded`: its version or a later one was already
+ * stored. `refused`: it stays.
  */
-export type Redriven = { id: string } & (
+export type RedriveResult = { id: string } & (
   { outcome: 'applied' | 'superseded' } | { outcome: 'refused'; reason: string; detail: string }
 );
 
-type Outcomes = Map<KafkaRecord, Redriven>;
+/** A dead letter with its record, which was read from its stored bytes or from the log. */
+export type ReadDeadLetter = { id: string; entry: LedgerRecord; record: KafkaRecord };
 
-/** A dead letter and its record: from its bytes, or from the log. */
-export type Readable = { id: string; entry: LedgerRecord; record: KafkaRecord };
-
-type Refused = { entry: LedgerRecord; rejection: Rejection };
+/** A dead letter that stays, with its latest rejection. */
+type StillRejected = { entry: LedgerRecord; rejection: Rejection };
 
 /**
  * Applies dead letters with the parser and the guards of the pipeline, on one generation. It commits no offset and may
@@ -44,10 +43,10 @@ type Refused = { entry: LedgerRecord; rejection: Rejection };
  */
 export async function redrive(
   deps: RedriveDeps,
-  readable: Readable[],
+  readable: ReadDeadLetter[],
   { dryRun }: { dryRun: boolean },
-): Promise<Redriven[]> {
-  const results: Redriven[] = [];
+): Promise<RedriveResult[]> {
+  const results: RedriveResult[] = [];
   for (const [topic, ofTopic] of Map.groupBy(readable, ({ entry }) => entry.topic)) {
     const kind = kindOfTopic(topic, deps.prefix);
     if (kind) results.push(...(await redriveKind(deps, kind, ofTopic, dryRun)));
@@ -56,7 +55,7 @@ export async function redrive(
   return results;
 }
 
-const unknownTopic = ({ id, entry: { topic } }: Readable, prefix: string): Redriven => ({
+const unknownTopic = ({ id, entry: { topic } }: ReadDeadLetter, prefix: string): RedriveResult => ({
   id,
   outcome: 'refused',
   reason: 'unknown_topic',
@@ -66,32 +65,49 @@ const unknownTopic = ({ id, entry: { topic } }: Readable, prefix: string): Redri
 async function redriveKind(
   deps: RedriveDeps,
   kind: Kind,
-  readable: Readable[],
+  readable: ReadDeadLetter[],
   dryRun: boolean,
-): Promise<Redriven[]> {
+): Promise<RedriveResult[]> {
   const inLogOrder = readable.toSorted(
     ({ entry: a }, { entry: b }) => a.partition - b.partition || a.offset - b.offset,
   );
-  const outcomes = await previewRedrive(deps, kind, inLogOrder);
-  if (!dryRun) await apply(deps, kind, inLogOrder, outcomes);
-  return [...outcomes.values()];
+  const expected = await previewRedrive(deps, kind, inLogOrder);
+  if (dryRun) return [...expected.values()];
+  const rejections = await apply(deps, kind, inLogOrder);
+  return inLogOrder.map(({ id, record }) => finalResult(id, rejections.get(record), expected.get(record)));
 }
 
-/** Applies the dead letters, and corrects the expected outcomes. */
-async function apply(deps: RedriveDeps, kind: Kind, readable: Readable[], outcomes: Outcomes): Promise<void> {
+/** The result for an applied dead letter. Only the preview knows whether a later version was already stored. */
+function finalResult(
+  id: string,
+  rejection: Rejection | undefined,
+  expected: RedriveResult | undefined,
+): RedriveResult {
+  if (rejection) return { id, outcome: 'refused', ...rejection };
+  return expected?.outcome === 'superseded' ? expected : { id, outcome: 'applied' };
+}
+
+/** The dependencies of the engine. */
+const engineOf = (deps: RedriveDeps): ReconcileDeps => ({
+  ...deps,
+  // The positions of dead letters count as applied, although their records never were.
+  isApplied: () => false,
+  outOfOrder: true,
+  onNotRefreshed: () => undefined,
+  onStalled: ({ rounds, ids }) => {
+    throw new Error(`other writers changed ${ids.join(', ')} before each of ${rounds} attempts`);
+  },
+});
+
+/** Applies the dead letters, and closes those whose effect is durable. Returns the rejections of the others. */
+async function apply(
+  deps: RedriveDeps,
+  kind: Kind,
+  readable: ReadDeadLetter[],
+): Promise<Map<KafkaRecord, Rejection>> {
   const records = readable.map(({ record }) => record);
   const attempt = { signal: new AbortController().signal, onProgress: () => undefined };
-  const engine: ReconcileDeps = {
-    ...deps,
-    // The positions of dead letters count as applied, although their records never were.
-    isApplied: () => false,
-    outOfOrder: true,
-    onNotRefreshed: () => undefined,
-    onStalled: ({ rounds, ids }) => {
-      const count = `after ${rounds} rounds`;
-      throw new Error(`other writes of ${ids.join(', ')} still come first ${count}: run the command again`);
-    },
-  };
+  const engine = engineOf(deps);
   const chunk = parseChunk(kind, { topic: topicOf(kind, deps.prefix), records }, attempt);
   const outcome = await applyChanges(engine, [chunk]);
   const { changes, rejected } = await finishFanOuts(engine, chunk, outcome);
@@ -99,24 +115,34 @@ async function apply(deps: RedriveDeps, kind: Kind, readable: Readable[], outcom
   const registry = await readRegistry(deps.control);
   if (registry) generationOf(registry, deps.generation);
   const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));
-  const refused = readable.flatMap(({ entry, record }) => {
-    const rejection = rejections.get(record);
-    return rejection ? [{ entry, rejection }] : [];
-  });
-  await rejectAgain(deps, refused);
-  const closed = readable.filter(({ record }) => !rejections.has(record)).map(({ id }) => id);
-  await closeDeadLetters(deps.control, closed, deps.generation);
+  await settle(deps, readable, rejections);
   await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected }));
-  for (const { id, record } of readable) {
-    const rejection = rejections.get(record);
-    if (rejection) outcomes.set(record, { id, outcome: 'refused', ...rejection });
-    else if (outcomes.get(record)?.outcome === 'refused') outcomes.set(record, { id, outcome: 'applied' });
-  }
+  return rejections;
 }
 
-/** The refused records stay in the ledger with the latest reason, unless another operator has closed them. */
-async function rejectAgain({ control, generation, now }: RedriveDeps, refused: Refused[]): Promise<void> {
-  const bySpan = Map.groupBy(refused, ({ entry }) => spanIdOf(entry));
+/** Counts another rejection of each rejected record, and closes the others. */
+async function settle(
+  deps: RedriveDeps,
+  readable: ReadDeadLetter[],
+  rejections: Map<KafkaRecord, Rejection>,
+): Promise<void> {
+  const rejected: StillRejected[] = [];
+  const applied: string[] = [];
+  for (const { id, entry, record } of readable) {
+    const rejection = rejections.get(record);
+    if (rejection) rejected.push({ entry, rejection });
+    else applied.push(id);
+  }
+  await rejectAgain(deps, rejected);
+  await closeDeadLetters(deps.control, applied, deps.generation);
+}
+
+/** The rejected records stay in the ledger with the latest reason, unless another operator has closed them. */
+async function rejectAgain(
+  { control, generation, now }: RedriveDeps,
+  rejected: StillRejected[],
+): Promise<void> {
+  const bySpan = Map.groupBy(rejected, ({ entry }) => spanIdOf(entry));
   await changeSpans(control, bySpan.keys(), (span) => {
     const rejects = (bySpan.get(span._id) ?? []).map(({ entry, rejection }) => ({ ...entry, ...rejection }));
     rejectRecords(span, rejects, { generation, now: now(), onlyIfLacking: true });
@@ -124,7 +150,11 @@ async function rejectAgain({ control, generation, now }: RedriveDeps, refused: R
 }
 
 /** The likely outcome of each dead letter, by the same rules on the stored entities, without a write. */
-async function previewRedrive({ store, now, tombstoneDays }: RedriveDeps, kind: Kind, readable: Readable[]) {
+async function previewRedrive(
+  { store, now, tombstoneDays }: RedriveDeps,
+  kind: Kind,
+  readable: ReadDeadLetter[],
+) {
   const parsed = readable.map((item) => ({ ...item, result: parseRecord(kind, item.record) }));
   const ids = new Set(parsed.flatMap(({ result }) => ('change' in result ? [result.change.id] : [])));
   const stored = ids.size > 0 ? await store.readEnvelopes(kind, [...ids]) : [];
@@ -141,7 +171,7 @@ async function previewRedrive({ store, now, tombstoneDays }: RedriveDeps, kind: 
     }
   };
   return new Map(
-    parsed.map(({ id, record, result }): [KafkaRecord, Redriven] => {
+    parsed.map(({ id, record, result }): [KafkaRecord, RedriveResult] => {
       const expected = 'change' in result ? evolveNext(result.change) : result.rejected;
       const outcome = 'outcome' in expected ? expected : { outcome: 'refused' as const, ...expected };
       return [record, { id, ...outcome }];

@@ -28,12 +28,12 @@ export type Pair = { expected: ComparedDocument | null; actual: ComparedDocument
 /** A MongoDB projection of a `ComparedDocument`, with the envelope. */
 export const comparedFields = { ...Object.fromEntries(fields.map((name) => [name, 1])), ...engineFields };
 
-/** Names the field of a stored document that cannot be read, if there is one. */
-export function compared(stored: StoredDocument): ReadDocument {
+/** Adds `unreadable` to a stored document that an operator's edit has broken. */
+export function markUnreadable(stored: StoredDocument): ReadDocument {
   const { state, deletedAt, expiresAt } = stored;
-  // A document without a state has been deleted or purged.
-  const isStateless = state === undefined && !deletedAt && !expiresAt;
-  const unreadable = unreadableField(stored) ?? (isStateless ? 'state' : null);
+  // Only a deleted or purged document has no state.
+  const lacksState = state === undefined && !deletedAt && !expiresAt;
+  const unreadable = unreadableField(stored) ?? (lacksState ? 'state' : null);
   return unreadable === null ? stored : { ...stored, unreadable };
 }
 
@@ -73,7 +73,7 @@ export function differencesOf(kind: Kind, pair: Pair, now: Date): Difference[] {
   try {
     return differencesOfReadable(kind, id, pair, now);
   } catch {
-    // A time that is none, or a list that is none.
+    // An edit has put another value where a time or a list belongs.
     return [{ kind, id, class: 'unreadable', field: 'state' }];
   }
 }
@@ -84,8 +84,8 @@ function differencesOfReadable(kind: Kind, id: string, { expected, actual }: Pai
   const after = actual && visible(kind, actual, now);
   if (!before && !after) return rejectsMore({ expected, actual }) ? [difference('version')] : [];
   if (!after) return [difference('missing')];
-  // The API does not serve a pending document either. A build may keep conversations of a deleted channel as such:
-  // after compaction it cannot know their retention.
+  // The API does not serve pending documents, so one is not extra. After compaction a build cannot know the retention
+  // of a deleted channel, so it may keep the channel's conversations as pending.
   if (!before) return after.pending ? [] : [difference('extra')];
   const differs = (field: 'orgId' | 'version' | 'byCreated' | 'byUpdated' | 'pending') =>
     before[field] !== after[field];
@@ -103,14 +103,16 @@ function differencesOfReadable(kind: Kind, id: string, { expected, actual }: Pai
 }
 
 /**
- * Whether a tombstone document rejects events that the active generation accepts. A lower version is no difference:
- * after compaction a build may know a deletion by its Kafka tombstone alone, or not at all. Nor is version 0, which the
- * active generation has if its tombstone document had expired before the Kafka tombstone came.
+ * Whether the build has deleted an entity at a higher version than the active generation. It then rejects events that
+ * the active generation accepts. A lower version is normal: after compaction a build may know a deletion only from its
+ * Kafka tombstone, or not at all.
  */
-const rejectsMore = ({ expected, actual }: Pair): boolean =>
-  expected?.state === undefined &&
-  actual?.state === undefined &&
-  (actual?.version ?? 0) > (expected?.version || Infinity);
+function rejectsMore({ expected, actual }: Pair): boolean {
+  if (expected?.state !== undefined || actual?.state !== undefined) return false;
+  // Version 0: the active generation's tombstone document had expired before the Kafka tombstone came.
+  if (!expected?.version) return false;
+  return (actual?.version ?? 0) > expected.version;
+}
 
 /** The references that the state names. Children are compared as joined fields. */
 const ownRefs = (kind: Kind, { refs = [] }: ComparedDocument): string[] => {

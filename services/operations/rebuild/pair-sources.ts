@@ -13,7 +13,7 @@ import {
 import { collectionOf } from '../../../shared/store/connection.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import type { PairSource } from './compare.ts';
-import { compared, type ComparedDocument, comparedFields, type Pair } from './differences.ts';
+import { type ComparedDocument, comparedFields, markUnreadable, type Pair } from './differences.ts';
 
 /** Documents in one batch, so that memory stays in the tens of megabytes. */
 const batchSize = 200;
@@ -22,7 +22,7 @@ const documents = (database: Db, kind: Kind, filter: object, limit = 0) =>
   collectionOf<StoredDocument>(database, kind)
     .find(filter, { projection: comparedFields, batchSize: batchSize + 1, limit })
     .sort({ _id: 1 })
-    .map(compared);
+    .map(markUnreadable);
 
 /** Reads all documents page by page: a cursor that is killed, or a fail-over, costs one page at most. */
 async function* allDocuments(database: Db, kind: Kind): Documents {

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Documents at a time. Limits memory, and the work that an interruption repeats. */
-export const batchSize = 200;
+/** Documents in a batch. Limits memory, and the work that an interruption repeats. */
+const batchSize = 200;
 
-/** A slow pace has smaller batches, so that no second has much more than its share. */
+/** The batch size at a pace in documents a second. A batch is no larger than the share of one second. */
 export const batchSizeAt = (pace = batchSize): number => Math.min(batchSize, Math.max(1, Math.ceil(pace)));
 
 /**
- * Returns a function to call after each batch. It waits until the next one keeps the pace. Time that a slow MongoDB has
- * taken is not made up for: a burst would meet it just when it has recovered.
+ * Returns a function to call after each batch, which waits until the next one may start at `pace` documents a second.
+ * It does not make up for time in which MongoDB was slow: a burst would hit MongoDB as it recovers.
  */
 export function createPace(pace: number | undefined, nowMs = () => performance.now(), wait = sleep) {
   let dueMs = nowMs();

@@ -8,10 +8,10 @@ import type { RoundDeps } from '../../projector/materialize/rounds.ts';
 import type { JoinedFields, ReadDocuments, Store, Write } from '../../projector/materialize/store.ts';
 import type { PlannedWrite } from '../../projector/materialize/writes.ts';
 import {
-  compared,
   type ComparedDocument,
   comparedFields,
   differencesOf,
+  markUnreadable,
   type ReadDocument,
 } from '../rebuild/differences.ts';
 import { readState } from './stored-state.ts';
@@ -142,6 +142,6 @@ export const engineOf = (database: Db, at: Date): VerifyDeps => ({
   now: () => at,
   readDocuments: async (kind, ids) => {
     const { found, remaining } = await readWhole(database, kind, ids, comparedFields);
-    return { documents: found.map(compared), remaining };
+    return { documents: found.map(markUnreadable), remaining };
   },
 });

@@ -12,9 +12,9 @@ type Deps = GroupDeps & { logger: Logger; onFatal: (error: Error) => void };
 const pauseMs = 1_000;
 
 /**
- * Looks for foreign members of the group after each assignment of its partitions. The leader of a group assigns them.
- * If it is foreign, this projector gets none that it can apply: it ends, and names the member to stop. Foreign members
- * get none from a leader of this generation, and the log names them.
+ * Checks the members of the group after each assignment. The leader assigns the partitions: a foreign leader gives this
+ * projector none that it can apply, so the projector ends and names the member to stop. A leader of this generation
+ * gives foreign members no partition, so the log only names them.
  */
 export async function refuseForeignLeader(deps: Deps, leaderId: string, signal: AbortSignal): Promise<void> {
   const { admin, groupId, own, logger, onFatal } = deps;
@@ -31,14 +31,17 @@ export async function refuseForeignLeader(deps: Deps, leaderId: string, signal: 
   else logger.warn({ foreignMembers }, 'the consumer group has other members; they get no partition');
 }
 
-/** If the group refuses the projector, the error names it, and the other members if they show. Never rejects. */
+/**
+ * Adds the name of the group to an error with which it refused the projector, and the foreign members that caused it.
+ * Never rejects.
+ */
 export async function explainRefusal({ admin, groupId, own }: GroupDeps, error: Error): Promise<Error> {
+  const named = namingGroup(groupId, error) as Error;
   const types = errorChain(error).map((cause) => (cause as { type?: string }).type);
-  const isRefused = types.includes('INCONSISTENT_GROUP_PROTOCOL');
-  const members = isRefused ? await readMembers(admin, groupId, own).catch(() => []) : [];
+  if (!types.includes('INCONSISTENT_GROUP_PROTOCOL')) return named;
+  const members = await readMembers(admin, groupId, own).catch(() => []);
   const foreignMembers = describeForeignMembers(members);
-  if (foreignMembers === null) return namingGroup(groupId, error) as Error;
-  return sharedGroup(groupId, foreignMembers);
+  return foreignMembers === null ? named : sharedGroup(groupId, foreignMembers);
 }
 
 const sharedGroup = (groupId: string, foreignMembers: string): Error =>
