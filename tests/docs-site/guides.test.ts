@@ -115,7 +115,7 @@ test.each(['Reading a list', 'Exporting changes'])(
   },
 );
 
-/** What is broken, how, and the error of the API that each script must print; empty if the API sends none. */
+/** A name, the breakage, and the error of the API that each script must print; empty if the API sends none. */
 const breakages: [string, Breakage, string][] = [
   ['jq is missing', { without: 'jq' }, ''],
   ['curl is missing', { without: 'curl' }, ''],

@@ -106,8 +106,8 @@ async function* exportPage(
   }
   if (held) yield { ...held, since: writePosition(end) };
   if (page.nextCursor !== null) return { position: end, read: page.nextPage, refused };
-  // The last page had no batch, so the `since` of the caller still ends at the cursor. A change that is applied late may
-  // sort before that cursor: the run reads again from its earliest Data-As-Of.
+  // The last page had no batch, so the `since` of the caller still ends at the cursor. A change that is applied late
+  // may sort before that cursor: the run reads again from its earliest Data-As-Of.
   const newFrom = end.next.toISOString();
   if (held || cursor === null || newFrom === from) return null;
   return stepTo(run, { from: newFrom, next: null, cursor: null });
