@@ -32,6 +32,17 @@ export type LedgerRecord = RecordKey &
     count: number;
   };
 
+/** The partition of the position of a record that its log has lost. */
+const lostPartition = -1;
+
+/** The position of a record. Times order one that its log has lost, because other records take its offset. */
+export function positionOf(
+  record: Omit<RecordKey, 'topic'> & Pick<LedgerRecord, 'isLost'>,
+): Omit<RecordKey, 'topic'> {
+  const { partition, offset, timestampMs, isLost } = record;
+  return { partition: isLost ? lostPartition : partition, offset, timestampMs };
+}
+
 /** An offset that projectors of some generations reject without applying it, because an operator skips its record. */
 export type Skip = { offset: number; generations: number[]; why: string } & Purge;
 

@@ -5,7 +5,7 @@ import { counted } from '../runtime/counted.ts';
  * Why a log lacks records:
  *
  * - `deleted`: retention or an operator deleted records that were not applied.
- * - `diverged`: the log lost records that were applied, and other records may have taken their offsets since. An
+ * - `diverged`: the log lost records that were read, and other records may have taken their offsets since. An
  *   unclean leader election does that, or a broker that was restored from a backup.
  * - `replaced`: the topic was deleted and created again since its records were applied.
  */
@@ -60,9 +60,6 @@ export async function storeLogGaps(
   );
 }
 
-/** The offset from which a generation continues after an accepted gap. */
-export const continuesAt = ({ kind, from, to }: Gap): number => (kind === 'diverged' ? from : to + 1);
-
 /** Describes gaps to an operator: the first one, and the number of the others. */
 export function describeGaps(gaps: readonly Gap[]): string {
   const [first] = gaps;
@@ -78,7 +75,7 @@ function describeGap({ topic, partition, kind, from, to }: Gap): string {
       return `${log}: the records from offset ${from} to ${to} are gone from the log (retention or deletion) and were not applied`;
     case 'diverged':
       return (
-        `${log}: this read model has applied the log up to offset ${to}, but the log has lost those records from ${from} on ` +
+        `${log}: this read model has read the log up to offset ${to}, but the log has lost those records from ${from} on ` +
         '(an unclean leader election, or a broker that was restored): later records at these offsets are not applied'
       );
     case 'replaced':

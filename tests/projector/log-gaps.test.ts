@@ -52,7 +52,7 @@ describe('a gap in the log', () => {
     // when the log has grown past the position
     await publish(...tags(5, 10));
     // then no projector starts, and the status shows why
-    const lost = 'has applied the log up to offset 10, but the log has lost those records from 5 on';
+    const lost = 'has read the log up to offset 10, but the log has lost those records from 5 on';
     await expect(start()).rejects.toThrow(lost);
     const status = JSON.parse((await cli('status', '--json')).text) as unknown;
     const finding = { name: 'projectors', severity: 'bad', text: expect.stringContaining(lost) as string };

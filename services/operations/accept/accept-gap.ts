@@ -6,6 +6,7 @@ import type { TopicPartition } from '../../../shared/control/topic-partition.ts'
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { collectionOf, generationDatabase } from '../../../shared/store/connection.ts';
 import { newRevision } from '../../../shared/store/revision.ts';
+import { fanOutStart } from '../../projector/materialize/edges.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 import type { OperatorDeps } from '../deps.ts';
 import type { Acceptable } from './acceptable.ts';
@@ -13,8 +14,8 @@ import { type Continuation, continueAfterGaps } from './continue-after-gaps.ts';
 
 type GapDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config' | 'log' | 'topics' | 'now' | 'report'>;
 
-/** The records of a log from an offset on, which it had and has lost. */
-type LostRecords = TopicPartition & { from: number };
+/** The records of a log from an offset on, which it had and has lost. Those before `position` were applied. */
+type LostRecords = TopicPartition & { from: number; position: number };
 
 /**
  * The gaps in the logs of a generation, compared with its logs now. Once accepted, its projectors may start again. An
@@ -50,10 +51,13 @@ export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acc
   };
 }
 
-/** The offsets that operators skip in a former log belong to other records now. */
+/**
+ * Other records have the offsets of lost ones now. Removes the skips and the positions of lost records, and marks their
+ * dead letters.
+ */
 async function forgetLost(deps: GapDeps, generation: number, found: Continuation[]): Promise<void> {
-  const lost = found.flatMap(({ topic, partition, lostFrom }): LostRecords[] =>
-    lostFrom === null ? [] : [{ topic, partition, from: lostFrom }],
+  const lost = found.flatMap(({ topic, partition, lostFrom: from, position }): LostRecords[] =>
+    from === null ? [] : [{ topic, partition, from, position }],
   );
   for (const one of lost) {
     await removeSkips(deps.control, generation, one);
@@ -91,7 +95,7 @@ async function moveProgress(
 
 /**
  * Removes the positions of the lost records of a topic from the documents. The records that take their offsets come
- * later: a lost tombstone must not delete their entities.
+ * later: a lost tombstone must not delete their entities, and a record that the lost tombstone followed may come again.
  */
 async function forgetPositions(
   { mongo, config, report }: GapDeps,
@@ -103,17 +107,31 @@ async function forgetPositions(
   if (!kind) return;
   const database = generationDatabase(mongo, config.DATABASE_NAME, generation);
   const documents = collectionOf<StoredDocument>(database, kind);
-  const revision = newRevision();
-  const areOf = (position: 'position' | 'tombstonePosition') => ({
-    $or: lost.map(({ partition, from }) => ({
-      [`${position}.partition`]: partition,
-      [`${position}.offset`]: { $gte: from },
-    })),
-  });
-  report(`removing the positions of the lost records of ${topic}: two scans of its documents`);
-  await documents.updateMany(areOf('position'), { $set: { position: null, revision } });
-  await documents.updateMany(areOf('tombstonePosition'), {
-    $set: { revision },
-    $unset: { tombstonePosition: '' },
-  });
+  const from = (field: 'position' | 'tombstonePosition', offsetOf: (one: LostRecords) => number) =>
+    lost.map((one) => ({
+      [`${field}.partition`]: one.partition,
+      [`${field}.offset`]: { $gte: offsetOf(one) },
+    }));
+  const firstLost = (one: LostRecords) => one.from;
+  const firstUnfinished = (one: LostRecords) => Math.max(one.from, one.position);
+  report(`removing the positions of the lost records of ${topic}: three scans of its documents`);
+  // Invariant 7: without a position, only a cursor shows that a fan-out has not ended.
+  const fanOutCursor = fanOutStart(kind);
+  if (fanOutCursor)
+    await documents.updateMany(
+      { $or: [...from('position', firstUnfinished), ...from('tombstonePosition', firstUnfinished)] },
+      { $set: { fanOutCursor, revision: newRevision() } },
+    );
+  const ofLostTombstone = from('tombstonePosition', firstLost).map((one) => ({
+    deletedAt: { $exists: true },
+    ...one,
+  }));
+  await documents.updateMany(
+    { $or: [...from('position', firstLost), ...ofLostTombstone] },
+    { $set: { position: null, revision: newRevision() } },
+  );
+  await documents.updateMany(
+    { $or: from('tombstonePosition', firstLost) },
+    { $set: { revision: newRevision() }, $unset: { tombstonePosition: '' } },
+  );
 }

@@ -51,6 +51,15 @@ test.each<[string, Gap[], Log, string]>([
   expect(typeof found === 'string' ? found : found.map(described)).toEqual([expected]);
 });
 
+test('records that were read, but not applied before the gap was found, are applied if the log still has them', () => {
+  const behind = [{ ...place, applied: { position: 3, topicId: 'a' } }];
+  const accept = (gap: Gap, now: Log) => continueAfterGaps({ gaps: [gap], progress: behind, log: now });
+  expect(accept(diverged, log(0, 9))).toMatchObject([{ is: 'return', at: 3, lostFrom: 5 }]);
+  expect(accept(deleted, log(12, 20))).toMatchObject([
+    { at: 12, text: expect.stringContaining('the records from 3 to 11 are skipped') as string },
+  ]);
+});
+
 test('nothing goes on whose log cannot be read, and no partition is gone while a broker does not answer', () => {
   const unread = log(0, 9, { ends: new Map() });
   expect(continueAfterGaps({ gaps: [diverged], progress, log: unread })).toContain(

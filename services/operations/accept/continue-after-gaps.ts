@@ -1,4 +1,4 @@
-import { continuesAt, type Gap } from '../../../shared/control/log-gaps.ts';
+import type { Gap } from '../../../shared/control/log-gaps.ts';
 import type { Progress } from '../../../shared/control/progress.ts';
 import {
   parsePartitionKey,
@@ -14,8 +14,10 @@ export type Continuation = TopicPartition & {
   is: 'skip' | 'return' | 'reset' | 'gone';
   /** The next offset to apply; null if the partition no longer exists. */
   at: number | null;
-  /** The first offset of the records that the log has lost, and whose offsets others take; null if it has all. */
+  /** The first offset of the lost records whose offsets other records take; null if none do. */
   lostFrom: number | null;
+  /** The offset up to which records were applied before. Their effect is complete. */
+  position: number;
   /** The end of its log. */
   end: number;
   /** The id of the topic; null if the brokers report none. */
@@ -48,17 +50,23 @@ export function continueAfterGaps({ gaps, progress, log }: Given): Continuation[
     const gap = gapOf.get(key);
     if (gone.has(key)) {
       const text = `${key} no longer exists: its progress, up to offset ${position}, is removed`;
-      found.push({ ...place, is: 'gone', at: null, lostFrom: 0, end: 0, topicId, text });
+      found.push({ ...place, is: 'gone', at: null, lostFrom: 0, position, end: 0, topicId, text });
     } else if (!ends) {
       return `the log of ${key} cannot be read: the topic is missing, or no leader answers`;
     } else if (!gap || gap.kind === 'replaced' || recreated.has(key)) {
       const text = `${key} continues at offset ${ends.low}, because the topic was created again: its new log, which ends at offset ${ends.end}, is read`;
-      found.push({ ...place, is: 'reset', at: ends.low, lostFrom: 0, end: ends.end, topicId, text });
+      found.push({
+        ...place,
+        is: 'reset',
+        at: ends.low,
+        lostFrom: 0,
+        position,
+        end: ends.end,
+        topicId,
+        text,
+      });
     } else {
-      const at = Math.min(ends.end, Math.max(ends.low, continuesAt(gap)));
-      const goesOn = { ...place, at, end: ends.end, topicId, text: textOf(gap, at, ends.end) };
-      if (gap.kind === 'diverged') found.push({ ...goesOn, is: 'return', lostFrom: Math.min(gap.from, at) });
-      else found.push({ ...goesOn, is: 'skip', lostFrom: null });
+      found.push({ ...place, position, end: ends.end, topicId, ...pastGap(gap, position, ends) });
     }
   }
   return found;
@@ -70,10 +78,24 @@ const isRecreated = (
   { topicIds }: Pick<LogState, 'topicIds'>,
 ): boolean => position > 0 && topicId !== undefined && (topicIds.get(topic) ?? topicId) !== topicId;
 
-function textOf(gap: Gap, at: number, end: number): string {
-  const becomes =
-    gap.kind === 'diverged'
-      ? `documents keep the lost records from ${gap.from} to ${gap.to}`
-      : `the records from ${gap.from} to ${at - 1} are skipped`;
-  return `${partitionKey(gap)} continues at offset ${at}, its log ends at offset ${end}: ${becomes}`;
+/**
+ * Continues in the same log. A gap begins at the offset up to which the log was read, and the last of those records may
+ * not have been applied: a log that diverged still has them.
+ */
+function pastGap(
+  gap: Gap,
+  position: number,
+  { low, end }: { low: number; end: number },
+): Pick<Continuation, 'is' | 'at' | 'lostFrom' | 'text'> {
+  const inLog = (offset: number) => Math.min(end, Math.max(low, offset));
+  const text = (at: number, consequence: string) =>
+    `${partitionKey(gap)} continues at offset ${at}, its log ends at offset ${end}: ${consequence}`;
+  if (gap.kind === 'diverged') {
+    const at = inLog(Math.min(gap.from, position));
+    const kept = `documents keep the lost records from ${gap.from} to ${gap.to}`;
+    return { is: 'return', at, lostFrom: Math.min(gap.from, end), text: text(at, kept) };
+  }
+  const at = inLog(gap.to + 1);
+  const skipped = `the records from ${Math.min(gap.from, position)} to ${at - 1} are skipped`;
+  return { is: 'skip', at, lostFrom: null, text: text(at, skipped) };
 }

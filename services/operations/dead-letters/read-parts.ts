@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { type LedgerRecord, recordId } from '../../../shared/control/ledger.ts';
+import { type LedgerRecord, positionOf, recordId } from '../../../shared/control/ledger.ts';
 import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import { splitBySize } from '../../../shared/runtime/split-by-size.ts';
@@ -62,7 +62,7 @@ async function readBytes({ control }: Deps, entries: LedgerRecord[]): Promise<Pa
   const readable = entries.flatMap((entry): ReadDeadLetter[] => {
     const id = recordId(entry);
     const bytes = byId.get(id);
-    return bytes ? [{ id, entry, record: recordOf(bytes) }] : [];
+    return bytes ? [{ id, entry, record: { ...recordOf(bytes), position: positionOf(entry) } }] : [];
   });
   return { readable, refused: [] };
 }

@@ -113,8 +113,8 @@ const withAccepted = (why: string, found: Finding[]): string =>
 async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<void> {
   const { control } = deps;
   const applied = appliedTopicIds(await readProgress(control, from));
-  const cuts = (await readLogGaps(control, from)).filter(({ kind }) => kind !== 'deleted');
-  const lostFrom = new Map(cuts.map((gap) => [partitionKey(gap), gap.from]));
+  const losses = (await readLogGaps(control, from)).filter(({ kind }) => kind !== 'deleted');
+  const lostFrom = new Map(losses.map((gap) => [partitionKey(gap), gap.from]));
   const readAt = await deps.now();
   const { ends, topicIds } = await deps.log.read(deps.topics);
   const find = (record: LedgerRecord): InLog => {

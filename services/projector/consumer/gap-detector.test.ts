@@ -58,7 +58,7 @@ const almost = gapConfirmationsMin - 1;
 describe('the gap detector', () => {
   it.each([
     ['begins after the next offset', { low: 6 }, /^t\/0: the records from offset 5 to 5 are gone/],
-    ['ends before the next offset', { end: 4 }, /has applied the log up to offset 4, .* from 4 on/],
+    ['ends before the next offset', { end: 4 }, /has read the log up to offset 4, .* from 4 on/],
   ])('reports that the log %s once it has seen that five times', async (_, log, message) => {
     const { detect } = given();
     expect(await detect(log, almost)).toBeNull();

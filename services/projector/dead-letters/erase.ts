@@ -1,5 +1,6 @@
 import type { Abortable, Db, FindCursor } from 'mongodb';
-import { purgeDeadLetters } from '../../../shared/control/ledger-store.ts';
+import { positionOf } from '../../../shared/control/ledger.ts';
+import { purgeDeadLetters, readLedgerRecords } from '../../../shared/control/ledger-store.ts';
 import { type RecordBytes, recordBytesOf } from '../../../shared/control/record-bytes.ts';
 import type { Position } from '../../../shared/documents/entity.ts';
 import { type Kind, kinds, resources } from '../../../shared/documents/resources.ts';
@@ -56,7 +57,13 @@ async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, li
       byId.get(id)?.some((erasure) => isAbout(deadLetter, erasure) && erasure.covers(deadLetter)),
     );
   for await (const deadLetters of pages(candidates)) {
-    const due = deadLetters.filter(isErased).map(({ _id }) => _id);
+    const entries = await readLedgerRecords(
+      control,
+      deadLetters.map(({ _id }) => _id),
+    );
+    const isLost = (id: string) => entries.get(id)?.isLost ?? false;
+    const placed = deadLetters.map((one) => ({ ...one, ...positionOf({ ...one, isLost: isLost(one._id) }) }));
+    const due = placed.filter(isErased).map(({ _id }) => _id);
     if (due.length > 0) await purgeDeadLetters(control, due, { at: now(), by });
   }
 }

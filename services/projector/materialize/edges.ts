@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Kind, kinds } from '../../../shared/documents/resources.ts';
 import type { Edge } from '../projections/define-projection.ts';
 import { projections } from '../projections/projections.ts';
-import type { StoredState } from './store.ts';
+import type { FanOutCursor, StoredState } from './store.ts';
 
 /** An edge seen from the entity that it leads to. */
 export type Incoming = { from: Kind; edge: Edge };
@@ -16,6 +16,10 @@ for (const from of kinds)
 
 /** The edges of all projections that lead to a kind. */
 export const incomingEdges = (kind: Kind): Incoming[] => incoming.get(kind) ?? [];
+
+/** A cursor before the first dependent of an entity; null for a kind without dependents. */
+export const fanOutStart = (kind: Kind): FanOutCursor | null =>
+  incomingEdges(kind).length > 0 ? { from: kind, edge: '', after: '' } : null;
 
 /** The kinds whose documents can depend on a document of this kind. */
 export const dependentKinds = (kind: Kind): Kind[] => [

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Guard, ReferencedEntity, Unreadable } from './store.ts';
 
 const count = z.int().min(0);
-const position = z.object({ partition: count, offset: count, timestampMs: z.int() });
+/** Partition -1 is that of a record that its log has lost. */
+const position = z.object({ partition: z.int().min(-1), offset: count, timestampMs: z.int() });
 
 /** The fields that the engine relies on. Only an operator's edit breaks it: the engine itself writes nothing else. */
 const readable = z

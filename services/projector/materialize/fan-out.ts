@@ -22,7 +22,7 @@ export type UpdateDeps = ReconcileDeps & {
   onFanOut?: (documents: number) => void;
 };
 
-/** Documents of a fan-out that are refreshed at a time. Limits its memory. */
+/** Documents of one kind that a fan-out refreshes at a time. Limits its memory. */
 export const documentsAtOnce = 1_000;
 
 /** Changes of one kind, in log order. */

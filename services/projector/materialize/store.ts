@@ -2,7 +2,7 @@ import type { Document, Envelope, Position } from '../../../shared/documents/ent
 import type { Kind } from '../../../shared/documents/resources.ts';
 
 /** Progress of a large fan-out: the edge, the kind of its documents, and the last id refreshed. */
-type FanOutCursor = { from: Kind; edge: string; after: string };
+export type FanOutCursor = { from: Kind; edge: string; after: string };
 
 /**
  * The state that a fan-out carries to dependents. A version that a Kafka tombstone has deleted, and that came again

@@ -2,7 +2,7 @@ import { type Kind, resources } from '../../../shared/documents/resources.ts';
 import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { newRevision } from '../../../shared/store/revision.ts';
 import type { Change, Upsert } from '../events/change.ts';
-import { incomingEdges } from './edges.ts';
+import { fanOutStart } from './edges.ts';
 import { type Entity, toTombstone } from './evolve.ts';
 import { join, type Joined, type Joining, type References } from './join.ts';
 import type { Current, Guard, JoinedFields, StoredDocument, Write } from './store.ts';
@@ -129,7 +129,7 @@ const fanOutStarted = (
   { outOfOrder }: WriteDeps,
   kind: Kind,
   { raisesPosition }: PlannedWrite<Kind>,
-): Pick<StoredDocument, 'fanOutCursor'> | null =>
-  (outOfOrder || !raisesPosition) && incomingEdges(kind).length > 0
-    ? { fanOutCursor: { from: kind, edge: '', after: '' } }
-    : null;
+): Pick<StoredDocument, 'fanOutCursor'> | null => {
+  const fanOutCursor = fanOutStart(kind);
+  return (outOfOrder || !raisesPosition) && fanOutCursor ? { fanOutCursor } : null;
+};

@@ -1,0 +1,123 @@
+import type { StoredDocument } from '../../services/projector/materialize/store.ts';
+import { readLedgerRecords } from '../../shared/control/ledger-store.ts';
+import { progressOf } from '../../shared/control/progress.ts';
+import type { Kind } from '../../shared/documents/resources.ts';
+import { collectionOf } from '../../shared/store/connection.ts';
+import { storeDeadLetter } from '../support/dead-letters.ts';
+import { created } from '../support/entities.ts';
+import type { Event } from '../support/events.ts';
+import { eventually } from '../support/eventually.ts';
+import { useProjector } from '../support/use-projector.ts';
+
+/*
+ * Once an operator has accepted that a log lost records, other records have their offsets. Nothing that a lost record
+ * has left may order them: neither documents nor dead letters.
+ */
+describe('after the loss of records is accepted', () => {
+  const { environment, topic, publish, applied, start, find, cli, deadLetters } = useProjector({
+    each: true,
+    projectors: 0,
+  });
+  const run = async () => {
+    const projector = await start();
+    await applied();
+    await projector.stop();
+  };
+  const documents = (kind: Kind) => collectionOf<StoredDocument>(environment.database, kind);
+  const tombstoneOf = (event: Event): Event => ({ ...event, op: 'tombstone' });
+  /** The position of a record that the log has lost. */
+  const lost = (offset: number) => ({ partition: 0, offset, timestampMs: Date.now() });
+
+  /**
+   * The log of a kind has lost records from its end on: the applied ones up to `appliedTo`, and others that a worker
+   * had begun to apply. A projector finds that, and an operator accepts it.
+   */
+  const acceptLoss = async (kind: Kind, appliedTo: number) => {
+    const place = { topic: topic(kind), partition: 0 };
+    await progressOf(environment.control).updateOne(place, { $set: { 'applied.position': appliedTo } });
+    const projector = await start();
+    await eventually(() => projector.fatal.length > 0);
+    await projector.stop();
+    await progressOf(environment.control).updateMany({}, { $set: { updatedAt: new Date(0) } });
+    expect(await cli('accept', 'gap', '1', '--why', 'test')).toMatchObject({ code: 0 });
+  };
+
+  const contact = (name: string, version: number) => created('contact', 'con_1', { name }, version);
+  const requester = async () => (await find('ticket', 'ti_1'))?.joined as { requester?: unknown } | undefined;
+  const givenTicket = async () => {
+    await publish(contact('Ada', 1), created('ticket', 'ti_1', { requesterId: 'con_1' }));
+    await run();
+    expect(await requester()).toMatchObject({ requester: { name: 'Ada' } });
+  };
+
+  test('a version whose fan-out the loss has interrupted reaches its dependents when it is published again', async () => {
+    await givenTicket();
+    // given a version that a worker has stored, and no dependent shows
+    await documents('contact').updateOne(
+      { _id: 'con_1' },
+      { $set: { version: 2, 'state.name': 'Countess', position: lost(5) } },
+    );
+    await acceptLoss('contact', 3);
+    await publish(contact('Countess', 2));
+    await run();
+    expect(await requester()).toMatchObject({ requester: { name: 'Countess' } });
+  });
+
+  test('a deletion whose fan-out the loss has interrupted reaches its dependents with the next tombstone', async () => {
+    await givenTicket();
+    await documents('contact').updateOne(
+      { _id: 'con_1' },
+      {
+        $set: { deletedAt: new Date(), tombstonePosition: lost(5) },
+        $unset: { state: '', joined: '', refs: '' },
+      },
+    );
+    await acceptLoss('contact', 3);
+    await publish(tombstoneOf(contact('Ada', 1)));
+    await run();
+    expect(await requester()).toMatchObject({ requester: null });
+  });
+
+  test('a rejected record of a version that a lost tombstone had deleted stays a dead letter', async () => {
+    const tag = created('tag', 'tag_1', {}, 5);
+    await publish(tag);
+    await run();
+    await documents('tag').updateOne(
+      { _id: 'tag_1' },
+      {
+        $set: { deletedAt: new Date(), tombstonePosition: lost(2) },
+        $unset: { state: '', joined: '', refs: '' },
+      },
+    );
+    await acceptLoss('tag', 3);
+    await publish({ ...tag, data: { ...tag.data, name: null } });
+    await run();
+    expect(await deadLetters()).toMatchObject([{ offset: 1 }]);
+  });
+
+  const givenLetter = async () => {
+    const letter = created('tag', 'tag_1');
+    await publish(created('tag', 'tag_2'));
+    await run();
+    const id = await storeDeadLetter(environment, letter, { offset: 5 });
+    await acceptLoss('tag', 7);
+    return { letter, id };
+  };
+
+  test('a tombstone erases the dead letter of a lost record, whose offset is higher', async () => {
+    const { letter, id } = await givenLetter();
+    await publish(tombstoneOf(letter));
+    await run();
+    expect(await deadLetters()).toEqual([]);
+    expect((await readLedgerRecords(environment.control, [id])).get(id)?.purged).not.toBeNull();
+  });
+
+  test('a tombstone deletes an entity that the dead letter of a lost record has restored', async () => {
+    const { letter } = await givenLetter();
+    expect(await cli('dead-letters', 'redrive', '--all')).toMatchObject({ code: 0 });
+    expect(await find('tag', 'tag_1')).toHaveProperty('state');
+    await publish(tombstoneOf(letter));
+    await run();
+    expect(await find('tag', 'tag_1')).not.toHaveProperty('state');
+  });
+});
