@@ -1,6 +1,6 @@
 /** A number for each key, such as its requests or bytes in progress. A key without any takes no memory. */
 export type Counts<Key> = {
-  /** The number of a key; 0 if it has none. */
+  /** The number of a key; 0 if nothing was counted for the key. */
   count: (key: Key) => number;
   /** Adds to the number of a key; a negative number subtracts. */
   add: (key: Key, more: number) => void;

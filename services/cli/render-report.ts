@@ -32,7 +32,7 @@ const labelWidth = 9;
 /** A finding about progress is the next step of an operator. */
 const labelOf = ({ severity }: Finding): string => (severity === 'progress' ? 'next' : severity);
 
-/** `attention  dead letters: 3`, and below it the command that fixes it, or the one that accepts it. */
+/** `attention  dead letters: 3`, and below it the command that fixes or accepts the finding. */
 export function renderFinding(finding: Finding, label = labelOf(finding)): string {
   const { text, fix, accept, isAccepted } = finding;
   const indent = ' '.repeat(labelWidth + 4);

@@ -36,8 +36,8 @@ function isOwnHost({ CONSOLE_HOSTNAMES: names }: Access, host: string | undefine
 }
 
 /**
- * Whether a page of another site loads this one within itself: pictures, scripts and frames could occupy MongoDB for as
- * long as they are loaded. A link to the console opens a page of its own. Programs send none of these headers.
+ * Whether a page of another site embeds this page: its pictures, scripts and frames could keep MongoDB busy. A link to
+ * the console is allowed. Programs do not send these headers.
  */
 function isOfForeignPage(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site'] ?? 'none';

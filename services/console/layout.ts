@@ -45,7 +45,7 @@ const region = (id: string, content: Html): Html =>
   // A screen reader reads a changed verdict aloud. The other regions change too often for that.
   html`<div id="${id}" data-live ${id === 'verdict' ? html`role="status"` : ''}>${content}</div>`;
 
-/** When the shown data was read, and why there is no newer data. */
+/** When the console read the shown data, and why it has no newer data. */
 export const freshness = ({ at, problem }: Omit<Known<unknown>, 'value'>): Html =>
   html`${problem === null ? '' : html`<p class="finding bad">No newer data: ${problem}</p>`}
     <p class="muted">${at ? html`Read ${ago(at)}, ${timeOfDay(at)}.` : 'Nothing was read yet.'}</p>`;

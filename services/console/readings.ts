@@ -3,7 +3,7 @@ import { type Html, html } from '../../shared/pages/html.ts';
 import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { within } from '../../shared/runtime/within.ts';
 
-/** The last value that was read, and why there is no newer one. */
+/** The last value that the console has read, and why it has no newer one. */
 export type Known<T> = { value: T | null; at: Date | null; problem: string | null };
 
 /** Returns the value, at most `everyMs` old if the servers answer. Resolves within the deadline, and never rejects. */
@@ -103,7 +103,10 @@ export function createReadings<Query, T>(
 /** Content that came too late is kept this long for the next request, in milliseconds. */
 const keptForMs = 60_000;
 
-/** Renders the content of a key, or the reason that there is none: within the deadline, never rejecting. */
+/**
+ * Renders the content of a key, or the reason why the content is missing. Resolves within the deadline and never
+ * rejects.
+ */
 export type Render = (key: string, work: (signal: AbortSignal) => Promise<Html>) => Promise<Html>;
 
 /**

@@ -24,7 +24,7 @@ export type Finding = {
   /** No projector can ever continue the generation: to wait does not help. */
   isFinal: boolean;
   text: string;
-  /** The command that helps; null if there is none. */
+  /** The command that helps; null without one. */
   fix: string | null;
 };
 
@@ -120,8 +120,8 @@ export const findingsOf = (all: Finding[], { generation: { number, state } }: Ge
   );
 
 /**
- * The findings but for the consequences of others. A generation has to lag without projectors, Kafka or a topic.
- * Neither projectors nor replicas can save that they run while MongoDB has no majority.
+ * The findings without those that another finding explains. A generation must lag without projectors, Kafka or a topic.
+ * Projectors and replicas cannot save that they run while MongoDB has no majority.
  */
 export function causes(all: Finding[]): Finding[] {
   const isUnconfirmed = all.some(({ name }) => name === 'majority');

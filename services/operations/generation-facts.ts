@@ -30,7 +30,7 @@ export type GenerationFacts = {
   lagSeconds: number | null;
   /** A projector stores it right after progress that is later than 1970. */
   isWatermarkLost: boolean;
-  /** The indexes that its database cannot use; none before a projector has begun, which creates them. */
+  /** The indexes that its database cannot use; empty until the first projector starts, which creates the indexes. */
   structures: StructureFacts;
   partitions: PartitionFacts[];
   /** Records that a build applies after its load, because they were published after its start. */
@@ -39,7 +39,7 @@ export type GenerationFacts = {
   topics: TopicFacts[];
   /** In records. */
   lag: number;
-  /** When a projector last saved progress; null if none has. */
+  /** When a projector last saved progress; null without saved progress. */
   savedAt: Date | null;
   /** The projector that saved it, by its id in the register of processes; null if it is not known. */
   savedBy: string | null;
@@ -52,7 +52,7 @@ export type GenerationFacts = {
   /** Why projectors with these settings cannot follow it; null if they can. */
   otherTopics: string | null;
   /**
-   * The first dead letter that the active generation does not have; null if there is none, or if it was not counted.
+   * The first dead letter that the active generation does not have; null without one, or if MongoDB refused to count.
    */
   firstReject: OwnRejects['first'];
   /** The number of dead letters that the active generation does not have; null: not counted. */
@@ -72,7 +72,7 @@ type Shared = {
   now: Date;
   /** Receives the parts that MongoDB refuses to count. */
   notCounted: NotCounted[];
-  /** Earlier facts, for rates; null if there are none. */
+  /** Earlier facts, for rates; null without an earlier reading. */
   before: EarlierFacts | null;
 };
 
@@ -150,8 +150,8 @@ function laggingBelow(reached: PartitionFacts[], progress: Progress[]): LaggingP
 }
 
 /**
- * The topics that were deleted and created again since a generation applied records of them: their offsets now mean
- * other records. Kafka before 2.8 gives topics no id, so such a topic is never listed.
+ * The topics that someone deleted and created again since the generation applied their records: their offsets now mean
+ * other records. Kafka before 2.8 gives topics no id, so the list lacks its topics.
  */
 function recreatedTopics(progress: Progress[], log: LogState | null): string[] {
   const recreated = progress.filter(

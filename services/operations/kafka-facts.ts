@@ -21,7 +21,7 @@ export type KafkaFacts = {
   missing: string[];
   /** The topics that the Kafka user may not see, or that do not exist. */
   hidden: string[];
-  /** If it sees none: the prefixes under which all of them exist. */
+  /** If Kafka shows none of the topics: the prefixes under which all of them exist. */
   otherPrefixes: string[];
   log: LogState | null;
   settings: TopicSettings[] | null;

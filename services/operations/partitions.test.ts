@@ -42,7 +42,7 @@ test('positions, lag, rate and the time left are those between two readings', ()
     { partition: 0, position: 40, end: 100, lag: 60, recordsPerSecond: 2, secondsLeft: 30 },
     { partition: 1, position: 70, end: 100, lag: 30, recordsPerSecond: 0, secondsLeft: null },
   ]);
-  // A position that went back, as after a restored store, is no rate.
+  // A position that goes back, as after a restore of the store, yields no rate.
   expect(measure({ earlier, progress: [progress(0, 10)] })[0]).toMatchObject({
     recordsPerSecond: 0,
     secondsLeft: null,

@@ -28,11 +28,11 @@ export type TopicFacts = {
   recordsPerSecond: number;
   /** Null while the lag does not fall. */
   secondsLeft: number | null;
-  /** Why its records wait; for a topic the cause of its slowest partition that has one. Null if none has. */
+  /** Why its records wait; for a topic, the cause at its slowest partition with a cause. Null without a cause. */
   cause: HoldCause | null;
-  /** When a projector first saw the next record of that partition; null if it has seen none. */
+  /** When a projector first saw the next record of that partition; null before that. */
   waitingSince: Date | null;
-  /** How long a quota of Kafka makes the projector wait for them, in milliseconds; null if none does. */
+  /** How long a quota of Kafka makes the projector wait for the records, in milliseconds; null without a quota. */
   throttledMs: number | null;
 };
 
@@ -42,7 +42,9 @@ export type PartitionFacts = TopicFacts & {
   applied: number;
   /** Null if no member of the group has it, or if Kafka did not answer. */
   owner: Owner | null;
-  /** The version of the projector that saved its progress last; null if none has, or if it is not known any more. */
+  /**
+   * The version of the projector that last saved the partition's progress; null before the first save, or if unknown.
+   */
   release: string | null;
 };
 
@@ -65,7 +67,7 @@ type Measured = {
   recordsAfterLoad: number;
 };
 
-/** The partitions of the log, and those with progress: the log of a deleted topic has none. */
+/** The partitions of the log, and the partitions with progress, because a deleted topic has no log. */
 export function measurePartitions(given: Given): Measured {
   const { generation, topics, progress, log, recreated, earlier, lagOf } = given;
   const targets = targetOffsets(generation, log);

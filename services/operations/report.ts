@@ -30,7 +30,7 @@ export type GenerationReport = {
   lag: number;
   /** Records that a build applies after its load. */
   afterLoad: number;
-  /** When a projector last saved progress; null if none has. */
+  /** When a projector last saved progress; null without saved progress. */
   savedAt: Date | null;
   findings: Finding[];
   topics: TopicFacts[];

@@ -2,16 +2,16 @@ import { explained } from '../../shared/kafka/errors.ts';
 import type { Announcement } from './announce-projector.ts';
 
 export type KafkaMonitor = {
-  /** Waits for an answer of Kafka. Announces after ten seconds, and at a failure, that there is none. */
+  /** Waits for an answer of Kafka. Announces a missing answer after ten seconds, and a failure at once. */
   track: <T>(reading: Promise<T>) => Promise<T>;
 };
 
-/** A request that waits for this long without an answer is announced, in milliseconds. */
+/** The monitor announces a request that waits this long for its answer, in milliseconds. */
 const silentAfterMs = 10_000;
 
 /**
- * Announces that this process runs, but is cut off from Kafka: its group forgets it and it saves no progress, so that
- * it looks like one that has ended.
+ * Announces that this process runs, but is cut off from Kafka: otherwise it would look like a process that has ended,
+ * because its group forgets it and it saves no progress.
  */
 export function createKafkaMonitor(
   { set }: Pick<Announcement, 'set'>,

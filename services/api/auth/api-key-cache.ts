@@ -12,7 +12,7 @@ import { createSharedQueries } from '../store/gather.ts';
 import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 
-/** Returns the caller of each hash, or why it has none. */
+/** Returns the caller of each hash, or why the API refuses the token. */
 type LookUp = (
   snapshot: ReadSnapshot,
   hashes: string[],

@@ -14,7 +14,7 @@ const acceptedLengthMax = 1_000;
 /** The type declarations of `negotiator` lack the second argument. */
 type Negotiate = { encoding: (available: string[], options: { preferred: string[] }) => string | undefined };
 
-/** A client that accepts none of these encodings, not even `identity`, gets plain text, as RFC 9110 advises. */
+/** A client that refuses all of these encodings, even `identity`, gets plain text, as RFC 9110 advises. */
 export function chooseEncoding({ req }: Pick<Context, 'req'>): Encoding {
   const accepted = String(req.headers['accept-encoding'] ?? '');
   if (accepted.length > acceptedLengthMax) return 'identity';

@@ -74,7 +74,7 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.o
 const keyAdvice =
   'send keys in the header Authorization alone, and replace this one, because URLs are stored in logs.';
 
-/** Names the nearest parameter, or all of them if none is near. */
+/** Names the nearest parameter. Without a near one, names them all. */
 function unknownParameter(name: string, names: string[]): string {
   const unknown =
     name === ''

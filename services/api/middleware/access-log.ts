@@ -29,7 +29,7 @@ export function accessLog({
   admitUnauthenticated,
   ...deps
 }: AccessLogDeps): Middleware {
-  // Its fields are listed below, so none has to be searched for secrets; the text of an error still is.
+  // The code below names every field, so the logger need not search them for secrets. It still searches error texts.
   const logger = deps.logger.child({}, { redact: [] });
   const limitRefusals = createLogLimit();
   return (context, next) => {

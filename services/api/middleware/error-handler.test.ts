@@ -26,7 +26,7 @@ async function handle(thrown: Error, { hasLeft = false } = {}) {
 }
 
 it.each([
-  // A limit of this process is no error of the store, and the share of a caller is its own error.
+  // A limit of this process does not count as a store error. A caller that exceeds its share causes its own error.
   {
     error: new Overloaded('memory', '-'),
     status: 503,

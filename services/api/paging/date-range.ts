@@ -22,8 +22,8 @@ const textPattern =
 /**
  * Parses ISO 8601: a UTC day, or a time with `Z` or an offset; returns null for anything else. Bounds are inclusive, so
  * a time to the second covers the whole second, because responses contain whole seconds; likewise a day and a minute. A
- * fraction of zeros is none: many languages write one for a time that they have read from a response. Digits after the
- * milliseconds are ignored, because nothing finer is stored.
+ * fraction of zeros counts as no fraction, because many languages add one to a time from a response. Digits after the
+ * milliseconds are ignored, because the store holds nothing finer.
  */
 export function parseInterval(value: string): Interval | null {
   // A `+` that was not percent-encoded arrives as a space.

@@ -71,9 +71,8 @@ export const findScanEnd = (query: PageQuery, scanEntriesMax: number): FindComma
 });
 
 /**
- * Reads a page in one reply of the store. The page has fewer items than its limit, perhaps none, if the items are large
- * or if the scan limit was reached; then others may follow after `nextKey`. An empty page counts only if its collection
- * exists.
+ * Reads a page in one reply of the store. Large items or the scan limit can end the page below its limit, even without
+ * items; more items may then follow after `nextKey`. An empty page is valid only if its collection exists.
  */
 export async function readPage<T extends Document>(store: StoreReader, query: PageQuery): Promise<Page<T>> {
   const scanEnd = query.filter ? await readScanEnd(store, query) : null;

@@ -11,8 +11,8 @@ export type RateLimitUsage = {
   admitted: boolean;
   remaining: number;
   /**
-   * Time until a counted request leaves the window and one more is admitted; 0 if none is counted. That is the oldest
-   * one, unless the limit was lowered below the number of counted requests.
+   * Time until enough requests have left the window for one more; 0 if the window is empty. The oldest request is
+   * enough, unless the limit was lowered below the number of counted requests.
    */
   resetMs: number;
 };

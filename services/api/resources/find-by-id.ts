@@ -11,8 +11,9 @@ type Stored = { state: unknown; joined?: unknown };
 export type StateAndJoined<D extends Stored> = Pick<D, 'state' | 'joined'>;
 
 /**
- * Finds one document of the reader's organization by id. Returns null if there is none, or if it was deleted or purged.
- * Throws `UnreadableDocument` if it has no state otherwise. A text that no stored id can equal is not looked up.
+ * Finds one document of the reader's organization by id; null if the document does not exist, or was deleted or purged.
+ * Throws `UnreadableDocument` if a document lacks its state for another reason. Does not look up a text that no stored
+ * id can equal.
  */
 export async function findById<D extends Stored>(
   store: StoreReader,
@@ -29,7 +30,10 @@ export async function findById<D extends Stored>(
   throw new UnreadableDocument(kind, id, new TypeError('it has no state'));
 }
 
-/** Finds a conversation of the reader's organization that is shown at `now`. Returns null if there is none. */
+/**
+ * Finds a conversation of the reader's organization that is shown at `now`. Returns null if the API shows no such
+ * conversation.
+ */
 export async function findConversation<C extends StoredConversation>(
   store: StoreReader,
   id: string,

@@ -7,7 +7,7 @@ import { type Listener, serveConnections, waitingRequestsMax } from './connectio
 
 const request = (path = '/') => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
 
-/** A server on a free port, the connections to it, and the number of those that it has refused. */
+/** A server on a free port, its connections, and the number of connections that it has refused. */
 async function serve(listener: Listener) {
   const server = createServer();
   const refused = { count: 0 };

@@ -43,9 +43,9 @@ type ConnectionsDeps = { logger: Logger; connectionsRefused: Pick<Counter, 'inc'
 
 /**
  * Hands the requests of each connection to `listener` one after another, and stops the server in order. By default Node
- * starts every pipelined request and holds each response until the client has read the earlier ones: for a client that
- * reads none, thousands of full pages. While a request waits, nothing more is read from its connection, and it begins
- * after the waiting requests of other connections.
+ * starts every pipelined request and, for a client that never reads, would hold thousands of full pages. While a
+ * request waits, the server reads nothing more from its connection and begins the waiting requests of other connections
+ * first.
  */
 export function serveConnections(server: Server, deps: ConnectionsDeps, listener: Listener) {
   const { logger, connectionsRefused, nowMs } = deps;
@@ -116,8 +116,9 @@ export function serveConnections(server: Server, deps: ConnectionsDeps, listener
 }
 
 /**
- * Makes it the connection's response in progress. If a time-out cuts it, or a client that sends nothing more, the
- * connection is reset: Node would close it. A complete response is still sent to such a client.
+ * Makes `response` the connection's response in progress. If a time-out or the end of the client's stream cuts the
+ * response, the server resets the connection, which Node would close. A client that ends its stream still gets a
+ * complete response.
  */
 function occupy(connection: Connection, { socket }: IncomingMessage, response: ServerResponse): void {
   connection.response = response;

@@ -28,7 +28,7 @@ export type UnparsedDeps = {
   logger: Logger;
   baseUrl: BaseUrl;
   trace: Trace | null;
-  /** Whether such a request, which has no valid key, may have a log line and a trace. */
+  /** Whether a request without a valid key may have a log line and a trace. */
   admitUnauthenticated: () => boolean;
 };
 

@@ -51,7 +51,7 @@ export type ServerOptions = {
 };
 
 export type RunningServer = {
-  /** If port 0 was requested, `port` is the one that the system chose. */
+  /** If the caller requested port 0, `port` is the port that the system chose. */
   address: { host: string; port: number };
   /** Every response from now on has `Connection: close`. */
   drain: () => void;
@@ -78,7 +78,7 @@ export async function startServer(
     request.url = originForm(request.url ?? '/');
     if (!hasBody(request)) return listener(request, response);
     response.shouldKeepAlive = false;
-    // The application refuses any other coding; the length of such a body is unknown.
+    // The application refuses any other coding, because it cannot know the length of the body.
     if (!/^(chunked)?$/i.test(request.headers['transfer-encoding'] ?? '')) return listener(request, response);
     return discardBody(request, response).then((isOpen) => isOpen && listener(request, response));
   };

@@ -14,9 +14,9 @@ const firstByteTimeoutMs = 10_000;
 const answeredMs = 5_000;
 
 /**
- * Makes `server` accept TLS alone. `refuse` answers a connection that begins with anything else, whose bytes are never
- * parsed: without TLS, a client sends thousands of requests in one piece. The server's limits and its list of
- * connections cover such a connection, too.
+ * Makes `server` accept TLS alone. `refuse` answers a connection that begins with anything else. The server never
+ * parses its bytes, because a client without TLS could send thousands of requests in one piece. The server's limits and
+ * its list of connections also cover it.
  */
 export function acceptTls(
   server: Server,

@@ -19,9 +19,9 @@ const queriesMax = 2;
 const pauseMs = 10;
 
 /**
- * Creates the check of a read that has found nothing: a collection that does not exist reads as empty, which a client
- * would take for the end of a list, or for a deletion. Each check asks the store after its read has ended, and all that
- * wait share the answer. A collection that still has the id that it had before the read has existed meanwhile.
+ * Creates the check of a read that has found nothing. A dropped collection reads as empty, and a client would take that
+ * for the end of a list or for a deletion. After their reads, all waiting checks share one query of the store: a
+ * collection with an unchanged id existed throughout the read.
  */
 export function createCollectionCheck(): RequireCollections {
   const share = createSharedQueries<null, Collections>({ queriesMax });

@@ -15,7 +15,7 @@ export const readTimeoutMs = 10_000;
 
 /** Whether a read is repeated after an error of a class: the store was away, not slow. */
 const repeats: Record<ErrorClass, boolean> = {
-  // The connections of a user that was created again are opened again meanwhile.
+  // The pool monitor reopens the connections of a user that an operator has created again.
   'refuses-us': true,
   'refuses-connection': true,
   overloaded: true,

@@ -24,7 +24,7 @@ export function createDocumentFinder() {
   const gather = createGather<Wanted, Found>();
   return (snapshot: DataSnapshot, shape: Shape, wanted: Wanted): Promise<Found> =>
     gather(
-      // Kinds and fields are of the code, and contain neither spaces nor commas.
+      // The code defines the kinds and fields, without spaces or commas.
       { snapshot, name: `${shape.kind} ${Object.keys(shape.projection).join()}` },
       wanted,
       async (all) => {

@@ -43,7 +43,7 @@ export type BudgetUsage = {
 };
 
 export type ReadBudget = {
-  /** Counts a read of `bytes` once there is capacity. Rejects with `Overloaded` if there is none in time. */
+  /** Counts a read of `bytes` once the budget has capacity. Rejects with `Overloaded` after the time limit. */
   acquire: (caller: Caller, bytes: number, request?: object) => Promise<void>;
   /** Ends a read that was counted. */
   release: (caller: Caller, bytes: number) => void;

@@ -2,7 +2,7 @@ import type { ClientSession } from 'mongodb';
 import { type ReadOptions, readRepeatedly } from './deadline.ts';
 import type { DataSnapshot, StoreTime } from './read-snapshot.ts';
 
-/** The time of the last reply to a session; null from a store that has none, such as a single server. */
+/** The time of the last reply to a session; null from a store without cluster time, such as a single server. */
 export const storeTimeOf = ({ operationTime, clusterTime }: ClientSession): StoreTime | null =>
   operationTime && clusterTime?.signature ? { operationTime, clusterTime } : null;
 

@@ -6,7 +6,7 @@ import type { ReadDataOptions } from './read-data.ts';
 /** A reply is decoded up to the item that would make its items larger than this, as BSON, but one item at least. */
 export const itemsBytesMax = 2 * 1_024 * 1_024;
 
-/** How many items of this average size are no larger than that together: `max` at most, but one at least. */
+/** How many items of this average size fit into `itemsBytesMax`: at least one, and at most `max`. */
 export const itemsOfSize = (max: number, { items, bytes }: { items: number; bytes: number }): number =>
   items === 0 ? max : Math.min(max, Math.max(1, Math.floor((itemsBytesMax * items) / bytes)));
 

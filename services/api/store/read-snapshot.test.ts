@@ -13,7 +13,7 @@ const storeTime = (seconds: number): StoreTime => {
   return { operationTime: time, clusterTime: { clusterTime: time } };
 };
 
-/** Collections that must exist; a lost `log_gaps` is no reason for a 503. */
+/** Collections that must exist. Without `log_gaps`, the API still answers. */
 const listed = { control: { blocked_keys: 'a', log_gaps: 'b' }, documents: { tickets: 'b' } };
 const complete = {
   controlCollections: new Map([['blocked_keys', 'a']]),
@@ -78,7 +78,7 @@ function createSnapshots() {
 }
 
 type State = ReturnType<typeof createSnapshots>['state'];
-/** Changes before a look, and the generation with its watermark that it finds, or the reason why there is none. */
+/** Changes before a look, and the generation that the look finds with its watermark, or the reason for a refusal. */
 type Step = [changes: Partial<State>, found: [generation: number, seconds: number] | string];
 const index = { kind: 'ticket', index: 'updated' } as const;
 const missing: IndexFault[] = [{ ...index, is: 'missing' }];

@@ -5,7 +5,7 @@ const bytesMax = 4 * replyBytesMax;
 const document = { kind: 'ticket' as const, items: 1 };
 const nothing = { replyItems: 0, replyBytes: 0 };
 
-/** Readers of one organization; by default their reads are refused at once if there is no capacity. */
+/** Readers of one organization; by default, a budget without capacity refuses their reads at once. */
 function open(waitMs = 1) {
   const openReader = createReaders({
     budget: createReadBudget({ bytesMax, connectionsMax: 10, waitMs }),

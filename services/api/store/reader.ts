@@ -22,8 +22,8 @@ export type StoreReader = {
   /** The same for a read of index keys: they do not show the size of documents. */
   readKeys: <T>(reading: Reading, run: Run<T>) => Promise<T>;
   /**
-   * Finds a document of the organization by its id; null if there is none, and its collection exists. Requests share
-   * queries.
+   * Finds a document of the organization by its id. Returns null if the collection exists without such a document.
+   * Requests share queries.
    */
   find: (shape: Shape, id: string) => Promise<Document | null>;
   /** Finds the first messages of a conversation of the organization. Requests share queries. */

@@ -6,7 +6,7 @@ import { repeat } from '../../../shared/runtime/repeat.ts';
 import { within } from '../../../shared/runtime/within.ts';
 
 type TraceQueueDeps = {
-  /** Stores a batch. A batch that has been stored already is no error. */
+  /** Stores a batch. Accepts a batch that an earlier attempt has stored. */
   write: (batch: RequestTrace[]) => Promise<void>;
   lost: Counter<'reason'>;
   logger: Logger;

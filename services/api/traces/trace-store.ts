@@ -23,8 +23,8 @@ type TraceWriterDeps = {
 
 /**
  * Stores batches of traces, each in one document. The first batch creates the indexes: the API writes the traces, so
- * the API also ensures that they expire. It sends raw commands because these take a signal, which the driver's
- * `insertOne` does not. A trace is no customer's data: with `w: 1` a fail-over may lose the latest.
+ * the API also ensures that they expire. Raw commands take a signal, unlike the driver's `insertOne`. With `w: 1` a
+ * fail-over may lose the latest traces, which are not customer data.
  */
 export function createTraceWriter(
   { control, now }: TraceWriterDeps,

@@ -57,7 +57,7 @@ function stepsOf(build: GenerationReport, differences: number | undefined): Buil
   ];
 }
 
-/** The steps of a build. `differences` are those that a comparison has found. */
+/** The steps of a build. A comparison has found the `differences`. */
 export const buildSteps = (build: GenerationReport, differences: number | undefined): Html =>
   stepper(build, stepsOf(build, differences));
 

@@ -2,7 +2,7 @@ import type { LogBeginning } from '../../../shared/control/generations.ts';
 
 /** The findings that an acceptance is about. */
 export type Acceptable = {
-  /** The findings in words; none if there is nothing to accept. */
+  /** The findings in words; empty if the operator has nothing to accept. */
   seen: string[];
   /** The first offsets of logs that have lost their first records. */
   beginnings?: LogBeginning[];

@@ -14,7 +14,7 @@ export type Continuation = TopicPartition & {
   is: 'skip' | 'return' | 'reset' | 'gone';
   /** The next offset to apply; null if the partition no longer exists. */
   at: number | null;
-  /** The first offset of the lost records whose offsets other records take; null if none do. */
+  /** The first offset of the lost records whose offsets other records take; null without such records. */
   lostFrom: number | null;
   /** The offset up to which records were applied before. Their effect is complete. */
   position: number;

@@ -20,7 +20,9 @@ export type DeadLetterDetails = Pick<
   id: string;
   /** The key if it is an id; else its size. `unknown` without the bytes of the record. */
   key: string;
-  /** The id of the organization, or its size; null if the record names none, or without its bytes. */
+  /**
+   * The id of the organization, or its size; null without the record's bytes, or if the record names no organization.
+   */
   orgId: string | null;
   firstAt: string;
   lastAt: string;

@@ -121,7 +121,9 @@ async function countMatching(control: Db, { filter, matches }: Matching): Promis
   return [...counts.values()];
 }
 
-/** Returns a dead letter with its bytes, which only `--raw` prints. Throws an error if there is none. */
+/**
+ * Returns a dead letter with its bytes, which only `--raw` prints. Throws an error if the dead letter does not exist.
+ */
 export async function readDeadLetter(control: Db, id: string): Promise<DeadLetter> {
   const entry = (await readLedgerRecords(control, [id])).get(id);
   if (!entry)

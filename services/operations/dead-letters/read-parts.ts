@@ -7,7 +7,7 @@ import { recordOf } from '../../projector/dead-letters/dead-letter.ts';
 import type { ReadRecords } from './read-records.ts';
 import type { ReadDeadLetter, RedriveResult } from './redrive.ts';
 
-/** Dead letters whose records were found, and dead letters whose bytes are in neither the store nor the log. */
+/** Dead letters with their records, and dead letters whose bytes the store and the log both lack. */
 type Part = { readable: ReadDeadLetter[]; refused: RedriveResult[] };
 
 type Deps = { control: Db; readRecords: ReadRecords | null };
@@ -53,7 +53,7 @@ function runsOf(entries: LedgerRecord[], sizes: Map<string, number>): Run[] {
   return runs;
 }
 
-/** Bytes that a purge has removed meanwhile leave their record out. */
+/** Omits a record whose bytes a purge has removed since the sizes were read. */
 async function readBytes({ control }: Deps, entries: LedgerRecord[]): Promise<Part> {
   const found = await recordBytesOf(control)
     .find({ _id: { $in: entries.map(recordId) } })

@@ -4,8 +4,8 @@ import type { KafkaRecord } from '../../../shared/kafka/record-format.ts';
 import { openBatch } from '../../projector/partition/open-batch.ts';
 
 /**
- * Records by their offsets, and the wanted offsets that are still to be read, because the answer has enough bytes. A
- * wanted offset in neither is no longer in the log, or its batch cannot be decoded.
+ * Records by their offsets, and the wanted offsets that the next read must fetch, because this answer has enough bytes.
+ * If both lack a wanted offset, its record has left the log, or the reader cannot decode its batch.
  */
 type ReadOffsets = { records: Map<number, KafkaRecord>; remaining: number[] };
 
@@ -42,7 +42,7 @@ export const recordReader =
     return { records, remaining: [] };
   };
 
-/** The records of a batch; none of one that cannot be decoded. */
+/** The records of a batch; empty if the reader cannot decode the batch. */
 async function recordsOf(partition: number, bytes: Buffer): Promise<KafkaRecord[]> {
   try {
     const opened = await openBatch(partition, bytes);

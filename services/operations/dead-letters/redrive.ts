@@ -111,7 +111,7 @@ async function apply(
   const chunk = parseChunk(kind, { topic: topicOf(kind, deps.prefix), records }, attempt);
   const outcome = await applyChanges(engine, [chunk]);
   const { changes, rejected } = await finishFanOuts(engine, chunk, outcome);
-  // Throws if the generation was dropped meanwhile.
+  // Throws if an operator has dropped the generation since the redrive began.
   const registry = await readRegistry(deps.control);
   if (registry) generationOf(registry, deps.generation);
   const rejections = new Map(rejected.map(({ record, rejection }) => [record, rejection]));

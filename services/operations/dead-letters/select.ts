@@ -15,8 +15,8 @@ import type { DeadLetterFilter, Selection } from './selection.ts';
 const recordsPerChunk = 200;
 
 /**
- * Yields the selected records that stand unapplied, in chunks, in the order of the spans and within them of the log.
- * Includes records that are rejected meanwhile with a later offset.
+ * Yields the selected unapplied records in chunks, in the order of the spans, and in log order within a span. Includes
+ * records at later offsets that projectors reject during the selection.
  */
 export async function* selected(control: Db, selection: Selection): AsyncGenerator<LedgerRecord[]> {
   const matches = 'ids' in selection ? byIds(selection.ids) : await matcherOf(control, selection.filter);

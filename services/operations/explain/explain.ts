@@ -87,13 +87,13 @@ async function refusedRecords(control: Db, id: string): Promise<Explanation['ref
   });
 }
 
-/** The id in the path of a traced request. Throws an error if there is none. */
+/** The id in the path of a traced request. Throws an error if the path has no id. */
 export function idInTrace({ _id, pathId, route }: RequestTrace): string {
   if (pathId) return pathId;
   throw new Error(`the request ${_id} was for ${route ?? 'no route'}, without an id`);
 }
 
-/** The Kafka record that a stored entity comes from; null if there is none. */
+/** The Kafka record that a stored entity comes from; null if the entity has no position. */
 function recordAt(topic: string, position: Position | null | undefined): ExplainedRecord | null {
   // An operator's edit may have made anything of it.
   if (typeof position?.partition !== 'number' || typeof position.offset !== 'number') return null;

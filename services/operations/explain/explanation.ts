@@ -53,7 +53,7 @@ export type ExplainedDocument = {
   differsFromActive: string[] | null;
 };
 
-/** A dead letter that names an entity. `version` is null if the record names another one, or none. */
+/** A dead letter that names an entity. `version` is null unless the record is about this entity and names a version. */
 type ExplainedDeadLetter = {
   id: string;
   version: number | null;
@@ -61,7 +61,7 @@ type ExplainedDeadLetter = {
   detail: string;
 };
 
-/** A request whose path names an entity. `key` is null if no key was accepted, `code` if there was no error. */
+/** A request whose path names an entity. `key` is null if the API accepted no key, `code` if it returned no error. */
 type ExplainedRequest = { id: string; time: string; status: number; code: string | null; key: string | null };
 
 /** All that is known of the documents with an id. Instants are ISO 8601. */

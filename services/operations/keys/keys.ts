@@ -83,8 +83,8 @@ async function refusedHashes(control: Db, database: Db, keys: Pick<ApiKeyDocumen
 const byId = <T extends { _id: string }>(some: T[]) => new Map(some.map((one) => [one._id, one]));
 
 /**
- * Blocks a key of the served generation, and its token. Returns the block, which may be an earlier one. Throws if there
- * is no such key: a misspelt id would leave the leaked key working.
+ * Blocks a key of the served generation, and its token. Returns the new or an earlier block. Throws if the key does not
+ * exist, because a misspelt id would leave the leaked key working.
  */
 export async function blockKey(
   { control, database, now, cli }: KeysDeps,

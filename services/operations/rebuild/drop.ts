@@ -137,7 +137,7 @@ async function deleteGroup(drop: Drop): Promise<void> {
   const obstacle = async (): Promise<string | null> => {
     // Asks the coordinator of the group: a list of all groups lacks those whose coordinator is down.
     const [group] = (await inGroup(groupId, () => admin.describeGroups([groupId]))).groups;
-    // There is no such group.
+    // Kafka reports a group that does not exist as dead.
     if (group?.state === 'Dead') return null;
     const members = group?.members.length ?? 0;
     if (members > 0) return `the group ${groupId} still has ${counted(members, 'projector')}`;
@@ -149,7 +149,7 @@ async function deleteGroup(drop: Drop): Promise<void> {
   await waitWhile(drop, obstacle, 'stop its projectors, and run the drop again');
 }
 
-/** Waits until there is no obstacle, and reports each. Refuses the drop if one remains when the time is up. */
+/** Reports each obstacle, and waits until all have gone. Refuses the drop if an obstacle remains at the deadline. */
 async function waitWhile({ report, deadline }: Drop, obstacle: () => Promise<string | null>, advice: string) {
   const reportChange = reportChanges(report);
   const last = await pollUntil(obstacle, (text) => text === null, {

@@ -63,7 +63,7 @@ export async function switchTo(
       await reportLacking(deps, number);
       await deps.onStep?.('switch');
       const cause = { by: deps.by, at: await deps.now(), why: withAccepted(options.why, findings) };
-      // If the generations have changed, the checks are made again. Notes in the history change none of them.
+      // If the generations have changed, the switch repeats its checks. A note in the history does not affect a check.
       const latest = await requireRegistry(deps.control);
       if (!isDeepStrictEqual(withoutHistory(latest), withoutHistory(registry))) continue;
       const next = activate(number, cause)(latest);

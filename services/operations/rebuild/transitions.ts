@@ -70,7 +70,7 @@ function withoutOlder(generation: Generation): Generation {
   return { ...rest, accepted: accepted.filter(({ finding }) => finding !== 'older') };
 }
 
-/** Begins to drop a generation. Its projectors end, and none starts on it any more: Invariant 16. */
+/** Begins to drop a generation. Its projectors end, and no other projector can start on it: Invariant 16. */
 export const beginDrop =
   (number: number, cause: Cause): RegistryUpdate =>
   (registry) => {

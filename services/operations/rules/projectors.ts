@@ -20,7 +20,7 @@ export function replacement({ registry }: Facts, { generation }: GenerationFacts
 type Stopped = {
   facts: Facts;
   own: GenerationFacts;
-  /** The projector whose state explains most; null if none is announced. */
+  /** The projector whose state explains most; null without an announced projector. */
   last: Projector | null;
   /** The command that starts a projector. */
   restart: string;
@@ -71,8 +71,8 @@ const finals: readonly ((own: GenerationFacts) => RuleFinding | null)[] = [
 ];
 
 /**
- * The state of the projector that explains most, `gone` if none is live, or `unannounced` if members of the group still
- * are.
+ * The state of the projector that explains most. Without a live projector: `unannounced` if the group still has
+ * members, else `gone`.
  */
 type Standing = ProcessState | 'without-topics' | 'unannounced' | 'gone';
 
@@ -120,8 +120,8 @@ function standingOf({ kafka, now }: Facts, own: GenerationFacts, last: Projector
 const explaining: readonly ProcessState[] = ['cut_off', 'starting', 'running'];
 
 /**
- * The projector whose state explains why a generation stands: a live one, or else the one that ended last, unless
- * another projector has continued since.
+ * The projector whose state explains why a generation stands: a live projector, else the last one to end, unless
+ * another projector has saved progress after it.
  */
 function explainingProjector({ now }: Facts, own: GenerationFacts): Projector | null {
   const live = own.projectors.filter((one) => isLive(one, now));

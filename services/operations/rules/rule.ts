@@ -9,7 +9,10 @@ export const everyStep: readonly Step[] = ['ready', 'promote', 'rollback'];
 /** The steps that change which generation is served. */
 export const switches: readonly Step[] = ['promote', 'rollback'];
 
-/** `bad`: customers get old data, or none. `attention`: they do not, yet. `progress`: as it should be at this stage. */
+/**
+ * `bad`: customers get old data or no data. `attention`: customers still get current data. `progress`: expected at this
+ * stage.
+ */
 export type Severity = 'bad' | 'attention' | 'progress';
 
 /** A finding of a rule, which takes the rest from the rule. */

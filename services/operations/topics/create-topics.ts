@@ -8,7 +8,7 @@ import { pollUntil } from '../poll-until.ts';
 
 /**
  * The time for which compaction keeps tombstones. If a rebuild takes longer, or a projector is down for longer, the
- * read model keeps entities that were deleted meanwhile.
+ * read model keeps entities whose tombstones Kafka has deleted.
  */
 const tombstonesKeptDays = 7;
 

@@ -12,7 +12,7 @@ import type { Row } from '../row.ts';
 /** A trace with the fields of its batch. */
 export type FoundTrace = RequestTrace & Pick<TraceBatch, 'replica' | 'expiresAt'>;
 
-/** Returns the trace of a request. Throws an error with the possible reasons if there is none. */
+/** Returns the trace of a request. Throws an error with the possible reasons if the trace does not exist. */
 export async function readTrace(control: Db, requestId: string): Promise<FoundTrace> {
   const batch = await requestTracesOf(control).findOne({ 'traces._id': requestId });
   const trace = batch?.traces.find(({ _id }) => _id === requestId);

@@ -130,7 +130,7 @@ function freshOf(stored: ReadDocument, { joined, refs, pending }: JoinedFields, 
   return fresh;
 }
 
-/** Whether a document has a sort key that it should not have. A write of joined fields removes none. */
+/** Whether a document has a superfluous sort key. A write of joined fields does not remove sort keys. */
 const hasMore = (stored: ReadDocument, fresh: SortKeys): boolean =>
   (['byCreated', 'byUpdated'] as const).some(
     (name) => stored[name] !== undefined && fresh[name] === undefined,

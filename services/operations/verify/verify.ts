@@ -64,8 +64,8 @@ const recheckMax = 20_000;
 const rounds = 3;
 
 /**
- * Joins documents of the served generation again, and compares them with the stored ones. A repair writes the different
- * ones, beside the projectors. Neither stops readers nor projectors.
+ * Joins documents of the served generation again, and compares them with the stored ones. A repair writes the documents
+ * that differ. Readers and projectors continue during both.
  */
 export async function verify(deps: VerifyOperatorDeps, options: VerifyOptions): Promise<VerifyResult> {
   const registry = await requireRegistry(deps.control);
@@ -170,7 +170,7 @@ function reportRest({ deps, options }: Run, kind: Kind, after: string): void {
   );
 }
 
-/** Verifies some documents, and returns the ids that name none. */
+/** Verifies some documents, and returns the ids without a document. */
 async function verifyBatch(run: Run, kind: Kind, ids: string[]): Promise<string[]> {
   const { deps, options, database, result } = run;
   await requireServed(run);

@@ -10,10 +10,9 @@ import {
 } from '../../../shared/kafka/member-metadata.ts';
 
 /**
- * Creates the assigner with which a projector joins its group. It announces to the group the generation that the
- * projector follows. The member that leads the group assigns the partitions in turn, and none to a foreign member. It
- * has the name and the metadata of the assigner of kafkajs, which earlier releases use: their projectors may be members
- * of the same group.
+ * Creates the assigner that announces a projector's generation to its group. The member that leads the group assigns
+ * the partitions in turn, but never to a foreign member. The assigner has the name and the metadata of kafkajs's own,
+ * because projectors of earlier releases in the group use that one.
  */
 export const createAssigner =
   (followed: Followed): PartitionAssigner =>

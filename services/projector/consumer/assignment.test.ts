@@ -107,7 +107,7 @@ it('a partition goes on if the same member has it again', async () => {
   expect({ isLost: signals[0]?.aborted, paused: [...paused] }).toEqual({ isLost: false, paused: ['t/0'] });
   assignment.updateFetching(partition);
   expect([...paused]).toEqual([]);
-  // but another member begins at the recorded position: meanwhile others may have got further
+  // but another member begins at the recorded position, because other members may have applied more records
   expect(assign('other')).not.toBe(partition);
   while (!signals[0]?.aborted) await idle();
   stuck.resolve(nothing);

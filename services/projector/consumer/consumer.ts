@@ -64,9 +64,9 @@ const noAnswer = (): never => {
 };
 
 /**
- * Consumes the topics as a member of the group. Each partition has a bounded queue, so that a slow partition delays
- * neither the others nor the heartbeats. This module decides where to start reading, not kafkajs: a partition is paused
- * until its start offset is found.
+ * Consumes the topics as a member of the group. Each partition has a bounded queue, so that a slow partition does not
+ * delay other partitions or heartbeats. This module, not kafkajs, decides where to start reading: it pauses a partition
+ * until it has found the start offset.
  */
 export async function startConsumer(deps: ConsumerDeps): Promise<RunningConsumer> {
   const stopping = new AbortController();
@@ -137,8 +137,8 @@ function createConsumer(
     rebalanceTimeout: 60_000,
     // An added partition is noticed within this time.
     metadataMaxAge: 10_000,
-    // How long brokers hold back a response while there are no new records; new records are sent at once. kafkajs
-    // sends no heartbeat between two responses, and a stopping consumer waits for the response in progress.
+    // How long brokers hold back a response without new records; they send new records at once. kafkajs sends no
+    // heartbeat between two responses, and a stopping consumer waits for the response in progress.
     maxWaitTimeInMs: Math.min(1_000, sessionTimeoutMs / 10),
     // Bounds the memory of one response.
     maxBytes: 4 * 1024 * 1024,

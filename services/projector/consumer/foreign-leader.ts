@@ -12,9 +12,9 @@ type Deps = GroupDeps & { logger: Logger; onFatal: (error: Error) => void };
 const pauseMs = 1_000;
 
 /**
- * Checks the members of the group after each assignment. The leader assigns the partitions: a foreign leader gives this
- * projector none that it can apply, so the projector ends and names the member to stop. A leader of this generation
- * gives foreign members no partition, so the log only names them.
+ * Checks the members of the group after each assignment. A foreign leader assigns this projector no partition that it
+ * can apply, so the projector ends and names the member to stop. A leader of this generation gives foreign members no
+ * partition, so the log only names them.
  */
 export async function refuseForeignLeader(deps: Deps, leaderId: string, signal: AbortSignal): Promise<void> {
   const { admin, groupId, own, logger, onFatal } = deps;

@@ -34,7 +34,8 @@ export type ReadTo = TopicPartition & {
 };
 
 /**
- * The log of a partition now. `epochEnd` is where the epoch ends that was read last; absent if it was not asked for.
+ * The log of a partition now. `epochEnd` is the end of the last epoch that the projector has read; absent without a
+ * query.
  */
 export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
   topicId: string | null;
@@ -42,9 +43,9 @@ export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
 };
 
 /**
- * The gap between the records that were read of a partition and its log; null if there is none. A log of the same topic
- * holds every record that was read of it if the epoch that was read last ends at the offset or after it (KIP-320). If
- * it ends before, a new leader has lost records, and the log may be longer again.
+ * The gap between the records that a projector has read and the log; null without a gap. A log of the same topic still
+ * holds those records if the last epoch that the projector has read ends at the offset or after it (KIP-320). If that
+ * epoch ends earlier, a new leader has lost records, even if the log has grown past the offset.
  */
 export function findGap({ topic, partition, ...read }: ReadTo, log: LogNow): Gap | null {
   const { offset, topicId } = read;
@@ -121,9 +122,9 @@ export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
 type Compared = {
   /** The epoch of its leader now. */
   presentEpoch: number;
-  /** Where the epoch ends that was read last; absent if it was not asked for, or not answered. */
+  /** The end of the last epoch that the projector has read; absent without a query or an answer. */
   epochEnd: EpochEnd | undefined;
-  /** Whether no comparison with the log of this leader is due any more: none was, or its answer is here. */
+  /** Whether the comparison with the log of this leader is unnecessary or has an answer. */
   isCompared: boolean;
 };
 
@@ -149,7 +150,7 @@ async function compareEpochs(
   const compared = new Map<Fetching, Compared>();
   for (const fetching of partitions) {
     const isAsked = askedAt.has(fetching);
-    // An answer does not cover a batch that was fetched meanwhile: it is asked for again.
+    // The answer does not cover a batch that kafkajs has fetched since the query, so the next call asks again.
     const isCurrent = askedAt.get(fetching) === fetching.fetchState.nextOffset;
     const epochEnd = isCurrent ? answers.get(partitionKey(fetching)) : undefined;
     const isCompared = !isAsked || epochEnd !== undefined;

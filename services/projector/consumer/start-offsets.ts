@@ -40,13 +40,14 @@ export type StartOffset = ReadFrom & {
   assigned: Partition;
   /** The recorded position; 0 without one. */
   applied: number;
-  /** The offset that the group has committed; -1 if it has committed none. */
+  /** The offset that the group has committed; -1 before its first commit. */
   committed: number;
 };
 
 /**
- * Finds the offset from which to read each partition that has a leader: the recorded position, whatever the group has
- * committed. Rejects with `GapFound` if the next record is no longer in the log, or if another log was applied.
+ * Finds the offset from which to read each partition that has a leader: the recorded position, whatever offset the
+ * group has committed. Rejects with `GapFound` if the log has lost the next record, or if the generation has applied
+ * another log.
  */
 export async function findStartOffsets(
   deps: StartOffsetDeps,
@@ -178,7 +179,9 @@ export async function resumePartitions(
   });
 }
 
-/** A commit that failed is no news, but an operator who resets the offsets expects the records to come again. */
+/**
+ * A failed commit is harmless, but an operator who resets the offsets expects the projector to read the records again.
+ */
 function logOlder(logger: Logger, startOffsets: StartOffset[]): void {
   const older = startOffsets.filter(({ committed, applied }) => committed < applied);
   if (older.length === 0) return;

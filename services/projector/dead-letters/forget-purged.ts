@@ -4,8 +4,8 @@ import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
 
 /**
- * Forgets the purged records and the skips before the beginning of their log: neither a redelivery nor a build reads
- * them again. A compacted log keeps its beginning, and they stay.
+ * Forgets the purged records and the skips before the beginning of their log, which no redelivery or build can read
+ * again. Those of a compacted log stay, because such a log keeps its beginning.
  */
 export async function forgetPurged(
   control: Db,

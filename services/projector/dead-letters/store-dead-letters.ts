@@ -99,8 +99,8 @@ async function attachBytes(deps: StoreDeadLettersDeps, topic: string, standing: 
 }
 
 /**
- * Looks for the writes of others since the bytes were stored: removes the bytes of records that were purged or closed
- * meanwhile. Returns their ids.
+ * Removes the bytes of records that another client has purged or closed since this worker stored the bytes. Returns the
+ * ids of those records.
  */
 export async function recheck(
   { control }: Pick<StoreDeadLettersDeps, 'control'>,

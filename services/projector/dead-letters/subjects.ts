@@ -10,9 +10,9 @@ import { readContent } from '../events/content-mode.ts';
 const subjectsMax = 100;
 
 /**
- * The entities whose deletion leaves a record without effect: its own, and the conversation of a message. They are read
- * from the fields that name them, since a text may mention any entity. If a rejected record lacks such a field, or the
- * code throws for it, every id in its bytes counts.
+ * The entities whose deletion leaves a record without effect: its own, and the conversation of a message. Only the
+ * fields that name them count, since a text may mention any entity. If a rejected record lacks such a field, or makes
+ * the code throw, every id in its bytes counts.
  */
 export function subjectsOf(
   kind: Kind | null,
@@ -49,7 +49,7 @@ const allTexts = (_: Kind | null, { headers, value }: KafkaRecord): string[] => 
   value?.toString('latin1') ?? '',
 ];
 
-/** The fields of a record that name its subjects; null if one of them is no text. */
+/** The fields of a record that name its subjects; null if a field is not text. */
 function fieldTexts(kind: Kind | null, record: KafkaRecord): string[] | null {
   const content = readContent(record);
   if (content === 'tombstone' || 'rejected' in content) return null;

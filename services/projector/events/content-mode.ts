@@ -11,7 +11,7 @@ export type Data = { value: unknown } | { rejected: Rejection };
 /** An event with its attributes as received. Its data is decoded only on demand. */
 export type RawEvent = { attributes: Record<string, unknown>; data: () => Data };
 
-/** The event of a record, `'tombstone'` for a Kafka tombstone, or the reason why the record is neither. */
+/** The event of a record, `'tombstone'` for a Kafka tombstone, or the reason for a rejection. */
 type Content = RawEvent | 'tombstone' | { rejected: Rejection };
 
 /**

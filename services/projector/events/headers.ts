@@ -22,7 +22,7 @@ const attributes = ['specversion', 'id', 'source', 'type', 'subject', 'time', 'o
 const wanted = new Set(['content-type', ...attributes.map((name) => `ce_${name}`)]);
 const wantedLengths = new Set([...wanted].map(({ length }) => length));
 
-/** The headers of a record that has none. */
+/** The bytes of an empty list of headers. */
 export const noHeaders = varint(0);
 
 /** Describes headers that are beyond their bounds; null for others. */

@@ -140,9 +140,9 @@ async function recordLag(deps: LagDeps, own: Generation, completeTo: Date | null
 }
 
 /**
- * Records, before a projector reads the log, the start of a new generation, or the lag that grew while no projector was
- * running. Returns the start. Logs an error if Kafka may have deleted tombstones meanwhile, unless the Kafka user has
- * no right to read how long it keeps them.
+ * Before a projector reads the log, records the start of a new generation, or the lag that grew without a projector.
+ * Returns the start. Logs an error if Kafka may have deleted tombstones during the lag, unless the Kafka user may not
+ * read how long Kafka keeps them.
  */
 export async function recordAbsence(
   deps: LagDeps & Pick<FollowDeps, 'generation' | 'logger'> & { admin: Admin; topics: string[] },

@@ -5,7 +5,7 @@ import { counted } from '../../../shared/runtime/counted.ts';
 /** The topic that keeps tombstones for the shortest time, and that time (`delete.retention.ms`). */
 type TombstoneBound = { topic: string; keptMs: number };
 
-/** The bound of these topics; null if the brokers return none. */
+/** The bound of these topics; null if the brokers do not return the setting. */
 export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null =>
   settings
     .flatMap(({ topic, deleteRetentionMs: keptMs }) => (keptMs === null ? [] : [{ topic, keptMs }]))
@@ -42,7 +42,8 @@ export function tombstoneWarning(
   now: Date,
 ): string | null {
   const { number, longestBehindSeconds = 0 } = generation;
-  // A build loads records that are older than itself. Their age is no lag, and it misses no tombstone because of it.
+  // A build loads records from before its start. Their age does not count as lag, because the build misses no
+  // tombstone.
   const from = lagStart(generation, watermark) ?? now;
   const presentMs = now.getTime() - Math.max(from.getTime(), watermark?.getTime() ?? 0);
   const longestMs = longestBehindSeconds * 1_000;

@@ -44,7 +44,7 @@ export const embeddedFields = (kind: Kind): string[] => embedded.get(kind) ?? []
 /** Like `embeddedFields`, without the edges to children: only the dependents that name the entity count. */
 export const referencedFields = (kind: Kind): string[] => referenced.get(kind) ?? [];
 
-/** The id that a state names in a field; '' where it names none. */
+/** The id that a state names in a field; '' without one. */
 export function idIn(state: StoredState | undefined, field: string): string {
   const id = state?.[field];
   return typeof id === 'string' ? id : '';

@@ -25,7 +25,7 @@ const readable = z
   // Without its organization a living entity would count as deleted.
   .refine(({ orgId, state }) => orgId !== null || !state, { path: ['orgId'] });
 
-/** The field of a document's envelope that cannot be read: it is missing, or of another type. Null if there is none. */
+/** The field of a document's envelope that is missing or has another type; null if all fields are readable. */
 export function unreadableField(document: object): string | null {
   const { error } = readable.safeParse(document);
   return error ? String(error.issues[0]?.path[0] ?? 'state') : null;

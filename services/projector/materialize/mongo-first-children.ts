@@ -11,8 +11,8 @@ const childrenMax = 10_000;
 export type ReadChildren = (filter: object, order: Record<string, 1> | null, max: number) => Promise<Child[]>;
 
 /**
- * The first children of many parents. Small families share one read; if it ends within a family, that family is
- * completed. Each child counts once, whatever is written meanwhile: Invariant 11 in docs/internals/joins.md.
+ * The first children of many parents. Small families share one read; if its reply ends within a family, more reads
+ * complete that family. Concurrent writes never make a child count twice: Invariant 11 in docs/internals/joins.md.
  */
 export async function readFirstChildren(
   read: ReadChildren,

@@ -66,8 +66,8 @@ async function writeBulk(collection: Collection<StoredDocument>, writes: Write[]
 }
 
 /**
- * Removes the fragments that joins have inserted, and counts their writes as conflicts. A join leaves out the state: if
- * its document is gone, because its generation was dropped meanwhile, the upsert inserts the joined fields alone.
+ * Removes the fragments that joins have inserted, and counts their writes as conflicts. A join writes no state, so if
+ * an operator has dropped the generation with the document, the upsert inserts only the joined fields.
  */
 async function removeFragments(
   collection: Collection<StoredDocument>,

@@ -55,8 +55,8 @@ const referencesPerRoundMax = 10_000;
 
 /**
  * Applies changes to documents of one kind, and joins the stale ones again. A call without changes is a refresh. A
- * document whose references changed meanwhile, or whose write lost, goes into another round. The invariants are in
- * docs/internals/joins.md.
+ * document goes into another round if its references change after the read, or if its write loses to another. The
+ * invariants are in docs/internals/joins.md.
  */
 export async function reconcile<K extends Kind>(
   deps: ReconcileDeps,
@@ -97,7 +97,7 @@ export async function reconcile<K extends Kind>(
   return { entities, rejections: rejections.concat(...work.refused.values()), repeated };
 }
 
-/** How many references a document is joined with, and one for itself. */
+/** The number of references that a join of the document reads, plus one for the document. */
 function referencesOf({ joining }: { joining: Joining | null }): number {
   let count = 1;
   joining?.ids.forEach((ids) => (count += ids.length));

@@ -7,7 +7,7 @@ import type { Guard } from './store.ts';
 export const repeatCauses = ['conflict', 'reference'] as const;
 export type RepeatCause = (typeof repeatCauses)[number];
 
-/** Rounds one after another of which none finished a document. */
+/** Consecutive rounds that finished no document. */
 export type Stall = {
   kind: Kind;
   rounds: number;
@@ -44,8 +44,8 @@ const pauseMs = (pauses: number): number =>
   Math.min(pauseMsMax, firstPauseMs * 2 ** pauses) * (0.5 + Math.random() / 2);
 
 /**
- * Returns a function to call at the end of each round. It pauses after some rounds without progress, longer each time,
- * and reports them.
+ * Returns a function to call at the end of each round. The function pauses after several rounds without progress,
+ * longer each time, and reports the stall.
  */
 export function createRoundPauses({ signal, onStalled, wait = waitByClock }: RoundDeps, kind: Kind) {
   let rounds = 0;
@@ -61,8 +61,8 @@ export function createRoundPauses({ signal, onStalled, wait = waitByClock }: Rou
 }
 
 /**
- * A write that loses this often to a stored document under one and the same guard was no race. More than once, since a
- * failover of MongoDB may roll the other write back, and the TTL index may remove its document.
+ * A write that loses this often under the same guard has not lost a race. A single loss does not suffice, because a
+ * failover may roll the other write back, and the TTL index may remove its document.
  */
 const lossesMax = 5;
 

@@ -56,19 +56,19 @@ export class FetchState {
   }
 
   /**
-   * The epoch of the leader whose log was last compared with all that was fetched. A batch of a later epoch is not
-   * taken before the log of its leader was compared, too: that leader may have lost records.
+   * The epoch of the leader whose log was last compared with all that was fetched. The worker takes a batch of a later
+   * epoch only after a comparison with the log of its leader, which may have lost records.
    */
   get comparedEpoch(): number {
     return this.#comparedEpoch;
   }
 
-  /** The epoch of the batch that was last put back until the log of its leader is compared; -1 if none was. */
+  /** The epoch of the last batch that was put back to wait for a comparison with its leader's log; -1 without one. */
   get awaitedEpoch(): number {
     return this.#awaitedEpoch;
   }
 
-  /** Whether a batch was put back, and the log of its leader is still to be compared. */
+  /** Whether a batch that was put back still waits for a comparison with the log of its leader. */
   get isComparing(): boolean {
     return this.#awaitedEpoch > this.#comparedEpoch;
   }
@@ -83,12 +83,12 @@ export class FetchState {
     return this.#end;
   }
 
-  /** Whether its broker could not read the partition at the next offset when it was last asked. */
+  /** Whether the broker failed to read the partition at the next offset in the last fetch. */
   get hasFailed(): boolean {
     return this.#error !== null;
   }
 
-  /** How long a quota has made this client wait when its broker was last asked, in milliseconds; 0 if none has. */
+  /** How long a quota made this client wait at the last fetch from the broker, in milliseconds; 0 without a quota. */
   get throttledMs(): number {
     return this.#throttledMs;
   }

@@ -126,13 +126,13 @@ describe('the progress count of a partition', () => {
     for (let chunk = 0; chunk < 2; chunk += 1) first.onProgress();
     expect(partition.snapshot().progressCount).toBe(2);
     first.fail();
-    // when the next attempt gets as far, then that is no progress, but a third chunk is
+    // when the next attempt only gets as far, progress stands still; a third chunk counts as progress
     const second = await attempt(1);
     for (let chunk = 0; chunk < 2; chunk += 1) second.onProgress();
     expect(partition.snapshot().progressCount).toBe(2);
     second.onProgress();
     expect(partition.snapshot().progressCount).toBe(3);
-    // and after a page that is saved, the next attempt begins there: its second part is the first that is new
+    // and after a saved page, the next attempt begins at that page, so its second part is the first new one
     second.onProgress(true);
     second.fail();
     const third = await attempt(2);

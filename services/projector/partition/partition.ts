@@ -257,7 +257,7 @@ export class Partition {
     this.#setState(applying);
   }
 
-  /** Applies records, and tries again until it succeeds. It skips none. */
+  /** Applies records, and tries again until every record is applied. It never skips a record. */
   async #apply({ records }: Taken, arrival: Arrival): Promise<Applied> {
     if (records.length === 0) return nothing;
     const { apply, readSkips } = this.#deps;

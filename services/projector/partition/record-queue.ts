@@ -29,7 +29,7 @@ export type Taken = {
   fetchedMs: number;
   /** The offset after them and after the control records that follow them. */
   nextOffset: number;
-  /** The leader epoch of the last batch that was taken from; -1 if none was. */
+  /** The leader epoch of the last batch from which the worker took records; -1 without one. */
   leaderEpoch: number;
   /** Whether the records exceed their share of the memory: their batch is kept while they are used. */
   isLarge: boolean;
@@ -203,7 +203,7 @@ async function readInto(
     for (const record of read.records) if (record.position.offset >= position) taken.records.push(record);
     return read.isEnd && read.error === undefined;
   } catch (error) {
-    // The records before this batch are taken without it, so none is lost when the caller tries again.
+    // The worker takes the records before this batch without it, so that a new attempt loses no record.
     const isNoMemory = classifyStoreError(error).is === 'no-memory';
     if (isNoMemory && taken.records.length === 0) throw error;
     if (!isNoMemory) first.error = error;
@@ -263,10 +263,9 @@ const ignore = () => undefined;
 const garbagePartMin = 1 / 4;
 
 /**
- * A budget of bytes, in which values of unknown size are loaded one after another, in the order of the calls. A value
- * that does not fit waits until enough others are released; a value larger than the budget waits until it is alone, and
- * none is loaded while it is used. So the budget and one value more bound the memory. Released values wait for V8:
- * before they take more than the budget again, or after a load that failed, `collectGarbage` is called.
+ * Loads values of unknown size one after another, in the order of the calls. A value that does not fit waits until
+ * callers have released enough others, so the memory holds at most the budget and one more value. V8 frees released
+ * values late: if they exceed the budget, or after a failed load, the budget calls `collectGarbage`.
  */
 export function createBudget(bytesMax: number, collectGarbage: () => void): Budget {
   let usedBytes = 0;

@@ -11,7 +11,7 @@ export type ObservedPartition = {
 export type Liveness = {
   /** MongoDB and the brokers responded; these are the assigned partitions. */
   observe: (nowMs: number, partitions: ObservedPartition[]) => void;
-  /** The offsets were committed, or none was due. */
+  /** The group has committed the offsets, or no commit was due. */
   observeCommit: (nowMs: number) => void;
   /** MongoDB or the brokers are unavailable. No progress is possible, and a restart would not help. */
   observeUnavailable: (nowMs: number) => void;
@@ -31,7 +31,7 @@ const silentAfterMs = 900_000;
 
 /**
  * Distinguishes a stuck process from one that is busy, waiting or idle. A partition is stuck if it has records to
- * apply and neither its position nor its progress count changes.
+ * apply, but its position and its progress count stand still.
  */
 export function createLiveness(startMs: number): Liveness {
   let lastObservedMs = startMs;

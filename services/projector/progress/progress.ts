@@ -107,7 +107,7 @@ type Reached = {
 type Marked = {
   /** `asOfMs` if it is caught up; the start of an earlier run whose end it has reached; otherwise 0. */
   completeToMs: number;
-  /** The first run that saw its next record; null if there is none. */
+  /** The time when a run first saw its next record; null without a next record. */
   waitingSinceMs: number | null;
 };
 

@@ -5,9 +5,9 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 const namedMax = 10;
 
 /**
- * Returns a function that logs when the end of a log can no longer be read, and when all can be read again. It is
- * called with the logs and the known partitions, about once a second. A partition or broker that comes and goes
- * meanwhile is logged once.
+ * Returns a function that logs when the end of a log can no longer be read, and when all can be read again. The caller
+ * passes the logs and the known partitions, about once a second. Until all logs can be read again, each partition or
+ * broker causes at most one line.
  */
 export function createUnreadLog({ logger }: { logger: Logger }) {
   const logged = new Set<string>();

@@ -42,7 +42,7 @@ type IdField<S> = S extends unknown
 
 /** The edges that a document of kind `K` can declare. */
 type EdgeBuilders<K extends Kind> = {
-  /** At most one entity; null when the state names none or the entity is missing. */
+  /** At most one entity; null if the state names no entity or the entity is missing. */
   one: <T extends Kind, F extends Field<T>>(
     to: T,
     id: (state: EntityState[K]) => string | null,

@@ -38,7 +38,7 @@ const references: { [K in Kind]?: Record<string, unknown> } = {
   message: { conversationId: 'conv_1', author: { type: 'contact', id: 'con_1' } },
 };
 
-/** The type of each field, also of those that an example leaves null. */
+/** The type of each field, including fields that are null in an example. */
 function typesOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(typesOf);
   if (value instanceof Date) return 'date';

@@ -39,7 +39,7 @@ type Orphan = Sweepable & { conversationId: string };
 type SweptConversations = {
   /** Channels after an id, deleted ones too, in the order of their ids. */
   readChannels: (after: string) => Promise<ExpiringChannel[]>;
-  /** The retention of a channel, deleted or not, in days; null if it has none. */
+  /** The retention of an existing or deleted channel, in days; null without a retention. */
   readRetention: (id: string) => Promise<number | null>;
   /**
    * Conversations of a channel after a key, in the order of their keys. With an instant, only conversations that have a

@@ -61,7 +61,8 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Slice, swept: S
     const messages = await deps.sweepStore.readExpiredMessages(channel.orgId, ids, upTo);
     const purged = await purge(deps, 'message', messages);
     swept.messages += purged.length;
-    // The same conversations come again, and may have more. If none can be purged, they stay for the next sweep.
+    // The next page has the same conversations, which may have more messages. Messages that cannot be purged wait for
+    // the next sweep.
     if (purged.length > 0) continue;
     swept.conversations += await sweepConversations(deps, channel, page, upTo);
     sweptTo = last.key;
@@ -69,7 +70,10 @@ async function sweepChannel(deps: SweepDeps, { channel, after }: Slice, swept: S
   return { channel, after: sweptTo };
 }
 
-/** Read for each page: the retention may be raised during a long sweep, and its documents are served again then. */
+/**
+ * Read for each page: during a long sweep an operator may raise the retention, and the API then serves the documents
+ * again.
+ */
 const readExpiredUpTo = async ({ sweepStore, asOf }: SweepDeps, { id }: ExpiringChannel) =>
   expiredUpTo({ dataRetentionDays: await sweepStore.readRetention(id) }, asOf);
 

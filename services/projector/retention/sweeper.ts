@@ -26,8 +26,8 @@ type SweeperDeps = Omit<SweepDeps, 'asOf' | 'isComplete' | 'signal' | 'onProgres
 };
 
 /**
- * Purges data whose retention had passed at the watermark; none before there is a watermark. A watermark that a wrong
- * clock has moved into the future counts as the store's time.
+ * Purges data whose retention had passed at the watermark. Purges nothing without a watermark. If a wrong clock has
+ * moved the watermark into the future, the store's time replaces it.
  */
 export async function sweepApplied(deps: Omit<SweepDeps, 'asOf'> & { control: Db; generation: number }) {
   const applied = await watermark(deps.control, deps.generation);

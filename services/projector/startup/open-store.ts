@@ -19,8 +19,8 @@ import type { OnWait } from './wait-until.ts';
 const slowBuildMs = 5_000;
 
 /**
- * The generation to be followed, the active one if none is wanted. A start registers the first generation if there is
- * no read model; for a trial that is an error, because the name of the database may be wrong.
+ * The generation to follow; by default the active one. A start without a read model registers the first generation. A
+ * trial without one fails, because the name of the database may be wrong.
  */
 export async function openRegistry(
   control: Db,
@@ -43,7 +43,7 @@ type IndexDeps = {
   onWait: OnWait;
 };
 
-/** Creates the missing indexes. A trial builds none. Rejects if an index exists that conflicts with a declared one. */
+/** Creates the missing indexes, but not in a trial. Rejects if an existing index conflicts with a declared one. */
 export async function openIndexes({ control, registered, database, isTrial, onWait }: IndexDeps) {
   if (isTrial) return tryIndexes(database);
   const building = ['MongoDB is building indexes', 'a majority of its members must'] as const;

@@ -33,8 +33,8 @@ export async function openMembership(deps: MembershipDeps): Promise<OwnMembershi
 }
 
 /**
- * Refuses a start beside members of the group that follow something else, before the group has to assign its partitions
- * again. While it does, it shows none of its members; `refuseForeignLeader` then sees them.
+ * Refuses a start beside foreign members of the group, before the group must assign its partitions again. During an
+ * assignment the group does not show its members; `refuseForeignLeader` checks them later.
  */
 export async function refuseForeignMembers(admin: Admin, groupId: string, own: OwnMembership): Promise<void> {
   const foreignMembers = describeForeignMembers(
@@ -46,8 +46,8 @@ export async function refuseForeignMembers(admin: Admin, groupId: string, own: O
 type ClusterDeps = { control: Db; generation: number; topics: string[] };
 
 /**
- * Refuses a start on another Kafka cluster than the generation has followed: none of its topics has the id of the topic
- * that was applied. Nothing is stored, because the projectors of the right cluster go on.
+ * Refuses a start on another Kafka cluster, where every topic that the generation has applied has another id. It stores
+ * nothing, because the projectors of the right cluster continue.
  */
 export async function refuseOtherCluster(
   { control, generation, topics }: ClusterDeps,
@@ -65,5 +65,5 @@ export async function refuseOtherCluster(
   );
 }
 
-/** A single topic was rather created again. */
+/** With one topic, a topic that was created again is more likely than another cluster. */
 const topicsMin = 2;

@@ -47,9 +47,7 @@ type Reading = {
   onRead?: (count: number) => void;
 };
 
-/**
- * Yields the visible conversations of a ticket: first the embedded ones, then those that its document does not embed.
- */
+/** Yields the visible conversations of a ticket: first the conversations that its document embeds, then the others. */
 export async function* visibleConversations(
   store: StoreReader,
   { state, joined }: Ticket,
