@@ -8,14 +8,15 @@ export PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 stamp=node_modules/.package-lock.json
 if [ ! -x node_modules/.bin/node ] || [ ! -f "$stamp" ] || [ package-lock.json -nt "$stamp" ]; then
   echo "Installing dependencies (npm ci) ..." >&2
-  # A shell would end alone, and leave npm to work. A signal may come before a variable has its number.
+  # Without the trap, a signal would end the shell alone, and npm would run on. The trap reads `$!`, because a signal
+  # may come before the shell assigns a variable.
   trap 'kill "${!:-}" 2>/dev/null || :; exit 143' INT TERM
   npm ci --include=dev --no-audit --no-fund --loglevel=error >&2 &
   wait "$!"
   trap - INT TERM
   touch "$stamp"
 fi
-# The installation succeeds on a system that lacks a library of this Node, as a minimal Debian does.
+# npm installs this Node even on a system that lacks a library that Node needs, such as a minimal Debian.
 if ! problem=$(node_modules/.bin/node --version 2>&1 >/dev/null); then
   echo "The project's Node 26 does not run here: ${problem##*: error while loading shared libraries: }. It needs glibc," \
     "libstdc++ and libatomic: apt-get install libatomic1 libstdc++6 (Debian, Ubuntu)," \
@@ -23,7 +24,7 @@ if ! problem=$(node_modules/.bin/node --version 2>&1 >/dev/null); then
     "pacman -S gcc-libs (Arch); Alpine has no glibc: use a container of Debian." >&2
   exit 1
 fi
-# Halves the processor time of each start. Lies beside the packages, so that `npm ci` removes it.
+# The cache halves the processor time of each start. It lies beside the packages, so that `npm ci` removes it.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/node}"
 # kafkajs sets timers in the past. Node would print a warning about that in every process.
 exec node_modules/.bin/node --disable-warning=TimeoutNegativeWarning "$@"

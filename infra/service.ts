@@ -17,7 +17,7 @@ export type Service = {
   logged: (message: string) => Promise<LogLine>;
   /** Reads and drops further stdout: parsing each line would cost this process more than the request behind it. */
   dropOutput: () => void;
-  /** Its end as an error with its last lines; none while it runs. */
+  /** Empty while the process runs; after its end, one error with its last lines. */
   failures: () => Error[];
   /** Resolves with the exit code, or with the signal that ended the process. */
   exited: Promise<number | string>;
@@ -71,7 +71,7 @@ export const startScript = (
     options,
   );
 
-/** The variables that a process takes over from this one. None is a setting of a service. */
+/** The variables that a process inherits from this one. No setting of a service is among them. */
 const inherited = () => {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   return { PATH, NODE_COMPILE_CACHE };

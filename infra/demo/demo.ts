@@ -27,7 +27,7 @@ type Demo = Output & {
 const stopGraceMs = 15_000;
 const changesPerRound = 5;
 const roundMs = 250;
-/** Without progress for this long, in milliseconds, the demo says why. */
+/** After this long without progress, in milliseconds, the demo prints the cause. */
 const stalledAfterMs = 10_000;
 
 /** Runs the demo until `stopping`. Rejects if a step fails or a service exits. */
@@ -116,7 +116,7 @@ async function publishAndWait(connections: Connections, sampleData: SampleData, 
     if (performance.now() > stalledAt) {
       always(`No progress for ${stalledAfterMs / 1_000} s. The cause:`);
       await showCommand({ say: always, always }, connections.environment, ['status']);
-      // Once until it goes on.
+      // The demo prints the cause once for each stall.
       stalledAt = Infinity;
     }
     await delay(roundMs);
@@ -131,7 +131,7 @@ async function publishLive(connections: Connections, state: SampleState, stoppin
   }
 }
 
-/** Prints a line each second about the way of the changes to the API. */
+/** Prints a line each second that shows how far the changes have come on their way to the API. */
 async function showLive(connections: Connections, access: Access, { say, stopping }: Demo) {
   let last = (await readProgress(connections)).records;
   let at = performance.now();

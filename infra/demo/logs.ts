@@ -1,7 +1,7 @@
 import { copyFile, readdir, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-/** `kafka.log`, but no segment of Kafka's data, such as `00000000000000000000.log`. */
+/** Matches `kafka.log`, but not a segment of Kafka's data, such as `00000000000000000000.log`. */
 const isLog = (file: string) => /^[a-z]+(-\d+)?\.log$/.test(basename(file));
 
 /**
@@ -20,7 +20,7 @@ export async function keepLogs(folder: string): Promise<string[]> {
   return kept.sort();
 }
 
-/** Picks the logs of the server that answered with the error; none for a service, whose error ends with its log. */
+/** Picks the logs of the server that answered with the error. A service needs no file: its error ends with its log. */
 export function logsOfCause(error: unknown, names: string[]): string[] {
   const kind = error instanceof Error ? error.name : '';
   if (kind.startsWith('KafkaJS')) return names.filter((name) => name.startsWith('kafka'));

@@ -14,7 +14,7 @@ export type Connections = KafkaConnection & {
   /** The name of the database, and the beginning of the topics' names. */
   name: string;
   mongo: MongoClient;
-  /** Removes topics and databases of its own on servers from the environment, then disconnects. */
+  /** Removes the demo's topics and databases from servers that the environment names, then disconnects. */
   close: () => Promise<void>;
 };
 
@@ -49,7 +49,7 @@ export async function connect({ kafkaBrokers, mongodbUrl, how }: Stack): Promise
       const { databases } = await mongo.db().admin().listDatabases({ nameOnly: true });
       for (const database of databases)
         if (isOwn(database.name)) await mongo.db(database.name).dropDatabase();
-      // The group of a projector that was killed has members for a while: it stays.
+      // Kafka keeps the group of a killed projector, because the group has members for a while.
       const groups = (await admin.listGroups()).groups.map(({ groupId }) => groupId).filter(isOwn);
       await admin.deleteGroups(groups).catch(() => undefined);
     }

@@ -5,7 +5,7 @@ import { useFolder } from '../../tests/support/use-opened.ts';
 import { cacheDir } from './native/cache.ts';
 
 describe('a lasting stack', () => {
-  // Before the folder with its socket is removed.
+  // Defined first, so that Jest stops the stack before it removes the folder with the stack's socket.
   afterAll(() => run('down'));
   const folder = useFolder();
   const run = (verb: string) => {

@@ -87,7 +87,7 @@ export const bringDown = (report: (line: string) => void): Promise<void> =>
  * parent can exit.
  */
 export async function hold(): Promise<void> {
-  // If the parent dies first, ends this process group, with the installers that it has started.
+  // If the parent dies first, this ends the process group, including the installers that this process has started.
   const giveUp = () => process.kill(-process.pid, 'SIGTERM');
   process.once('disconnect', giveUp);
   const report = (line: string): void => {

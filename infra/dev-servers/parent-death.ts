@@ -15,7 +15,7 @@ export function onParentDeath(command: readonly string[]): ParentDeathHook {
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   const ended = Promise.race([once(shell, 'close'), once(shell, 'error')]);
-  // If the shell was killed, nothing is left to revoke.
+  // A killed shell can no longer run the command, so there is nothing to revoke.
   shell.stdin.on('error', () => undefined);
   shell.unref();
   return {

@@ -27,7 +27,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   await mkdir(options.dataDir, { recursive: true });
   const given = allowed.includes('environment') ? await fromEnvironment() : {};
   const needed = serverNames.filter((name) => !given[name]);
-  // Docker has one store only.
+  // Docker offers one store only, so a chosen store rules Docker out.
   const skipsDocker = needed.includes('store') && storeChoice() !== undefined;
   const candidates = allowed.filter((provider) => provider !== 'docker' || !skipsDocker);
   const { provider, servers } = await startFirst(candidates, options, needed);

@@ -19,8 +19,8 @@ async function sourceOf(service: string): Promise<string> {
 }
 
 /**
- * The names under which the code uses a counter: its own, and those by which it is handed on, as `lost:
- * metrics.tracesLost`.
+ * The names under which the code uses a counter: its own name, and the names under which the code passes it on, as in
+ * `lost: metrics.tracesLost`.
  */
 const aliasesOf = (name: string, source: string): string[] => [
   name,

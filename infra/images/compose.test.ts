@@ -69,7 +69,7 @@ test('create-env.sh sets every variable that docker-compose.yml requires, once, 
       encoding: 'utf8',
       env: { ...process.env, PATH },
     });
-  // A failure of openssl is printed, and leaves nothing that the next run would refuse.
+  // The script prints a failure of openssl, and leaves no file that its next run would refuse.
   writeFileSync(join(folder.path, 'openssl'), '#!/bin/sh\necho unknown option >&2\nexit 2\n', {
     mode: 0o700,
   });

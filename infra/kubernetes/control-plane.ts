@@ -12,7 +12,7 @@ const token = 'control-plane';
 
 /**
  * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler on loopback ports, with their data and keys
- * in `folder`. Nodes are objects without a kubelet: the scheduler places the pods of Deployments and Jobs, and none
+ * in `folder`. Nodes are objects without a kubelet: the scheduler places the pods of Deployments and Jobs, but no pod
  * runs.
  */
 export async function startControlPlane(programs: string, folder: string): Promise<ControlPlane> {
@@ -66,7 +66,7 @@ export async function startControlPlane(programs: string, folder: string): Promi
       'kube-controller-manager',
       controllers,
       `--service-account-private-key-file=${key}`,
-      // It would evict the pods of nodes that no kubelet reports.
+      // This controller would evict the pods of nodes that no kubelet reports.
       '--controllers=*,-node-lifecycle-controller',
     ),
     controller('kube-scheduler', scheduler),

@@ -12,13 +12,13 @@ const programs = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-sch
 
 const sourceFile = join(import.meta.dirname, 'kubernetes.go');
 
-/** Named by the source, so that a build of an earlier source is not taken for this one. */
+/** The name contains a digest of the source, so that no run uses a build of an earlier source. */
 const builtFolder = () => {
   const digest = createHash('sha256').update(readFileSync(sourceFile)).digest('hex').slice(0, 8);
   return join(cacheDir(), `kubernetes-${kubernetesVersion}-${digest}`);
 };
 
-/** The folder with the programs of a Kubernetes without nodes, or why there is none. */
+/** The folder with the programs of a Kubernetes without nodes, or the reason why it is missing. */
 export type Kubernetes = { folder: string } | { missing: string };
 
 /** Finds the programs in the folder that KUBEBUILDER_ASSETS names, by envtest's convention, or built in the cache. */

@@ -9,12 +9,12 @@ import { batchesOf, generateSampleData } from './sample-data.ts';
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** Sample events must never come among a company's own. A key may be there before, to try the API with it. */
+/** Sample events must never come among a company's own. Only API keys may be there already, for a trial of the API. */
 async function topicWithRecords(admin: Admin, prefix: string): Promise<string | undefined> {
   const names = kinds.filter((kind) => kind !== 'apiKey').map((kind) => topicOf(kind, prefix));
   const present = (await admin.listTopics()).filter((topic) => names.includes(topic));
   const used = [...(await endOffsets(admin, present))].filter(([, end]) => end > 0);
-  // Kafka names them in any order.
+  // Kafka lists topics in any order.
   return used.map(([key]) => parsePartitionKey(key).topic).sort()[0];
 }
 

@@ -89,7 +89,7 @@ function createKeys(random: Random, { make }: Organization, from: Date, to: Date
     const token = random.id(`svc_${mode}_`) + random.id('');
     const tokenSha256 = createHash('sha256').update(token).digest('hex');
     const createdAt = from.toISOString();
-    // Named in full: the maker would draw a field that is left out, and so limit the key, or archive it.
+    // Sets every field: the maker would draw a missing field, and so limit the key or archive it.
     const given: Required<Omit<SourceState<'apiKey'>, 'id'>> = {
       ...spec,
       tokenSha256,
@@ -146,7 +146,9 @@ function createQas(make: Make, from: Date): Event[] {
   });
 }
 
-/** A few entities of each kind that the events so far and the tickets leave out, by its schema alone. */
+/**
+ * Makes a few entities of each kind that neither the tickets nor the events so far cover, by the kind's schema alone.
+ */
 function createOthers(make: Make, events: Event[], from: Date): Event[] {
   const covered = new Set<Kind>(['ticket', 'conversation', 'message', ...events.map(({ kind }) => kind)]);
   return kinds

@@ -87,7 +87,7 @@ export async function sendByPartition(
   { producer, admin }: Sender,
   { topic, messages, compression }: ProducerRecord,
 ): Promise<RecordMetadata[]> {
-  // Asked for some topics, kafkajs would forget the others, whose ends the same client may be reading.
+  // Asks for all topics: otherwise kafkajs would forget the other topics, whose ends the same client may be reading.
   const metadata = await admin.fetchTopicMetadata();
   const partitionMetadata = metadata.topics.find(({ name }) => name === topic)?.partitions ?? [];
   const sent: RecordMetadata[] = [];

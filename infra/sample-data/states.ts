@@ -22,10 +22,10 @@ type Node =
   | z.core.$ZodBoolean
   | z.core.$ZodNumber;
 
-/** Fields of a state that are not left to chance, as deep as they are named. */
+/** The fields of a state that the caller sets, at any depth; the maker draws all others. */
 type Given = { readonly [field: string]: unknown };
 
-/** Creates an entity of the organization. A reference that is not given is to an entity made before. */
+/** Creates an entity of the organization. A reference that the caller does not set leads to an earlier entity. */
 export type Make = <K extends Kind>(kind: K, given?: Given) => Entity<K>;
 
 /** Draws believable texts from the same source of chance. */
@@ -73,14 +73,14 @@ const fits = (option: Schema, given: Given) =>
 const isObject = (value: unknown): value is Given =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The entities of a kind that others refer to by chance. */
+/** The maker draws references from the first entities of a kind, up to this number. */
 const referredMax = 10_000;
 
 type MakerDeps = {
   random: Random;
   orgId: string;
   now: Date;
-  /** Draws the entity of a kind that a field refers to; by default one made before. */
+  /** Draws the entity of a kind that a field refers to; by default an earlier entity. */
   refer?: (kind: Kind) => string;
 };
 
@@ -90,7 +90,7 @@ export function createMaker({ random, orgId, now, refer }: MakerDeps): Make {
   const made = new Map<Kind, string[]>();
   const past = () => new Date(now.getTime() - random.between(1, 400 * dayMs)).toISOString();
 
-  /** Whether the field refers to a kind of which there is no entity yet. */
+  /** Whether the field refers to a kind that has no entity yet. */
   const isUnmade = (schema: Schema) => {
     const kind = referredKind(schema);
     return kind !== undefined && !refer && !made.has(kind);

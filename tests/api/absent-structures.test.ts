@@ -7,11 +7,11 @@ import { eventually } from '../support/eventually.ts';
 import { now, oneOfEach, urls } from './every-route.ts';
 import { errorOf, listOf, type TestStore, useApi } from './test-api.ts';
 
-// Caches take the time 0 for none.
+// Not 0, which the caches read as the absence of a time.
 const clock = { nowMs: 1 };
 const api = useApi(oneOfEach(), { now, nowMs: () => clock.nowMs });
 
-/** Longer than a snapshot, a failure or a key is cached. */
+/** Longer than the API caches a snapshot, a failure or a key. */
 const cachedMs = 6_000;
 const unavailable = { status: 503, code: 'service_unavailable' };
 const unknownToken = 'svc_live_unknownunknown1';
@@ -40,7 +40,7 @@ const hide =
   (hidden: boolean): Change =>
   ({ database }) =>
     database.command({ collMod: 'tickets', index: { name: 'updated', hidden } });
-/** As an operator accepts a restored collection of the control database. */
+/** Accepts a restored collection of the control database, as an operator's command does. */
 const acceptAsItIs = async ({ control }: TestStore) => {
   const found = await readCollections(control);
   await changeRegistry(control, (registry) => ({
@@ -81,7 +81,7 @@ it.each<[string, Change, Change]>([
   await lose(api.store);
   clock.nowMs += cachedMs;
   const lost = await answers();
-  // Before the answers are compared, so that a failure spoils no other case.
+  // Restores before the comparison of the answers, so that a failure spoils no other case.
   await restore(api.store);
   expect(lost).toEqual(lost.map(() => unavailable));
   await eventually(async () => {

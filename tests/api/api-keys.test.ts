@@ -12,7 +12,7 @@ const sha256 = (token: string) => createHash('sha256').update(token).digest('hex
 const tokens = Array.from({ length: 20 }, (_, index) => `svc_live_many${index}`);
 const archived = { archivedAt: build.at };
 const ofB = { orgId: 'org_b' };
-/** As many keys with one token as an operator would never make by hand. */
+/** More keys with one token than any operator would make by hand. */
 const many = (token: string, length: number, fields: object) =>
   Array.from({ length }, (_, index) =>
     build.apiKey(token, { id: `key_${token}${String(index).padStart(3, '0')}`, ...fields }),

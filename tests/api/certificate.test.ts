@@ -50,7 +50,7 @@ async function givenApi() {
       switchTo(name);
       await eventually(() => count() > before);
     },
-    /** Whether the metric of the certificate in use has the expiry of the one of this name. */
+    /** Whether the metric of the certificate in use shows the expiry of the certificate of this name. */
     showsExpiryOf: async (name: string) => {
       const { validTo } = new X509Certificate(readFileSync(join(folder, name, 'cert.pem')));
       const shown = await metricOf(child, 'api_tls_certificate_not_after_timestamp_seconds');

@@ -45,7 +45,8 @@ test('each list accepts the cursors that clients have stored', async () => {
   for (const { path, url } of lists) {
     const { nextCursor } = listOf(await api.get(`${url}?limit=1`));
     const stored = (await goldenOf('tests/api/cursors.golden.json', { [path]: nextCursor }))[path];
-    // If it is refused, no client can continue: leave an unset filter out of the scope of cursors.
+    // If the API refuses a stored cursor, no client can continue its walk: leave an unset filter out of a cursor's
+    // scope.
     const { status } = await api.get(`${url}?startingAfter=${stored}`);
     expect({ path, status }).toEqual({ path, status: 200 });
   }
@@ -56,7 +57,7 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
   it('answers a key of the organization, with Data-As-Of', async () => {
     const answer = await api.get(url);
     expect(answer.status).toBe(200);
-    // An empty list shows nothing.
+    // An empty list would prove nothing.
     expect(listOf(answer).data).not.toEqual([]);
     expect(answer.headers.get('data-as-of')).toBe(completeTo.toISOString());
   });
@@ -98,7 +99,7 @@ describe.each(routes)('$path', ({ route, url, foreign }) => {
     ['HEAD', tokens.a, 200],
     ['HEAD', null, 401],
     ['OPTIONS', tokens.a, 204],
-    // Only after authentication.
+    // The API refuses a method only after authentication.
     ['POST', null, 401],
     ...['POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, tokens.a, 405] as const),
   ] as const)('serves GET alone: %s with the key %s is %i', async (method, token, status) => {

@@ -46,7 +46,7 @@ const listOf: Record<ListedKind, string> = {
 };
 const listedKinds = Object.keys(made) as ListedKind[];
 
-/** Fields that a document may lack: a release that did not know them has stored it. Readers get null. */
+/** Fields that a document may lack, because a release that did not know them stored it. Readers get null. */
 const optionalFields: Record<ListedKind, string[]> = {
   ticket: ['estimatedScore'],
   channel: ['agentId', 'archivedAt', 'pausedAt', 'resumedAt', 'dataRetentionDays'],
@@ -94,7 +94,9 @@ type Answer = {
   body: { data?: { id?: string }[]; nextCursor?: string | null } & Record<string, unknown>;
 };
 
-/** An answer that is not held to the document: a value of another type that can be shown is shown. */
+/**
+ * Returns an answer without validation by the OpenAPI document: where it can, the API shows a value of another type.
+ */
 const ask = async (path: string): Promise<Answer> => {
   const headers = { 'X-Forwarded-Proto': 'https', Authorization: `Bearer ${tokens.a}` };
   const response = await fetch(api.url + path, { headers });
@@ -171,7 +173,7 @@ describe.each(listedKinds)('a list with documents of the kind %s that an operato
     const joined = editsOf(kind).filter(({ field }) => field === 'joined');
     const ofJoins = new Set(joined.map(({ id }) => id));
     expect(logged.filter((id) => !named.has(String(id)) && !ofJoins.has(String(id)))).toEqual([]);
-    // An optional field may be null or absent, and some texts and numbers are valid ones.
+    // An optional field may be null or absent, and some texts and numbers are valid values.
     const optional = editsOf(kind).filter((edit) => isRemovedOptional(kind, edit));
     expect(optional.map(({ id }) => id).filter((id) => named.has(id) || !listed.has(id))).toEqual([]);
     const invalid = editsOf(kind).filter(
@@ -199,7 +201,7 @@ it.each([
   async (kind, path) => {
     lines.splice(0);
     const listed = new Set(await walk(listOf[kind]));
-    // An id of another value is listed as it is.
+    // A list shows an edited `state.id` as it is.
     const leftOut = editsOf(kind).filter(({ id, field }) => field !== 'state.id' && !listed.has(id));
     expect(leftOut.length).toBeGreaterThan(10);
     for (const { id } of leftOut) {

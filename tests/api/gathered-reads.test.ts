@@ -50,7 +50,8 @@ it('requests that come during a query share the next one, and each sees its own 
   expect(found.map(idOf)).toEqual(['ti_1', 'ti_2', null, 'ti_b', null, 'ti_2', null]);
   const filters = finds().map(({ filter }) => filter as object);
   expect(filters).toHaveLength(2);
-  // In any order: a first query that still waits for its connection after 20 ms delays the second no longer.
+  // In any order: if the first query still waits for its connection after 20 ms, the second query no longer waits for
+  // the first.
   expect(filters).toContainEqual({ _id: { $in: ['ti_1'] }, orgId: { $in: ['org_a'] } });
   expect(filters).toContainEqual({
     _id: { $in: ['ti_2', 'ti_b', 'ti_none'] },
@@ -90,7 +91,8 @@ it('a client that leaves takes no answer away from others', async () => {
   const [leaving, staying] = [open('org_a'), open('org_b')];
   const reads = [leaving.find(shape, 'ti_1'), staying.find(shape, 'ti_b'), leaving.find(shape, 'ti_2')];
   const started = new Promise((resolve) => api.client.once('commandStarted', resolve));
-  // Its first read starts the query that it leaves, its second one waits with that of the other client.
+  // The first read of the leaving client starts the query that it leaves. Its second read waits with the read of the
+  // other client.
   await started;
   leaving.end();
   expect(idOf((await Promise.all(reads))[1] ?? null)).toBe('ti_b');

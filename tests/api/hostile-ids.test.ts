@@ -27,7 +27,7 @@ const joinedAlike = [' ', '/', ':', '@', '.', '|', ',', '\n', '\u{10ffff}', '\u0
   ],
 );
 
-/** Pairs of texts that some code takes for the same, or for something else than a text. */
+/** Pairs of texts that some code would take for one text, or for something other than a text. */
 const alike = [
   ['__proto__', 'constructor'],
   ['caf\u00e9', 'cafe\u0301'],

@@ -23,7 +23,7 @@ it('shows no age of data before it has read any', async () => {
   const name = `${children.store.name}_empty`;
   const child = await children.start({ DATABASE_NAME: name, ADMIN_PORT: '0' });
   const { client } = children.store;
-  // The first announcement sets the gauges before it is written.
+  // The API sets the gauges before it writes its first announcement.
   await eventually(async () => (await client.db(name).collection('processes').countDocuments()) === 1);
   expect(await metricOf(child, 'api_data_age_seconds')).toBe(0);
   await child.stop();
@@ -43,7 +43,7 @@ it('shows the first gap in the log of the served generation, until an operator h
   await shown(0);
   await find(0, '2026-11-21T14:00:00Z');
   await find(1, '2026-11-21T15:00:00Z');
-  // Found again, it stays the one that was found first.
+  // The metric keeps the time of the first finding, although a projector finds the gap again.
   await find(0, '2026-11-22T14:00:00Z');
   await shown(Date.parse('2026-11-21T14:00:00Z') / 1_000);
   await logGapsOf(control).deleteMany({});

@@ -43,7 +43,7 @@ const inOrder = (documents: Keyed[], field: 'byCreated' | 'byUpdated' = 'byCreat
     .map(({ _id }) => _id);
 
 const other = { orgId: 'org_b' };
-/** An id of the characters that part one link of a header from the next. */
+/** An id with the characters that separate the links of a `Link` header. */
 const bracketed = 'conv_<>";rel="next"';
 const api = useApi({
   ticket: [...tickets, build.ticket({ id: 'ti_foreign' }, other)],

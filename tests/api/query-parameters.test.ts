@@ -95,9 +95,10 @@ test.each(enumerated.filter(({ name }) => name !== 'sort'))(
       );
     const found: string[] = [];
     for (const value of values) found.push(...(await ids([value])));
-    // If an item is found twice, the parameter has no effect: the query has to narrow its range by it.
+    // If two values find the same item, the parameter has no effect: the query has to narrow its range by the
+    // parameter.
     expect(found).toEqual([...new Set(found)]);
-    // If all values find more, they count as no filter. Only those of a required field do.
+    // If all values together find more items, they count as no filter. Only the values of a required field may do so.
     if (isRepeatable) expect((await ids(values)).sort()).toEqual(found.sort());
   },
 );

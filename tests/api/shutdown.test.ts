@@ -42,7 +42,7 @@ async function terminate(child: ApiProcess) {
   return { exited };
 }
 
-/** Those since the stop has begun: before, a slow store may have made requests fail. */
+/** The errors since the stop began: before the stop, a slow store may have made requests fail. */
 const errorsOf = ({ log }: ApiProcess) =>
   log
     .slice(log.findIndex(({ msg }) => msg === 'stopping'))
@@ -100,7 +100,7 @@ describe('at SIGTERM', () => {
     expect(await exited).toBe(0);
     expect(errorsOf(child)).toEqual([]);
     const ids = responses.map(({ headers }) => String(headers['request-id']));
-    // Throws if there is none.
+    // `readTrace` throws if the request has no trace.
     for (const id of ids) await readTrace(control, id);
     expect(await announced()).toBe(0);
   });

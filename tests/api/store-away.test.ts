@@ -21,8 +21,8 @@ const children = useApiProcesses({
 });
 
 /**
- * A client with the driver's limit of a connection, 30 s, which has begun one in an outage. A service whose limit of
- * 2 s holds is back before it, on a busy machine too.
+ * Starts a client with the driver's limit of 30 s for a connection, which it opens during an outage. A service with a
+ * limit of 2 s recovers before this client, on a busy machine too.
  */
 async function beginPatient() {
   const { listen, cut, trouble, silentCount } = createStoreProxy(mongoUrl());

@@ -26,7 +26,7 @@ export type BenchEnvironment = Awaited<ReturnType<typeof connectKafka>> & {
 
 export const progress = (line: string) => void process.stderr.write(`${line}\n`);
 
-/** Starts the servers for `work`, or takes those that the environment names. Leaves no topic and no folder. */
+/** Starts the servers for `work`, or uses the servers that the environment names. Leaves no topic and no folder. */
 export async function withEnvironment<T>(work: (environment: BenchEnvironment) => Promise<T>): Promise<T> {
   process.env.KAFKAJS_NO_PARTITIONER_WARNING = '1';
   const { path: dataDir, remove } = await temporaryFolder('support-read-models-bench-');

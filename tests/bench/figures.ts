@@ -27,7 +27,10 @@ export const grouped = (value: number, digits = 0): string =>
 export const ratios = <Run>(runs: Run[], others: Run[], figure: (run: Run) => number): (number | null)[] =>
   runs.map((run, round) => (others[round] ? figure(run) / figure(others[round]) : null));
 
-/** The contenders in the order of a round: each round starts with another one, so that none always follows the same. */
+/**
+ * The contenders in the order of a round. Each round starts with another contender, so that no contender always follows
+ * the same one.
+ */
 export function rotated<T>(contenders: readonly T[], round: number): T[] {
   const first = round % contenders.length;
   return [...contenders.slice(first), ...contenders.slice(0, first)];

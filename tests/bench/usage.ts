@@ -41,7 +41,7 @@ type Status = {
   network?: Record<'numRequests' | 'physicalBytesIn' | 'physicalBytesOut', number>;
 };
 
-/** The counters of MongoDB; null from the stand-in, which has none. */
+/** The counters of MongoDB; null from the stand-in, which counts nothing. */
 async function readCounters(mongo: MongoClient) {
   const { extra_info: used, network } = (await mongo.db('admin').command({ serverStatus: 1 })) as Status;
   if (!used || !network) return null;

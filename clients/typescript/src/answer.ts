@@ -45,7 +45,7 @@ const isEnvelope = (body: unknown): body is { error: ErrorBody } =>
 
 const isJson = (headers: Headers): boolean => /^application\/json\b/i.test(headers.get('Content-Type') ?? '');
 
-/** A header of which a proxy may have made a list, by sending its own after it. */
+/** Returns the first value of a header: a proxy may append its own value, which makes the header a list. */
 const first = (headers: Headers, name: string): string | null => headers.get(name)?.split(',')[0] ?? null;
 
 function dataAsOfOf(headers: Headers): Date | null {

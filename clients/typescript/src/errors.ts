@@ -54,8 +54,8 @@ export class ConnectionError extends Error {
 }
 
 /**
- * A response has begun and broken off. Nothing of it is used; the client has sent the request again, unless it may
- * not.
+ * A response began and broke off. The client uses no part of the response, and has repeated the request as often as its
+ * options allow.
  */
 export class CutResponseError extends ConnectionError {
   override readonly name = 'CutResponseError';

@@ -32,13 +32,15 @@ type Thread = {
   conversationId: string;
   /** At most 100 messages, oldest first; null if the conversation is gone. */
   messages: Message[] | null;
-  /** False if further batches continue this thread. After the last, messages that were in none of them are gone. */
+  /**
+   * False if further batches continue this thread. After the last batch, every message that no batch contained is gone.
+   */
   isLast: boolean;
 };
 
 /**
  * Yields the tickets that have changed, oldest change first, and ends when there are no more. A batch can come twice,
- * but none is missing: a run begins at the earliest `Data-As-Of` of all responses of the previous run. The guide to
+ * but no batch is missing: a run begins at the earliest `Data-As-Of` of all responses of the previous run. The guide to
  * exports explains why.
  */
 export async function* exportChanges(options: ExportOptions): AsyncGenerator<ExportBatch, void, undefined> {
@@ -78,8 +80,8 @@ function stepTo(
 }
 
 /**
- * Yields the batches of one page. Returns the step to the next one, or null after the last page. Each batch is held
- * until the next one arrives, because only the last batch may move the position beyond the page.
+ * Yields the batches of one page. Returns the step to the next one, or null after the last page. Holds each batch until
+ * the next one arrives, because only the last batch may move the position beyond the page.
  */
 async function* exportPage(
   run: Run,
@@ -89,7 +91,7 @@ async function* exportPage(
   const { signal } = run;
   const page = await read().catch((error: unknown) => {
     const isRefused = error instanceof ApiError && error.code === 'invalid_cursor';
-    // A cursor that is refused a second time would be refused for ever.
+    // If the API refuses the same cursor twice, it will refuse that cursor for ever.
     if (isRefused && cursor !== null && cursor !== refused) return null;
     throw error;
   });

@@ -72,7 +72,9 @@ export function parseRequestOptions(
   };
 }
 
-/** An environment variable that is not set is undefined, or '' as the types make of it. */
+/**
+ * Callers pass environment variables. An unset one is undefined, or '' where their code satisfies the types by `?? ''`.
+ */
 function parseApiKey(value: string | undefined): string {
   if (!value) {
     const means = 'If it comes from an environment variable, that variable is not set.';

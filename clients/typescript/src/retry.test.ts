@@ -73,7 +73,7 @@ test('a wall clock that is set back during a wait does not make the wait longer'
   await jest.advanceTimersByTimeAsync(100);
   jest.setSystemTime(Date.now() - 3_600_000);
   await jest.advanceTimersByTimeAsync(10_000);
-  // A timer that is left would keep the caller's process alive.
+  // A leftover timer would keep the caller's process alive.
   expect(jest.getTimerCount()).toBe(0);
   jest.useRealTimers();
   // A signal can outlive thousands of requests.

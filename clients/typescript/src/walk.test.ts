@@ -44,7 +44,7 @@ const cycleOf = (before: number, round: number) => (number: number) =>
 const cycles = [0, 1, 2, 5, 40].flatMap((before) => [1, 2, 3, 7, 64].map((round) => ({ before, round })));
 
 test('an error ends a walk whose page comes again at once, and names the cursor and what to do', async () => {
-  // As a cache does that ignores the query: each page is the first one.
+  // Like a cache that ignores the query: every request returns the first page.
   const client = clientOf(() => ({ item: 1, cursor: 'c1' }));
   const error = await failureOf(client.tickets.list());
   expect(error).toBeInstanceOf(EndlessListError);

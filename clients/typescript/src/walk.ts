@@ -21,7 +21,7 @@ export type Walk = {
   replaceAt: number;
   /** The next cursor of the remembered page. */
   cursor: string | null;
-  /** An item of it as JSON; null if it had none that can be distinguished from a later version. */
+  /** An item of the remembered page as JSON; null if no item of that page was settled. */
   item: { id: string; json: string } | null;
 };
 
@@ -55,8 +55,8 @@ const isItem = (item: Listed, known: Walk['item']): boolean =>
 export const shownPrecisionMs = 1_000;
 
 /**
- * Whether any later version of the item shows another `updatedAt`. Two versions of the same second show the same one.
- * Once `dataAsOf` has passed that second, the page already has its last version.
+ * Whether every later version of the item would show another `updatedAt`. Two versions of one second show the same
+ * `updatedAt`. Once `dataAsOf` has passed that second, the page already has the second's last version.
  */
 const isSettled = ({ createdAt, updatedAt = createdAt }: Listed, dataAsOf: Date): boolean =>
   Date.parse(updatedAt) + shownPrecisionMs <= dataAsOf.getTime();

@@ -14,9 +14,9 @@ const servers = {
 };
 
 /**
- * A server from the image that docker-compose.yml names, through Testcontainers. Its container is removed when this
- * process dies. Testcontainers' own reaper is disabled: it needs another image and the engine's socket, which are not
- * always available.
+ * Starts a server from the image that docker-compose.yml names, through Testcontainers. A helper removes its container
+ * when this process dies. Testcontainers' own reaper is disabled: it needs another image and the engine's socket, which
+ * are not always available.
  */
 export async function startInDocker({ report }: StackOptions, name: ServerName): Promise<Started> {
   const client = await engine();

@@ -19,8 +19,8 @@ export const runLabel = 'support-read-models.run';
 const probeLimitMs = 20_000;
 
 /**
- * The container engine, or undefined if none answers. Tries the `docker` command first, which answers within
- * milliseconds. If it is not installed, Testcontainers looks for the engines that it supports.
+ * Returns the container engine, or undefined if no engine answers. Tries the `docker` command first, which answers
+ * within milliseconds. If it is not installed, Testcontainers looks for the engines that it supports.
  */
 export async function engine(): Promise<ContainerRuntimeClient | undefined> {
   const asked = await run('docker', ['version', '--format', '{{.Server.Version}}'], {

@@ -5,12 +5,12 @@ import { mustRun } from './run.ts';
 /** Installs a minimal Debian sid and `packages` into `dir`, from the mirror that this machine uses. */
 export async function debianRoot(dir: string, packages: string[]): Promise<void> {
   const codename = debianCodename();
-  // The origin of a source is known once its index was fetched.
+  // apt knows the origin of a source only after it has fetched the index.
   await aptUpdate();
   const mirror = debianMirror(await mustRun('apt-get', ['indextargets', '--format', targetFormat]), codename);
   if (mirror === undefined) throw new Error(`apt has no source of Debian ${codename}: see /etc/apt`);
   const source = existsSync(mirror.source) ? readFileSync(mirror.source, 'utf8') : '';
-  // Another entry of the file may be another vendor's: a line of a list, a stanza of `*.sources`.
+  // Other entries of the file may belong to another vendor. An entry is a line of a list, or a stanza of `*.sources`.
   const entries = source.split(mirror.source.endsWith('.sources') ? /\n\s*\n/ : '\n');
   const entry = entries.find((text) => !text.startsWith('#') && text.includes(mirror.uri.replace(/\/$/, '')));
   const keyring = /signed-by[:=]\s*(\/[^\s\]]+)/i.exec(entry ?? '')?.[1] ?? debianKeyring;

@@ -10,7 +10,7 @@ import { mustRun, run } from './run.ts';
 
 const folder = useFolder({ each: true });
 
-/** A server of downloads; without an archive it has none. Its checksum is that of the archive. */
+/** Starts a server that offers the archive and its checksum for download; without an archive it refuses downloads. */
 async function serveDownloads(archive?: Buffer) {
   const asked: string[] = [];
   const checksum = createHash('md5')

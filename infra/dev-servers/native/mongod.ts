@@ -15,14 +15,14 @@ const version = images.mongo.slice('mongo:'.length);
 
 const download = join('infra', 'dev-servers', 'native', 'download-mongod.ts');
 
-/** After a failed download, the next one is tried a day later: without a way out it fails after 8 s or more. */
+/** The next attempt comes a day after a failed download: without internet access an attempt takes 8 s or more. */
 const retryAfterMs = 24 * 3_600_000;
 
 export const replicaSet = 'rs0';
 
 /**
- * A `mongod`: the one that MONGOD names, else that of the PATH, else a download by mongodb-memory-server-core, which
- * checks it and keeps it for all projects of this user. Otherwise a clause that says why there is none.
+ * Returns the `mongod` that MONGOD names, else that of the PATH, else a download. mongodb-memory-server-core checks the
+ * download and keeps it for all projects of this user. Without a `mongod`, returns a clause that gives the reason.
  */
 export async function findMongod(
   report: (line: string) => void,
@@ -53,7 +53,7 @@ export async function findMongod(
   return downloaded === undefined ? { missing: 'was downloaded, and is damaged' } : tried(downloaded);
 }
 
-/** A minimal system lacks libraries of a program that it has downloaded, such as libcurl. */
+/** A minimal system lacks libraries that a downloaded program needs, such as libcurl. */
 async function tried(program: string): Promise<{ program: string } | { missing: string }> {
   const { ok, output } = await run(program, ['--version']);
   return ok ? { program } : { missing: `does not run here (${output.trim()})` };

@@ -5,7 +5,7 @@ import type { StoredDocument } from '../../../services/projector/materialize/sto
 import type { Kind } from '../../../shared/documents/resources.ts';
 import { collectionOf } from '../../../shared/store/connection.ts';
 
-/** The reader asks for its events so often, in milliseconds; each latency is up to as much too long. */
+/** The interval at which the reader asks for its events, in milliseconds. It may add as much to each latency. */
 const pollMs = 20;
 
 type Awaited = { id: string; version: number; dueMs: number };

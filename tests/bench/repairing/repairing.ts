@@ -15,10 +15,10 @@ import { type ReportOptions, runBenchmark, table } from '../report.ts';
 const fullSize = 14_000;
 const quickSize = 200;
 const token = 'svc_live_bench0123456789';
-/** A reader asks for a page of tickets so often, in milliseconds. */
+/** The interval at which a reader asks for a page of tickets, in milliseconds. */
 const readEveryMs = 20;
 
-/** The work of one run, and the latencies of a reader meanwhile. */
+/** The work of one run, and the latencies of a reader during that work. */
 type Run = { documents: number; seconds: number; peakMegabytes: number | null; latenciesMs: number[] };
 
 const titles = {
