@@ -13,9 +13,9 @@ type UnauthenticatedBudgetDeps = {
 };
 
 /**
- * Bounds the log lines and traces of requests without a valid key, or above a rate limit: each that is admitted has
- * both. Without the budget, any client that reaches the port could fill the disk of the log, and the store. One line a
- * minute counts those left out.
+ * Bounds the log lines and traces of requests without a valid key, or above a rate limit: an admitted request has both.
+ * Without the budget, any client that reaches the port could fill the disk of the log, and the store. One line a minute
+ * counts those left out.
  */
 export function startUnauthenticatedBudget(
   { lost, logger, nowMs }: UnauthenticatedBudgetDeps,

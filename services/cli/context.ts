@@ -74,7 +74,8 @@ export function connectKafka({ environment }: Context, config: KafkaConfig, retr
   const admin = kafka.admin();
   const log = createLogClient(kafka);
   const clients = (async (): Promise<KafkaClients> => {
-    // One after the other: if one fails, the other must not connect after the disconnect, and keep the process alive.
+    // The clients connect one after the other: if the first fails, the second must not connect after the disconnect and
+    // keep the process alive.
     const connecting = admin.connect().then(() => log.connect());
     const silence = `no answer for ${connectWithinMs / 1_000} s`;
     const silent = () => Promise.reject(new kafkajs.KafkaJSConnectionError(lastError ?? silence));

@@ -5,8 +5,8 @@ import type { Output } from './context.ts';
 export type Json = { json?: true | undefined };
 
 /**
- * Characters that a terminal shows as they are: letters, marks, numbers, punctuation, symbols and the blank, but none
- * that is drawn as nothing, such as a soft hyphen or the empty Braille pattern.
+ * Characters that a terminal shows as they are: letters, marks, numbers, punctuation, symbols and the blank, except
+ * invisible ones, such as a soft hyphen or the empty Braille pattern.
  */
 const shown = String.raw`(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S} ]`;
 const unshown = new RegExp(`(?!${shown}|\n)[^]`, 'gu');
@@ -51,7 +51,7 @@ export const output = (
   exitCode: Output['exitCode'] = 0,
 ): Output => ({ text: json ? asJson(value) : text, exitCode });
 
-/** A line of progress, which whatever is printed next overwrites: another one, or an error. */
+/** A line of progress. The next output, another such line or an error, overwrites it. */
 export const progressLine = (done: number, total: number): string =>
   `${digits(done)} of ${digits(total)}${done >= total ? '\n' : '\r'}`;
 

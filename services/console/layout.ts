@@ -56,7 +56,7 @@ export const timeOfDay = (at: Date): string => `at ${at.toISOString().slice(11, 
 /** Data that is older than this, in seconds, does not show the present state. */
 const staleAfterSeconds = 15;
 
-/** Says since when nothing is known, if a reading fails and is old; null if it shows the present. */
+/** If readings fail, says since when the state is unknown; null while the reading is current. */
 export const staleness = ({ at, problem }: Known<unknown>): Html | null =>
   problem !== null && at && secondsSince(at, new Date()) > staleAfterSeconds
     ? html`<p class="verdict bad">Unknown: the last data was read ${ago(at)}.</p>`

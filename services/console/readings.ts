@@ -111,7 +111,7 @@ export type Render = (key: string, work: (signal: AbortSignal) => Promise<Html>)
 
 /**
  * Creates the function that renders content which pages do not read again by themselves. Requests of one key share the
- * work. Content that misses the deadline goes on, and the next request gets it: a slow MongoDB answers in the end.
+ * work. Work that misses the deadline continues, and a later request gets its content from a slow MongoDB.
  */
 export function createRenderWithDeadline(begin: BeginRead, waitMs = deadlineMs): Render {
   const open = new Map<string, OpenRead<Html>>();

@@ -45,7 +45,7 @@ export type GenerationFacts = {
   savedBy: string | null;
   /** The projectors that follow it, or did lately; the latest announcement first. */
   projectors: Projector[];
-  /** The topics that were deleted and created again since it applied records of them. */
+  /** The topics that someone deleted and created again after the generation applied their records. */
   recreated: string[];
   /** The gaps in the log that stop its projectors. */
   gaps: LogGap[];

@@ -10,7 +10,7 @@ const refusedPauseMs = 1_000;
 
 /**
  * For a command that reads again and again: runs each read, and repeats it while MongoDB is away or refuses it, for a
- * minute at most. The first read of all is not repeated: what refuses it may be the operator's mistake.
+ * minute at most. It never repeats the first read, whose refusal may be the operator's mistake.
  */
 export function createPatience(nowMs = () => performance.now()) {
   let hasRead = false;

@@ -50,7 +50,7 @@ function waitedFor({ topic }: TopicFacts, topics: TopicFacts[]): string | null {
   return last.secondsLeft === null ? last.topic : `${last.topic} (${last.secondsLeft} s left)`;
 }
 
-/** The number of records that a generation has yet to apply, in words. `afterLoad` are those since a load. */
+/** The number of records that a generation has yet to apply, in words. `afterLoad` counts the records since a load. */
 export const recordsLeft = (state: GenerationState, lag: number, afterLoad: number): string =>
   state === 'building'
     ? `${counted(lag, 'record')} to load, then ${afterLoad} that have come since`

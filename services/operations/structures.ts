@@ -36,9 +36,9 @@ const isLost = (lost: LostCollection[], kind: IndexFault['kind']) =>
   lost.some(({ collection }) => collection === resources[kind].collection);
 
 /**
- * Refuses a generation that lacks a collection: its documents would count as absent, and joins would lose them. Refuses
- * one without any document of a wanted kind whose records were applied, too: no document would differ. A deleted entity
- * leaves a document for some time.
+ * Refuses a generation that lacks a collection: its documents would count as absent, and joins would lose them. It also
+ * refuses a generation that has applied records of a wanted kind but has no document of it, because no document would
+ * differ. A deleted entity leaves a document for some time.
  */
 export async function requireWhole(
   control: Db,

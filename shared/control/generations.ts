@@ -190,7 +190,7 @@ export class NoSuchGeneration extends RebuildRefused {
   override name = 'NoSuchGeneration';
 }
 
-/** There is no registry, but something of a read model is left: a projector must not begin another one. */
+/** The registry is missing, but parts of a read model remain: a projector must not begin another read model. */
 export class RegistryLost extends RebuildRefused {
   override name = 'RegistryLost';
   constructor(places: string[]) {
@@ -231,9 +231,9 @@ export async function readRegistry(
 }
 
 /**
- * Replaces the registry if it is unchanged since it was read, and returns the stored one. Returns null if it has
- * changed: callers then read it again at once. Without a readable revision no write would be guarded, or none would
- * ever apply.
+ * Replaces the registry if it is unchanged since it was read, and returns the stored one. Returns null if another
+ * client has changed it: callers then read it again at once. Without a readable revision, a write would have no guard,
+ * or would never apply.
  */
 export async function replaceRegistry(
   control: Db,
@@ -286,7 +286,7 @@ export async function activeGeneration(control: Db, options: FindOptions = {}) {
   };
 }
 
-/** Throws `OtherProjectionVersion` if the documents of a generation are of none of the versions. */
+/** Throws `OtherProjectionVersion` if the documents of a generation have another version than these. */
 export function requireVersion(
   { number, projectionVersion: version }: Pick<Generation, 'number' | 'projectionVersion'>,
   versions: readonly number[] = [projectionVersion],
@@ -337,8 +337,8 @@ async function registerFirst(control: Db): Promise<GenerationRegistry> {
 type GroupSettings = { CONSUMER_GROUP?: string | undefined; DATABASE_NAME: string };
 
 /**
- * The consumer group of a generation. Two deployments with different databases share none, unless their settings say
- * so.
+ * The consumer group of a generation. Two deployments with different databases share a group only if their settings
+ * name the same one.
  */
 export function groupIdOf({ CONSUMER_GROUP, DATABASE_NAME }: GroupSettings, generation: number): string {
   const first = CONSUMER_GROUP ?? `${DATABASE_NAME}-read-models`;

@@ -36,7 +36,7 @@ type HeartbeatDeps = {
   /** Called before each beat. */
   onBeat?: () => void;
   logger: Logger;
-  /** The time limit of each command, in milliseconds; none by default. */
+  /** The time limit of each command, in milliseconds; unlimited by default. */
   maxTimeMS?: number;
   intervalMs?: number;
 };

@@ -114,9 +114,9 @@ export async function countUnapplied(control: Db, generation?: number): Promise<
 }
 
 /**
- * Changes spans, each by one compare-and-set; `change` edits the span that it is given, again if another client has
- * written it meanwhile. Each write counts once a majority has it, also one that changes nothing: the offset of a record
- * is committed after it. A span that holds nothing is removed.
+ * Changes each span by one compare-and-set: `change` edits the span, and again if another client has written it first.
+ * A majority must confirm every write, even one without a change, because the projector then commits the offset of a
+ * record. Removes empty spans.
  */
 export async function changeSpans(
   control: Db,
@@ -155,8 +155,8 @@ async function writeSpans(control: Db, spans: LedgerSpan[]): Promise<string[]> {
 }
 
 /**
- * Writes a span by a command of its own, which reports whether it matched. An upsert would store a span again that was
- * removed meanwhile, with its closed records.
+ * Writes a span by its own command, which reports whether the revision matched. An upsert would restore a span that
+ * another client has removed, with its closed records.
  */
 async function writeSpan(control: Db, span: LedgerSpan): Promise<boolean> {
   const { _id, revision, ...fields } = span;
@@ -176,7 +176,7 @@ async function writeSpan(control: Db, span: LedgerSpan): Promise<boolean> {
   }
 }
 
-/** E11000: the span was written meanwhile. WriteConflict: another write came first. */
+/** E11000: another client has inserted the span first. WriteConflict: another write came first. */
 const isLostRace = (code: number): boolean =>
   code === 11_000 || code === 112 || causeInSqlState(code) === 'conflict';
 
@@ -227,7 +227,7 @@ export async function removeSkips(
   await changeSpans(control, skipped, (span) => unskip(span, generation));
 }
 
-/** Keeps the records of one generation open for another one, too, unless it can read them in the log. */
+/** Keeps the records of one generation open for another generation that cannot read them in the log. */
 export async function carryOverDeadLetters(
   control: Db,
   numbers: { from: number; to: number },
@@ -277,7 +277,7 @@ export async function readSkips(
   );
 }
 
-/** The skip of a record; null if there is none. */
+/** The skip of a record; null without one. */
 export async function readSkip(control: Db, place: RecordPlace): Promise<Skip | null> {
   const span = await ledgerOf(control).findOne({ _id: spanIdOf(place) }, { projection: { skips: 1 } });
   return span?.skips.find(({ offset }) => offset === place.offset) ?? null;

@@ -199,7 +199,7 @@ export type Reject = Rejection & Pick<RecordKey, 'offset' | 'timestampMs'>;
 type Rejecting = {
   generation: number;
   now: Date;
-  /** Leaves records alone that the generation does not lack: a redrive that fails opens no record again. */
+  /** Skips records that the generation does not lack, so that a failed redrive does not open a record again. */
   onlyIfLacking?: boolean;
 };
 
@@ -277,8 +277,8 @@ export function purgeRecords({ records }: OpenSpan, ids: ReadonlySet<string>, pu
 export type InLog = 'held' | 'lost' | 'unknown';
 
 /**
- * Keeps the records that a generation lacks open for another one, too, unless it can read them in the log. A record
- * that is lost stays so, however the log looks later.
+ * Keeps the records that a generation lacks open for another generation that cannot read them in the log. A lost record
+ * stays lost, however the log looks later.
  */
 export function carryOver(
   { records }: OpenSpan,

@@ -18,13 +18,13 @@ export type Gap = {
   kind: GapKind;
   from: number;
   to: number;
-  /** The id of the topic whose log this is; null if the brokers report none. */
+  /** The id of the topic that has this log; null if the brokers report no id. */
   topicId: string | null;
 };
 
 /**
- * A gap that a generation cannot get past. It stops every start of a projector, however the log looks later: it may
- * have grown past the position again. Only an operator ends it, who accepts it or drops the generation.
+ * A gap that a generation cannot get past. It stops every start of a projector, even after the log has grown past the
+ * position again. Only an operator ends the gap, by accepting it or by dropping the generation.
  */
 export type LogGap = Gap & {
   /** `<generation>/<topic>/<partition>` */

@@ -7,20 +7,21 @@ import { type Collections, documentCollections, readCollections } from '../store
 export type Manifest = Record<string, string>;
 
 /**
- * The collections of the control database whose content no process can make again. A projector sets a lost watermark
- * again, and the bytes of dead letters are in Kafka; the others are announcements and traces.
+ * The collections of the control database whose content no process can restore. A projector restores a lost watermark,
+ * Kafka has the bytes of dead letters, and the other collections hold announcements and traces.
  */
 const controlCollections = ['generations', 'progress', 'blocked_keys', 'log_gaps', 'dead_letters'] as const;
 
 /** The collections of the control database without which no answer is right. */
 export const servedFrom: readonly string[] = ['generations', 'blocked_keys'];
 
-/** A listed collection that does not exist, or that is another one: restored, or created again. */
+/** A listed collection that is gone, or that an operator has restored or created again with another id. */
 export type LostCollection = { database: string; collection: string; is: 'gone' | 'other' };
 
 /**
- * The listed collections that are gone or are other ones. A name is no identity, and a collection that does not exist
- * reads as empty. Without a list nothing is known to be missing: no projector has started on the database.
+ * The listed collections that are gone or have another id. The id decides, because a name can be reused and a missing
+ * collection reads as empty. Before a projector has started on the database, no list exists and nothing counts as
+ * missing.
  */
 export function missing(
   database: string,
@@ -35,7 +36,7 @@ export function missing(
   });
 }
 
-/** The listed collections of a database that are gone or are other ones. */
+/** The listed collections of a database that are gone or have another id. */
 export const readLost = async (database: Db, manifest: Manifest | undefined): Promise<LostCollection[]> =>
   missing(database.databaseName, manifest, await readCollections(database));
 

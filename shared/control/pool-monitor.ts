@@ -24,12 +24,14 @@ type PoolMonitorDeps = {
 
 /** MongoDB ends the read of a check after this, in milliseconds. */
 const maxTimeMS = 5_000;
-/** A client that is opened again waits at most this long for its old connections to close, in milliseconds. */
+/**
+ * Before the monitor reopens a client, it waits at most this long for the old connections to close, in milliseconds.
+ */
 const closeWithinMs = 3_000;
 
 /**
- * Reads the registry through each pool again and again. After a user was dropped and created again, MongoDB gives its
- * old sessions no rights for good, and the driver keeps their connections: such a pool is opened again.
+ * Reads the registry through each pool again and again. After an operator drops and creates a user again, MongoDB never
+ * restores the rights of the old sessions, whose connections the driver keeps. The monitor reopens such a pool.
  */
 export function monitorPools(
   { pools, createFresh, database, logger, nowMs = () => performance.now() }: PoolMonitorDeps,
@@ -74,6 +76,6 @@ export function monitorPools(
   };
 }
 
-/** All connections of the pool are in use: that is no failure of them. */
+/** All connections of the pool are in use, which does not count as a failure. */
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && error.name === 'MongoWaitQueueTimeoutError';

@@ -77,13 +77,13 @@ export const announceIntervalMs = 2_000;
 /** A process that has not announced itself for this long is gone, in milliseconds. */
 const liveForMs = 10_000;
 
-/** Entries of processes that are gone are kept for this long, in milliseconds. */
+/** The store keeps the entry of a process that is gone for this long, in milliseconds. */
 const keptForMs = 3_600_000;
 
 export const processesOf = <P extends Announced = Replica | Projector>(control: Db): Collection<P> =>
   control.collection<P>('processes');
 
-/** The states that no other one follows. */
+/** The states in which a process ends. */
 export const finalStates: readonly ProcessState[] = ['refused', 'ended'];
 
 /** Whether a process runs, or waits at its start; `now` is MongoDB's time. */
@@ -101,13 +101,13 @@ export async function liveReplicas(control: Db, now: Date): Promise<Replica[]> {
   return found.filter((one) => isLive(one, now));
 }
 
-/** The projectors of the last hour, and failed projectors whose generation no other one has followed since. */
+/** The projectors of the last hour, and failed projectors whose generation has had no projector since. */
 export const readProjectors = (control: Db): Promise<Projector[]> =>
   processesOf<Projector>(control).find({ role: 'projector' }).sort({ _id: 1 }).toArray();
 
 /**
- * The projectors of a generation, the latest announcement first. A projector that knows none yet follows the active
- * one.
+ * The projectors of a generation, the latest announcement first. A projector that does not know its generation yet
+ * follows the active one.
  */
 export const projectorsOf = (projectors: Projector[], number: number, active: number): Projector[] =>
   projectors
@@ -118,7 +118,7 @@ export const projectorsOf = (projectors: Projector[], number: number, active: nu
 export const isUnpinned = (projectors: Projector[], now: Date): boolean =>
   projectors.some((one) => !one.isPinned && isLive(one, now));
 
-/** The last sweep of a generation; null if none is known. */
+/** The last sweep of a generation; null without an announced sweep. */
 export function lastSweep(projectors: Projector[]): SweepOutcome | null {
   const sweeps = projectors.flatMap(({ duties }) => duties.sweep ?? []);
   return sweeps.toSorted((a, b) => b.at.getTime() - a.at.getTime())[0] ?? null;

@@ -19,31 +19,36 @@ export type Progress = {
 };
 
 /**
- * How far the log of a partition was applied. Each save writes it as a whole: a build that does not know one of its
- * fields cannot leave that of another build beside its own position.
+ * How far the log of a partition was applied. Each save replaces the whole object, so that a release never leaves a
+ * field of another release, which it does not know, beside its own position.
  */
 export type Applied = {
   /** Offset of the next record to apply. First, because `$max` compares the fields in their order. */
   position: number;
   /** The leader epoch of the record batch before the position; absent if it is unknown. */
   leaderEpoch?: number;
-  /** The id of the topic whose records were applied; absent if it is unknown, or the brokers have none. */
+  /**
+   * The id of the topic whose records the projector has applied; absent if unknown, or without topic ids from the
+   * brokers.
+   */
   topicId?: string;
 };
 
 /** The projector that saved progress last, and why records wait. One value, as `Applied`. */
 export type Saved = {
-  /** Why records wait to be applied; null if none does. */
+  /** Why records wait for the projector; null if no record waits. */
   cause: HoldCause | null;
-  /** How long a quota of Kafka makes the projector wait for records, in milliseconds; absent if none does. */
+  /** How long a quota of Kafka makes the projector wait for records, in milliseconds; absent without a quota. */
   throttledMs?: number;
-  /** When the projector first saw the next record to apply; null if there is none. */
+  /** When the projector first saw the next record to apply; null without a next record. */
   waitingSince: Date | null;
   /** Its id in the register of processes; absent from a build that does not announce itself. */
   processId?: string;
 };
 
-/** The ids of the topics whose records were applied, by topic. A partition without an applied record names none. */
+/**
+ * The ids of the topics whose records were applied, by topic. A partition without an applied record names no topic id.
+ */
 export const appliedTopicIds = (progress: Progress[]): Map<string, string> =>
   new Map(
     progress.flatMap(({ topic, applied: { position, topicId } }) =>
@@ -76,7 +81,7 @@ export const silentAfterSeconds = 30;
 export const isSilent = (savedAt: Date, asOf: Date): boolean =>
   asOf.getTime() - savedAt.getTime() > silentAfterSeconds * 1_000;
 
-/** When a projector last saved progress of a generation; null if none has. */
+/** When a projector last saved progress of a generation; null without saved progress. */
 export async function lastSavedAt(control: Db, generation: number, options: FindOptions = {}) {
   const saved = progressOf(control).find({ generation }, options).sort({ updatedAt: -1 }).limit(1);
   return (await saved.next())?.updatedAt ?? null;
@@ -100,10 +105,9 @@ export type HeldBy = Pick<Progress, 'topic' | 'partition' | 'completeTo' | 'upda
 
 /**
  * Raises a generation's watermark to the minimum `completeTo` of its partitions, if that is later. Returns the
- * resulting watermark, and the partition that holds it; null before a partition is registered. The watermark is stored
- * separately, because a newly registered partition may start at an earlier instant: no event on that partition is older
- * than the watermark was before. A topic that is not among `topics`, because only a later release follows it, holds the
- * watermark only while a projector saves its progress at `asOf`: after a return to the earlier release none would.
+ * watermark, and the partition that holds it; null without partitions. The watermark never falls, although a new
+ * partition may start at an earlier instant, because no event on that partition is older than the earlier watermark. A
+ * topic that only a later release follows holds the watermark only while a projector still saves its progress.
  */
 export async function raiseWatermark(control: Db, generation: number, topics: string[], asOf: Date) {
   const updatedAt = { $gte: new Date(asOf.getTime() - silentAfterSeconds * 1_000) };

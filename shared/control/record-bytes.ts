@@ -4,7 +4,7 @@ import type { RecordKey } from './ledger.ts';
 
 /**
  * The bytes of a dead letter, as Kafka delivered them, by the id of the dead letter. They may hold secrets and personal
- * data, so only `--raw` displays them. Whether the record stands unapplied is in the ledger alone.
+ * data, so only `--raw` displays them. Only the ledger shows whether the record stands unapplied.
  */
 export type RecordBytes = RecordKey & {
   /** `<topic>/<partition>/<offset>@<timestamp>` */
@@ -67,7 +67,7 @@ export async function readStoredAt(control: Db, ids: string[]): Promise<StoredAt
   return new Map(found.map(({ _id, storedAt }) => [_id, storedAt]));
 }
 
-/** Removes bytes that no worker has stored again since they were read: its record has been rejected again. */
+/** Removes bytes unless a worker has stored them again since the read, because it has rejected the record again. */
 export async function removeUnchangedBytes(control: Db, ids: string[], readAt: StoredAt): Promise<void> {
   const operations = ids.flatMap((_id) => {
     const storedAt = readAt.get(_id);

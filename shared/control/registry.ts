@@ -25,8 +25,8 @@ export async function requireRegistry(control: Db): Promise<GenerationRegistry> 
 }
 
 /**
- * Applies an update to the registry by one compare-and-set, and returns the result. If the registry was changed
- * meanwhile, applies the update to the changed one. Invariant 15 in docs/internals/generations.md.
+ * Applies an update to the registry by one compare-and-set, and returns the result. If another client has changed the
+ * registry first, applies the update to the changed registry. Invariant 15 in docs/internals/generations.md.
  */
 export async function changeRegistry(control: Db, update: RegistryUpdate): Promise<GenerationRegistry> {
   for (;;) {

@@ -13,7 +13,7 @@ export type Envelope = {
   orgId: string;
   version: number;
   revision: number;
-  /** The latest record seen with this version; null if none was, or if its log is lost. */
+  /** The latest record with this version that a projector has seen; null without one, or if its log is lost. */
   position: Position | null;
   /** The latest Kafka tombstone seen on this key, if any. */
   tombstonePosition?: Position;

@@ -46,7 +46,8 @@ export function parseInstant(value: string): Date | null {
 }
 
 /**
- * A record's timestamp as ISO 8601; null if no date has it, such as one in nanoseconds: producers stamp any 64 bits.
+ * A record's timestamp as ISO 8601; null if it exceeds the range of dates, since producers may stamp any 64 bits, such
+ * as nanoseconds.
  */
 export function recordTime(timestampMs: number): string | null {
   const at = new Date(timestampMs);

@@ -19,7 +19,8 @@ export const visibilityFields = { 'state.updatedAt': 1, 'joined.channel.dataRete
 
 /** `from` plus the retention; null if the data never expires. */
 function retainUntil(from: Date, retention: Retention | null | undefined): Date | null {
-  // Read without a retention, too: an instant that an edit has broken throws, and the document is left out.
+  // Reads the instant even without a retention: a broken one, after an edit, throws, and the API leaves the document
+  // out.
   const fromMs = from.getTime();
   const days = retention?.dataRetentionDays;
   if (!days) return null;
@@ -40,7 +41,10 @@ export function expiredUpTo({ dataRetentionDays }: Retention, now: Date): Date |
 export const expiry = ({ state, joined }: StoredConversation, from = state.updatedAt): Date | null =>
   retainUntil(from, joined?.channel);
 
-/** Whether a conversation, or a message of it, has expired. Without a channel none has, and none is shown. */
+/**
+ * Whether a conversation, or a message of it, has expired. A conversation without a channel is hidden, but never
+ * expires.
+ */
 export const isExpired = (conversation: StoredConversation, now: Date, from?: Date): boolean =>
   isPast(expiry(conversation, from), now);
 
@@ -58,7 +62,7 @@ type Embedded = TicketJoined['conversations'][number];
 export const shownConversations = <E extends Pick<Embedded, 'retainUntil'>>(embedded: E[], now: Date): E[] =>
   embedded.filter((conversation) => !isPast(conversation.retainUntil ?? null, now));
 
-/** A conversation as a ticket embeds it; none while its channel is missing. */
+/** A conversation as a ticket embeds it; empty while its channel is missing. */
 export function embeddedConversation(
   { id, role, status, createdAt, updatedAt }: Omit<Embedded, 'retainUntil'>,
   channel: Retention | null | undefined,

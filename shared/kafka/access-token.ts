@@ -10,7 +10,7 @@ type TokenSettings = { url: string; clientId: string; clientSecret: string; scop
  */
 const usedPart = 0.8;
 
-/** The lifetime of a token whose issuer states none, in seconds. */
+/** The lifetime of a token whose issuer states no lifetime, in seconds. */
 const lifetimeDefaultSeconds = 60;
 
 const timeoutMs = 10_000;
@@ -63,9 +63,9 @@ export function createAccessTokens(
 }
 
 /**
- * Authenticates connections with access tokens. If a broker refuses a token, kafkajs tries again with a new one on a
- * new connection: a gateway may hand out a token again until it ends. kafkajs's own mechanism takes the broker's
- * description of such a refusal for success.
+ * Authenticates connections with access tokens. If a broker refuses a token, kafkajs tries again with a new token on a
+ * new connection, because a gateway may hand out the same token until it ends. kafkajs's own mechanism takes the
+ * broker's description of such a refusal for success.
  */
 export const tokenMechanism = (tokens: AccessTokens): Mechanism => ({
   mechanism: 'oauthbearer',
@@ -81,7 +81,7 @@ export const tokenMechanism = (tokens: AccessTokens): Mechanism => ({
   }),
 });
 
-/** Why a broker refuses a token; empty if it accepts it. Rejects if there is no answer. */
+/** Why a broker refuses a token; empty if the broker accepts it. Rejects without an answer. */
 async function refusalOf(answer: Promise<string | void>): Promise<string> {
   try {
     return (await answer) ?? '';

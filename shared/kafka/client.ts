@@ -16,8 +16,8 @@ type ClientOptions = { retries?: number; onError?: (message: string) => void };
 const seedBrokerPrefix = 'Failed to connect to seed broker, trying another broker from the list: ';
 
 /**
- * Creates a patched Kafka client, which logs to `logger`. It is not connected yet. A request that fails is repeated up
- * to `retries` times. `onError` receives the reason of every failure, also of one that is tried again.
+ * Creates a patched Kafka client, which logs to `logger`. The caller connects it. It repeats a failed request up to
+ * `retries` times. `onError` receives the reason of every failure, even before a retry.
  */
 export function createKafka(settings: KafkaSettings, logger: Logger, options: ClientOptions = {}): Kafka {
   const { retries = 8, onError } = options;
@@ -30,7 +30,7 @@ export function createKafka(settings: KafkaSettings, logger: Logger, options: Cl
   const certificates = { KAFKA_TLS_CA, KAFKA_TLS_CERT, KAFKA_TLS_KEY };
   const readCertificates = createCertificateReader(certificates, files, logger);
   const config: KafkaConfig = {
-    // Brokers name it in logs and quotas, so deployments with groups of their own differ in it, too.
+    // Brokers name it in logs and quotas, so deployments with different groups also have different client ids.
     clientId: settings.CONSUMER_GROUP ?? 'support-read-models',
     brokers: settings.KAFKA_BROKERS,
     ssl: KAFKA_SSL,

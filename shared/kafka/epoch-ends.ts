@@ -37,9 +37,9 @@ const apiVersion = 3;
 const consumerId = -1;
 
 /**
- * Asks the leader of some partitions where an epoch of each ends. A partition that it does not lead, or no longer in
- * the epoch of the request, is left out. Rejects if the broker refuses this client. Needs Kafka's right Describe on the
- * topics.
+ * Asks the leader of some partitions where an epoch of each ends. The answer lacks a partition that the broker does not
+ * lead, or does not lead in the requested epoch any more. Rejects if the broker refuses this client. Needs Kafka's
+ * right Describe on the topics.
  */
 export async function readEpochEnds(leader: Broker, wanted: WantedEpochs): Promise<Map<string, EpochEnd>> {
   const decoded = await leader.connectionPool.send({

@@ -28,7 +28,7 @@ const givenUp = (error: Error) => new KafkaJSNumberOfRetriesExceeded(error, { re
 const wrapped = (error: Error) =>
   Object.assign(new KafkaJSNonRetriableError(error.message), { cause: error });
 
-/** The error of a driver that could use none of its servers. */
+/** The error of a driver that could not use any server. */
 function noServer(...errors: (Error | null)[]): Error {
   const servers = new Map(errors.map((error, index) => [`host-${index}:27017`, { error }]));
   const reason = { servers, error: errors.find((error) => error !== null) };

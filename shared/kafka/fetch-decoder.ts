@@ -203,8 +203,8 @@ function frameEnd(bytes: Buffer, start: number): number | null {
 }
 
 /**
- * The messages for batches that have records, without aborted transactions. If the last batch has none, a control
- * record with its last offset is appended, since kafkajs continues after the last message.
+ * The messages for batches with records, without aborted transactions. If the last batch yields no message, a control
+ * record with its last offset stands for it, since kafkajs continues after the last message.
  */
 function messagesOf(batches: RawBatch[], aborted: AbortedTransaction[]): Message[] {
   const messages: Message[] = [];

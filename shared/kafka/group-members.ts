@@ -9,7 +9,9 @@ export type Owner = { memberId: string; clientId: string; host: string };
 /** A member with its partitions, each as `<topic>/<partition>`. */
 export type Member = Owner & {
   partitions: string[];
-  /** Why it is no projector of this generation, in words; null if it is one, or if the group does not show it. */
+  /**
+   * Why the member is foreign, in words; null for a projector of this generation, or if the group hides its members.
+   */
   foreignBecause: string | null;
 };
 
@@ -73,7 +75,7 @@ export async function inGroup<T>(groupId: string, work: () => Promise<T>): Promi
   }
 }
 
-/** The members that do not belong in a group, in words; null if there is none. */
+/** The foreign members of a group, in words; null without foreign members. */
 export function describeForeignMembers(members: Member[]): string | null {
   const found = members.flatMap(({ memberId, clientId, host, foreignBecause }) =>
     foreignBecause === null ? [] : [`client ${clientId} on ${host} (${foreignBecause}), member ${memberId}`],

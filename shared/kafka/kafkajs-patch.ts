@@ -99,7 +99,7 @@ export type Fetched = {
   batches: RawBatch[];
   /** The offset after all that was fetched. */
   nextOffset: number;
-  /** The leader epoch of the last batch, a filtered one included; -1 if it has none. */
+  /** The leader epoch of the last batch, even if the patch filtered it out; -1 without an epoch. */
   leaderEpoch: number;
   /** The end of the log, as the broker saw it. */
   end: number;
@@ -119,7 +119,7 @@ export function fetchedFrom(batch: Batch): Fetched {
   };
 }
 
-/** How long a quota makes the client wait that nothing was delivered to, in milliseconds; 0 if none does. */
+/** How long a quota makes the client wait for a batch without records, in milliseconds; 0 without a quota. */
 function throttledMsOf(batch: Batch): number {
   const [first] = (batch as FetchedBatch).rawMessages;
   return first && 'throttledMs' in first ? first.throttledMs : 0;
@@ -128,7 +128,7 @@ function throttledMsOf(batch: Batch): number {
 /** The offset that the batch was fetched from. The types of kafkajs do not include it. */
 export const fetchedOffsetOf = (batch: Batch): number => Number((batch as FetchedBatch).fetchedOffset);
 
-/** The leader epoch of the last record batch that was fetched, a filtered one included; -1 if it has none. */
+/** The leader epoch of the last fetched record batch, even if the patch filtered it out; -1 without an epoch. */
 export function leaderEpochOfLast(batch: Batch): number {
   const last = (batch as FetchedBatch).rawMessages.at(-1);
   if (!last) return -1;
@@ -137,9 +137,9 @@ export function leaderEpochOfLast(batch: Batch): number {
 }
 
 /**
- * kafkajs skips a batch that is left with control records only, with aborted records only, or empty after compaction,
- * whatever offset it was fetched from. The patch delivers such a batch to `eachBatch` without messages, so that
- * `handleBatch` alone decides which offsets were read.
+ * kafkajs skips a batch that holds only control or aborted records, or that compaction has emptied, whatever its fetch
+ * offset. The patch delivers such a batch to `eachBatch` without messages, so that only `handleBatch` decides which
+ * offsets are read.
  */
 function deliverEveryBatch({ batch: { prototype } }: KafkajsParts): void {
   prototype.isEmptyDueToFiltering = () => false;
@@ -152,9 +152,9 @@ function deliverEveryBatch({ batch: { prototype } }: KafkajsParts): void {
 const pausedWaitMs = 100;
 
 /**
- * Gives each assigned partition an equal part of `maxBytesPerPartition`, which kafkajs would ask for of each. While a
- * partition is paused, the consumer asks for short waits, because a resumed one is fetched only after the brokers have
- * answered the fetch in progress.
+ * Gives each assigned partition an equal part of `maxBytesPerPartition`; kafkajs would request all of it for each.
+ * While a partition is paused, the consumer requests short waits, because kafkajs fetches a resumed partition only
+ * after the fetch in progress.
  */
 function adjustFetches({ consumerGroup: { prototype } }: KafkajsParts): void {
   const configured = new WeakMap<ConsumerGroup, { maxWaitMs: number; maxBytes: number }>();
@@ -174,8 +174,8 @@ function adjustFetches({ consumerGroup: { prototype } }: KafkajsParts): void {
 }
 
 /**
- * If a quota throttles the client at a broker, kafkajs holds the next request back, for hours if it has to, and
- * meanwhile the consumer sends no heartbeat and does not stop. The patch fetches nothing there until the wait is over.
+ * If a quota throttles the client at a broker, kafkajs holds the next request back, even for hours. While it waits, the
+ * consumer sends no heartbeat and cannot stop, so the patch does not fetch from that broker before the wait is over.
  */
 function waitForQuota({ consumerGroup: { prototype } }: KafkajsParts): void {
   const throttledUntil = new WeakMap<ConsumerGroup, Map<number, number>>();
@@ -208,7 +208,7 @@ const leaderPauseMs = 100;
 
 /**
  * If a partition has another leader, kafkajs joins the group again, and all partitions of this process wait for their
- * start offsets. The patch reads the metadata alone: a leader changes no assignment.
+ * start offsets. The patch only reads the metadata, because a new leader does not change the assignment.
  */
 function followLeaders({ consumerGroup: { prototype } }: KafkajsParts): void {
   const recover = prototype.recoverFromFetch;
@@ -231,8 +231,8 @@ function stopIdleTimers({ requestQueue: { prototype } }: KafkajsParts): void {
 }
 
 /**
- * If no broker names the coordinator of the group, kafkajs drops their errors, and ends the consumer for good: also if
- * a broker was just restarted. The patch rejects with the last error, which says whether to try again.
+ * If no broker names the coordinator of the group, even after a mere restart, kafkajs drops their errors and ends the
+ * consumer for good. The patch rejects with the last error, which says whether to try again.
  */
 function keepCoordinatorErrors({ cluster: { prototype } }: KafkajsParts): void {
   prototype.findGroupCoordinatorMetadata = async function (this: Cluster, group) {

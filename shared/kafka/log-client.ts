@@ -16,8 +16,8 @@ import {
 import { type JoiningCluster, type JoiningMember, tryFetch, tryJoin } from './try-rights.ts';
 
 /**
- * The offsets of a log. `low` is the first one. `end` is the high watermark, after the last record. `stable` is the
- * last stable offset: from it on no record can be read yet, because a transaction is open. It equals `end` if none is.
+ * The offsets of a log. `low` is the first offset. `end` is the high watermark, after the last record. `stable` is the
+ * last stable offset, where the first open transaction begins and reading stops; without one, it equals `end`.
  */
 export type LogOffsets = { low: number; end: number; stable: number };
 
@@ -208,8 +208,8 @@ const atStart = -2;
 const atEnd = -1;
 
 /**
- * Reads an offset of each partition, by `<topic>/<partition>`, from their leader. Partitions that the broker does not
- * lead, or not yet, are left out: kafkajs rejects the whole response instead.
+ * Reads an offset of each partition, by `<topic>/<partition>`, from their leader. It leaves out partitions that the
+ * broker does not lead, or not yet, where kafkajs would reject the whole response.
  */
 async function listOffsets(leader: Broker, keys: string[], timestamp: number, isolation = readCommitted) {
   const byTopic = Map.groupBy(keys.map(parsePartitionKey), ({ topic }) => topic);

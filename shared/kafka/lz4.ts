@@ -9,9 +9,9 @@ type Frame = {
   start: number;
   /** The most bytes of one block, decompressed. */
   blockBytesMax: number;
-  /** The bytes after each block: its checksum, or none. */
+  /** The number of bytes of the checksum after each block; 0 without checksums. */
   checksumBytes: number;
-  /** The size of the output that the frame claims; null if it claims none. */
+  /** The size of the output that the frame claims; null without a claim. */
   contentBytes: number | null;
 };
 
@@ -19,8 +19,8 @@ type Frame = {
 type OnBlock = (start: number, end: number, isStored: boolean) => void;
 
 /**
- * Decompresses an LZ4 frame. A broker, too, reads the first frame alone, and none of the legacy format. The checksums
- * of LZ4 are not verified: brokers verify that of the batch.
+ * Decompresses an LZ4 frame. Like a broker, it reads only the first frame, and refuses the legacy format. It ignores
+ * the checksums of LZ4, because brokers verify the checksum of the batch.
  */
 export function lz4Decompress(content: Buffer, bytesMax: number): Buffer {
   const frame = readHeader(content);

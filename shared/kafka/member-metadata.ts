@@ -27,7 +27,7 @@ const { MemberMetadata } = kafkajs.AssignerProtocol;
 export const encodeMembership = ({ followed, topics }: OwnMembership): Buffer =>
   MemberMetadata.encode({ version, topics, userData: Buffer.from(JSON.stringify(followed)) });
 
-/** Null if the metadata cannot be read: a group that rebalances shows none. */
+/** Null for unreadable metadata: a group does not show it while it rebalances. */
 export function decodeMembership(metadata: Buffer): Membership | null {
   try {
     const decoded = MemberMetadata.decode(metadata);

@@ -38,7 +38,7 @@ export type TopicMetadata = {
   topic: string;
   /** 32 hex digits. All are 0 for a topic that was created before brokers assigned ids. */
   topicId: string;
-  /** `leader` is a node id, -1 for none. Its epoch rises with each election. */
+  /** `leader` is a node id; -1 without a leader. The leader's epoch rises with each election. */
   partitions: { partition: number; leader: number; leaderEpoch: number }[];
 };
 
@@ -50,7 +50,7 @@ const KafkajsDecoder = require('kafkajs/src/protocol/decoder') as new (payload: 
 const unknownServerError = -1;
 
 /**
- * The error of a broker that has failed at a topic; null if there is none, 0, or one that may pass by itself. Throws
+ * The error of a broker that has failed at a topic; null for code 0, or for an error that may pass by itself. Throws
  * any other error, such as a missing permission.
  */
 export function failureOf(errorCode: number, topic: string): Error | null {
@@ -158,7 +158,7 @@ const noId = '0'.repeat(32);
 
 /** The answers of several brokers about topics. */
 export type MergedTopics = {
-  /** The node id of each partition's latest leader, -1 for none, by `<topic>/<partition>`. */
+  /** The node id of each partition's latest leader, by `<topic>/<partition>`; -1 without a leader. */
   leaders: Map<string, number>;
   /** The epoch of that leader. */
   leaderEpochs: Map<string, number>;
@@ -167,8 +167,8 @@ export type MergedTopics = {
 };
 
 /**
- * Merges the knowledge of several brokers. The leader of the latest epoch counts. A topic on whose id the brokers
- * disagree was just created again: it has neither id nor leaders, since its name is ambiguous for now.
+ * Merges the knowledge of several brokers. The leader of the latest epoch counts. If the brokers disagree on the id of
+ * a topic, someone has just created it again: the result lacks its id and leaders, since its name is ambiguous for now.
  */
 export function mergeTopics(found: TopicMetadata[]): MergedTopics {
   const leaders = new Map<string, number>();

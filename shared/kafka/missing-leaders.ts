@@ -19,14 +19,14 @@ type OffsetManager = {
   resolveOffsets: () => Promise<void>;
 };
 
-/** The errors of partitions that have a leader nevertheless: none, and REPLICA_NOT_AVAILABLE. */
+/** The error codes of partitions that have a leader: 0 (no error), and 9 (REPLICA_NOT_AVAILABLE). */
 const ledDespite = [0, 9];
 
 /**
- * kafkajs rejects the metadata of all topics while one partition has no leader, or one topic is unknown, and so fetches
- * nothing, joins no group and reads no offsets. The patch lets that part wait alone: the leader of such a partition is
- * -1, a broker that is never fetched from, and such a topic has no partitions. Metadata in which no topic is known is
- * still rejected. An error about missing permissions names the topics.
+ * kafkajs rejects all metadata while one partition has no leader or one topic is unknown, so it cannot fetch, join a
+ * group or read offsets. The patch gives such a partition the leader -1, from which kafkajs never fetches, and such a
+ * topic no partitions. Metadata without a known topic still fails, and an error about missing permissions names the
+ * topics.
  */
 export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } }: LeaderParts): void {
   const protocol = metadata.protocol.bind(metadata);
@@ -45,8 +45,8 @@ export function tolerateMissingLeaders({ metadata, offsetManager: { prototype } 
       return { ...call, response: { ...response, parse } };
     };
   };
-  // Each fetch would look up the offsets of all partitions without a committed one, those without a leader too. The
-  // projector seeks before it fetches a partition, so that any value serves.
+  // Each fetch would look up the offsets of all partitions without a committed offset, even without a leader. The
+  // projector seeks before it fetches a partition, so any value serves.
   prototype.resolveOffsets = async function () {
     const committed = this.committedOffsets();
     for (const [topic, partitions] of Object.entries(this.memberAssignment))

@@ -8,7 +8,7 @@ type Recorded = Pick<Progress, 'topic' | 'partition' | 'applied'>;
 
 /**
  * The prefixes under which a generation has followed topics. Projectors record progress for every topic that they
- * follow, so most kinds have a topic under such a prefix. A topic of a kind that only another release knows makes no
+ * follow, so most kinds have a topic under such a prefix. A topic whose kind only another release knows does not make a
  * prefix.
  */
 export function followedPrefixes(recorded: Pick<Recorded, 'topic'>[]): string[] {

@@ -19,6 +19,6 @@ export function topicsRefused(topics: string[]): Error {
   return Object.assign(error, { topics: named });
 }
 
-/** The topics that such an error names; none of any other error. */
+/** The topics that such an error names; empty for any other error. */
 export const refusedTopics = (error: unknown): string[] =>
   errorChain(error).flatMap((cause) => (cause as { topics?: string[] }).topics ?? []);

@@ -43,9 +43,9 @@ export function renewShortSessions({ connection: { prototype } }: Authentication
 const lostErrors = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError'];
 
 /**
- * A broker answers nothing more on a connection after a failed authentication, but kafkajs would keep it. The patch
- * closes it. If the broker only refuses to renew its session now, the request is tried again on a new connection. So it
- * is if the connection was lost meanwhile, which kafkajs would report as a refusal of the user.
+ * After a failed authentication a broker answers nothing more on the connection, but kafkajs would keep it: the patch
+ * closes it. If the broker only refuses to renew the session, kafkajs tries the request again on a new connection. It
+ * also does after a lost connection, which kafkajs alone would report as a refusal of the user.
  */
 export function closeUnauthenticated({ saslAuthenticator: { prototype } }: AuthenticationParts): void {
   const { authenticate } = prototype;

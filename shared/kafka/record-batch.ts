@@ -55,8 +55,8 @@ export function batchHeader(bytes: Buffer): RecordBatchHeader {
 }
 
 /**
- * The epoch of the leader that has appended a batch. It never falls along a log. -1 for a frame of another format,
- * which has none.
+ * The epoch of the leader that has appended a batch; it never falls along a log. A frame of another format has no
+ * epoch: -1.
  */
 export const leaderEpochOf = (bytes: Buffer): number => (isRecordBatch(bytes) ? bytes.readInt32BE(12) : -1);
 

@@ -59,7 +59,7 @@ export function skipBytes(cursor: Cursor): number | null {
 
 /**
  * Reads the next record of format v2. Its key, value and headers are parts of the cursor's bytes. Throws a RangeError
- * if the bytes are no record.
+ * if the bytes do not hold a record.
  */
 export function readRecord(cursor: Cursor, batch: BatchContext): KafkaRecord {
   const end = endOfRecord(cursor);

@@ -38,10 +38,10 @@ const heardAt = new Map<Connection, number>();
 const lengthBytes = 4;
 
 /**
- * kafkajs rejects a request that times out, and keeps its connection. If that has lost its way without a word (a NAT, a
- * balancer, a host without power), every later request on it times out, too: for a quarter of an hour, or for ever
- * behind a balancer that acknowledges them. The patch gives it up, and every connection that has been silent since. The
- * next request opens another one.
+ * kafkajs rejects a request that times out, and keeps its connection. If a NAT, a balancer or a host without power has
+ * silently dropped the connection, every later request on it times out too: for a quarter of an hour, or for ever
+ * behind a balancer that acknowledges them. The patch closes the connection, and every other one that has been silent
+ * since the request; the next request opens a new one.
  */
 export function giveUpTimedOut({ connection: { prototype } }: ConnectionParts): void {
   const { send, processData } = prototype;

@@ -109,7 +109,7 @@ export type TopicWarning = {
   topic: string;
   risk: TopicRisk;
   text: string;
-  /** The setting that helps, `<name>=<value>`; null if none does. */
+  /** The setting that helps, `<name>=<value>`; null if no setting helps. */
   setting: string | null;
 };
 

@@ -17,7 +17,7 @@ type Fetch = (options: {
 }) => Promise<unknown>;
 export type JoiningCluster = { findGroupCoordinator: (group: { groupId: string }) => Promise<Broker> };
 
-/** Brokers answer at once, with the records that there are after the end: none. */
+/** Brokers answer at once and without records, because the fetch starts at the end of the log. */
 const atEnd = { maxWaitTime: 0, minBytes: 1, maxBytes: 1 };
 
 /** The logs as the brokers report them, by `<topic>/<partition>`. */

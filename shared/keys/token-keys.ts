@@ -4,7 +4,7 @@ import { type ApiKeyDocument, rateLimitMax } from '../documents/api-key.ts';
 import type { ServedIndex } from '../documents/served-indexes.ts';
 import { collectionOf } from '../store/connection.ts';
 
-/** A key that has the hash of a token. A deleted key has none. */
+/** A key that has the hash of a token. A deleted key has no hash. */
 export type TokenKey = {
   id: string;
   orgId: string;
@@ -27,8 +27,8 @@ export type TokenKeys = {
 };
 
 /**
- * Why a token is refused. `unknown`: no active key has it. `shared_token`: an active key has it, but so has one that is
- * archived or blocked, or one of another organization; or more keys have it than are examined.
+ * Why a token is refused. `unknown`: no active key has it. `shared_token`: an active key shares it with an archived or
+ * blocked key, or with a key of another organization; or more than `sameTokenMax` keys have it.
  */
 export type TokenRefusal = 'unknown' | 'shared_token';
 
@@ -85,7 +85,7 @@ export async function readTokenKeys(
   return { tokens: new Map(hashes.map((hash) => [hash, tokenKeys(hash)])) };
 }
 
-/** A key without an organization can only be a damaged document: it is no key. */
+/** A document without an organization is damaged and does not count as a key. */
 type StoredKey = {
   _id: string;
   orgId?: string | null;
@@ -93,7 +93,7 @@ type StoredKey = {
   state: { tokenSha256: string; archivedAt?: Date | null; rateLimit?: unknown };
 };
 
-/** The own limit of a key. A value that an edit by hand has broken counts as none. */
+/** The own limit of a key. A value that an edit by hand has broken counts as no limit of its own. */
 function rateLimitOf({ state: { rateLimit } }: StoredKey): number | undefined {
   const isLimit = typeof rateLimit === 'number' && Number.isInteger(rateLimit) && rateLimit > 0;
   return isLimit ? Math.min(rateLimit, rateLimitMax) : undefined;

@@ -105,7 +105,7 @@ export function monitorConnections(
   };
 }
 
-/** The answer of a read, or an error if there is none in time. */
+/** The answer of a read, or an error after `readWithinMs`. */
 const inTime = <T>(reading: Promise<T>): Promise<T> =>
   within(readWithinMs, reading, () => {
     throw new Error(`no answer within ${readWithinMs} ms`);

@@ -4,10 +4,7 @@ import type { Logger } from './logger.ts';
 /** Descriptors for the log, certificates, probes and scrapes, monitors of MongoDB's members, and Node itself. */
 const otherDescriptors = 100;
 
-/**
- * The most files and connections that this process may have open; null if there is no limit, or none that Linux
- * reports.
- */
+/** The most files and connections that this process may have open; null if Linux reports no limit. */
 function descriptorLimit(): number | null {
   try {
     const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];

@@ -29,9 +29,9 @@ type Options = {
 const descriptors = { stdout: 1, stderr: 2 } as const;
 
 /**
- * Lines for stdout. Losing lines never stops a service: stdout that takes none (its reader has stopped or left, a full
- * disk) is tried again later. Lines wait for others until they have `batchBytes`, or for 100 ms; a process that is
- * killed loses them.
+ * Lines for stdout. Losing lines never stops a service: if stdout takes no lines (its reader has stopped or left, or
+ * the disk is full), the output tries again later. It collects lines up to `batchBytes`, or for 100 ms; a killed
+ * process loses them.
  */
 export function createLogOutput({ batchBytes = 0, stream = 'stdout' }: Options = {}): LogOutput {
   let fd: number | null = null;
@@ -97,7 +97,7 @@ function createWaitingLines() {
       bytes += lineBytes;
       return true;
     },
-    /** Writes until nothing waits, or until `fd` takes no more: then it is stuck. */
+    /** Writes until no line waits, or until `fd` accepts no more bytes: then the output is stuck. */
     writeTo: (fd: number | null): { isStuck: boolean; written: number } => {
       const before = bytes;
       while (fd !== null && bytes > 0) {
@@ -124,7 +124,7 @@ function openOutput(stream: keyof typeof descriptors, end: () => void): number {
   const fd = descriptors[stream];
   if (isatty(fd)) {
     try {
-      // A description of its own: the shell's stays as it is. Systems without this path, such as macOS, wait.
+      // Opens a new description, so that the shell's keeps its mode. Systems without this path, such as macOS, wait.
       return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     } catch {
       return fd;
@@ -135,7 +135,7 @@ function openOutput(stream: keyof typeof descriptors, end: () => void): number {
   return fd;
 }
 
-/** The number of bytes written; 0 if none can be written now, whatever the error: it may pass. */
+/** The number of bytes written; 0 after any error, because every error may pass. */
 function tryWrite(fd: number, bytes: Buffer): number {
   try {
     return writeSync(fd, bytes);

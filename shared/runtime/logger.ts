@@ -10,8 +10,8 @@ const token = String.raw`(?:\b|(?<=${jsonEscape}))[A-Za-z][A-Za-z0-9-]{0,31}_(?:
 const address = String.raw`[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}`;
 
 /**
- * Tokens of API keys and email addresses, also within a text such as an error message. An escape of JSON is matched
- * first: its letter is no part of a secret behind it.
+ * Tokens of API keys and email addresses, also within a text such as an error message. The pattern matches an escape of
+ * JSON first, because its letter does not belong to a secret that follows.
  */
 const escapesAndSecrets = new RegExp(`${jsonEscape}|${token}|${address}`, 'g');
 const withoutSecret = (found: string): string => (found.startsWith('\\') ? found : '[redacted]');

@@ -45,7 +45,7 @@ test('a run that makes no progress fails, and the next one begins without it', a
     stalledAfterMs: 60_000,
     onError: (error) => errors.push(error),
   });
-  // given a run that makes progress once, then none
+  // given a run that makes progress once, then stands still
   await jest.advanceTimersByTimeAsync(59_000);
   runs[0]?.onProgress();
   await jest.advanceTimersByTimeAsync(59_000);

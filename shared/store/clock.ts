@@ -12,9 +12,9 @@ export async function storeTime(control: Commanded, limits: CommandLimits = {}):
 export type StoreClock = {
   /** Reads the time of the store. */
   read: () => Promise<Date>;
-  /** The time at the last `read`, and the time that has passed since. Throws before the first one. */
+  /** The time at the last `read`, plus the time since then. Throws before the first `read`. */
   now: () => Date;
-  /** As `now`, after a first `read` if there was none. */
+  /** As `now`, but makes the first `read` itself. */
   nowOrRead: () => Promise<Date>;
 };
 

@@ -31,9 +31,9 @@ const abortErrors = new Set<unknown>(['AbortError', 'TimeoutError']);
 
 /**
  * Whether code threw this error because of the record that it worked on, so that the same record makes it throw again.
- * Errors of MongoDB, Kafka and the system, a lost partition and a lack of memory are no such errors: they may pass. A
- * name that is not known counts as one that may pass. Nor is a failed assertion such an error: an invariant does not
- * hold, whatever the record, and the projector ends.
+ * Errors of MongoDB, Kafka and the system, a lost partition, a lack of memory and errors with unknown names do not
+ * count, because they may pass. A failed assertion does not count either: its invariant is broken whatever the record,
+ * and the projector ends.
  */
 export function isCodeError(error: unknown): boolean {
   if (!isNativeError(error)) return !isAbort(error);
@@ -48,7 +48,7 @@ export function classOfCode(error: unknown): 'no-memory' | 'our-code' | 'other' 
   return isCodeError(error) ? 'our-code' : 'other';
 }
 
-/** An aborted signal throws a `DOMException`, which is no native error everywhere. */
+/** An aborted signal throws a `DOMException`, which is not a native error in every runtime. */
 const isAbort = (thrown: unknown): boolean =>
   typeof thrown === 'object' && thrown !== null && 'name' in thrown && abortErrors.has(thrown.name);
 
@@ -58,7 +58,7 @@ const isAbort = (thrown: unknown): boolean =>
 const isOfSystem = (name: string, code: unknown): boolean =>
   code !== undefined && !(name !== 'Error' && typeof code === 'string' && code.startsWith('ERR_'));
 
-/** The class of a thrown error. A dead letter names it alone, since a message may quote data. */
+/** The class of a thrown error. A dead letter names only the class, since a message may quote data. */
 export const errorClass = (error: unknown): string => (isNativeError(error) ? error.name : typeof error);
 
 /** The class of an error and its places in the code, without its message, which may quote data. */

@@ -30,7 +30,10 @@ const majorityTimeoutMs = 30_000;
 type PoolOptions = {
   /** Replaces the default. */
   poolSize?: number;
-  /** The upper limit of the pool size, even if the connection string has a larger one; none are kept open then. */
+  /**
+   * The upper limit of the pool size, even if the connection string has a larger one. Such a pool opens no connections
+   * in advance.
+   */
   poolSizeMax?: number;
   /** Time limits that replace the defaults, under the names of the connection string. */
   timeouts?: Pick<

@@ -14,7 +14,7 @@ const { Connection } = require('mongodb/lib/cmap/connection') as { Connection: {
 /**
  * Corrects the driver (7.9): if the socket takes a command only in part, the driver waits for the socket's `drain` or
  * `error`. A socket that the server has just closed emits neither. The command would never end, whatever its time
- * limits, and keep its connection. With the patch it fails as any command whose connection is lost.
+ * limits, and keep its connection. The patch makes it fail like any command on a lost connection.
  */
 export function patchConnections(): void {
   const { writeCommand } = Connection.prototype;
@@ -35,7 +35,7 @@ const { ByteUtils } = BSON.onDemand;
 
 /** The driver reads texts of up to this many bytes one byte at a time. */
 const shortBytesMax = 20;
-/** Stands for bytes that are no text. */
+/** Replaces bytes that are not valid text. */
 const replacement = '\uFFFD';
 /** Slots for short texts, one for each hash. A power of two. */
 const shortTextsMax = 4_096;

@@ -31,7 +31,7 @@ export type Classified = {
   is: ErrorClass;
   /** The server that it comes from; null for no server. */
   of: 'kafka' | 'store' | null;
-  /** The setting, the right or the step that helps, in words; null if none is known. */
+  /** The setting, the right or the step that helps, in words; null without a known fix. */
   fix: string | null;
 };
 

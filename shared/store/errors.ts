@@ -87,7 +87,7 @@ export function classifyOne(thrown: Error): Classified | null {
 /** No server could be used. The errors of the servers say more, if they have answered. */
 function noServer(topology: TopologyDescription | undefined): Classified {
   const servers = [...(topology?.servers?.values() ?? [])];
-  // Every server has answered that it is a member of another set, or of none: the driver then forgets it.
+  // The driver forgets a server that answers as a member of another replica set, or of no set: here, every server.
   if (topology?.setName && servers.length === 0)
     return ofStore('refuses-connection', otherReplicaSet(topology.setName));
   const answers = servers.flatMap((server) => errorChain(server.error).map(classifyOne));

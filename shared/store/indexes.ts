@@ -18,8 +18,8 @@ export async function ensureIndexes(database: Db): Promise<void> {
 }
 
 /**
- * Rejects, as `ensureIndexes` would, if an index conflicts with a declared one. Builds nothing: it asks MongoDB for
- * those declared indexes alone that have the name or the fields of an existing one.
+ * Rejects, as `ensureIndexes` would, if an index conflicts with a declared one. Builds nothing: it requests only the
+ * declared indexes that share a name or fields with an existing index.
  */
 export async function tryIndexes(database: Db): Promise<void> {
   for (const kind of kinds) {

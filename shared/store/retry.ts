@@ -14,8 +14,8 @@ export type RetryPolicy = {
 };
 
 /**
- * Repeats work until it succeeds, or until `onFailed` throws. Failed work is repeated by this function alone, except
- * periodic work (`repeat`), and the rounds of `reconcile`, whose pauses count lost races.
+ * Repeats work until it succeeds, or until `onFailed` throws. Only this function repeats failed work, except periodic
+ * work (`repeat`), and the rounds of `reconcile`, whose pauses count lost races.
  */
 export async function retry<T>(policy: RetryPolicy, attemptOnce: () => Promise<T>): Promise<T> {
   const { pauseMs, onFailed, signal } = policy;

@@ -1,7 +1,7 @@
 import { type Abortable, type Db, type Document, type RunCommandOptions, WriteConcern } from 'mongodb';
 import { withinLimit } from './within-limit.ts';
 
-/** The concern that each raw command needs: the defaults of the cluster decide about one that has none. */
+/** The concern that each raw command needs. Without it, the defaults of the cluster would decide. */
 const concerns = {
   createIndexes: 'write',
   dbStats: 'none',
@@ -21,9 +21,9 @@ export type CommandLimits = Abortable & { maxTimeMS?: number };
 export type Commanded = Pick<Db, 'command' | 'readPreference' | 'readConcern' | 'writeConcern'>;
 
 /**
- * Runs a command for which the driver has no method that suits. Adds the options that the driver adds to its own
- * commands alone: the read preference and the concern of the database, and the limit of the server. Without a signal
- * of its own it fails after a minute.
+ * Runs a command for which the driver has no method that suits. Adds the options that the driver adds only to its own
+ * commands: the read preference and the concern of the database, and the limit of the server. Without a signal of its
+ * own it fails after a minute.
  */
 export async function runCommand(
   database: Commanded,

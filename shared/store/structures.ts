@@ -6,7 +6,7 @@ export type Collections = ReadonlyMap<string, string>;
 
 /**
  * An id distinguishes a collection from one of the same name with which a restore or an operator has replaced it. A
- * read of a collection that does not exist finds nothing, and no error.
+ * read of a missing collection returns an empty result without an error.
  */
 export async function readCollections(
   database: Db,
@@ -35,7 +35,7 @@ export const declaredIndexes: IndexNames = Object.fromEntries(
   kinds.map((kind) => [kind, resources[kind].indexes.map(({ name }) => name)]),
 );
 
-/** The indexes that are missing in the database, or hidden. A collection that does not exist has none. */
+/** The indexes that are missing in the database, or hidden. A missing collection lacks all of its indexes. */
 export async function indexFaults(
   database: Db,
   names: IndexNames,
@@ -57,7 +57,7 @@ export async function indexFaults(
 /** MongoDB's code for a collection that does not exist. */
 const namespaceNotFound = 26;
 
-/** The indexes of a collection; none if it does not exist. */
+/** The indexes of a collection; empty if the collection does not exist. */
 export async function indexesOf(
   database: Db,
   collection: string,

@@ -4,9 +4,9 @@ import { MongoNetworkTimeoutError } from 'mongodb';
 const defaultLimitMs = 60_000;
 
 /**
- * Runs a command that may be larger than the buffers of a socket. If the primary falls silent while such a command is
- * written, the driver alone waits for ever. After the limit it fails as a lost connection does: a write may have
- * applied.
+ * Runs a command that may be larger than the buffers of a socket. If the primary falls silent while the driver writes
+ * such a command, the driver waits for ever. After the limit the command fails like one on a lost connection: MongoDB
+ * may have applied a write.
  */
 export async function withinLimit<T>(
   run: (options: { signal: AbortSignal }) => Promise<T>,

@@ -45,9 +45,9 @@ type CacheDeps = {
 };
 
 /**
- * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path.
- * They have a cache of their own, so that a flood of invalid tokens does not evict valid ones. However many tokens
- * clients guess, a replica starts at most 100 look-ups a second, and a valid key waits about 10 ms.
+ * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path. A
+ * separate cache holds them, so that a flood of invalid tokens does not evict valid ones. However many tokens clients
+ * guess, a replica starts at most 100 look-ups a second, and a valid key waits about 10 ms.
  */
 export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCache {
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };

@@ -6,8 +6,8 @@ type AuthFailureLimiterDeps = { limit: RateLimit; nowMs: () => number; logger: L
 
 /**
  * Counts the requests without a valid key, or over plain HTTP, of each client address, in this process only. Above the
- * limit further invalid keys are refused; a valid key still passes, and a missing one still has its own error. The log
- * names such an address once in each window, so that an operator can block it.
+ * limit it refuses further invalid keys; a valid key still passes, and a missing key still gets its own error. The log
+ * names each such address once in each window, so that an operator can block the address.
  */
 export function createAuthFailureLimiter({
   limit,

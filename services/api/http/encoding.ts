@@ -7,7 +7,8 @@ export type Encoding = 'br' | 'gzip' | 'identity';
 const preference: Encoding[] = ['br', 'gzip', 'identity'];
 
 /**
- * The longest `Accept-Encoding` that is parsed: one of 32 KB would take 3 ms. With a longer one nothing is compressed.
+ * The longest `Accept-Encoding` that the API parses: 32 KB would take 3 ms. A longer header gets an uncompressed
+ * response.
  */
 const acceptedLengthMax = 1_000;
 

@@ -18,9 +18,9 @@ const clientLeft = 499;
 
 /**
  * Writes one log line, one metric observation and one trace per request, when its response has been sent or
- * interrupted. Of requests that no valid key vouches for, only those within a budget have a line and a trace. Of the
- * requests that fail because the store refuses, it logs one a second. Paths and queries are not logged, because they
- * contain customers' ids and cursors; headers are never logged.
+ * interrupted. A budget limits the lines and traces of requests without a valid key. Of the requests that fail because
+ * the store refuses, it logs one a second. Paths and queries are not logged, because they contain customers' ids and
+ * cursors; headers are never logged.
  */
 export function accessLog({
   durations,

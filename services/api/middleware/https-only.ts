@@ -9,9 +9,9 @@ type HttpsOnlyDeps = { trustedProxies: AddressRange[]; authFailures: MemoryRateL
 
 /**
  * Refuses plain HTTP before it looks at anything else in the request. A redirect would let the client send its key
- * unencrypted every time. Without a certificate of its own the API serves `/health` in plain, for probes inside a
- * cluster. A refusal counts against the client address, whose log line shows the operator a proxy that is not
- * trusted.
+ * unencrypted every time. Without its own certificate the API still serves `/health` over HTTP, for probes inside a
+ * cluster. A refusal counts against the client address, and the log line of the address shows the operator an untrusted
+ * proxy.
  */
 export const httpsOnly =
   ({ trustedProxies, authFailures }: HttpsOnlyDeps): Middleware =>

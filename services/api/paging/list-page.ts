@@ -35,8 +35,8 @@ export type ListPage<T, Presented> = {
 };
 
 /**
- * Decodes the cursor, reads the page and presents its items. A document that cannot be presented is left out: it would
- * make its page an error, and end each walk through the list there.
+ * Decodes the cursor, reads the page and presents its items. It leaves out a document that it cannot present, which
+ * would make the page an error and end every walk through the list there.
  */
 export async function readListPage<T extends { _id: string }, Presented>(
   { orgId, path, store }: Scope,

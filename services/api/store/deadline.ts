@@ -40,9 +40,9 @@ export const driverTimeouts = {
   /** How long an attempt waits for a server. */
   serverSelectionTimeoutMS: 1_000,
   /**
-   * Each server reports its state this often. The driver gives a server up when a report is `connectTimeoutMS` late: a
-   * silent primary is left within 3 s, and the reads in progress there are repeated on its successor. A slow read is
-   * not interrupted as long as its server reports.
+   * Each server reports its state this often. The driver gives a server up when a report is `connectTimeoutMS` late: it
+   * leaves a silent primary within 3 s, and the API repeats the reads in progress on the successor. A slow read
+   * continues as long as its server reports.
    */
   heartbeatFrequencyMS: 1_000,
 };

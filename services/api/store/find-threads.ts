@@ -78,7 +78,7 @@ async function readStarts(snapshot: DataSnapshot, wanted: Wanted[]) {
   let last: ThreadStart | undefined;
   let bytes = 0;
   for (const raw of raws) {
-    // Large threads go on alone: decoding the rest would cost memory for nothing.
+    // Large threads continue in their own reads, because decoding the rest here would waste memory.
     if (last && bytes + raw.length > itemsBytesMax) {
       isCut = true;
       break;

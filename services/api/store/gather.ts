@@ -39,7 +39,7 @@ export class ForeignDocument extends Error {
 
 /**
  * Shares queries for data among the requests of all organizations, as `createSharedQueries`. Rejects with
- * `ForeignDocument` instead of handing out a document of another organization, whatever the query has found.
+ * `ForeignDocument` if the query has found a document of another organization.
  */
 export function createGather<Wanted extends { orgId: string }, Found extends Owned>() {
   const share = createSharedQueries<Wanted, Found>();

@@ -33,8 +33,8 @@ export type ReadSnapshots = {
   /** The generation of the last snapshot; null before the first. */
   lastGeneration: () => number | null;
   /**
-   * Returns a snapshot at most a second old. After a failure, requests get its error at once, and once a second one of
-   * them starts another read, until a read succeeds: no request waits for a store that does not answer.
+   * Returns a snapshot at most a second old. After a failure, requests get its error at once, so that they do not wait
+   * for a silent store. Once a second, a request starts another read, until a read succeeds.
    */
   current: () => Promise<ReadSnapshot>;
 };

@@ -38,8 +38,8 @@ export function createSnapshotSources(
     },
     watermark: (generation: number, limits: ReadOptions) =>
       authMongo.withSession(async (session) => {
-        // A clock that was wrong may have raised the watermark too far for good.
-        // A copy of its own: the driver writes the session's time into the concern of a read that it repeats.
+        // A clock that was wrong may have raised the watermark too far for good. Each read needs its own copy, because
+        // the driver writes the session's time into the concern of a read that it repeats.
         const readConcern = new ReadConcern((control.readConcern?.level ?? 'local') as ReadConcernLevel);
         const options = { ...limits, projection: notAfterNow, session, readConcern };
         const completeTo = await watermark(control, generation, options);

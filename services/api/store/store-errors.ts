@@ -24,7 +24,7 @@ export class Overloaded extends Error {
 
 /** Whether an error of a class is the store's, which may pass. */
 const isOfStore: Record<ErrorClass, boolean> = {
-  // A user whom MongoDB refuses on old connections alone: they are opened again.
+  // MongoDB refuses the user only on old connections, which the pool monitor reopens.
   'refuses-us': true,
   'refuses-connection': true,
   overloaded: true,

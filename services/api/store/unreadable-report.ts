@@ -3,7 +3,9 @@ import type { Counter } from 'prom-client';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { OnUnreadable } from './readable.ts';
 
-/** A document is named in the log once in this time, in milliseconds: clients may request its page again and again. */
+/**
+ * The log names a document once in this time, in milliseconds, because clients may request its page again and again.
+ */
 const againAfterMs = 60_000;
 const entriesMax = 1_000;
 

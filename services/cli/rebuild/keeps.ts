@@ -11,8 +11,8 @@ const fixes = [
 ];
 
 /**
- * Reports whether the active generation is one whose projectors stay. Fails only if it is not: while MongoDB
- * is away or its address is missing nothing is known, and the change of the deployment may bring it.
+ * Reports whether the active generation is one whose projectors stay. Fails only if the answer is no. While MongoDB is
+ * away or its address is missing, the answer is unknown, and the change of the deployment may bring MongoDB.
  */
 export async function keeps(context: Context, options: Json & { kept: number[] }): Promise<Output> {
   const unknownBecause = (reason: string) =>

@@ -18,8 +18,8 @@ const servedAt = ({ registry }: Facts, at: Date) =>
   (registry?.history.findLast((one) => one.to === 'active' && one.at <= at) ?? registry)?.generation;
 
 /**
- * Leaves out a sample that comes too soon after the one before, such as that of a projector that has just started: the
- * rate of a part of an interval is an accident of its length.
+ * Leaves out a sample that follows too soon on the previous sample, for example after the start of a projector: the
+ * rate of a part of an interval depends on the length of that part.
  */
 function wholeIntervals(samples: Sample[]): Sample[] {
   const kept: Sample[] = [];

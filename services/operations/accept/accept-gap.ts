@@ -18,8 +18,8 @@ type GapDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config' | 'log' | 'topi
 type LostRecords = TopicPartition & { from: number; position: number };
 
 /**
- * The gaps in the logs of a generation, compared with its logs now. Once accepted, its projectors may start again. An
- * interrupted acceptance is finished by running it again. Throws `RebuildRefused` if a log cannot be read, or if a
+ * The gaps of a generation, compared with its logs now. After the acceptance, its projectors may start again. To finish
+ * an interrupted acceptance, the operator runs it again. Throws `RebuildRefused` if a log cannot be read, or if a
  * projector still runs, which would save its old position again.
  */
 export async function acceptableGaps(deps: GapDeps, number: number): Promise<Acceptable> {

@@ -21,8 +21,8 @@ import type { Acceptable } from './acceptable.ts';
 type LostDeps = Pick<OperatorDeps, 'control' | 'mongo' | 'config'>;
 
 /**
- * The collections of the control database and of a generation that are gone or replaced. Once accepted, an existing
- * collection counts as it is, and a lost one of the control database is created empty. Throws `RebuildRefused` if
+ * The collections of the control database and of a generation that are gone or replaced. The acceptance takes an
+ * existing collection as it is, and creates a lost collection of the control database empty. Throws `RebuildRefused` if
  * documents or the progress are gone: an empty collection would deny them.
  */
 export async function lostCollections(deps: LostDeps, number: number): Promise<Acceptable> {

@@ -45,7 +45,7 @@ const headerNameLengthMax = 40;
 const shownName = ({ name }: RecordHeaderBytes): string =>
   name.slice(0, headerNameLengthMax).replace(/[^\x21-\x7e]/g, '?');
 
-/** No release can apply a record refused for one of these reasons: its entity has to be published again. */
+/** No release can apply a record refused for one of these reasons: the source must publish its entity again. */
 const hopelessReasons: ReadonlySet<string> = new Set<Rejection['reason']>([
   'not_json',
   'key_mismatch',

@@ -37,9 +37,9 @@ type StillRejected = { entry: LedgerRecord; rejection: Rejection };
 
 /**
  * Applies dead letters with the parser and the guards of the pipeline, on one generation. It commits no offset and may
- * run beside any number of projectors: Invariant 13 in docs/internals/retention.md. Dead letters whose effect is
- * durable are closed for this generation; the others stay, with a higher count. A dry run changes nothing and returns
- * the likely outcomes.
+ * run beside any number of projectors: Invariant 13 in docs/internals/retention.md. It closes dead letters whose effect
+ * is durable for this generation; the others stay, with a higher count. A dry run changes nothing and returns the
+ * likely outcomes.
  */
 export async function redrive(
   deps: RedriveDeps,

@@ -117,8 +117,8 @@ export async function areBlocksLost(control: Db): Promise<boolean> {
 type BlockableKey = { orgId: string | null; state?: { tokenSha256: string } };
 
 /**
- * Removes the block of a key, and first that of its token: a key that is still blocked shows that the command was
- * interrupted. Throws if the key is not blocked.
+ * Removes the block of the token, then the block of the key: after an interruption, the key is still blocked. Throws if
+ * the key is not blocked.
  */
 export async function unblockKey({ control, cli }: Pick<KeysDeps, 'control' | 'cli'>, id: string) {
   await blockedKeys(control).deleteMany({ keyId: id });

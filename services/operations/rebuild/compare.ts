@@ -43,7 +43,9 @@ export type ComparisonResult = {
 
 export type CompareOptions = Pick<OperatorDeps, 'now' | 'report'> & {
   expectations: Expectation[];
-  /** At most this many differing documents are compared again, since one difference of each is held in memory. */
+  /**
+   * The number of differing documents to compare again, at most: the comparison holds a difference of each in memory.
+   */
   recheckMax?: number;
   /** A monotonic clock, in milliseconds. */
   nowMs?: () => number;

@@ -38,9 +38,9 @@ type DropOptions = {
 type Drop = OperatorDeps & { number: number; deadline: number };
 
 /**
- * Drops a generation: its projectors end, and its group, progress, documents and dead letters are removed. An
- * interrupted drop is finished by running it again. Invariant 16 in docs/internals/generations.md. A dry run makes the
- * checks alone, and waits for nothing.
+ * Ends the projectors of a generation, and removes its group, progress, documents and dead letters: Invariant 16 in
+ * docs/internals/generations.md. To finish an interrupted drop, the operator runs it again. A dry run only makes the
+ * checks, without waiting.
  */
 export async function dropGeneration(deps: OperatorDeps, number: number, options: DropOptions) {
   const { control, by, now, onStep } = deps;

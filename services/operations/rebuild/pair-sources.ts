@@ -116,8 +116,8 @@ function orderOf(expected: ComparedDocument | null, actual: ComparedDocument | n
 }
 
 /**
- * A ticket with all its conversations, of which there may be 100,000. The API reads the conversations that are not
- * embedded from their own collection. Two generations embed different ones if one of them has purged some.
+ * A ticket with all its conversations, up to 100,000. The API reads the conversations that the ticket does not embed
+ * from their own collection. Two generations embed different conversations if one generation has purged some.
  */
 async function withAllConversations(database: Db, ticket: ComparedDocument): Promise<ComparedDocument> {
   const { moreAfter, ...joined } = (ticket.joined ?? {}) as Partial<TicketJoined>;

@@ -40,8 +40,8 @@ export type SwitchOptions = {
 const dryRunSecondsMax = 10;
 
 /**
- * Makes a generation active, if the checks pass, and waits until every live replica serves it. An interrupted switch is
- * finished by running it again. Invariant 15 in docs/internals/generations.md.
+ * Makes a generation active, if the checks pass, and waits until every live replica serves it. To finish an interrupted
+ * switch, the operator runs it again. Invariant 15 in docs/internals/generations.md.
  */
 export async function switchTo(
   deps: OperatorDeps,

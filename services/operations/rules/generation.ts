@@ -200,7 +200,7 @@ function gonePartitions({ kafka: { log } }: Facts, { partitions, gaps, recreated
 /** From this lag on, in seconds, customers notice the age of the data. */
 export const staleAfterSeconds = 30;
 
-/** A load cannot end if its topic was created again since, because the new log is shorter. */
+/** A load cannot end if someone has created its topic again after its start, because the new log is shorter. */
 function unreachableLoadEnds(facts: Facts, own: GenerationFacts, commands: Commands): RuleFinding[] {
   const { log } = facts.kafka;
   const fix = replacement(facts, own, commands);

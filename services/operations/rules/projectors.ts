@@ -148,7 +148,7 @@ function savesNothing(own: GenerationFacts): string {
   return `its projectors run, but have saved no progress${sinceText(own) || ' yet'}${known}: see their logs`;
 }
 
-/** A sweep runs again within five minutes: one that fails once means nothing. In milliseconds. */
+/** A sweep runs again within five minutes, so a single failure is harmless. In milliseconds. */
 const sweepFailsForMs = 600_000;
 
 /** Why the retention of a generation is not enforced. */

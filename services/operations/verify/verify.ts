@@ -58,7 +58,7 @@ type Run = {
 };
 
 const reportEveryMs = 2_000;
-/** At most this many documents that differ are compared again, since they are held in memory. */
+/** The number of differing documents to compare again, at most, since memory holds them. */
 const recheckMax = 20_000;
 /** A document that differs is compared again. After this many times it counts as different. */
 const rounds = 3;
@@ -212,8 +212,8 @@ async function compareAgain(run: Run): Promise<void> {
 }
 
 /**
- * Refuses to go on once another generation is served: the rest of this one is of no use to readers. A repair also ends
- * once a projector of other code has started: each would undo the joins of the other.
+ * Stops once the API serves another generation, because readers have no use for the rest of this one. A repair also
+ * stops once a projector with other code has started: each would undo the joins of the other.
  */
 async function requireServed({ deps, options, generation }: Run): Promise<void> {
   const registry = await requireRegistry(deps.control);

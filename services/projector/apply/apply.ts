@@ -50,7 +50,8 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
       if (isOneAtATime) await Promise.allSettled(finished);
     } catch (error) {
       if (group.length === 1) return group[0]?.reject(error);
-      // One chunk may be the cause. It fails again by itself, and its partition tries again; the others are applied.
+      // One chunk may be the cause. Applied by itself, it fails again and its partition retries; the other chunks
+      // succeed.
       for (const one of group) {
         const ended = applyGroup([one]);
         if (isOneAtATime) await ended;

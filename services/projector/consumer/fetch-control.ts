@@ -86,8 +86,8 @@ export const placesIn = (topics: TopicPartitions[]): TopicPartition[] =>
   topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })));
 
 /**
- * kafkajs throws at `pause` and `resume` while it restarts a consumer that has lost its brokers. Once the consumer is
- * back in its group, all its partitions are paused and started again.
+ * kafkajs throws at `pause` and `resume` while it restarts a consumer that has lost its brokers. When the consumer
+ * rejoins its group, it pauses and starts all its partitions again.
  */
 function ignoreRestart(change: () => void): void {
   try {

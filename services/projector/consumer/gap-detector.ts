@@ -81,10 +81,10 @@ export type DetectGaps = (partitions: Fetching[], log: GapLogState) => Promise<G
 export type GapLogState = Pick<LogState, 'ends' | 'topicIds' | 'leaderEpochs'>;
 
 /**
- * Detects records that are deleted before they were fetched, logs that diverged, and topics that are created again.
- * kafkajs would silently restart at the beginning of the log, or go on in the new one. Call the returned function once
- * a second. It asks for the end of an epoch whenever a partition has another leader: until the answer, nothing of that
- * leader's is applied.
+ * Detects records that Kafka deleted before the fetch, logs that diverged, and topics that were created again; kafkajs
+ * would silently restart at the beginning of the log, or continue in the new log. Call the returned function once a
+ * second. After a change of leader it asks where the epoch ends, and the worker applies no record of the new leader
+ * before the answer.
  */
 export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
   let suspects = new Map<Fetching, { offset: number; sightings: number }>();

@@ -17,8 +17,8 @@ export type RejectedRecord = { record: KafkaRecord; rejection: Rejection; error?
 export type RecordFields = Omit<RecordBytes, '_id' | 'storedAt'>;
 
 /**
- * The attachment of a dead letter. A field for which the code throws is left out: the record would hold its partition
- * otherwise. Null if it throws for the bytes themselves: a redrive must not apply a part of them.
+ * The attachment of a dead letter. It lacks a field for which the code throws, because the record would otherwise hold
+ * its partition. Null if the code throws for the bytes, because a redrive must not apply a part of them.
  */
 export function recordFields(
   topic: string,

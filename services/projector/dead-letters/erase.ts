@@ -35,8 +35,8 @@ const deadLettersPerPage = 500;
 const idsPerRead = 1_000;
 
 /**
- * Purges the dead letters of deleted entities: a redrive could restore nothing of them, and they may hold personal
- * data. Callers call it after the deletion and the bytes of their own dead letters are durable: Invariant 14 in
+ * Purges the dead letters of deleted entities, which may hold personal data and which a redrive could not restore.
+ * Callers call it after the deletion and the bytes of their own dead letters are durable: Invariant 14 in
  * docs/internals/retention.md. The purge names `by`.
  */
 export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by = 'a deletion') {
@@ -87,8 +87,8 @@ export async function erasuresAmong(
 
 /**
  * Rechecks the dead letters whose bytes were stored since an instant, page by page, and erases each one of a deleted
- * entity. A worker that lost its partition may have stored one and crashed before it looked, and so may a client that
- * purged or closed one, before it removed the bytes.
+ * entity. A worker that lost its partition may have stored bytes and crashed before its own recheck. A client may have
+ * purged or closed a dead letter and crashed before it removed the bytes.
  */
 export async function eraseSince(
   { store, signal, onProgress, ...deps }: EraseSinceOptions,

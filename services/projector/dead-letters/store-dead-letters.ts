@@ -31,8 +31,8 @@ export type StoredRejects = { standing: RejectedRecord[]; attached: RejectedReco
 
 /**
  * Stores rejected records of one topic in the ledger, then their bytes as far as the share of the topic allows:
- * Invariant 13 in docs/internals/retention.md. A record that is delivered again is not stored twice, and stays purged
- * after it was purged. Throws while MongoDB does not answer, and may then be repeated.
+ * Invariant 13 in docs/internals/retention.md. A redelivered record is stored only once, and a purged record stays
+ * purged. Throws while MongoDB does not answer; the caller may then repeat the call.
  */
 export async function storeDeadLetters(
   deps: StoreDeadLettersDeps,

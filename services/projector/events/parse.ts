@@ -15,8 +15,8 @@ import { newestVersion, upcast, type Upcasts, upcasts } from './upcasts.ts';
 export type Parsed = { change: Change } | { rejected: Rejection };
 
 /**
- * Parses a record of the topic of `kind`. It should never throw, whatever the bytes: `parseRecord` dead-letters a
- * record for which it does. Fields and headers outside the event contract are dropped, secrets included.
+ * Parses a record of the topic of `kind`. It should never throw, whatever the bytes: `parseRecord` dead-letters the
+ * record if it does. It drops fields and headers outside the event contract, including secrets.
  */
 export function parse(kind: Kind, record: KafkaRecord, known: Upcasts = upcasts): Parsed {
   const tooLarge = describeLargeHeaders(record.headers);

@@ -52,8 +52,8 @@ export function readEnvelopes<T extends { _id: string; revision: unknown }>(stor
 }
 
 /**
- * An entity that others are joined from, as far as it can be read. Without a readable revision it counts as missing,
- * and so it does in a recheck. Without a readable deletion its state counts as missing.
+ * An entity that others are joined from, as far as it can be read. Without a readable revision the entity counts as
+ * missing, also in a recheck. Without a readable deletion its state counts as missing.
  */
 export function readReferenced(stored: ReferencedEntity): ReferencedEntity | null {
   const { _id, orgId, revision, deletedAt } = stored;

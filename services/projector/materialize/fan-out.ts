@@ -39,9 +39,9 @@ type Stale = Map<Kind, Set<string>>;
 
 /**
  * Applies the changes of chunks together, referenced kinds first: each document is written once, for its own changes
- * and the changes of its references. Kinds that do not refer to each other are applied at the same time. On return all
- * writes are durable, except the large fan-outs in `large`. On an error some may be: apply the chunks again. Returns
- * the changes that the rules or the store refused, too.
+ * and the changes of its references. Kinds that do not refer to each other run at the same time. On return all writes
+ * are durable, except the large fan-outs in `large`; after an error apply the chunks again. Also returns the changes
+ * that the rules or the store refused.
  */
 export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): Promise<Outcome> {
   const outcome: Outcome = { rejections: [], repeated: new Set(), large: new Map() };

@@ -168,8 +168,8 @@ const childrenOf =
   };
 
 /**
- * The name of the index that begins with a field. MongoDB finds it by itself, as fast; without the hint, the tests'
- * stand-in may read a whole other index.
+ * The name of the index that begins with a field. MongoDB chooses it without a hint, but the tests' stand-in might then
+ * read a whole other index.
  */
 const indexOn = (kind: Kind, field: string): string => {
   const index = resources[kind].indexes.find(({ key }) => Object.keys(key)[0] === field);

@@ -125,7 +125,7 @@ function plannedWrite<K extends Kind>(
     (change): change is Upsert<K> => change.op === 'upsert' && change.state === entity.state,
   );
   const { orgId, state, deletedAt, position, tombstonePosition } = entity;
-  // By identity: a record that is read again at its own offset raises nothing.
+  // Compares by identity: a redelivered record has an equal position, but does not raise the stored one.
   const raisesPosition = !last || last.position === position || last.position === tombstonePosition;
   let joining: PlannedWrite<K>['joining'] = null;
   if (state !== undefined && orgId !== null && !deletedAt) {

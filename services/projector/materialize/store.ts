@@ -80,8 +80,8 @@ export type JoinedFields = Pick<
 >;
 
 /**
- * The condition of a write: the revision that it was built on is stored; null, nothing is stored; or the value that
- * stands in place of a revision is still there, which cannot be read.
+ * The condition of a write: the stored document still has this revision. Null: the document does not exist.
+ * `unreadable`: it still has this unreadable value in place of a revision.
  */
 export type Guard = number | null | { unreadable: unknown };
 

@@ -40,8 +40,8 @@ type Prepared<K extends Kind> = {
 };
 
 /**
- * Joins documents. One for which the code throws fails alone if its own change can be rejected, or if it is only
- * refreshed and can stay as it is. Otherwise the chunk fails, and is halved.
+ * Joins documents. If the code throws for a document, only that document fails if its own change can be rejected, or if
+ * a refresh can leave it unchanged. Otherwise the chunk fails, and the worker halves it.
  */
 export function prepareWrites<K extends Kind>(
   deps: WriteDeps,

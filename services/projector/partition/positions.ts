@@ -10,8 +10,8 @@ export type Positions = {
   /** Whether the record at this offset, and every record before it, has been fully applied. */
   isApplied: (key: string, offset: number) => boolean;
   /**
-   * Sets the offsets up to which a build loads each partition first; null once it is loaded. Later records are fetched
-   * only then: applied with the backlog, they cost a batch each, and are refreshed again and again.
+   * Sets the offsets up to which a build loads each partition first; null once it is loaded. The projector fetches
+   * later records only then: with the backlog, each would cost a batch and repeated refreshes.
    */
   load: (ends: ReadonlyMap<string, number> | null) => void;
   isLoading: () => boolean;

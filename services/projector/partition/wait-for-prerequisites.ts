@@ -32,7 +32,7 @@ export function createWaitForPrerequisites(
   let untilMs = 0;
   return async ({ topic, position, end }, signal, onWait) => {
     const isLoading = positions.isLoading();
-    // The records that have come since the load are a backlog of their own.
+    // The records that arrived after the load form a separate backlog.
     if (wasLoading && !isLoading) targets = null;
     wasLoading = isLoading;
     if (!isLoading && end() - position < backlogMin) {

@@ -28,7 +28,7 @@ type Deps = {
 export type FreshnessGauges = {
   /** Sets the gauges after a run. `nowMs` is of a monotonic clock. */
   observe: (nowMs: number, run: Run) => void;
-  /** A run has failed: nothing is known of the log or of the progress since the last one. */
+  /** A run has failed: the log and the progress are unknown from the last successful run on. */
   observeFailure: (nowMs: number, error: unknown) => void;
 };
 

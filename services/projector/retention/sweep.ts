@@ -79,7 +79,7 @@ const readExpiredUpTo = async ({ sweepStore, asOf }: SweepDeps, { id }: Expiring
 
 /**
  * Erases the expired dead letters of expired conversations, and purges the conversations that have no messages and no
- * dead letters left. Without its conversation, nothing decides when a younger dead letter expires.
+ * dead letters left. A younger dead letter needs its conversation to decide when it expires.
  */
 async function sweepConversations(
   deps: SweepDeps,
@@ -110,8 +110,9 @@ async function sweepConversations(
 }
 
 /**
- * Purges messages that have waited `tombstoneDays` for their conversation. A compacted log may hold them long after the
- * last record of their conversation was removed. While a dead letter may bring the conversation, they wait again.
+ * Purges messages that have waited `tombstoneDays` for their conversation. A compacted log may hold messages long after
+ * it has lost the last record of their conversation. While a dead letter may bring the conversation, its messages wait
+ * again.
  */
 async function sweepOrphans(deps: SweepDeps): Promise<number> {
   const { store, sweepStore } = deps;
@@ -152,8 +153,8 @@ async function sweepOrphans(deps: SweepDeps): Promise<number> {
 }
 
 /**
- * Removes the state of documents that have not been written since they were read, and that the store does not refuse to
- * purge. Returns these as they are now. They keep `refs`, if any.
+ * Removes the state of documents that no other client has written since the read, unless the store refuses. Returns the
+ * purged documents as they are now, with their `refs`, if any.
  */
 async function purge(
   { store, now, tombstoneDays, onNotRefreshed }: SweepDeps,

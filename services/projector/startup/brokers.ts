@@ -17,7 +17,8 @@ export function createBrokers(kafka: Kafka): Brokers {
   return {
     admin,
     log,
-    // One after the other: if one fails, the other must not connect after a disconnect, and keep the process alive.
+    // The clients connect one after the other: if the first fails, the second must not connect after a disconnect and
+    // keep the process alive.
     connect: () => admin.connect().then(() => log.connect()),
     disconnect: () => Promise.all([admin.disconnect(), log.disconnect()]),
   };

@@ -23,9 +23,9 @@ type CheckDeps = {
 };
 
 /**
- * Throws `ProgressLost` if a generation was followed before, and has no progress. If it has progress but no watermark,
- * sets the watermark again, to the minimum instant of its partitions. That is never later than the lost one: a
- * watermark is the highest such minimum so far.
+ * Throws `ProgressLost` if projectors have followed a generation before, but its progress is gone. If only its
+ * watermark is gone, sets it to the minimum instant of its partitions. This is never later than the lost watermark,
+ * which was the highest such minimum so far.
  */
 export async function checkProgress(deps: CheckDeps): Promise<void> {
   const { control, registered, topics, isTrial, logger } = deps;

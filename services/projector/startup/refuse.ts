@@ -19,8 +19,8 @@ type MembershipDeps = {
 };
 
 /**
- * Returns the projector's membership. Refuses a start on other topics than the generation has followed: their records
- * would be applied to documents of the former topics, and the progress of those would hold the watermark for good.
+ * Returns the projector's membership. Refuses a start on other topics than the generation has followed: the projector
+ * would apply their records to documents of the former topics, whose progress would hold the watermark for good.
  */
 export async function openMembership(deps: MembershipDeps): Promise<OwnMembership> {
   const { control, config, registered, topics, isTrial } = deps;
