@@ -39,7 +39,7 @@ export function announceReplica(deps: Deps) {
   const onBeat = () => {
     const generation = snapshots.lastGeneration();
     metrics.generation.set(generation ?? 0);
-    // Before the first read the age would be that of 1970, and each new replica would break the objective of freshness.
+    // Before the first read the age would count from 1970, and each new replica would break the objective of freshness.
     if (generation === null) return;
     metrics.dataAge.set((now().getTime() - snapshots.lastDataAsOf().getTime()) / 1_000);
     // A slow read must not delay the announcement. The API logs and counts the errors of MongoDB elsewhere.

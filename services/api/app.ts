@@ -56,7 +56,7 @@ export type AppDeps = {
   snapshots: ReadSnapshots;
   /** The requests in progress, by the generation that each of them reads. */
   generationsInUse: Counts<number>;
-  /** Refuses a read that has found nothing in a collection that is gone. */
+  /** Refuses an empty read if its collection is gone. */
   requireCollections: RequireCollections;
   /** Opens the reader of a request. */
   openReader: OpenReader;
@@ -69,7 +69,7 @@ export type AppDeps = {
   /** Counts the requests of each key. */
   rateLimiter: RateLimiter;
   metrics: Metrics;
-  /** Stores the trace of a request; null if requests are not traced. */
+  /** Stores the trace of a request; null without tracing. */
   trace: Trace | null;
   /** Whether a request without a valid key, or above a rate limit, may have a log line and a trace. */
   admitUnauthenticated: () => boolean;

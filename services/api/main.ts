@@ -23,7 +23,7 @@ import type { Credentials } from './server/tls.ts';
 import { driverTimeouts } from './store/deadline.ts';
 import { pollReadiness } from './store/readiness.ts';
 
-/** A line for each request costs the API more as a write of its own. */
+/** A separate write for each line would cost the API more. */
 const logBatchBytes = 4_096;
 /** Connections for keys, watermarks and request traces. */
 const authPoolSizeMax = 4;
@@ -87,7 +87,7 @@ async function drain(): Promise<void> {
   void polling?.stop();
 }
 
-/** Uses renewed certificates, and shows when the one in use expires. */
+/** Uses renewed certificates, and shows when the current certificate expires. */
 function serveCertificate(files: CertificateFiles, first: Credentials) {
   const show = (inUse: Credentials) => metrics.certificateEnd.set(notAfterSeconds(inUse));
   const use = (renewed: Credentials) => {

@@ -32,7 +32,7 @@ export function startUnauthenticatedBudget(
     onError: () => undefined,
   });
   return {
-    /** Whether such a request may have a log line and a trace. */
+    /** Whether a request without a valid key, or above a rate limit, may have a log line and a trace. */
     admitUnauthenticated: (): boolean => {
       const { admitted } = budget.consume('unauthenticated');
       if (!admitted) {

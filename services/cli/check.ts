@@ -136,7 +136,7 @@ const silent = createLogger('cli', 'silent', createLogOutput({ stream: 'stderr' 
 
 type Clients = { mongo: MongoClient; brokers: Brokers };
 
-/** Connects to neither server: the conditions do. */
+/** Does not connect to the servers, because the conditions do. */
 async function withClients(
   context: Context,
   config: KafkaConfig & { MONGODB_URL: string },

@@ -135,7 +135,7 @@ const archive: MongoVerb<ArchiveOptions> = async (deps, options, context) => {
     return archived(since, `is archived since ${since}`);
   }
   if (dryRun) return archived(null, 'would be archived. Dry run: nothing was changed');
-  // A name of a thousand characters could otherwise push the organization off the screen, or name another one.
+  // A name of a thousand characters could otherwise push the organization off the screen, or imitate another one.
   const name = JSON.stringify(key.state.name.slice(0, nameShownMax));
   const question = `Archive the key ${id} of ${JSON.stringify(key.orgId)}, named ${name}, for good?`;
   if (!yes && !(await confirmed(context.terminal, 'archive', question)))

@@ -53,7 +53,7 @@ function isToken(token: string, authorization: string | undefined): boolean {
           .toString()
           .replace(/^[^:]*:/, '')
       : credentials;
-  // Hashes have the same length, and the time of their comparison reveals nothing of the token.
+  // Hashes have the same length, so the time of a comparison does not reveal the token.
   const hash = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(hash(given), hash(token));
 }

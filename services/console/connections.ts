@@ -17,7 +17,7 @@ export function reconnectingKafka(kafka: Kafka, createLog = createLogClient): Re
   const open = () => {
     const admin = kafka.admin();
     const log = createLog(kafka);
-    // One after the other, so that neither connects after the disconnect.
+    // Connects one client after the other, so that the second never connects after the disconnect.
     return { admin, log, connecting: admin.connect().then(() => log.connect()) };
   };
   /** Does nothing if an earlier use has dropped these clients. */

@@ -122,7 +122,7 @@ export function ago(at: Date, now = new Date()): Html {
 export const timeOf = (time: string | null): Html =>
   time === null ? html`${recordTimeText(time)}` : ago(new Date(time));
 
-/** An instant that is a word of its own: within an id, for one, it is part of a name. */
+/** An instant as a separate word. Inside an id, for example, it belongs to a name. */
 const instants =
   /(?<![^\s(])(?:(?<before>at|since) )?(?<instant>\d{4}-\d\d-\d\dT[\d:.]+Z)(?![\w-])(?: \(-?\d+ s ago\))?(?<orBefore> or before)?/g;
 

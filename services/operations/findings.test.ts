@@ -31,7 +31,7 @@ const attention = 'The data is current, but one finding needs attention.';
 const silent = { savedAt: before(31) };
 const ended = { ...silent, projectors: [projector({ state: 'ended', reason: 'gone', at: before(30) })] };
 const kafka = (changes: Partial<Facts['kafka']>) => ({ kafka: { ...facts([]).kafka, ...changes } });
-/** One topic keeps tombstones for this long, and another one for longer. */
+/** One topic keeps tombstones for this long, and a second topic longer. */
 const keptFor = (hours: number, cleanupPolicy: string | null = 'compact') =>
   kafka({
     settings: [

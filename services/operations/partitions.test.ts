@@ -94,7 +94,7 @@ test('a topic has the sums of its partitions, and the longest lag and wait among
   expect(sumByTopic([one, other])).toMatchObject([
     { topic: 't', position: 110, end: 200, lag: 90, lagSeconds: 6, secondsLeft: 30 },
   ]);
-  // The oldest partition may have applied everything: the cause is that of one that has not.
+  // The oldest partition may have applied everything, so the cause comes from a partition that has not.
   expect(sumByTopic([one, { ...other, cause: null }])[0]?.cause).toBe('backlog');
   expect(sumByTopic([one, { ...other, lag: null, secondsLeft: null }])).toMatchObject([
     { lag: null, secondsLeft: null },

@@ -13,7 +13,7 @@ describe('a partition', () => {
     ...changes,
   });
   const contacts = partition({ topic: 'support.contacts', secondsLeft: 12 });
-  // A conversation refers to channels, too; contacts have the longer way to go.
+  // A conversation also refers to channels, but contacts have more time left.
   const channels = partition({ topic: 'support.channels', secondsLeft: 2 });
   const text = (changes: Partial<PartitionFacts>) =>
     progressText(partition(changes), [partition(), channels, contacts]);

@@ -38,7 +38,10 @@ export function progressText(one: TopicFacts | PartitionFacts, topics: TopicFact
   return cause === 'backlog' ? 'applies a chunk' : 'stands still';
 }
 
-/** The topic that a backlog waits for: the topic with the largest backlog of those that its documents refer to. */
+/**
+ * The topic that a backlog waits for: of the topics that its documents refer to, the topic with the longest time left.
+ * An unknown time counts as the longest.
+ */
 function waitedFor({ topic }: TopicFacts, topics: TopicFacts[]): string | null {
   const prefix = topic.slice(0, topic.lastIndexOf('.') + 1);
   const kind = kindOfTopic(topic, prefix);

@@ -7,7 +7,7 @@ import { collectionOf, generationDatabase } from '../../shared/store/connection.
 /** Tokens of several keys, and blocked tokens, that one reading examines. */
 const tokensMax = 100;
 const blocksMax = 1_000;
-/** MongoDB may search for this long, in milliseconds. It reads the index on hashes alone. */
+/** MongoDB may search for this long, in milliseconds. It reads only the index on hashes. */
 const timeoutMs = 500;
 
 /** The tokens of the active generation that are refused although an active key has them, by their keys. */

@@ -18,7 +18,7 @@ import {
  */
 export type StructureFacts = { database: string; lost: LostCollection[]; faults: IndexFault[] };
 
-/** Reads which indexes a generation lacks; of one that is being dropped, all may be gone. */
+/** Reads which indexes a generation lacks. During a drop, all of them may be gone. */
 export async function readStructures(
   { client, databaseName }: Db,
   { number, state, manifest }: Pick<Generation, 'number' | 'state' | 'manifest'>,
@@ -31,7 +31,7 @@ export async function readStructures(
   return { database: name, lost, faults: faults.filter(({ kind }) => !isLost(lost, kind)) };
 }
 
-/** A collection that is lost has lost its indexes, too. */
+/** A lost collection has also lost its indexes. */
 const isLost = (lost: LostCollection[], kind: IndexFault['kind']) =>
   lost.some(({ collection }) => collection === resources[kind].collection);
 

@@ -10,11 +10,11 @@ type BrokerMonitorDeps = {
   kafka: Kafka;
   log: Pick<LogClient, 'find'>;
   topics: string[];
-  /** Creates a client with connections of its own; one of `kafka` by default. */
+  /** Creates a client with separate connections; by default a client of `kafka`. */
   createFresh?: () => Pick<LogClient, 'connect' | 'find' | 'disconnect'>;
 };
 
-/** A fresh client logs each failed attempt, so that it is not created often. In milliseconds. */
+/** The monitor rarely creates a fresh client, because each one logs its failed attempts. In milliseconds. */
 const seldom: MonitorTimes = { everyMs: 10_000, freshEveryMs: 30_000 };
 
 /** Asks the brokers for the topics through the client that reads the logs, and through a new one while that fails. */

@@ -213,7 +213,7 @@ export class CollectionsLost extends RebuildRefused {
 export const generationsOf = (control: Db): Collection<GenerationRegistry> =>
   control.collection('generations');
 
-/** How the registry is read: whole, or without its history, which alone may be long. */
+/** How the registry is read: whole, or without its history, which may be long. */
 export type RegistryOptions = Omit<FindOptions, 'projection'> & { projection?: { history: 0 } };
 
 /** The registry, or null before a projector has first started. Throws `OtherStoredForm` if another release made it. */

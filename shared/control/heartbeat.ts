@@ -95,7 +95,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       void removeOld(control, limits).catch(() => undefined);
     },
     end: (state, reason) => {
-      // MongoDB never answered: the log alone has the reason.
+      // MongoDB never answered, so only the log has the reason.
       if (!beating) return Promise.resolve();
       ended ??= storeEnd(state, reason);
       return ended;

@@ -34,7 +34,7 @@ export type RecordHeaderBytes = { name: string; value: Binary | null };
 export const recordBytesOf = (control: Db): Collection<RecordBytes> =>
   control.collection('dead_letter_bytes');
 
-/** The pipeline names every topic, and sorts, so that MongoDB reads the index `size` alone. */
+/** The pipeline names every topic, and sorts, so that MongoDB reads only the index `size`. */
 export const sizesPipeline = [
   { $match: { topic: { $gte: '' } } },
   { $sort: { topic: 1, size: 1 } },

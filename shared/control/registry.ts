@@ -162,7 +162,8 @@ export function beginningOf({ loadTo = [], accepted = [] }: Beginnings, key: str
 }
 
 /**
- * The logs that have lost their beginning since: a rebuild lacks these records. `ends` are by `<topic>/<partition>`.
+ * The logs that have lost records after `beginningOf`: a rebuild lacks these records. `ends` are by
+ * `<topic>/<partition>`.
  */
 export const logsWithoutBeginning = (
   generation: Beginnings,

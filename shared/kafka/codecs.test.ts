@@ -39,7 +39,7 @@ test.each([
   expect(content.toString()).toBe('hello hello hello hello hello hello hello hello');
 });
 
-// A broker reads the first frame of lz4 alone, too, and refuses a batch whose records do not fit into it.
+// A broker also reads only the first frame of lz4, and refuses a batch whose records do not fit into that frame.
 test('streams of several frames are read whole', async () => {
   const [first, second] = [Buffer.from('first '.repeat(20_000)), Buffer.from('second')];
   const both = Buffer.concat([first, second]).toString();

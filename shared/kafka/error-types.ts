@@ -43,7 +43,7 @@ export const kafkaTypes: ReadonlyMap<string, Entry> = new Map([
   ),
   // Brokers that do not respond: kafkajs does not mark these as retriable.
   ...entries('passes', ['KafkaJSGroupCoordinatorNotFound', 'KafkaJSTimeout', 'KafkaJSLockTimeout']),
-  // A group that admits no such member, or no further one.
+  // A group that refuses this kind of member, or any further member.
   ...entries(
     'wrong-command',
     ['INCONSISTENT_GROUP_PROTOCOL'],

@@ -25,7 +25,7 @@ export type RecordBatchHeader = {
   appendTimestampMs: number | null;
   /** The batch belongs to a transaction, which may have been aborted. */
   isTransactional: boolean;
-  /** The batch has a control record alone: the end of a transaction. */
+  /** The batch holds only a control record: the end of a transaction. */
   isControl: boolean;
   /** The time of the first record; the others have the difference from it. */
   firstTimestampMs: number;

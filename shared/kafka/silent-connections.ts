@@ -62,7 +62,7 @@ export function giveUpTimedOut({ connection: { prototype } }: ConnectionParts): 
 
 type TimedOut = { correlationId: number; sentAt: number };
 
-/** Brokers answer in order: behind a JoinGroup, which may take a minute, a request waits for that one. */
+/** Brokers answer in order: a request behind a JoinGroup waits for its answer, which may take a minute. */
 function giveUpAfter(connection: Connection, error: Error): void {
   const { correlationId, sentAt } = error as Error & TimedOut;
   if ([...connection.requestQueue.inflight.keys()].some((earlier) => earlier < correlationId)) return;

@@ -172,7 +172,7 @@ function retention(settings: TopicSettings): Found {
   };
 }
 
-/** A rebuild may take this long. A build that takes longer than a topic keeps tombstones is not promoted. */
+/** A rebuild may take this long. The promotion refuses a build that takes longer than a topic keeps tombstones. */
 const rebuildMs = 3 * dayMs;
 
 function tombstones({ deleteRetentionMs }: TopicSettings): Found {

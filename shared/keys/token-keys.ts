@@ -20,7 +20,7 @@ export type Caller = { keyId: string; orgId: string; rateLimit?: number | undefi
 export type TokenKeys = {
   /** In the order of their ids, at most `sameTokenMax`. */
   keys: TokenKey[];
-  /** Whether further keys have it, which were not examined. */
+  /** Whether further keys, which the API does not examine, have the token. */
   hasMore: boolean;
   /** Whether the token itself is blocked: its block outlives the key that an operator has blocked. */
   isBlocked: boolean;
@@ -32,7 +32,10 @@ export type TokenKeys = {
  */
 export type TokenRefusal = 'unknown' | 'shared_token';
 
-/** Keys examined per token. The source system gives each key a token of its own, so more than one is a fault. */
+/**
+ * Keys examined per token. The source system gives each key a different token, so several keys with one token are a
+ * fault.
+ */
 export const sameTokenMax = 10;
 
 /**

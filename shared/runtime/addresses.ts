@@ -21,7 +21,7 @@ function parseRange(text: string): AddressRange | null {
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 
-/** Whether an address is in one of the ranges; false if it is absent or no address. */
+/** Whether an address is in one of the ranges; false if it is absent or malformed. */
 export function isInRanges(ranges: AddressRange[], address: string | undefined): boolean {
   if (!address || !ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);

@@ -33,7 +33,7 @@ test.each<[string, Closer['close'], number]>([
     },
   });
   const { host, exited } = fakeHost();
-  // The second one may use the time of the first, but not that of the third.
+  // The second closer may use the time of the first, but not the time of the third.
   const closers = [closer('first', done, 1), closer('second', close, 1), closer('third', done, 60_000)];
   onShutdown(createLogger('test', 'silent'), closers, host)(0);
   expect(await exited).toBe(code);

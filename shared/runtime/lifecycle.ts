@@ -42,7 +42,7 @@ export function onShutdown(
     let untilMs = performance.now();
     for (const { name: closer, close, deadlineMs } of closers) {
       untilMs += deadlineMs;
-      // Not less than its deadline: a stall of this process takes nothing from the next closer.
+      // At least its own deadline, so that a stall of this process does not shorten the time of the next closer.
       const leftMs = Math.max(deadlineMs, Math.round(untilMs - performance.now()));
       try {
         await within(leftMs, close(), () => {

@@ -7,5 +7,5 @@ export const bulkWrite = <T extends Document>(
   operations: AnyBulkWriteOperation<T>[],
   limitMs?: number,
 ): Promise<BulkWriteResult> =>
-  // The driver passes the signal on, although its types name it for reads alone.
+  // The driver passes the signal on, although its types name it only for reads.
   withinLimit((limit) => collection.bulkWrite(operations, { ordered: false, ...limit }), limitMs);

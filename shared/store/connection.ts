@@ -94,7 +94,7 @@ export const generationDatabase = (
   options: DbOptions = {},
 ): Db => client.db(`${name}_g${generation}`, options);
 
-/** The members that the connection string selects for reads: by the API, of data alone. */
+/** The members that the connection string selects for reads. Only the API uses them, and only for data. */
 export const readPreferenceOf = (url: string): ReadPreference => new MongoClient(url).readPreference;
 
 /** The collection of a kind's documents in a generation's database. */

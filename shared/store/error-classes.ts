@@ -17,7 +17,7 @@ const classes = [
   'refuses-document',
   /** The command is wrong, and is wrong again when it is repeated. */
   'wrong-command',
-  /** The process is at its limits, whatever it works on: later there may be memory. */
+  /** The process has reached its memory limit, whatever it works on; later memory may be free. */
   'no-memory',
   /** Code threw because of the data that it worked on, so that the same data makes it throw again. */
   'our-code',

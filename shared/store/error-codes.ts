@@ -49,7 +49,7 @@ export const storeCodes: ReadonlyMap<number, Entry> = new Map([
     ],
     wrongUser,
   ),
-  // A member that is not the primary, or stops being it: MongoDB elects one, or the member is the wrong one.
+  // A member that is not, or no longer, the primary: MongoDB elects a new primary, or the client has the wrong member.
   ...entries(
     'refuses-connection',
     [
@@ -73,7 +73,7 @@ export const storeCodes: ReadonlyMap<number, Entry> = new Map([
     [50, 'MaxTimeMSExpired'],
     [262, 'ExceededTimeLimit'],
   ]),
-  // Its own limits, and rules of an operator, whatever the revision of the document.
+  // The limits of MongoDB, and rules of an operator, whatever the revision of the document.
   ...entries(
     'refuses-document',
     [[121, "it breaks a validation rule of the collection; the server's log has the rule"]],

@@ -69,7 +69,7 @@ export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCa
     const cached = known.get(entry) ?? refused.get(entry);
     if (cached) return cached;
     const { caller, queriedMs } = await share({ snapshot, name: 'apiKey' }, hash, query(snapshot));
-    // The key may have been blocked since.
+    // An operator may have blocked the key after its look-up.
     if (nowMs() - queriedMs >= lifetimeMs) throw new StoreUnavailable('the look-up of a key took too long');
     if (isCaller(caller)) known.set(entry, caller, { start: queriedMs });
     else refused.set(entry, caller, { start: queriedMs });

@@ -29,7 +29,7 @@ async function* widePieces(): AsyncGenerator<string, void> {
   for (;;) yield wide;
 }
 
-/** Requests reach a route by its path alone. */
+/** Only the path decides which route a request reaches. */
 const route = (path: string, reply: () => object) =>
   ({ path, respond: async () => reply() }) as unknown as Route;
 

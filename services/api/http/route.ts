@@ -6,7 +6,7 @@ import { readPath, readQuery } from './parameters.ts';
 /** Decides whether data has expired. A request reads the clock once, so that one response reflects one instant. */
 export type Clock = { now: () => Date };
 
-/** A handler reads the caller's organization alone, in the generation of this request. */
+/** A handler reads only the caller's organization, in the generation of this request. */
 export type Scope = {
   orgId: string;
   store: StoreReader;
@@ -14,7 +14,7 @@ export type Scope = {
   path: string;
 };
 
-/** The answer of a handler: a body, or the JSON text in pieces of one that is too large to hold in memory. */
+/** The answer of a handler: a body, or pieces of the JSON text of a body that is too large to hold in memory. */
 export type Answer<T> = ({ body: T } | { chunks: AsyncGenerator<string, void> }) & {
   /**
    * The cursor of the next page; null on the last page. Only a list has it. Call it once the first 256 K characters of

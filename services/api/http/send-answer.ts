@@ -26,7 +26,7 @@ export async function sendAnswer(
     if (isNotModified(context, etagOf(text))) return;
     linkNext(context, answer, baseUrl);
     context.type = 'application/json';
-    // Node sends a string and the headers in one write, a buffer in another one.
+    // Node sends the headers and a string in one write, but a buffer in a second write.
     context.body = text;
   };
   if ('body' in answer) {

@@ -34,7 +34,7 @@ export async function* readRange<T extends Document>(
     release();
     if (page.nextKey === null) return;
     key = page.nextKey;
-    // A page of large documents is cut: the store would send the rest of each batch for nothing.
+    // A reply with large documents is cut short, so the store would send the rest of each batch in vain.
     limit = itemsOfSize(batchSize, { items: page.items.length, bytes: page.bytes });
   }
 }

@@ -48,7 +48,8 @@ export function createFallbackRateLimiter({ connect, memory, fallbacks, logger }
   };
   const connectOnce = async () => {
     if (shared) return;
-    // Set once the connection is made. An error of a connection that was given up is not about the one in use.
+    // Set once the connection is made. An abandoned connection may still report errors, which do not concern the
+    // current one.
     let made: RedisRateLimiter | null = null;
     const onError = (error: unknown) => {
       if (made && shared === made) lose(error);

@@ -14,7 +14,7 @@ import { acceptTls, type Credentials } from './tls.ts';
 const silenceTimeoutMs = 120_000;
 
 const httpOptions = {
-  // When one of these limits passes, the connection is closed, with 408 if that is possible.
+  // When a request exceeds one of these time limits, Node closes the connection, with 408 if possible.
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1_000,
@@ -123,7 +123,7 @@ function limitConnections(server: Server, { trustedProxies, max, connectionsRefu
   });
 }
 
-/** A longer or slower body is not read to its end. */
+/** The server does not read a longer or slower body to its end. */
 const discardedBytesMax = 16 * 1_024 * 1_024;
 const discardMsMax = 5_000;
 

@@ -73,7 +73,7 @@ describe('readers of the same group', () => {
     // when the query has failed at last
     queries[0]?.fail();
     await settled();
-    // then the next query asks for the reader that still waits alone
+    // then the next query serves only the reader that still waits
     expect(queries.slice(1).map(({ wanted }) => wanted)).toEqual([['c']]);
     queries[1]?.answer();
     expect(await next).toBe('1 ticket c');

@@ -28,7 +28,7 @@ export async function readReply(
   command: FindCommand,
   options: ReadDataOptions,
 ): Promise<{ raws: Uint8Array[]; bytes: number; mayBeCut: boolean }> {
-  // Leaves no cursor: MongoDB would keep one of a session for as long as the session is used.
+  // Leaves no cursor, because MongoDB would keep the cursor of a session for as long as the session is used.
   const { cursor } = (await runCommand(
     database,
     { ...command, singleBatch: true },

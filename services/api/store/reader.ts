@@ -28,7 +28,7 @@ export type StoreReader = {
   find: (shape: Shape, id: string) => Promise<Document | null>;
   /** Finds the first messages of a conversation of the organization. Requests share queries. */
   findThread: (conversationId: string) => Promise<ThreadStart>;
-  /** Called after a read that has found nothing, which counts only if its collection exists. */
+  /** Called after an empty read, which is valid only if its collection exists. */
   requireCollections: () => Promise<void>;
   /** Counts bytes that the request keeps in memory. The returned function releases them, and is called once. */
   hold: (bytes: number) => () => void;

@@ -44,7 +44,7 @@ const badValue = 2;
 const lacksIndex = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === badValue && /\bhint\b/.test(error.message);
 
-/** Whether an error is a temporary one of the store (503) and not a bug in a query (500). */
+/** Whether an error is a temporary failure of the store (503), not a bug in a query (500). */
 export const isStoreUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnavailable ||
   error instanceof OtherProjectionVersion ||

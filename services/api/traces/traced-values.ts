@@ -27,7 +27,7 @@ function textOf(name: string, parsed: unknown): string {
 const isInterval = (parsed: unknown): parsed is Interval =>
   typeof parsed === 'object' && parsed !== null && 'from' in parsed;
 
-/** The values of a parameter that has more are not stored. The longest valid list, of statuses, has five. */
+/** A trace omits a parameter with more values. The longest valid list, of statuses, has five. */
 const valuesMax = 8;
 
 /** Names of unknown parameters are stored if they look like a parameter name; all others are stored as `otherName`. */
@@ -37,7 +37,7 @@ const otherName = '(other)';
 /** Further parameters are left out of the trace. */
 const parametersMax = 20;
 
-/** An id such as `ti_…`: a lower-case prefix and a remainder; nothing that looks like an API key. */
+/** An id such as `ti_…`: a lower-case prefix and a remainder, but never in the form of an API key. */
 const idShape = /^(?!.*_(live|test)_)[a-z]{1,16}_[A-Za-z0-9_-]{1,128}$/;
 
 /**

@@ -10,7 +10,7 @@ const gapMs = 3 * sampleEveryMs;
 /** Projectors save samples at the first run of the commit loop in each interval, about a second apart. */
 const intervalMinMs = 0.8 * sampleEveryMs;
 
-/** A moment of the charts. A null ends the line: no projector ran, or its rate is not known yet. */
+/** A moment of the charts. A null ends the line: no projector ran, or its rate is still unknown. */
 type Point = { at: Date; lag: number | null; rate: number | null };
 
 /** The generation that was served at an instant. */

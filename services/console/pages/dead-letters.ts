@@ -23,7 +23,7 @@ import { type LetterQuery, lettersMax, type OperationDeps, type Sources } from '
 
 const path = '/dead-letters';
 
-/** The dead letters by topic and reason, then one by one; or one of them, without its bytes. */
+/** The dead letters by topic and reason, then each of them; or a single dead letter, without its bytes. */
 export const deadLettersPage = (sources: Sources): Page => ({
   path,
   title: 'Dead letters',

@@ -69,7 +69,7 @@ const comparisonText = ({ compared, differences, expected, at, by, against }: Co
   ${counted(differences, 'unintended difference')}, ${counted(expected, 'intended difference')}; by ${by},
   ${ago(at)}`;
 
-/** The checks that do not hold, each with its command, then the others. A check of a step not taken is not yet due. */
+/** First the failed checks, each with its command, then the others. A check of a later step is not due yet. */
 function checks(
   failed: Finding[],
   all: Finding[],

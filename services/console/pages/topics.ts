@@ -80,7 +80,7 @@ const measures = (one: TopicFacts, shown: GenerationReport): Html[] => [
   html`<span class="finding ${severity(one, shown)}">${withAges(progressText(one, shown.topics))}</span>`,
 ];
 
-/** A build lags until it has caught up, and so does a first load, which has no lag yet. */
+/** A build lags until it has caught up. A first load also lags, but its lag is still unknown. */
 function severity({ lagSeconds, cause }: TopicFacts, shown: GenerationReport): string {
   if (isBuild(shown)) return '';
   const isHeld = cause === 'unassigned' || cause === 'unreadable';

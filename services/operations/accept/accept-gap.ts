@@ -67,7 +67,7 @@ async function forgetLost(deps: GapDeps, generation: number, found: Continuation
     await forgetPositions(deps, generation, topic, ofTopic);
 }
 
-/** Moves the position of a partition. The leader epoch before it is not one of this log. */
+/** Moves the position of a partition. Drops the leader epoch, which is unknown before the new position. */
 async function moveProgress(
   { control }: GapDeps,
   generation: number,
@@ -82,7 +82,7 @@ async function moveProgress(
   const applied: Applied = { position };
   if (topicId !== null) applied.topicId = topicId;
   const first = { generation, topic, partition, updatedAt: at };
-  // Nothing of another log is applied, whatever its time.
+  // The projector has applied no record of another log, whatever its time.
   const neverApplied = { end, completeTo: new Date(0) };
   await progressOf(control).updateOne(
     { _id },

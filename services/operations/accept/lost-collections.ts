@@ -67,8 +67,8 @@ function textOfControl({ database, collection, is }: LostCollection): string {
 }
 
 /**
- * Compares restored documents with the watermark. Whether they hold every change up to it is unknown: the newest
- * document shows nothing of the others.
+ * Compares restored documents with the watermark. Even a newer document does not prove that the others hold every
+ * change up to the watermark.
  */
 async function restoredDocuments(database: Db, lost: LostCollection[], completeTo: Date | null) {
   const texts: string[] = [];

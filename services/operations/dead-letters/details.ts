@@ -26,7 +26,7 @@ export type DeadLetterDetails = Pick<
   orgId: string | null;
   firstAt: string;
   lastAt: string;
-  /** Null if the record's timestamp is not a valid one. */
+  /** Null if the record's timestamp is invalid. */
   recordAt: string | null;
   /** The size of the record; null if its bytes are not stored, so that a redrive reads it from the log. */
   bytes: number | null;

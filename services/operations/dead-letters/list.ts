@@ -69,7 +69,7 @@ async function joinBytes(control: Db, entries: LedgerRecord[], prefix: string): 
   });
 }
 
-/** Reads the spans by their latest rejection, until no further one can have a later record than those found. */
+/** Reads the spans by their latest rejection, until no other span can have a later record than the records found. */
 async function readLatest(
   control: Db,
   { filter, matches }: Matching,

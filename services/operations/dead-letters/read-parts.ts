@@ -67,7 +67,9 @@ async function readBytes({ control }: Deps, entries: LedgerRecord[]): Promise<Pa
   return { readable, refused: [] };
 }
 
-/** Reads the records of one partition from the log. A topic that was created again has others at their offsets. */
+/**
+ * Reads the records of one partition from the log. A topic that was created again has other records at their offsets.
+ */
 async function* readLog({ readRecords }: Deps, entries: LedgerRecord[]): AsyncGenerator<Part> {
   const [first] = entries;
   if (!first) return;

@@ -3,7 +3,7 @@ import type { Rejection } from '../../../shared/control/rejections.ts';
 import type { Kind } from '../../../shared/documents/resources.ts';
 import type { StoredDocument } from '../../projector/materialize/store.ts';
 
-/** The place of a Kafka record. `time` is ISO 8601; null if the record's timestamp is not a valid one. */
+/** The place of a Kafka record. `time` is ISO 8601; null if the record's timestamp is invalid. */
 export type ExplainedRecord = { topic: string; partition: number; offset: number; time: string | null };
 
 /** An entity to which a document refers. */

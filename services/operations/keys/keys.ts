@@ -13,7 +13,7 @@ export type KeysDeps = { control: Db; database: Db; now: () => Promise<Date>; cl
 export type ListedKey = {
   id: string;
   orgId: string;
-  /** Null if the served generation lacks the key; so is `mode`. */
+  /** Null, like `mode`, if the served generation lacks the key. */
   name: string | null;
   mode: ApiKeyDocument['state']['mode'] | null;
   /** The requests that it may make in one window; null for `RATE_LIMIT_REQUESTS` of the API. */
@@ -21,7 +21,7 @@ export type ListedKey = {
   archivedAt: string | null;
   /** The key is active, but the API refuses its token: another key has it, or had it and was blocked. */
   isTokenShared: boolean;
-  /** Who blocked it, when and why; null if it is not blocked. */
+  /** Who blocked the key, when and why; null for an unblocked key. */
   blocked: { at: string; by: string; why: string } | null;
 };
 

@@ -7,7 +7,7 @@ import { type Facts, factsNow } from '../facts.ts';
 import { blocking, type Finding, findings } from '../findings.ts';
 import { pollUntil, reportChanges } from '../poll-until.ts';
 
-/** Waits until nothing blocks that a generation is ready. Ends early if it can never be. */
+/** Waits until a generation is ready. Ends early if it can never become ready. */
 export async function awaitReady(deps: OperatorDeps, number: number, timeoutSeconds: number) {
   const reportChange = reportChanges(deps.report);
   let before: Facts | null = null;

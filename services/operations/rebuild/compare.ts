@@ -150,8 +150,8 @@ async function reread(source: PairSource, kind: Kind, ids: string[], now: Date):
 }
 
 /**
- * Waits until every watermark has passed an instant, or those below it stand still, which it reports. Resolves to
- * whether all have.
+ * Waits until every watermark has passed an instant, or the others stand still, which it reports. Resolves to whether
+ * all have passed it.
  */
 export async function watermarksPassed(
   watermarks: PairSource['watermarks'],

@@ -48,7 +48,7 @@ export async function dropGeneration(deps: OperatorDeps, number: number, options
   const drop = { ...deps, number, deadline: performance.now() + (dryRun ? 0 : timeoutSeconds * 1_000) };
   const begun = await beginOnceUnread(drop, options);
   if (dryRun) return begun === 'dropped' ? 'was-dropped' : 'dry-run';
-  // Also if another operator has dropped it: a frozen projector may have written once more since.
+  // Even if another operator has dropped the generation, a frozen projector may have written again after that.
   await removeEverything(drop);
   if (begun === 'dropped') return 'was-dropped';
   await onStep?.('end');

@@ -124,7 +124,7 @@ async function carryOver(deps: OperatorDeps, from: number, to: number): Promise<
     const isOfFormerTopic = topicId !== undefined && (topicIds.get(topic) ?? topicId) !== topicId;
     if (isOfFormerTopic || offset >= (lostFrom.get(partitionKey(record)) ?? Infinity)) return 'lost';
     if (!log) return 'unknown';
-    // A projector may have read a record since that is beyond this end.
+    // After this read of the end, a projector may have read a record beyond it.
     return offset < log.low || (offset >= log.end && firstAt < readAt) ? 'lost' : 'held';
   };
   await carryOverDeadLetters(control, { from, to }, find);

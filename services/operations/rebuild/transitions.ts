@@ -40,8 +40,8 @@ export const register =
   };
 
 /**
- * Makes a build or a standby active, and the active generation a standby. That older data is accepted counts for this
- * switch alone.
+ * Makes a build or a standby active, and the active generation a standby. An acceptance of older data applies only to
+ * this switch.
  */
 export const activate =
   (number: number, cause: Cause): RegistryUpdate =>

@@ -34,7 +34,7 @@ export type Rule<About> = {
   acceptAs?: AcceptableFinding;
   /** The text of a rule that passes, for a list of checks. */
   passes?: string;
-  /** Null if the rule passes. A text alone takes all else from the rule. */
+  /** Null if the rule passes. A plain text takes all other fields from the rule. */
   evaluate: (
     facts: Facts,
     about: About,

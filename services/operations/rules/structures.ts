@@ -52,7 +52,7 @@ export function lackingStructures(
   return found;
 }
 
-/** A collection without any of its indexes is named alone: it does not exist, or a restore fills it. */
+/** For a collection without indexes, only the collection is named: it is missing, or a restore is filling it. */
 function describeMissing(missing: IndexFault[]): string {
   const byKind = Map.groupBy(missing, ({ kind }) => kind);
   return [...byKind]

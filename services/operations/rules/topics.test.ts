@@ -8,7 +8,7 @@ const found = (kafka: Partial<Facts['kafka']>, changes: Changes = {}) =>
 const withSettings = (changes: Partial<TopicSettings>) => found({ settings: [{ ...safeTopic, ...changes }] });
 
 test.each<Partial<TopicSettings>>([
-  // Without the policy `delete` the limits mean nothing.
+  // Without the policy `delete` the limits have no effect.
   { retentionMs: 20_000, retentionBytes: 9 },
   { cleanupPolicy: 'compact,delete' },
   { maxMessageBytes: 67_108_864 },

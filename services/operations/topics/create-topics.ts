@@ -54,7 +54,7 @@ export async function createTopics(admin: Admin, prefix: string, options: TopicO
   return wanted.map((topic) => `${topic}: ${outcomeOf(topic)}`);
 }
 
-/** The message of kafkajs has no reason; those of the brokers stand in its list. */
+/** The message of kafkajs lacks a reason; its list of errors has the reasons of the brokers. */
 function throwReasons(error: unknown): never {
   if (!(error instanceof kafkajs.KafkaJSAggregateError)) throw error;
   const reasons = error.errors.map((one) => {

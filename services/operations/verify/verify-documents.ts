@@ -105,7 +105,7 @@ function reviewed<K extends Kind>(run: Run<K>, item: PlannedWrite<Kind>, write: 
   if (write.op === 'join' && Boolean(stored.orphanedAt) !== Boolean(write.document.orphanedAt))
     fields.push('orphanedAt');
   verified.left.delete(id);
-  // Another worker may have written it since the round before.
+  // Another worker may have written the document after the previous round.
   if (fields.length === 0) verified.differing.delete(id);
   else verified.differing.set(id, fields);
   if (fields.length === 0 || !isRepair) return null;

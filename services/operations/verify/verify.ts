@@ -98,7 +98,7 @@ async function repairAndRecord(run: Run, { number }: Generation): Promise<void> 
   else await note(` of every ${options.kind ?? ''} document`.replaceAll('  ', ' '));
   try {
     await verifyChosen(run);
-    // A projector of other code may have started after the last look, and have saved its progress since.
+    // A projector with other code may have started after the last look, and may already have saved its progress.
     await requireSameJoins(deps, number, 0);
   } catch (error) {
     if (result.repaired > 0)

@@ -26,7 +26,7 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
     const documents = await Promise.all(ids.map((id) => memory.readCurrent(kind, [id])));
     return { documents: documents.flatMap((one) => one.documents), unreadable: [], remaining: [] };
   };
-  // Without rejected records and deletions, nothing of the control database is read.
+  // Without rejected records and deletions, the applier never reads the control database.
   const control = undefined as unknown as Db;
   const shares = { left: async () => 0, add: () => undefined };
   const engine = engineDeps({ ...memory, readCurrent });

@@ -85,7 +85,7 @@ export function observeStages(
   const timestampMs = records[0]?.position.timestampMs ?? -1;
   const deliveryMs = now.getTime() - (endedMs - fetchedMs) - timestampMs;
   const ms: Record<Stage, number> = {
-    // The clocks of producers and MongoDB may differ. Without a timestamp (-1) nothing is known.
+    // The clocks of producers and MongoDB may differ. Without a timestamp (-1), the delivery time is unknown.
     delivery: timestampMs < 0 ? 0 : Math.max(0, deliveryMs),
     queue: nextMs - fetchedMs,
     prerequisites: takenMs - nextMs,

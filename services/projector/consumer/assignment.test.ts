@@ -96,7 +96,7 @@ it('a partition goes on if the same member has it again', async () => {
     signals.push(signal);
     return stuck.promise;
   });
-  // a partition without a start offset has nothing to go on with
+  // a partition without a start offset cannot continue
   const unstarted = assign('member');
   const partition = assign('member');
   expect(partition).not.toBe(unstarted);

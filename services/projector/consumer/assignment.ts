@@ -91,7 +91,8 @@ export function createAssignment(
         assigned.set(key, goesOn ? former : deps.createPartition(place, shared));
       }
       ownId = memberId;
-      // A chunk that ends late does no harm: its writes are guarded, like those of a member that has lost its session.
+      // A chunk that ends late is harmless: guards protect its writes, like the writes of a member that has lost its
+      // session.
       for (const [key, former] of before) if (assigned.get(key) !== former) void former.stop(0);
       fetches.pauseAll(topics);
       return [...assigned.values()];

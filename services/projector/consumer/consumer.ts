@@ -56,7 +56,10 @@ export type RunningConsumer = AssignedPartitions & {
 /** How long a chunk may continue at shutdown before it is aborted, in milliseconds. */
 export const shutdownGraceMs = 15_000;
 
-/** The progress has this long to be saved, and the group as long to be left. The sum is shorter than that of `main`. */
+/**
+ * The consumer has this long to save the progress, and as long to leave the group. The sum is shorter than that of
+ * `main`.
+ */
 const leaveWithinMs = 3_000;
 
 const noAnswer = (): never => {

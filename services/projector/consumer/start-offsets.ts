@@ -69,7 +69,7 @@ export async function findStartOffsets(
     const key = partitionKey(assigned);
     const applied = recorded.get(key) ?? { position: 0 };
     const now = logNow(log, assigned, epochEnds);
-    // Without a leader that answers, nothing is known of the log.
+    // Without an answer from a leader, the log is unknown.
     if (!now || (appliedEpoch(applied) >= 0 && !now.epochEnd)) continue;
     const read = {
       topic,

@@ -13,7 +13,7 @@ import { subjectsOf } from './subjects.ts';
 /** A record that is not applied. `error` is set if the code has thrown it for the record. */
 export type RejectedRecord = { record: KafkaRecord; rejection: Rejection; error?: unknown };
 
-/** The bytes of a record, and the entities that they name, as the record alone decides them. */
+/** The bytes of a record, and the entities that they name. Only the record decides both. */
 export type RecordFields = Omit<RecordBytes, '_id' | 'storedAt'>;
 
 /**

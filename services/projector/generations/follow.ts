@@ -70,11 +70,11 @@ export function followRegistry(
     if (!registry) return;
     try {
       const own = generationOf(registry, number);
-      // Without projectors the active generation gains nothing from a slower build.
+      // Without projectors the active generation does not benefit from a slower build.
       const oneAtATime =
         own.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
       const completeTo = await watermark(control, number);
-      // A run that was given up may end after a newer one: it must apply nothing any more.
+      // An abandoned run may end after a newer run, and must not apply its result.
       signal.throwIfAborted();
       deps.metrics.generationState.reset();
       deps.metrics.generationState.set({ state: own.state }, 1);

@@ -56,7 +56,7 @@ export async function applyTogether(deps: UpdateDeps, chunks: ChangesOfKind[]): 
       const changes = chunks.flatMap((chunk) => (chunk.kind === kind ? chunk.changes : []));
       return applyKind({ ...deps, onFanOut }, { kind, changes }, stale, outcome);
     });
-    // After an error nothing goes on that the caller does not know of.
+    // After an error, no work continues without the knowledge of the caller.
     for (const ended of await Promise.allSettled(applying))
       if (ended.status === 'rejected') throw ended.reason;
   }

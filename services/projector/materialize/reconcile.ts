@@ -172,7 +172,7 @@ function reconciledOf(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>,
 /** The state that has reached every dependent before the write; null if that is not known. */
 function propagatedBefore(deps: ReconcileDeps, kind: Kind, item: PlannedWrite<Kind>): Reconciled['before'] {
   const { current, entity } = item;
-  // Positions say nothing about changes that do not come in the order of the log.
+  // Positions do not order changes that arrive outside the order of the log.
   if (!current || deps.outOfOrder) return null;
   // Until a record named its organization, the entity counted as missing.
   if (current.orgId !== entity.orgId) return null;

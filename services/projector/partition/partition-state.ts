@@ -2,7 +2,7 @@ import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 
 /** The state of a partition. It shows why its records wait. */
 export type PartitionState =
-  /** It is assigned, and not fetched: its start offset is not found yet. */
+  /** The group has assigned the partition, but fetching waits for its start offset. */
   | { name: 'finding-start' }
   /** Its queue is empty: it waits for records. */
   | { name: 'idle' }

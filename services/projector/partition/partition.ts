@@ -47,7 +47,7 @@ const releaseBatchAfterMs = 1_000;
 /** The longest pause before a failed chunk is retried, in milliseconds, unless MongoDB is overloaded. */
 const retryPauseMaxMs = 10_000;
 
-/** A chunk may hold control records alone, such as the end of a transaction. */
+/** A chunk may hold only control records, such as the end of a transaction. */
 const nothing: Applied = { events: 0, rejected: [], times: [] };
 
 /**
@@ -141,7 +141,10 @@ export class Partition {
     this.#wake();
   }
 
-  /** A broker has answered a fetch. While the queue is empty, only the broker can deliver more: nothing is stuck. */
+  /**
+   * A broker has answered a fetch. While the queue is empty, only the broker can deliver more, so the partition is not
+   * stuck.
+   */
   fetched(): void {
     if (this.#state.name === 'idle') this.countWait();
   }

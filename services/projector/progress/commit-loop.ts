@@ -59,7 +59,7 @@ class Refused extends Error {
   override name = 'Refused';
 }
 
-/** Fewer records since the last run do not justify an extra run. */
+/** Fewer new records do not justify an extra run. */
 const extraRunMin = 1_000;
 
 /**

@@ -66,7 +66,7 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps)
     observeFailure: (nowMs, error) => {
       observedMs ??= nowMs;
       const elapsed = (nowMs - observedMs) / 1_000;
-      // Records may have come since.
+      // Records may have arrived since the last successful run.
       for (const [topic, lag] of lags) metrics.lagSeconds.set({ topic }, lag + elapsed);
       metrics.staleness.set(ageSeconds + elapsed);
       hold(classify(error).of === 'kafka' ? 'unreadable' : 'unsaved', heldSeconds + elapsed);

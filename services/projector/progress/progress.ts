@@ -91,7 +91,9 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
 /** An instant, and the log's end offset then: every record published up to that instant lies before that end. */
 type Mark = { end: number; asOfMs: number };
 
-/** Marks are this part of the time since the oldest apart. A week's backlog then has some 200 of them. */
+/**
+ * The distance of two marks is this part of the time since the oldest mark. A week's backlog then has some 200 of them.
+ */
 const markSpacing = 1 / 16;
 
 /** How far a partition was applied in one run of the commit loop. */

@@ -8,7 +8,7 @@ import { ticket } from './ticket.ts';
 /** The entities with references. */
 const joined: { [K in Kind]?: Projection<K> } = { channel, ticket, conversation, message };
 
-/** An entity without references: its document is its state alone. */
+/** An entity without references: its document is only its state. */
 const plain = <K extends Kind>(kind: K): Projection<K> =>
   defineProjection(
     kind,

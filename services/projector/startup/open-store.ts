@@ -57,7 +57,9 @@ export async function openIndexes({ control, registered, database, isTrial, onWa
   }
 }
 
-/** Throws `CollectionsLost` if a listed collection is gone or another one: an empty one would hide the loss. */
+/**
+ * Throws `CollectionsLost` if a listed collection is gone or replaced, because an empty collection would hide the loss.
+ */
 async function requireCollections(control: Db, registry: GenerationRegistry, followed: Generation) {
   const database = generationDatabase(control.client, control.databaseName, followed.number);
   const lost = [

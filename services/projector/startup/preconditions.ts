@@ -30,7 +30,7 @@ export type StoreDeps = {
   config: DatabaseSetting & Partial<Pick<ProjectorConfig, 'GENERATION'>>;
   /** The topics that the projector follows. */
   topics: string[];
-  /** A check: it creates nothing, and a condition that it cannot try is not met. */
+  /** A check creates nothing. A condition that it cannot try counts as not met. */
   isTrial: boolean;
   /** Receives each further condition that a start waits for. */
   onWait: OnWait;

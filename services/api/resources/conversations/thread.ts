@@ -16,9 +16,7 @@ export async function* readThread(store: StoreReader, thread: Thread): AsyncGene
 
 type StartEnd = { isComplete: boolean; key: string | null; items: number; bytes: number };
 
-/**
- * Yields the start of a thread. A generator of its own, so that its messages are not in memory while the rest is sent.
- */
+/** Yields the start of a thread. A separate generator releases these messages before the API sends the rest. */
 async function* readStart(
   store: StoreReader,
   { from, conversationId }: Thread,
