@@ -5,6 +5,10 @@ import { everything, required } from './example-values.ts';
 
 type Deployment = { spec: { replicas: number } };
 
+/** Helm 4 may log that a watch has ended when Helm itself ends the watch, after it has waited. */
+const withoutEndedWatches = (printed: string): string =>
+  printed.replaceAll(/^\s*I\d{4} .*reflector\.go.*$/gm, '');
+
 describeCluster('releases on a real API server', (cluster) => {
   const replicas = async (namespace: string, name = 'support-api') =>
     (await cluster.get<Deployment>('deployment', name, '--namespace', namespace)).spec.replicas;
@@ -35,7 +39,7 @@ describeCluster('releases on a real API server', (cluster) => {
         await upgrade(required),
         await unchanged(),
       ];
-      expect(printed.join('')).not.toMatch(/warn/i);
+      expect(withoutEndedWatches(printed.join(''))).not.toMatch(/warn/i);
       await uninstall();
       const kinds =
         'deploy,svc,cm,secret,sa,job,cronjob,pdb,hpa,ing,netpol,scaledobject,servicemonitor,prometheusrule,httproute';
