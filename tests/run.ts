@@ -31,7 +31,7 @@ const nodeOptions = ['--experimental-vm-modules', '--disable-warning=Experimenta
 /** Jest ends within seconds of its last test, unless a test has left something open. */
 const endLimitMs = 180_000;
 
-/** As in the last line of a run. A check that fails counts as one failure. */
+/** The counts in the last line of a run. A failed check counts as one failure. */
 type Counts = { passed: number; failed: number; skipped: string[] };
 
 const children = new Set<ChildProcess>();
@@ -43,7 +43,7 @@ function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch {
-    // All of them have ended.
+    // All processes of the group have ended.
   }
 }
 

@@ -138,7 +138,7 @@ test.each(Object.entries(states))(
   },
 );
 
-/** The conditions whose refusals need other servers or rights, with the test that has them. */
+/** The conditions whose refusals need other servers or rights, with the test of each. */
 const elsewhere = {
   rights: 'check-rights.test.ts',
   topics: '../projector/kafka-rights.long.test.ts',

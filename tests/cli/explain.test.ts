@@ -149,7 +149,7 @@ describe('support-cli explain', () => {
     const trace = { ...common, _id: first, pathId: 'ti_1', route: '/v1/tickets/:id' } as RequestTrace;
     const list = { ...common, _id: second, pathId: null, route: '/v1/tickets' } as RequestTrace;
     const batch = { replica: 'api-1', expiresAt: new Date(Date.now() + 60_000) };
-    // All that are searched would be earlier ones, if the search did not begin with the latest.
+    // Without a start at the latest traces, the search would spend its limit on these earlier traces.
     const earlier = Array.from({ length: 20_000 }, () => ({ ...list, _id: 'req_0' }));
     await requestTracesOf(environment.control).insertMany([
       { ...batch, _id: 'req_0', traces: earlier },

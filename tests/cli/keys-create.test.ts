@@ -28,7 +28,7 @@ describe('keys create', () => {
   });
 
   const archive = (...args: string[]) => cli('keys', 'archive', ...args);
-  /** A key that `keys create` has made, and that is applied. */
+  /** Makes a key by `keys create`, and waits until the projector has applied it. */
   const givenKey = async () => {
     const { text } = await cli('keys', 'create', '--org', 'org_new', '--json');
     const { id, token } = JSON.parse(text) as CreatedKey;
@@ -59,7 +59,7 @@ describe('keys create', () => {
       state: { ...before?.state, archivedAt: expect.any(Date) as Date },
     });
     expect(await status(token)).toBe(401);
-    // The event has the instant of the archiving: with that of the creation it would count as late.
+    // The event has the instant of the archiving: with the instant of the creation, it would count as late.
     const { archivedAt } = (await find('apiKey', id))?.state as { archivedAt: Date };
     const times = (await readLog(environment)).flatMap(({ event }) => (event?.id === id ? [event.time] : []));
     expect(times.at(-1)).toEqual(archivedAt);

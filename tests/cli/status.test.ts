@@ -77,7 +77,7 @@ describe('tokens of several keys', () => {
     for (const id of ['key_gone', 'key_alone']) await cli('keys', 'block', id, '--why', 'leaked');
     await rebuild.database.collection<{ _id: string }>('apiKeys').deleteOne({ _id: 'key_gone' });
     let text = '';
-    // MongoDB may look for them for half a second.
+    // A status gives MongoDB half a second to find the tokens.
     await eventually(async () => {
       ({ text } = await cli('status'));
       return !text.includes('not counted: tokens') || text;
@@ -99,7 +99,7 @@ describe('tokens of several keys', () => {
 });
 
 describe('the work of the store for a status', () => {
-  /** Clients of a MongoDB that answers the counts so. */
+  /** Clients of a MongoDB that gives this answer to the counts. */
   const proxied = useOpened(async () => {
     const proxy = createAnsweringProxy(rebuild.config.MONGODB_URL);
     const mongo = createMongo(proxiedUrl(await proxy.listen()), 'test');
@@ -120,7 +120,7 @@ describe('the work of the store for a status', () => {
   beforeEach(() => rebuild.given([generation(1, 'active'), generation(2, 'ready')]));
 
   test('is left out where MongoDB refuses it, and then the rest is shown with the reason', async () => {
-    // As `notablescan` refuses a scan, or a user has too few rights.
+    // MongoDB answers so if `notablescan` refuses a scan, or if the user has too few rights.
     proxied.answer({ code: 291, errmsg: 'refused' });
     const counts = await readCounts(proxied.database);
     expect(counts.pending).toEqual({ conversations: null });

@@ -86,7 +86,8 @@ test.each([
     await source.applyAll();
     nowMs += 2_000;
     const quiet = connect({ baseUrl: api.url }).client;
-    // One run completes the last one, if that was killed; the next begins at its earliest Data-As-Of.
+    // The first run completes the previous run, if the test killed it. The second begins at the first run's earliest
+    // Data-As-Of.
     for (let count = 0; count < 2; count += 1)
       for await (const batch of exportChanges({ client: quiet, threads, since: kept.since })) keep(batch);
     const expected = await Array.fromAsync(quiet.tickets.list({ limit: 100, sort: 'createdAt' }));

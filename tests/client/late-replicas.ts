@@ -33,7 +33,7 @@ export function createLateReplicas(stores: TestStore[], random: Random) {
     const make = state.conversations.length === 0 || random.chance(0.5) ? newTicket : reply;
     for (const event of make(state, new Date(startMs + step)))
       for (const { pending, lagMax: stepsMax } of replicas) {
-        // All changes of an entity are on one partition, so none is applied before an earlier one.
+        // All changes of an entity are on one partition, so a projector applies them in order.
         const earlier = pending.filter((each) => each.event.id === event.id).map(({ applyAt }) => applyAt);
         pending.push({ at: step, applyAt: Math.max(step + random.int(stepsMax), ...earlier), event });
       }

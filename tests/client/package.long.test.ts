@@ -82,7 +82,7 @@ async function compile(project: string, file: string, text: string, module: Form
   return run(tsc, ['--project', project]);
 }
 
-/** The oldest versions that `engines` allows, and the oldest 24, from npm, and the one that runs this. */
+/** The oldest versions that `engines` allows and the oldest Node 24, from npm, and the Node that runs this test. */
 async function nodes(): Promise<string[]> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return [process.execPath];
   const oldest = ['20.19.0', '22.12.0', '24.0.0'].map(async (version) => {
@@ -116,7 +116,7 @@ test.each<Format>([
 
 test('Jest loads it by default', async () => {
   const project = await install('jest');
-  // The form that the transforms of Jest make of an import.
+  // Jest's transforms turn an import into this form.
   const program = `const { ApiError, createClient } = require('${name}');
 test('a client is made', () => {
   expect(createClient({ baseUrl: 'https://api.example.com', apiKey: 'key' })).toHaveProperty('tickets');

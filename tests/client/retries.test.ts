@@ -104,7 +104,7 @@ test('a response whose JSON is cut each time is an error that says so', async ()
 });
 
 describe('a connection that breaks within a response', () => {
-  /** How many responses break off yet, each after its headers and a part of its body. */
+  /** How many more responses break off, each after its headers and a part of its body. */
   let cuts = 0;
   const proxy = createServer((request, response) => {
     forward({ port: api.port, path: request.url, headers: request.headers }, (answer) => {

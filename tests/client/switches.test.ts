@@ -16,7 +16,10 @@ const unchanged = ids.map((id, index) => {
   return { id, createdAt, updatedAt: createdAt };
 });
 const later = '2026-02-01T12:00:00.000Z';
-/** The first is read before the promotion; a reader by `updatedAt` reaches the second after it; the third is new. */
+/**
+ * Readers meet the first ticket before the promotion; a reader by `updatedAt` reaches the second afterwards; the third
+ * is new.
+ */
 const changed = [
   ...unchanged.filter(({ id }) => ['ti_12', 'ti_31'].includes(id)),
   { id: 'ti_new', createdAt: later },
@@ -72,7 +75,7 @@ beforeEach(async () => {
   api = await start();
   await serve(1);
 });
-// Not dropped: a session of DocumentDB may keep a dropped collection in its cache, and find none of the same name.
+// Empties the collections: a session of DocumentDB may cache a dropped collection, and then miss its successor.
 afterEach(async () => {
   await api.stop();
   for (const collection of await databaseOf(2).collections()) await collection.deleteMany({});
@@ -88,7 +91,7 @@ function disturbed(): Client {
   };
   return connect({
     baseUrl: `http://127.0.0.1:${api.port}`,
-    // The first wait is that after the failure.
+    // The client first waits after the failure.
     onWait: () => restarted?.then(() => undefined),
     fetch: async (url, init) => {
       requests += 1;

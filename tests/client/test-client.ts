@@ -51,7 +51,7 @@ export const joinedTo = (ids: string[]) =>
     conversations: ids.map((id) => ({ ...build.ticketJoined().conversations[0], id }) as never),
   });
 
-/** A fetch that can leave requests for messages without an answer: they reject once their signal aborts. */
+/** A fetch that can leave requests for messages without an answer: such a request rejects once its signal aborts. */
 export function createHoldingFetch() {
   let answeredMax = Infinity;
   /** The signals of the requests without an answer. */

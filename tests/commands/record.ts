@@ -16,8 +16,8 @@ export type Recorded = {
 const entityCollections = new Set(kinds.map((kind) => resources[kind].collection));
 
 /**
- * Who receives the shape: a collection, or the entities, if every kind may. The engine finds them by `_id` and `refs`,
- * in batches that differ from run to run.
+ * The target of the shape: a collection, or the entities if the collection of every kind may receive the shape. The
+ * engine finds them by `_id` and `refs`, in batches that differ from run to run.
  */
 function targetOf(collection: string, text: string): string {
   if (collection === '') return 'the database';
@@ -26,8 +26,8 @@ function targetOf(collection: string, text: string): string {
 }
 
 /**
- * A proxy of the store that records the commands of the services, as they send them. Their clients name an application;
- * those of tests name none.
+ * A proxy of the store that records the commands of the services, as they send them. The clients of services name an
+ * application; the clients of tests do not.
  */
 export function recordCommands(mongodbUrl: string) {
   const recorded = new Map<string, Recorded>();

@@ -7,7 +7,7 @@ const ignored = new Set([
   ...['batchSize', 'cursor', 'collection', 'ordered', 'nameOnly', 'singleBatch', 'txnNumber'],
 ]);
 
-/** Commands that begin or end something of the driver. */
+/** Commands that the driver sends for its own sessions, cursors and checks. */
 export const isOfDriver = (name: string) => ['endSessions', 'ping', 'killCursors', 'getMore'].includes(name);
 
 /**

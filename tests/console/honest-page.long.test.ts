@@ -15,7 +15,7 @@ let browser: Browser;
 beforeAll(async () => (browser = await startChromium()));
 afterAll(() => browser?.close());
 
-/** How often the page was rendered; each time says so, in its verdict and in its tiles. */
+/** How often the server has rendered the page. Each page shows this number in its verdict and in its tiles. */
 let rendered = 0;
 /** Answers a request of the script in place of the page. */
 let instead: ((route: Route) => Promise<void>) | null = null;

@@ -92,7 +92,7 @@ describe('a dead letter and a document', () => {
     await applied();
     const [refused] = await deadLetters((letter) => letter.topic === topic('tag'));
     await console.shows('/explain?id=tag_nano', `${topic('tag')}/0/0 no valid time`);
-    // A purge loses the bytes: it is advised for one record that cannot be applied, and for no group.
+    // A purge loses the bytes: the console suggests it for one record that cannot be applied, and never for a group.
     await console.shows('/dead-letters', 'no valid time', `redrive --topic ${topic('tag')}`);
     const id = refused?._id ?? '';
     const purge = `data-copy="npx support-cli dead-letters purge ${id}"`;
@@ -161,7 +161,7 @@ describe('a dead letter and a document', () => {
     const text = textOf(await console.read(`/explain?id=${_id}`));
     expect(text).toContain('/v1/tickets/:id');
     expect(text).toContain('ticket ti_1');
-    // The requests that named a document are listed with it.
+    // The page of a document lists the requests that named the document.
     expect(await console.read('/explain?id=ti_1')).toContain(`<a href="/explain?id=${_id}">`);
     expect(textOf(await console.read('/explain?id=req_01HNZX8JGFACFA36RBXDHEQN6F'))).toContain(
       'there is no trace of',

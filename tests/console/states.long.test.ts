@@ -76,7 +76,8 @@ test('a loading system', async () => {
 test('a system at work', async () => {
   await applied();
   const { control } = environment;
-  // Changes come while the pictures are taken, as fast as in the hour before: an idle end would be another state.
+  // The test publishes changes while it takes the pictures, as fast as in the hour before: an idle end would be another
+  // state.
   const ended = new AbortController();
   const changes = publishSteadily(ended.signal);
   await samplesOf(control).deleteMany({});

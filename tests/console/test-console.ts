@@ -22,7 +22,7 @@ const reads = [
   'ping',
   'hello',
   'endSessions',
-  // While there is no registry: whether a read model was left.
+  // Without a registry, the console checks whether an earlier read model is still there.
   'listDatabases',
   // of Kafka
   'ApiVersions',
@@ -52,7 +52,7 @@ export async function openConsole(environment: Record<string, string | undefined
   const { address, close } = await startConsole({ config, mongo, kafka, logger, live: () => null });
   const url = `http://127.0.0.1:${address.port}`;
   const load = async (path: string): Promise<string> => (await fetch(url + path)).text();
-  /** The markup of a page for which MongoDB and Kafka have answered: a page waits for them no longer than seconds. */
+  /** The markup of a page for which MongoDB and Kafka have answered: a page waits for them for a few seconds only. */
   const read = async (path: string): Promise<string> => {
     let markup = '';
     await eventually(async () => !(markup = await load(path)).includes('has not answered for') || markup);

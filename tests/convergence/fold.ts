@@ -201,7 +201,7 @@ function channel({ agentId, config }: EntityState['channel'], view: View): Relat
   };
 }
 
-/** The sort keys of lists. Documents that no list shows have none. */
+/** The sort keys of lists. Documents that no list shows have no sort keys. */
 function sortKeysOf(kind: Kind, state: unknown): { byCreated?: string; byUpdated?: string } {
   const unlisted: Kind[] = ['apiKey', 'contact', 'user', 'agent', 'tag', 'topic'];
   const { id, createdAt, updatedAt, archivedAt } = state as EntityState['ticket'] & {

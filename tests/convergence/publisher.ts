@@ -117,6 +117,7 @@ async function sendUntilDone(
   producer: Producer,
   record: ProducerRecord,
 ): Promise<void> {
-  // While a broker is away. Records that it wrote nevertheless come twice, which the contract allows.
+  // A send fails while a broker is away. Records that the broker wrote nevertheless come twice, which the contract
+  // allows.
   await eventually(() => sendByPartition({ producer, admin }, record).then(() => true, errorMessage));
 }

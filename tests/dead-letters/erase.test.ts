@@ -85,7 +85,7 @@ describe('the dead letters about a deleted entity', () => {
   test.each(['deleted', 'tombstone'] as const)(
     'are erased by a %s record although the entity came back in the same batch',
     async (op) => {
-      // given a contact whose second version is a dead letter, that is deleted, comes back, and has another dead letter
+      // given a contact that has a dead letter, is deleted and created again, and then has another dead letter
       await store([rejectedVersion('con_9', 2), rejectedVersion('con_9', 5)]);
       const position = (offset: number) => ({ partition: 0, offset, timestampMs: offset });
       const change = { id: 'con_9', orgId: 'org_1', time: new Date(), position: position(3) };
@@ -101,7 +101,7 @@ describe('the dead letters about a deleted entity', () => {
       };
       const envelopes = { readEnvelopes: async () => [stored] };
       const erasures = await erasuresAmong(envelopes, 'contact', { changes: [deletion], rejected: [] });
-      // then the letter before the deletion is erased, and the later one is kept
+      // then the projector erases the dead letter from before the deletion, and keeps the later one
       await eraseDeadLetters(deps(), erasures);
       const left = await standingLetters(opened.control);
       expect(left.map(({ offset }) => offset)).toEqual([5]);

@@ -18,7 +18,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     return JSON.parse(text) as Record<string, unknown>;
   };
 
-  /** Expects that a command exits with this code, and prints such a text. */
+  /** Expects that a command exits with this code, and that its output matches `says`. */
   const expectEnd = async (code: number, says: RegExp, ...args: string[]) => {
     const ended = await cli(...args);
     expect({ args, code: ended.code, output: ended.text + ended.errors }).toEqual({
@@ -42,7 +42,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     let value = '';
     let id = '';
 
-    /** A record of a later schema version, a valid one, and one that is no JSON. */
+    /** Sends a record of a later schema version, a valid record, and a record that is not JSON. */
     beforeAll(async () => {
       const poisoned = encode(created('channel', 'chan_p'), 'structured');
       value = String(poisoned.value).replace('created.v1', 'created.v2');
@@ -205,7 +205,7 @@ describe('the dead-letter commands of the CLI, while a projector runs', () => {
     expect((await cli('purge', '--all', '--yes')).text).toContain(`${all - 2} dead letters deleted`);
     await expectEnd(0, /^no dead letters$/, 'list');
     await expectEnd(0, /^no dead letter matches$/, 'list', '--key', 'tag_1');
-    // and its mark names the operator and the time
+    // and the mark of the purge names the operator and the time
     await expectEnd(1, / purged the dead letter .*\(unknown_type\) at 20/, 'show', second);
     await expectEnd(1, /^0 dead letters deleted; not found: 1 id$/, 'purge', second, '--yes');
   });

@@ -57,7 +57,7 @@ describe('a flood of rejected records beyond the share of their topic', () => {
     const letters = await deadLetters();
     const left = letters.at(-1)?._id;
     expect(await json('redrive', '--all', '--dry-run')).toMatchObject({ deadLetters: count, refused: count });
-    // given that the entities of the other organization are gone
+    // given a database without the entities of the other organization
     await environment.database.collection('tags').deleteMany({});
     const { text } = await cli('redrive', '--all', '--limit', '2999');
     expect(text).toContain('2,999 dead letters: 2999 applied');

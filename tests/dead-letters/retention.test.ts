@@ -25,12 +25,12 @@ describe('dead letters about an expired conversation', () => {
   const isServed = async (onDay: number) => (await model.answersAt('a', day(onDay))).conversation !== null;
 
   test('are erased when their records expire, and the conversation is swept after the last of them', async () => {
-    // given dead letters about it of days 5 and 35, and one about another conversation
+    // given dead letters of days 5 and 35 about one conversation, and one about another conversation
     await deadLettered(message(5), 5);
     await deadLettered(conversation(5, 2), 5);
     await deadLettered(message(35), 35);
     await deadLettered(eventsOf('b').message(5), 5);
-    // when it is swept on day 45, then the older dead letters are erased, and the conversation is not served
+    // when a sweep runs on day 45, then it erases the older dead letters, and the API does not serve the conversation
     expect(await model.sweepAsOf(day(45))).toEqual({ conversations: 0, messages: 0 });
     expect(await deadLetters()).toEqual(['msg_a_035', 'msg_b_005']);
     expect(await isServed(45)).toBe(false);

@@ -116,7 +116,7 @@ describe('storing dead letters', () => {
       ['{1', 1],
       ['{2', 2],
     ]);
-    // and a purge of the former decides nothing about the later one, nor the other way round
+    // and a purge closes only its own record: first the former, then the later one
     await purgeDeadLetters(opened.control, [idOf(before)], purge);
     expect((await store([before, again])).standing.map((one) => one.record)).toEqual([again]);
     await purgeDeadLetters(opened.control, [idOf(again)], purge);
@@ -175,12 +175,12 @@ describe('storing dead letters', () => {
     const [before] = await spans.find().toArray();
     if (!before) throw new Error('there is no span');
     for (const offset of [2, 3]) {
-      // given that a fail-over takes the span back, and a worker has read the write that is rolled back
+      // given a fail-over that rolls the span back, after a worker has read the lost write
       await spans.replaceOne({ _id: before._id }, before);
       await store([record(offset)]);
       revisions.push((await spans.findOne({ _id: before._id }))?.revision);
     }
-    // then the worker's guard does not fit the write of another worker: it would lose a record
+    // then the guard of that worker does not match another worker's write: a match would lose a record
     expect(new Set([before.revision, ...revisions]).size).toBe(3);
   });
 
@@ -221,12 +221,12 @@ describe('storing dead letters', () => {
   test('a redrive that closes a record keeps the bytes that a build has stored again meanwhile', async () => {
     await store(records(7, 8));
     const ids = records(7, 8).map(idOf);
-    // given that the build rejects one of them after the redrive has closed it, and before its bytes go
+    // given a build that rejects one record after the redrive has closed it, and before the redrive removes its bytes
     const readAt = await readStoredAt(opened.control, ids);
     await store([record(7)], { generation: 2, at: '2026-01-02T00:00:00Z' });
     await removeUnchangedBytes(opened.control, ids, readAt);
     expect(await recordBytesOf(opened.control).find().toArray()).toMatchObject([{ offset: 7 }]);
-    // and without a build, they go with the record
+    // and without a build, the bytes go with the record
     await closeDeadLetters(opened.control, ids, 1);
     await closeDeadLetters(opened.control, ids, 2);
     expect({ standing: await standing(), attached: await attached() }).toEqual({ standing: [], attached: 0 });

@@ -36,7 +36,7 @@ afterAll(() => browser?.close());
 const withReader = (options: BrowserContextOptions, work: (reader: Visitor) => Promise<void>) =>
   visit(browser, url, options, work);
 
-/** The texts of the content that are under something else, once they are in view. */
+/** The texts of the content that another element covers once they are in view. */
 const covered = `[...document.querySelectorAll('#content :is(h2, h3, h4, a, dt, dd, summary, pre, button)')]
   .filter((element) => {
     element.scrollIntoView({ block: 'start' });

@@ -17,7 +17,7 @@ type Message = Record<string, unknown>;
 /** A guide whose file and script a reader copies. */
 type Connector = {
   guide: 'airbyte' | 'singer';
-  /** The folder of its packages, and the one to install; tests/docs-site/python pins those that it needs. */
+  /** The folder of its packages, and the package to install; tests/docs-site/python pins the packages that it needs. */
   folder: string;
   package: string;
   file: string;
@@ -76,7 +76,7 @@ const children = useApiProcesses({
 });
 const folder = useFolder({ each: true });
 let api: ApiProcess;
-/** The SDK of Singer takes no authority of the test's own, so a front terminates TLS before the API. */
+/** Singer's SDK does not accept the test's own certificate authority, so a front terminates TLS before the API. */
 let front: OddFront;
 
 beforeAll(async () => {
@@ -172,7 +172,7 @@ test.each(connectors)(
     const changed = build.ticket({ id: 'ti_7', title: 'changed', updatedAt: '2026-03-02T00:00:00.000Z' });
     await build.store(database, 'ticket', [changed]);
     const second = await sync();
-    // The latest ticket of the first sync comes again, because bounds are inclusive; ti_8 is deleted, and never does.
+    // The latest ticket of the first sync comes again, because bounds are inclusive. The deleted ti_8 does not.
     expect(idsOf(second.tickets)).toEqual(['ti_7', 'ti_latest']);
     expect(second.tickets?.find(({ id }) => id === 'ti_7')).toMatchObject({ title: 'changed' });
     expect([idsOf(second.channels), idsOf(second.qas)]).toEqual([['chan_1'], ['qa_1']]);

@@ -42,7 +42,7 @@ function toolFolder(without: string | undefined): string {
   return path;
 }
 
-/** Runs a script as a reader does who has set the variables of the guide. */
+/** Runs a script with the variables that the guide asks its reader to set. */
 function follow(
   label: string,
   { without, apiKey = tokens.a, output = 'out', url = `https://127.0.0.1:${api.port}` }: Breakage = {},

@@ -43,7 +43,7 @@ afterAll(() => front?.close());
 
 const addressOf = ({ port }: ApiProcess) => `https://localhost:${port}`;
 
-/** Runs a program in Python as a reader would, who has set the variables. */
+/** Runs a Python program with the variables that a reader sets. */
 async function python(program: string, address = addressOf(api)): Promise<string> {
   writeFileSync(join(children.folder, 'program.py'), program);
   const { ok, output } = await run('sh', ['-c', 'python3 program.py > out'], {
@@ -106,7 +106,7 @@ test('the configuration for dlt loads every list into DuckDB, and from then on o
   const { database } = children.store;
   const stored = database.collection<{ _id: string }>('tickets');
   await stored.deleteOne({ _id: 'ti_7' });
-  // Without a new `updatedAt` this is no change.
+  // Without a new `updatedAt`, dlt does not read this change.
   await stored.updateOne({ _id: 'ti_8' }, { $set: { 'state.title': 'not read' } });
   const updatedAt = '2026-06-01T00:00:00.000Z';
   const changed = ['ti_7', 'ti_new'].map((id) => build.ticket({ id, title: 'changed', updatedAt }));

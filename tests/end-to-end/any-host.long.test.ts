@@ -19,7 +19,7 @@ test('npm start works from a fresh clone on a hostile host: `sp ace ü/`, PATH o
   const environment = { ...newcomersEnvironment(), ...hostile, TMPDIR: tmp };
   const mayMount = (await run('unshare', ['--mount', 'true'])).ok;
   const mount = 'mount -t tmpfs -o noexec tmpfs "$0"';
-  // Without the right to mount, everything but the folder that forbids programs is tried.
+  // Without the right to mount, the test leaves out only the folder that forbids programs.
   const enter = mayMount ? ['unshare', '--mount', '--propagation', 'private', 'sh', '-c'] : ['sh', '-c'];
   const script = `${mayMount ? mount : ':'} && cd "$1" && exec npm start -- --size small`;
   const demo = startCommand([...enter, script, tmp, clone], environment, 'npm start', { ownGroup: true });
@@ -32,7 +32,7 @@ test('npm start works from a fresh clone on a hostile host: `sp ace ü/`, PATH o
 test('a host without libatomic gets the name of the package that it lacks', async () => {
   const libraries = await run('ldd', [process.execPath]);
   const [, libatomic = ''] = /libatomic\S* => (\S+)/.exec(libraries.output) ?? [];
-  // No program can be made of an empty file, which hides the library from this process alone.
+  // Hides the library from this process alone: the system cannot load an empty file as a library.
   const script = 'mount --bind /dev/null "$0" && exec sh infra/run.sh --version';
   const hidden = await run('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script, libatomic]);
   if (/unshare failed|permission denied/i.test(hidden.output)) return;

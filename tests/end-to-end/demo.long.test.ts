@@ -52,7 +52,7 @@ test('npm start says why it stands still', async () => {
   const { demo } = await runUntil(/Started projector/);
   const projector = projectorOf(demo);
   process.kill(projector, 'SIGSTOP');
-  // `status` names the partition that is held, if any was applied by then.
+  // `status` names the held partition, if the projector had applied a record before the stop.
   await eventually(() => /No progress for 10 s[^]*(no projector has|held by)/.test(demo.stdout()));
   expect(demo.stdout().match(/No progress/g)).toHaveLength(1);
   process.kill(projector, 'SIGCONT');

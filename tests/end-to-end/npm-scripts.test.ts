@@ -31,7 +31,7 @@ test.each([
 /** On the servers of the tests. */
 const { KAFKA_BROKERS, MONGODB_URL, HOME } = process.env;
 
-// `npm start` is in demo.long.test.ts. The other scripts are one process each, as infra/steps.test.ts sees to.
+// `npm start` is in demo.long.test.ts. Each other script is one process: infra/steps.test.ts tests that.
 test.each([
   ['check', [], /bin\/tsc/],
   ['lint', [], /bin\/eslint/],

@@ -23,7 +23,7 @@ describe('from Kafka to the client, with the services as processes', () => {
     projector = startProcess();
     api = startService('api', apiSettings(environment.environment));
     await projector.logged('projecting');
-    // Until it has seen the generation, which the projector has just made, it answers 503.
+    // The API answers 503 until it has seen the generation that the projector has just made.
     await api.logged('ready');
   });
   afterAll(() => api.stop());

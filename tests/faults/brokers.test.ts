@@ -23,7 +23,7 @@ import { logEnds, reached } from '../support/progress.ts';
 import { useBrokerFaults } from './use-broker-faults.ts';
 import { seed, shortSession } from './use-fault-servers.ts';
 
-/** A build that does not know the leader epochs: it saves positions without them. */
+/** A build of the projector that does not know leader epochs, and saves positions without them. */
 const withoutEpochs = {
   file: 'services/projector/progress/progress.ts',
   find: '      if (leaderEpoch >= 0) applied.leaderEpoch = leaderEpoch;\n',
@@ -107,7 +107,7 @@ describe('three brokers', () => {
       const first = start();
       await applied();
       expect(await first.stop()).toBe(0);
-      // given records that no projector has seen
+      // given later records that the projector has not read
       await publish(history.slice(100));
       const ofTopics = command.includes('--delete')
         ? []
@@ -138,7 +138,7 @@ describe('three brokers', () => {
     expect(diverged.epochAfter).toBeGreaterThan(diverged.epochBefore);
     // given later records at the offsets of the lost ones, and after them
     for (const id of ['tag_4', 'tag_5', 'tag_6']) await publishOne(id);
-    // then the projector ends, and none starts, also once the former leader is back
+    // then the projector ends, and no projector starts, even once the former leader is back
     expect(await first.exited).toBe(1);
     const lost = { topic: topic('tag'), partition: 0, kind: 'diverged', from: 1, to: 2 };
     expect(await readLogGaps(environment.control, 1)).toMatchObject([lost]);

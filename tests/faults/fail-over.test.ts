@@ -16,7 +16,7 @@ const clients = 8;
  * to answer, within the ten seconds of a read. A machine under load may elect more slowly.
  */
 const absentMsMax = 6_000;
-/** Nor does a round count in which a timer of the test was later than this: the API too waited for a processor then. */
+/** A round does not count if a timer of the test was later than this: the API then waited for a processor, too. */
 const lateMsMax = 2_000;
 
 /** A key is remembered for five seconds: with 100 of them, some are looked up at any moment. */

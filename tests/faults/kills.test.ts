@@ -27,7 +27,7 @@ describe('projectors of one group', () => {
       if (random.chance(0.8)) await victim.logged('joined the group');
       await publish(history.slice(kill * eventsPerKill, (kill + 1) * eventsPerKill));
       await delay(random.int(500));
-      // when one is killed at any moment of its start or its work
+      // when a kill ends one projector at any moment of its start or its work
       await victim.stop('SIGKILL');
       if (kill % 10 === 9) await expectCommittedHasEffect();
       members.push(start());

@@ -11,8 +11,8 @@ import { type Logged, readLog } from './read-log.ts';
 export type Compared = { records: number; deadLetters: number; documents: number };
 
 /**
- * Compares MongoDB with the log, which is applied. Each document equals the fold; exactly the refused records are dead
- * letters; the log holds every acknowledged event.
+ * Compares MongoDB with the log, which the projectors have applied. Each document equals the fold; exactly the refused
+ * records are dead letters; the log holds every acknowledged event.
  */
 export async function expectConverged(
   environment: TestEnvironment,
@@ -23,7 +23,7 @@ export async function expectConverged(
   const events = log.map(({ event }) => event).filter((event) => event !== null);
   const present = new Set(events.map(name));
   const missing = acknowledged.filter((event) => !present.has(name(event)));
-  // Each refused record is a dead letter, and there are no others.
+  // Each refused record is a dead letter, and each dead letter is a refused record.
   const bad = refused(log);
   const stored = await deadLetterIds(environment);
   const lost = lostDeadLetters(bad, log, stored);
@@ -40,8 +40,8 @@ async function deadLetterIds({ control }: TestEnvironment): Promise<Set<string>>
 }
 
 /**
- * The refused records that are no dead letters, although no deletion in the log may have erased them: neither of their
- * entity nor of the conversation of their message. A poisoned record names no entity.
+ * Returns each refused record that has no dead letter, unless a deletion in the log may have erased it: a deletion of
+ * the record's entity, or of the conversation of its message. A poisoned record names no entity.
  */
 function lostDeadLetters(bad: Logged[], log: Logged[], stored: Set<string>): Logged[] {
   const deleted = new Set<unknown>();

@@ -57,7 +57,7 @@ describeOnMongo(['mongod'], 'a MongoDB that refuses a user or a command that it 
       expect(projector.fatal()).toEqual([]);
     });
 
-    /** Lets MongoDB refuse reads of tickets `times` times; with 0, none any more. */
+    /** Lets MongoDB refuse the next `times` reads of tickets; with 0, MongoDB answers all of them again. */
     const refuseTickets = (times: number, data: object = {}) =>
       mongo.asAdmin((admin) =>
         admin.command({

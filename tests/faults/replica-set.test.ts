@@ -25,7 +25,7 @@ import { seed, shortSession } from './use-fault-servers.ts';
 /** Disturbances of one phase: each kind at least once, and no more after these, so that a phase ends on any machine. */
 const roundsMax = 5;
 
-/** The tickets of the first organization never change; those of the others are in the history. */
+/** The tickets of the first organization never change; the history has the tickets of the others. */
 const organizations = ['org_1', `org_${seed}_0`, `org_${seed}_1`];
 const token = (orgId: string) => `svc_live_${orgId}_0123456789`;
 const expired = [
@@ -146,7 +146,10 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
         return hasMoved || now;
       }, fatal);
     };
-    /** Disturbs MongoDB and the projectors in turn while `run` runs; each waits for progress after the last. */
+    /**
+     * Disturbs MongoDB and the projectors in turn while `run` runs. Each disturbance waits for progress after the
+     * previous one.
+     */
     const disturbedWhile = async (run: () => Promise<void>) => {
       let isDone = false;
       const disturbing = (async () => {

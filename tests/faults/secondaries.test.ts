@@ -109,10 +109,10 @@ describeOnMongo(['mongod'], 'data from secondaries', () => {
           { writeConcern: { w: 'majority' } },
         );
         await build.dataAsOf(store.control, changedAt);
-        // then requests wait for it until they are refused
+        // then requests wait for the change until the API refuses them
         while (counts.waited < 2) expect(await hasChange()).toBe(false);
         expect(counts.old).toBeGreaterThan(0);
-        // and are served once it has caught up
+        // and the API serves them once the secondary has caught up
         await apply('off');
         while (!(await hasChange())) expect(counts.waited).toBeLessThan(10);
       });

@@ -81,5 +81,5 @@ describe('servers in trouble', () => {
   });
 });
 
-/** Whatever the projector asked for: a member that the group has just assigned its partitions again applies nothing. */
+/** Matches a time-out of any request: a member whose partitions the group has just assigned again applies nothing. */
 const isGivenUp = ({ error }: Record<string, unknown>) => /timed out/.test(JSON.stringify(error ?? ''));

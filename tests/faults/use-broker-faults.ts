@@ -42,7 +42,7 @@ export function useBrokerFaults() {
     keys.unconfirmed = 0;
     kills = 0;
     publisher = await createPublisher(environment, seed);
-    // As the CLI connects one.
+    // Connects a producer as the CLI does.
     const kafka = createKafka(environment.config, pino({ level: 'silent' }));
     keyProducer = kafka.producer({ allowAutoTopicCreation: false });
     await keyProducer.connect();
@@ -91,7 +91,7 @@ export function useBrokerFaults() {
       const over = fault()
         .then(() => untilInSync(cluster))
         .finally(() => (isOver = true));
-      // Awaited below: a rejection meanwhile is not unhandled.
+      // The test awaits it below: this avoids an unhandled rejection until then.
       over.catch(() => undefined);
       while (!isOver) {
         await publisher.publish(history.splice(0, eventsPerRound));

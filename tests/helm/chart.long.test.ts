@@ -44,7 +44,7 @@ describe.each(deployments)('with %s', (_, values) => {
   });
 
   test('every container of the chart shows in its state why it has ended', async () => {
-    // Those after it are the operator's own.
+    // The containers after the first are the operator's own.
     const policies = pods(await render(values)).map(
       ({ spec }) => spec.containers[0]?.terminationMessagePolicy,
     );

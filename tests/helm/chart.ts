@@ -10,7 +10,7 @@ import { installHelm3, installKubeconform, installSchemas } from './tools.ts';
 
 const execute = promisify(execFile);
 
-/** Values of the chart, of which only those that differ from the defaults are given. */
+/** Values of the chart; a test gives only the values that differ from the defaults. */
 export type Values = Record<string, unknown>;
 
 type Container = {

@@ -30,8 +30,7 @@ type Cluster = Awaited<ReturnType<typeof openCluster>>;
 
 /**
  * Compares two folders of objects for `kubectl diff`, without the fields that controllers write at any time: kubectl
- * reads the object and makes its dry run one after the other, and a status that changes between the two is no
- * difference.
+ * first reads the object and then makes its dry run, and a status that changes in between must not count.
  */
 const diffOfManifests = `#!/bin/sh
 set -eu
@@ -89,7 +88,8 @@ async function openCluster(programs: string) {
         '--patch',
         JSON.stringify({ status: readyNode }),
       );
-      // The API server marks a new node as not ready, until a controller that is not here has heard its kubelet.
+      // The API server marks a new node as not ready, until a controller, which does not run here, hears from the
+      // node's kubelet.
       await kubectl('patch', 'node', name, '--patch', JSON.stringify({ spec: { taints: [] } }));
     }
   };
@@ -174,8 +174,9 @@ const readyNode = {
 };
 
 /**
- * Gives pods the states that a kubelet would: those that run once succeed, or fail if `fails` says so of their name;
- * others become ready, if `readies` is set. A pod of which `starts` says no stays pending, as without its image.
+ * Gives pods the states that a kubelet would: a pod that runs once succeeds, or fails if `fails` returns true for its
+ * name; the others become ready if `readies` is set. A pod that `starts` refuses stays pending, as if its image were
+ * missing.
  */
 function startKubelet(
   kubectl: (...args: string[]) => Promise<string>,
@@ -206,7 +207,7 @@ function startKubelet(
       if (pod.status.phase !== 'Pending' || !isPlaced || !controls.starts(name)) continue;
       const patch = JSON.stringify({ status: statusOf(pod) });
       const args = ['patch', 'pod', name, '--namespace', namespace, '--subresource=status', '--patch', patch];
-      // Its owner may have deleted it meanwhile.
+      // Fails if the pod's owner has just deleted the pod.
       await kubectl(...args).catch(() => undefined);
     }
   };

@@ -88,7 +88,7 @@ describeCluster('releases on a real API server', (cluster) => {
       const before = await generation();
       await upgrade(scaled(true));
       seen.push(await replicas(namespace));
-      // It has not changed for a moment either.
+      // The number of replicas has not even changed for a moment.
       expect(await generation()).toBe(before);
       expect(await replicas(namespace, 'support-projector-g1')).toBe(2);
       await cluster.kubectl('scale', 'deployment', 'support-api', '--replicas=5', '--namespace', namespace);

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** The test that plays the next step of a caller after a safeguard has acted, or why there is nothing to play. */
+/** The test that plays a caller's next step after a safeguard has acted, or the reason why no test does. */
 type Cell = { file: string; test: string } | { nothing: string };
 
 type Callers = {
-  /** Its next `helm upgrade`, or the one of Flux. */
+  /** The next `helm upgrade` of a pipeline or of Flux. */
   pipeline: Cell;
   drain: Cell;
   autoscaler: Cell;

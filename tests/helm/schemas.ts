@@ -32,7 +32,7 @@ export function kubernetesSchemas(swagger: string): Record<string, Schema> {
   const schemas: Record<string, Schema> = {};
   for (const [name, { 'x-kubernetes-group-version-kind': kinds = [] }] of Object.entries(definitions)) {
     const [only, ...others] = kinds;
-    // A definition of several kinds, such as DeleteOptions, is no object of its own.
+    // A definition of several kinds, such as DeleteOptions, does not describe an object.
     if (!only || others.length > 0) continue;
     const needed = reachable(name, strictDefinitions);
     schemas[fileName(only)] = {

@@ -43,7 +43,7 @@ export function commandsIn(text: string): string[] {
   return [...blocks, ...prose];
 }
 
-/** A script is one command; of other blocks each line is, joined with those that it continues on. */
+/** A script is one command. In other blocks, each line is a command, joined with its continuation lines. */
 function ofShell(body: string): string[] {
   if (body.startsWith('set -euo pipefail')) return [body];
   const lines = body.replaceAll(/\\\n\s*/g, '').split('\n');

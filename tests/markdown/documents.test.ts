@@ -66,7 +66,7 @@ const headingsOf = (page: Page) =>
       .replaceAll(' ', '-'),
   );
 
-/** Texts in backticks that have a slash and are no paths in this repository. */
+/** Texts in backticks that have a slash, but do not name a path in this repository. */
 const notPaths = [
   '@support-read-models/client', // a package
   'application/cloudevents', // a media type
@@ -214,7 +214,7 @@ it('the changelog begins with the release of the typed client, the OpenAPI docum
 });
 type Manifest = { version: string };
 
-/** Names in the form of a setting that are none. */
+/** Names that have the form of a setting, but do not name one. */
 const notSettings = [
   'NODE_OPTIONS',
   'NODE_ENV', // read by npm

@@ -118,7 +118,7 @@ test('no file has a retired word', () => {
 
 test('the glossary has 50 terms at most', () => {
   const { text = '' } = sources.find(({ path }) => path === 'docs/glossary.md') ?? {};
-  // Its head and rule are no terms.
+  // Leaves out the table's head and rule.
   const rows = text.split('\n').filter((line) => line.startsWith('| ')).length - 2;
   expect(rows).toBeGreaterThan(20);
   expect(rows).toBeLessThanOrEqual(50);

@@ -32,7 +32,7 @@ function written({ lines }: Page): { number: number; line: string }[] {
 const isRow = (line: string) => /^ *\|/.test(line);
 const cellsOf = (line: string) => line.split(/(?<!\\)\|/).map((cell) => cell.trim());
 const isRule = (cell: string) => /^[:-]+$/.test(cell);
-/** Names in backticks alone, such as the options of the driver that are refused: a list, not a text. */
+/** Matches a line of names in backticks alone, such as the driver options that services refuse: a list, not a text. */
 const isListOfNames = (cell: string) => /^`\w+`(?:, `\w+`)+$/.test(cell);
 
 test('a page has 250 lines at most', () => {

@@ -40,7 +40,7 @@ test.each(['projector', 'api'] as const)('the catalogue has the metrics that the
   expect(metricsIn(text)).toEqual(
     catalogued.map(({ name: metric, type, help }) => ({ name: metric, type, help })),
   );
-  // and each with the labels that the catalogue has: all have been counted
+  // and each has the catalogue's labels, because the services have counted something for each metric
   for (const { name: metric, labelNames } of catalogued) {
     const labels = new Set(
       [...text.matchAll(new RegExp(`^${metric}(?:_bucket|_sum|_count)?\\{(.*)\\} `, 'gm'))].flatMap(

@@ -29,7 +29,7 @@ test.each([
   await send('tag', { key: 'tag_2', value: 'no event' });
   await applied();
   await eventually(async () => (await completeToMs()) >= sinceMs);
-  // then the times that readers, the sweep, MongoDB and a deletion go by are right
+  // then the times on which readers, the sweep, MongoDB and a deletion depend are right
   const [deadLetter] = await deadLetters();
   const registry = await readRegistry(environment.control);
   const times = {

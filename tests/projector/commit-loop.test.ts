@@ -33,7 +33,7 @@ describe('a run of the commit loop', () => {
     nowMs: 50_000,
     ends: new Map([['t/0', 0]]),
     partitions: [] as Snapshot[],
-    /** The partitions without a leader, and the brokers that do not answer. */
+    /** Partitions that have no leader, and brokers that do not answer. */
     withoutEnd: [] as string[],
     unreachable: [] as { broker: string; error: unknown }[],
     isCaughtUp: true,
@@ -88,7 +88,7 @@ describe('a run of the commit loop', () => {
       };
       return startCommitLoop({ ...deps, ...observers }, consuming, intervalMs);
     };
-    // The loop's own first run ends here: it may not overlap with the run that a test asks for.
+    // Waits for the end of the loop's own first run, which must not overlap with the run that a test starts.
     await new Promise<void>((resolve) => (commitLoop = start(never, resolve)));
   });
 
@@ -118,7 +118,7 @@ describe('a run of the commit loop', () => {
   test('commits the saved snapshot, and nothing that was applied since', async () => {
     stand(9, 3);
     const commits: [number | undefined, number | undefined][] = [];
-    // More records are applied meanwhile.
+    // The projector applies more records after the snapshot.
     given.onSnapshot = () => (given.partitions = [at(0, 7)]);
     given.onCommit = async (snapshot) =>
       void commits.push([snapshot[0]?.position, (await recorded()).position]);
@@ -179,7 +179,7 @@ describe('a run of the commit loop', () => {
     await running.stop();
     let isFlushed = false;
     const flushed = running.flush().then(() => (isFlushed = true));
-    // Another loop meanwhile flushes as often as a flush that does not wait would need.
+    // Three flushes of another loop last long enough for the end of a flush that does not wait.
     for (let flush = 0; flush < 3; flush += 1) await commitLoop.flush();
     expect(isFlushed).toBe(false);
     late.resolve();
@@ -210,7 +210,7 @@ describe('a run of the commit loop', () => {
   test('knows the positions of the partitions of another projector, for which a load may wait', async () => {
     stand(3);
     given.ends.set('t/1', 5);
-    // Its start offset here is not found yet, and it stays as the other one has saved it.
+    // This projector has no start offset for the partition yet, so the progress stays as the other projector saved it.
     given.partitions.push(at(1, -1));
     await commitLoop.flush();
     const saved = { applied: { position: 4 }, updatedAt: new Date(55_000) };
@@ -243,7 +243,7 @@ describe('a run of the commit loop', () => {
     given.onCommit = async () => void (commits += 1);
     for (let record = 0; record < 500; record += 1) apply(1);
     await commitLoop.flush();
-    // A run that should not have started has ended, too.
+    // After the stop, even a run that should not have started has ended.
     await commitLoop.stop();
     expect(commits).toBe(1);
   });

@@ -27,7 +27,7 @@ describe('a topic is deleted while its projector runs', () => {
     expect(lines.filter((line) => line.includes('restarts'))).toEqual([]);
     expect(lines.filter((line) => line.includes('the ends of some logs cannot be read'))).toHaveLength(1);
     expect({ live: running.live(), fatal: running.fatal }).toEqual({ live: null, fatal: [] });
-    // when it is created again, its records are those of another topic
+    // when the operator creates the topic again, its records belong to another topic
     await createTopics(environment.admin, environment.config.TOPIC_PREFIX, { partitions: 2 });
     await eventually(() => running.fatal.length > 0);
     const gaps = await readLogGaps(environment.control, 1);

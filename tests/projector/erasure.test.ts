@@ -4,7 +4,7 @@ import { created } from '../support/entities.ts';
 import { encode, type Event, type Produced } from '../support/events.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-/** Every personal text of the histories below contains it, and nothing else does. */
+/** Every personal text of the histories below contains this name, and no other text does. */
 const personal = 'Zaphod';
 
 describe('a deletion erases all personal data', () => {
@@ -83,10 +83,10 @@ describe('a deletion erases all personal data', () => {
     expect(await deadLetters()).toBe(3);
     await publish([deletion('conversation', 'conv_z')]);
     expect(await collectionsWith(personal)).toEqual([]);
-    // and later records about it are not stored either, valid or not
+    // and the projector does not store later records about the conversation either, valid or not
     await publish([...history, deletion('conversation', 'conv_z'), record(late)]);
     expect(await collectionsWith(personal)).toEqual([]);
-    // while the dead letters of others are kept
+    // while it keeps the dead letters of other entities
     expect(await collectionsWith('kept')).toEqual(['dead_letter_bytes']);
   });
 
@@ -100,13 +100,13 @@ describe('a deletion erases all personal data', () => {
       bad({ ...contact, version: 5 }, 'email'),
       bad({ ...contact, data: { ...contact.data, name: personal }, version: 2 }, 'email'),
     ]);
-    // then the earlier one is not stored, however often the deletion is repeated
+    // then the projector does not store the earlier version, however often the source repeats the deletion
     await publish([deleted]);
     expect({ deadLetters: await deadLetters(), collections: await collectionsWith(personal) }).toEqual({
       deadLetters: before + 1,
       collections: [],
     });
-    // and the later one is erased by a deletion after it
+    // and a later deletion erases the dead letter of the later version
     await publish([record({ ...contact, version: 6, op: 'deleted' })]);
     expect(await deadLetters()).toBe(before);
   });
@@ -119,19 +119,19 @@ describe('a deletion erases all personal data', () => {
     await publish([record({ ...tag, op: 'tombstone' })]);
     expect(await collectionsWith(personal)).toEqual([]);
     expect(await deadLetters()).toBe(before - 1);
-    // and a dead letter from after the tombstone is kept
+    // and the projector keeps a dead letter that comes after the tombstone
     await publish([bad({ ...tag, version: 2 }, 'id')]);
     expect(await deadLetters()).toBe(before);
   });
 
   test('a deletion without effect erases no dead letter, and is dead-lettered itself if it is rejected', async () => {
-    // given an entity that was created again, and a later dead letter about it
+    // given an entity that the source has created again, and a later dead letter about the entity
     const contact = created('contact', 'con_lives', { name: 'first' });
     const deleted = deletion('contact', 'con_lives');
     await publish([record(contact), deleted, record({ ...contact, version: 10 })]);
     const before = await deadLetters();
     await publish([bad({ ...contact, version: 11 }, 'email')]);
-    // when the deletion is repeated, and another one is rejected
+    // when the source repeats the deletion, and the projector rejects another deletion
     const time = new Date();
     const foreign = { kind: 'contact', id: 'con_lives', orgId: 'org_2', op: 'deleted', time } as const;
     await publish([deleted, record({ ...foreign, version: 12 })]);

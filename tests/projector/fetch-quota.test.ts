@@ -74,7 +74,7 @@ describe('a quota of Kafka below one batch', () => {
     await observed(environment.control);
     expect(projector.live()).toBeNull();
     expect(await member()).toBe(joined);
-    // when it ends meanwhile, and the next one starts without the quota
+    // when the projector ends while it waits, and the next projector starts without the quota
     const stopMs = performance.now();
     await projector.stop();
     expect(performance.now() - stopMs).toBeLessThan(3_000);

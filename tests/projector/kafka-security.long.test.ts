@@ -16,7 +16,7 @@ let issuer: HttpServer;
 let folder = '';
 let settings: Record<string, string> = {};
 const requests: { authorization: string | undefined; body: string }[] = [];
-/** The lifetime of the next token, and the one that the issuer says. */
+/** The lifetime of the next token, and the lifetime that the issuer announces. */
 let issued = () => ({ lifetimeSeconds: 300, saidSeconds: 300 });
 const file = (name: string) => join(folder, name);
 

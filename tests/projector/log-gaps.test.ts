@@ -11,7 +11,7 @@ import { useProjector } from '../support/use-projector.ts';
 
 /*
  * A gap that a projector has found stops its generation, however long the log is at the next start: its later records
- * at lost offsets would be skipped. Only an operator ends that.
+ * at lost offsets would be skipped. Only an operator can let the generation continue.
  */
 describe('a gap in the log', () => {
   const { environment, topic, publish, applied, start, find, cli, deleteRecords } = useProjector({
@@ -27,7 +27,7 @@ describe('a gap in the log', () => {
     await eventually(() => projector.fatal.length > 0);
     await projector.stop();
   };
-  /** By then the projectors that have ended count as ended. */
+  /** Sets the time of the last saved progress. Once it is old, ended projectors count as ended. */
   const savedAt = (ms: number) =>
     progressOf(environment.control).updateMany({}, { $set: { updatedAt: new Date(ms) } });
   const letTimePass = () => savedAt(Date.now() - 60_000);
@@ -45,7 +45,7 @@ describe('a gap in the log', () => {
     );
 
   test('is remembered although the log has grown past the position since', async () => {
-    // given 5 applied records that the log no longer has, and a projector that has found that
+    // given 5 applied records that the log no longer has, and a projector that has found this gap
     await applyAndStop(...tags(0, 5));
     await loseRecords(6);
     await findGap();
@@ -73,7 +73,7 @@ describe('a gap in the log', () => {
   test('is not accepted while a projector may still run, and a dry run changes nothing', async () => {
     await givenLost();
     const found = await gaps();
-    // A projector that has just saved progress may still run; on a busy machine that may be long ago here.
+    // A projector that has just saved progress may still run. A time in the future holds on a busy machine, too.
     await savedAt(Date.now() + 3_600_000);
     expect((await accept()).text).toContain('refused: projectors of generation 1 have saved progress');
     await letTimePass();
@@ -154,7 +154,7 @@ describe('a gap in the log', () => {
     await deleteRecords('tag', 3);
     await findGap({ settings: { GENERATION: 2 } });
     expect(await gaps(2)).toMatchObject([{ kind: 'deleted', from: 0, to: 2 }]);
-    // and the generation that is served goes on
+    // and the served generation continues
     await start();
     await applied();
   });
@@ -175,7 +175,7 @@ describe('a topic that was created again with fewer partitions', () => {
       .sort({ partition: 1 })
       .toArray();
   const watermark = async () => (await readWatermark(environment.control, 1))?.getTime() ?? 0;
-  /** By then the projectors that have ended count as ended. */
+  /** Makes the saved progress old enough that ended projectors count as ended. */
   const letTimePass = () =>
     progressOf(environment.control).updateMany({}, { $set: { updatedAt: new Date(Date.now() - 60_000) } });
   const given = async (count: number) => {
@@ -208,7 +208,7 @@ describe('a topic that was created again with fewer partitions', () => {
     ])
       expect(dry.text).toContain(text);
     expect(await progress()).toEqual(before);
-    // and a skipped offset, which is one of another record in the new log
+    // and a skipped offset, at which the new log has another record
     const place = { topic: log, partition: 0, offset: 0 };
     const skip = { generations: [1], by: 'ann', why: 'tests', at: new Date() };
     await storeSkip(environment.control, place, skip);
@@ -223,7 +223,7 @@ describe('a topic that was created again with fewer partitions', () => {
   });
 
   test('shows an entity that was deleted in the former topic, and that the new log creates', async () => {
-    // given a tag whose last record in the former topic is a tombstone, behind others
+    // given a tag whose last record in the former topic is a tombstone, after records of other tags
     const former: Event[] = [...tags(100, 20), created('tag', 'tag_1')];
     former.push({ ...created('tag', 'tag_1'), op: 'tombstone' });
     former.push(created('tag', 'tag_2'));
@@ -243,7 +243,7 @@ describe('a topic that was created again with fewer partitions', () => {
     expect(await cli('accept', 'gap', '1', '--why', 'tests')).toMatchObject({ code: 0 });
     await start();
     await applied();
-    // then it is shown
+    // then the read model shows the tag
     expect(await find('tag', 'tag_1')).toMatchObject({ version: 2, state: { name: 'again' } });
     // and a tombstone of the new log deletes a tag of the former one
     expect(await find('tag', 'tag_2')).not.toHaveProperty('state');

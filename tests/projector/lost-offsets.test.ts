@@ -10,8 +10,8 @@ import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
 /*
- * Once an operator has accepted that a log lost records, other records have their offsets. Nothing that a lost record
- * has left may order them: neither documents nor dead letters.
+ * Once an operator has accepted the loss of records, other records have the lost offsets. Neither the documents nor the
+ * dead letters of a lost record may decide the order of these records.
  */
 describe('after the loss of records is accepted', () => {
   const { environment, topic, publish, applied, start, find, cli, deadLetters } = useProjector({
@@ -30,7 +30,7 @@ describe('after the loss of records is accepted', () => {
 
   /**
    * The log of a kind has lost records from its end on: the applied ones up to `appliedTo`, and others that a worker
-   * had begun to apply. A projector finds that, and an operator accepts it.
+   * had begun to apply. A projector finds the loss, and an operator accepts it.
    */
   const acceptLoss = async (kind: Kind, appliedTo: number) => {
     const place = { topic: topic(kind), partition: 0 };
@@ -52,7 +52,7 @@ describe('after the loss of records is accepted', () => {
 
   test('a version whose fan-out the loss has interrupted reaches its dependents when it is published again', async () => {
     await givenTicket();
-    // given a version that a worker has stored, and no dependent shows
+    // given a version that a worker has stored, but that no dependent shows
     await documents('contact').updateOne(
       { _id: 'con_1' },
       { $set: { version: 2, 'state.name': 'Countess', position: lost(5) } },

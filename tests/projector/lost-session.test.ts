@@ -23,7 +23,7 @@ describe('MongoDB forgets the sessions of a user that was dropped and created ag
       await Promise.all(services.map((service) => service.stop('SIGKILL')));
       await proxy.close();
     };
-    /** Every connection of now has lost its rights for good. */
+    /** Takes the rights of every present connection away for good. */
     const loseSessions = () => {
       const { connections } = proxy.state;
       proxy.state.answer = ({ name, connection }) =>

@@ -15,10 +15,10 @@ test.each([
   const MONGODB_URL = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
   await publish(created('tag', 'tag_1'));
   const projector = await start({ settings: { MONGODB_URL }, refusalLimitMs: 1_000 });
-  // Its start has tried to write progress.
+  // The projector has tried to write progress at its start; from here on, the proxy refuses progress.
   proxy.state.answer = ({ name }) => (name === 'update progress' ? { code, errmsg } : null);
   await eventually(() => projector.fatal.length > 0);
-  // An ending projector announces why.
+  // A projector announces the reason for its end.
   await eventually(
     async () => (await processesOf(environment.control).countDocuments({ state: 'ended' })) > 0,
   );

@@ -28,7 +28,7 @@ beforeAll(async () => {
     }
     client.pipe(upstream).pipe(client);
   });
-  // A handshake that the client breaks off.
+  // The client may break off its handshake.
   proxy.on('tlsClientError', () => undefined);
 });
 afterAll(() => {

@@ -113,7 +113,7 @@ describe('a consumer group that two deployments share', () => {
 
   test('ends a projector if a foreign member of an earlier release leads, and names the member to stop', async () => {
     const foreign = await joinEarlier(second.environment.topics);
-    // It assigns by its own topics, and excludes no foreign member.
+    // An earlier release assigns by its own topics, and does not exclude foreign members.
     const projector = await consume(first.environment);
     await eventually(() => projector.fatal.length > 0);
     expect(projector.fatal[0]?.message).toContain(
@@ -187,7 +187,8 @@ describe('a generation that has followed topics', () => {
     const other = await createTestEnvironment(1);
     try {
       const { TOPIC_PREFIX } = other.config;
-      // given an operator who already has the prefix of the next build: the projectors of the served one stay its own
+      // given an operator with the prefix of the next build: the status still recognizes the projectors of the served
+      // generation
       const { text: beside } = await runWith({ TOPIC_PREFIX }, 'status');
       expect(beside).toContain('generation 1: it has applied records of');
       expect(beside).not.toContain('another client is in the consumer group');

@@ -4,7 +4,7 @@ import { createSilentProxy, type Silence } from '../support/silent-proxy.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-/** The limit of a request that a test waits for, and one that none does, in milliseconds. */
+/** A request limit that a test waits for, and a limit that no test reaches, in milliseconds. */
 const limitMs = 10_000;
 const endlessMs = 600_000;
 
@@ -29,7 +29,7 @@ describe('connections to the broker fall silent', () => {
       opened.silence(how);
       await publish(created('tag', 'tag_after'));
       await applied();
-      // Had it waited for two requests, one after the other, it would be later.
+      // A projector that waits for two requests in succession would take longer.
       expect(performance.now() - silentMs).toBeLessThan(2 * limitMs);
       expect(projector.fatal).toEqual([]);
     },
@@ -52,7 +52,7 @@ describe('connections to the broker fall silent', () => {
     opened.silence('forget', { isForNew: true });
     const stopMs = performance.now();
     await projector.stop();
-    // The grace that `main` gives it, without chunks in progress.
+    // The grace period that `main` gives a projector without chunks in progress.
     expect(performance.now() - stopMs).toBeLessThan(10_000);
   }, 60_000);
 });

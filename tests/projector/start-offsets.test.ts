@@ -137,7 +137,7 @@ describe('the offset at which a partition starts', () => {
     await publish(5);
     await record(2, { leaderEpoch: 0 });
     await progressOf(environment.control).updateMany({}, { $set: { 'applied.leaderEpoch': 7 } });
-    // when a release that knows fewer fields of the value goes on
+    // when a release that knows fewer fields of the value saves its progress
     const applied: Partial<Applied> = { position: 4 };
     await progressOf(environment.control).updateOne({ topic: topic('tag') }, { $max: { applied } as object });
     expect(await find()).toMatchObject({ offset: 4 });
@@ -193,7 +193,7 @@ describe('the offset at which a partition starts', () => {
     const read: LogClient['read'] = async (topics) => {
       const state = await log.read(topics);
       reads += 1;
-      // Three times neither has a leader, then twice one of them.
+      // In three reads, neither partition has a leader; in the next two reads, one of them has.
       const led = keys.slice(0, [0, 0, 0, 1, 1][reads - 1] ?? 2);
       return { ...state, ends: new Map([...state.ends].filter(([key]) => led.includes(key))) };
     };

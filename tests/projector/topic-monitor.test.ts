@@ -10,7 +10,7 @@ import { useProjector } from '../support/use-projector.ts';
 
 /*
  * A topic may lose records that a rebuild needs long after the start: an operator changes a setting, then retention
- * deletes records that the read model has applied. No projector stops, and every rebuild would lack them.
+ * deletes records that the read model has applied. No projector stops, and every rebuild would lack these records.
  */
 describe('a topic that loses records which were applied', () => {
   // Jest runs hooks in the order of their definition: the monitor ends before its servers are left.
@@ -78,7 +78,7 @@ describe('a topic that loses records which were applied', () => {
     const [lost] = await found('log-beginnings');
     expect(lost?.text).toContain(`the log of ${topic('tag')}/0 begins at offset 1, not 0`);
     expect(lost?.accept).toBe('npx support-cli accept truncated 1 --why <reason>');
-    // a build without them is refused until an operator accepts that
+    // the command refuses a build without these records until an operator accepts the loss
     await alterTopic('tag', { 'cleanup.policy': 'compact', 'delete.retention.ms': '604800000' });
     expect((await cli('rebuild', 'start')).text).toContain('accept it: npx support-cli accept truncated 1');
     expect(await cli('accept', 'truncated', '--why', 'tests')).toMatchObject({ code: 0 });

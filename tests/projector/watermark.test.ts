@@ -63,7 +63,7 @@ describe('the watermark', () => {
     };
     await progressOf(opened.control).insertOne({ ...other, updatedAt: new Date(50_000) });
     expect(await record(60_000, [9], [at(0, 9)])).toBe(20_000);
-    // when no projector has saved it for longer than 30 s
+    // when no projector has saved that progress for longer than 30 s
     expect(await record(80_001, [9], [at(0, 9)])).toBe(79_001);
   });
 
@@ -71,7 +71,7 @@ describe('the watermark', () => {
     // given a projector that is about to register a new partition
     expect(await record(50_000, [9], [at(0, 9)])).toBe(49_000);
     const late = { _id: '1/t/1', generation, topic: 't', partition: 1, applied: { position: 0 }, end: 0 };
-    // when another projector, which has not seen the partition, raises the watermark just before
+    // when another projector, which has not seen the partition, raises the watermark just before the registration
     expect(await record(55_000, [9], [at(0, 9)])).toBe(54_000);
     await progressOf(opened.control).insertOne({
       ...late,
@@ -96,13 +96,13 @@ describe('with a projector', () => {
     const startedAt = new Date();
     const isPromised = async () => ((await watermark(environment.control, generation)) ?? 0) >= startedAt;
     await eventually(isPromised);
-    // when one event is published in time, and another later than the allowance
+    // when the source publishes one event in time, and another event later than the allowance
     await publishAt('tag_1', new Date(Date.now() + 60_000));
     expect(await late()).toBe(0);
     await publishAt('tag_2', new Date(startedAt.getTime() - 1));
     expect(await late()).toBe(1);
     expect(await environment.database.collection('tags').countDocuments()).toBe(2);
-    // when the source appends it again, as an outbox relay does after a crash
+    // when the source appends the late event again, as an outbox relay does after a crash
     await publishAt('tag_2', new Date(startedAt.getTime() - 1));
     expect(await late()).toBe(1);
   });

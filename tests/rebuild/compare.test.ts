@@ -60,7 +60,7 @@ describe('two generations of one log', () => {
       const found = await builds.compare();
       expect(found).toMatchObject({ differences: 1, counts: { [name]: 1 } });
       expect(found.samples).toEqual([{ kind, id, class: name, field }]);
-      // and an expectation of its field or class accepts it, for this kind or any kind, and no other does
+      // and only an expectation of its field or class accepts the difference, for this kind or for any kind
       for (const expectation of [field, name])
         for (const anyOrThis of [kind, '*'] as const)
           expect(
@@ -175,7 +175,7 @@ describe('two generations of one log', () => {
     expect(await collection('conversation', 1).countDocuments(states)).toBe(2);
     expect(await collection('conversation', 2).countDocuments(states)).toBe(1);
     expect(await builds.compare()).toMatchObject({ differences: 0 });
-    // and differed before it expired
+    // and the generations differed before the conversation expired
     const { counts } = await builds.compare({ now: async () => new Date('2126-03-01T12:00:00Z') });
     expect(counts).toEqual({ joined: 1, missing: 2 });
   });
@@ -216,7 +216,7 @@ describe('the watermark that a comparison waits for', () => {
     ]);
     await watermarksOf(control).insertOne({ _id: 1, completeTo: at(10) });
     const watermark = () => appliedTo(control, 1);
-    // a projector has still records of tags to apply
+    // a projector still has records of tags to apply
     expect(await watermark()).toEqual(at(30));
     await progressOf(control).updateOne({ topic: 'tags' }, { $set: { completeTo: at(70) } });
     expect(await watermark()).toEqual(at(60));

@@ -148,13 +148,13 @@ describe('dead letters of several generations', () => {
       await rebuild.deadLetter({ topic: diverged, offset: 0 }),
       await rebuild.deadLetter({ topic: reset, offset: 0 }),
     ];
-    // and a topic whose new log is read since an operator has accepted the gap, with a record that is rejected
+    // and a topic whose new log projectors read since an operator accepted the gap, with a record that they reject
     const lost = { topic: reset, partition: 0, from: 0 };
     await storeLost(rebuild.control, 2, lost);
     ids.push(await rebuild.deadLetter({ topic: reset, offset: 0, timestampMs: 5 }));
     expect(await rebuild.switchOnce(1, { step: 'rollback' })).toMatchObject({ outcome: 'rolled-back' });
     expect(await Promise.all(ids.map(openFor))).toEqual([[2], [1, 2], [2], [1, 2], [1, 2], [1, 2], [2]]);
-    // and so they are by the next promotion, although that generation has read the logs of now
+    // and the next switch opens the same dead letters, although its generation has read the present logs
     await logGapsOf(rebuild.control).deleteMany({});
     expect(await rebuild.switchOnce(3, { step: 'rollback' })).toMatchObject({ outcome: 'rolled-back' });
     const all = [1, 2, 3];

@@ -62,7 +62,7 @@ type Promotion = Partial<Parameters<typeof switchTo>[2]>;
 
 /**
  * The topics and databases of one test file, without projectors. The test stores the records that projectors would have
- * made, so that every condition exists at once.
+ * made, so that every condition exists without a wait.
  */
 export async function openRebuild() {
   const environment = await createTestEnvironment(1);
@@ -104,8 +104,8 @@ export async function openRebuild() {
     return found;
   };
   /**
-   * Progress of a generation: everything applied, and its watermark a few seconds old. The first call of a number
-   * creates the collections and their indexes; once a test has dropped them, they stay away.
+   * Stores the progress of a generation that has applied everything, with a watermark a few seconds old. The first call
+   * for a number creates the collections and indexes; later calls do not create them again.
    */
   const applied = async (number: number, completeTo = secondsBefore(6)) => {
     const documents = [...(await log.read(topics)).ends].map(([key, { end }]) => ({
@@ -194,8 +194,8 @@ export async function openRebuild() {
     deadLetter: ({ generations = [2], at = secondsBefore(60), ...record }: DeadLetterOptions = {}) =>
       addToLedger(control, { ...rejectedRecord(topics[0] ?? ''), ...record }, generations, at),
     /**
-     * Inserts a document, each time into a new collection: a session of DocumentDB may keep a dropped collection in its
-     * cache, and then finds none in a new one of the same name.
+     * Inserts a document, each time into a new collection: a session of DocumentDB may cache a dropped collection, and
+     * then finds no document in its successor.
      */
     document: async (number: number) => {
       collectionsCreated += 1;

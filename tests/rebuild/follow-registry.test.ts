@@ -115,7 +115,7 @@ describe('a projector that follows the registry', () => {
     await givenBuild();
     const logged = await following(async (isOneAtATime) => {
       await eventually(() => isOneAtATime() === true);
-      // Without projectors the active generation gains nothing from a slower build.
+      // The active generation has no projectors here, so a slower build would not help it.
       await progressOf(rebuild.control).updateMany(
         { generation: 1 },
         { $set: { updatedAt: secondsBefore(31) } },

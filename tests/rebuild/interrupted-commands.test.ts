@@ -103,7 +103,7 @@ describe('two operators at once leave one active generation and a true history:'
     compare: () => on.compare(),
   };
 
-  /** The outcomes and the history if the second operator comes before the switch, or after it. */
+  /** The outcomes and the history if the second operator acts before the switch, or after it. */
   const expected = {
     promote: {
       before: 'was-active, promoted; 1 standby by bob, 2 active by bob',
@@ -162,7 +162,8 @@ describe('two operators at once leave one active generation and a true history:'
         await on.switching(2, 'rollback')(undefined, present, 'bob@host');
         return on.rollBack(undefined, present, 'bob@host');
       };
-      // Without --force it is a young standby. With it, requests from before the rollback may still read it.
+      // Without --force, the command refuses a young standby. With --force, requests from before the rollback may still
+      // read it.
       const outcomes = await interleaved(
         'begin',
         (onStep) => on.drop(onStep, present, 'ann@host', force),

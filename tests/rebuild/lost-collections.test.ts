@@ -8,7 +8,7 @@ import { useProjector } from '../support/use-projector.ts';
 const token = 'svc_live_lost0123456789';
 const tokenSha256 = createHash('sha256').update(token).digest('hex');
 
-/** The fate of a collection. `restored`: it has the same documents, and is another collection. */
+/** The fate of a collection. `restored`: another collection takes its place, with the same documents. */
 type Loss = 'dropped' | 'renamed' | 'restored' | 'emptied';
 
 type Case = {
@@ -22,7 +22,7 @@ type Case = {
   status: string;
   /** Part of the output of `verify`. */
   verify: string;
-  /** The way out. The collection is put back with its id, or with its documents; null if there is none to take. */
+  /** How the loss ends: the operator puts the collection back or accepts the loss, or a projector starts. */
   out: 'put back' | 'accept' | 'put back and accept' | 'start' | null;
 };
 
@@ -30,7 +30,7 @@ const gone = (name: string) => `${name} is gone`;
 const other = (name: string) => `${name} is another collection`;
 const refused = { start: 'collections are lost', verify: 'collections are lost' };
 
-/** The losses that a read model may meet, and how each is seen and ends. */
+/** The losses that a read model may meet, how an operator sees each of them, and how it ends. */
 const cases: Case[] = [
   {
     collection: 'tickets',
@@ -148,7 +148,7 @@ describe('a collection is lost', () => {
     const verified = await cli('verify');
     expect(verified.text + verified.errors).toContain(one.verify);
     expect(await served()).toBe(one.api);
-    // A dry run changes nothing, and documents that are gone are never accepted.
+    // A dry run changes nothing, and the command never accepts the loss of documents.
     const accept = (...options: string[]) => cli('accept', 'lost', '1', '--why', 'tests', ...options);
     if (one.out === 'put back and accept') expect((await accept()).code).toBe(1);
     if (one.out?.startsWith('put back')) await putBack();

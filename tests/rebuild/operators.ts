@@ -7,7 +7,9 @@ import { samplesOf } from '../../shared/control/samples.ts';
 import { standingLetters } from '../support/dead-letters.ts';
 import { comparisonReport, generation, longAgo, present, type Rebuild, secondsBefore } from './fixture.ts';
 
-/** By then replicas have noticed a switch, and projectors that saved progress at `present` still count as running. */
+/**
+ * At this time replicas have noticed a switch, and projectors that saved progress at `present` still count as running.
+ */
 export const later = secondsBefore(-20);
 export const nothing = { documents: 0 };
 
@@ -72,7 +74,7 @@ export function operatorsOf(rebuild: Rebuild) {
     const found: Record<string, number> = { documents: await rebuild.documents(number) };
     const about = { $or: [{ generation: number }, { _id: number as never }] };
     for (const { collectionName } of await rebuild.control.collections()) {
-      // Every generation stays in the registry. `deadLetterIds` names the dead letters that are left.
+      // Every generation stays in the registry. `deadLetterIds` names the dead letters that still exist.
       if (collectionName === 'generations' || collectionName === 'dead_letters') continue;
       const count = await rebuild.control.collection(collectionName).countDocuments(about);
       if (count > 0) found[collectionName] = count;

@@ -27,7 +27,7 @@ async function withProjector(
 }
 
 test('a build loads the log up to its end at the start, and then applies the later records', async () => {
-  // given a build of a log that begins with one tag and one user, of which the user is still to come
+  // given a build of a log that begins with one tag and one user, and has not applied the user yet
   const tags = topicOf('tag', rebuild.config.TOPIC_PREFIX);
   const users = topicOf('user', rebuild.config.TOPIC_PREFIX);
   const ends = await logEnds(rebuild.admin, rebuild.topics);
@@ -83,7 +83,7 @@ test('a generation whose first projector has waited for its topics has missed no
       longestBehindSeconds: undefined,
     });
     expect(await projector.metrics.registry.metrics()).toMatch(/projector_max_lag_seconds{.*} 0$/m);
-    // then its lag counts from its start, which no later projector moves
+    // then its lag counts from the start of its first projector, which no later projector moves
     const started = own?.startedAt;
     expect(started?.getTime()).toBeGreaterThan(daysAgo(1).getTime());
     await changeRegistry(rebuild.control, recordStart(1, new Date()));
@@ -100,7 +100,7 @@ test('without the right to read how long Kafka keeps tombstones, a lag begins wi
   const logger = pino({ level: 'silent' });
   const start = () => recordAbsence({ ...deps, logger, now: () => present });
   expect(await start()).toEqual(longAgo);
-  // and if its first projector came long after its registration, with that
+  // and if the first projector came long after the registration, the lag begins with that projector
   await rebuild.set(1, { startedAt: secondsBefore(60) });
   expect(await start()).toEqual(secondsBefore(60));
 });

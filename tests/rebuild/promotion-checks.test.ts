@@ -15,7 +15,7 @@ import {
 } from './fixture.ts';
 
 const rebuild = useRebuild();
-/** Without Kafka, which this needs not. */
+/** This acceptance does not need Kafka. */
 const acceptOlder = (generation: number, dryRun = false) =>
   acceptFinding({ ...rebuild.deps(), kafka: null }, { finding: 'older', generation, why: 'test', dryRun });
 const failed = ({ findings }: Switched) => findings.filter(({ isAccepted }) => !isAccepted);
@@ -27,7 +27,7 @@ const active = (changes: object) =>
 describe('a promotion is refused, and changes nothing, for', () => {
   beforeEach(() => rebuild.given(activeAndReady()));
 
-  /** A problem as the servers show it, and the rule that finds it; findings.test.ts has the rules. */
+  /** A problem that the servers show, and the rule that finds it; findings.test.ts tests the rules. */
   test.each<[title: string, arrange: () => Promise<unknown>, rule: string]>([
     [
       'a dead letter that the active generation lacks, and that an operator has just re-driven without success',

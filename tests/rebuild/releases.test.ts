@@ -70,8 +70,8 @@ describe('a release that changes a projection', () => {
     return body.tags?.[0]?.name;
   };
   /**
-   * Resolves once this replica alone is live: it may announce itself later than it serves, or be gone later than it
-   * ends.
+   * Resolves once this replica alone is live: a replica may announce itself only after it serves, and may count as live
+   * after its end.
    */
   const onlyReplica = ({ pid }: Service) =>
     eventually(async () => {

@@ -13,7 +13,7 @@ import { createRandom } from '../support/random.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { waitingKafka } from '../support/waiting-kafka.ts';
 
-/** Another organization has these tags first: the records of their lives are rejected while it has them. */
+/** Another organization has these tags first. While it has them, projectors reject the records of their lives. */
 const taken = ['tag_0', 'tag_1', 'tag_2', 'tag_3'];
 const takers = taken.map((id) => ({ ...created('tag', id), orgId: 'org_2' }));
 
@@ -51,10 +51,10 @@ describe('runs of deletions, tombstones and new lives that are appended again', 
     expect((await deadLetters()).length).toBeGreaterThan(0);
     expect(await cli('rebuild', 'start', '--why', 'test')).toMatchObject({ code: 0 });
     const release = await startBuild();
-    // when the organization that had these tags is gone, and its records are redriven
+    // when that organization's tags are gone, and an operator redrives the dead letters
     await collectionOf<StoredDocument>(environment.database, 'tag').deleteMany({ orgId: 'org_2' });
     const redriving = cli('dead-letters', 'redrive', '--all');
-    // and meanwhile runs are appended again, within the load and after it
+    // and the source appends runs again in the meantime, within the load and after it
     for (let run = 0; run < 30; run += 1) {
       if (run === 20) {
         expect(await stateOfBuild()).toBe('building');
@@ -64,7 +64,7 @@ describe('runs of deletions, tombstones and new lives that are appended again', 
       await publish(...again);
       log.push(...again);
     }
-    // then no dead letter is left but those of the build, where the other organization still has the tags
+    // then only the build still has dead letters, because the other organization still has the tags there
     await redriving;
     const left = (await deadLetters()).filter(({ generations }) => generations.includes(1));
     expect({ seed, left }).toEqual({ seed, left: [] });

@@ -45,7 +45,7 @@ async function given(active: number): Promise<void> {
 
 /**
  * Waits until the replica has noticed a switch, which any request makes it do, and announced it with this number of
- * readers of the generation before. Its first announcement may count the request that made it, too.
+ * readers of the generation before. The replica's first announcement may also count the request that triggered it.
  */
 const isServed = (number: number, readers = 0) =>
   eventually(async () => {

@@ -51,7 +51,7 @@ describe('a start is refused, and registers nothing,', () => {
     const command = 'npx support-cli accept truncated 1 --why <reason>';
     await expectRefused(() => start({ topics }), `${topic}/0 begins at offset 2`, command);
     await acceptTruncated({ topics });
-    // The acceptance holds for the losses of that time, not for later ones.
+    // The acceptance covers the losses up to that time, and no later loss.
     await rebuild.truncate(topic, 3);
     await expectRefused(() => start({ topics }), `${topic}/0 begins at offset 3, not 2`, command);
     await acceptTruncated({ topics });

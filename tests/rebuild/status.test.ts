@@ -74,7 +74,7 @@ describe('an operator reads in the status', () => {
   ])('$name', async ({ arrange, exitCode, output, text }) => {
     await rebuild.given([generation(1, 'active'), generation(2, 'building')]);
     await arrange();
-    // Only the first of them waits until the time is up.
+    // Only a command that exits with 1 waits until its time is over.
     const options = wait(exitCode === 1 ? 0 : 600);
     expect(await rebuild.runJson(verbs.awaitVerb, options)).toMatchObject({ exitCode, output });
     expect((await rebuild.run(verbs.awaitVerb, options)).text).toContain(text);
@@ -84,7 +84,7 @@ describe('an operator reads in the status', () => {
     await rebuild.given([generation(1, 'active')]);
     const [topic = '', unread = ''] = rebuild.topics.toSorted();
     await rebuild.recreateTopic(1, topic);
-    // Of this one no record was applied.
+    // The generation has applied no record of this topic.
     await progressOf(rebuild.control).updateMany(
       { topic: unread },
       { $set: { 'applied.position': 0, 'applied.topicId': '2'.repeat(32) } },
@@ -92,7 +92,7 @@ describe('an operator reads in the status', () => {
     const { generations } = await rebuild.status();
     expect(generations[0]).toMatchObject({ condition: 'stopped', findings: [{ isFinal: true }] });
     expect(generations[0]?.topics[0]).toMatchObject({ topic, position: 31, end: 0, lag: null });
-    // and so is the age of the data while another partition has applied nothing
+    // and the age of the data is unknown, too, while another partition has applied nothing
     await rebuild.setWatermark(1, new Date(0));
     expect((await rebuild.status()).generations[0]?.lagSeconds).toBeNull();
   });

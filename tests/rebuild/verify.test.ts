@@ -190,7 +190,7 @@ describe('documents of the served generation', () => {
     const before = [await stored('ticket', 'ti_1'), await registry()];
     await expect(repair('ticket')).rejects.toThrow('projectors of 0.9.0+another follow generation 1');
     expect([await stored('ticket', 'ti_1'), await registry()]).toEqual(before);
-    // and for a while after it has ended, or was killed
+    // and for a while after the other projector has ended, or after a kill
     const progress = {
       ...other,
       completeTo: secondsBefore(-1),
@@ -202,12 +202,12 @@ describe('documents of the served generation', () => {
       await processes.updateOne({ _id: 'other' }, { $set: { state, at: secondsBefore(20) } });
       await expect(repair('ticket')).rejects.toThrow('projectors of 0.9.0+another follow generation 1');
     }
-    // and while one saves progress that does not announce itself, as a build from before the register
+    // and while a projector saves progress without an announcement, like a build from before the register
     await processes.deleteOne({ _id: 'other' });
     await expect(repair('ticket')).rejects.toThrow('projectors of a build that is not known follow');
     await progressOf(control).updateOne({ _id: 'other' }, { $unset: { 'saved.processId': true } });
     await expect(repair('ticket')).rejects.toThrow('projectors of a build that is not known follow');
-    // It shows the change before the projectors of this release are there.
+    // A comparison without repair shows the change before the projectors of this release run.
     expect(await look({ kind: 'ticket' })).toMatchObject({ differing: 1 });
     await progressOf(control).updateOne({ _id: 'other' }, { $set: { updatedAt: secondsBefore(31) } });
     await expect(repair('ticket')).resolves.toMatchObject({ repaired: 1 });

@@ -18,13 +18,14 @@ describe('a message whose conversation is missing', () => {
     collectionOf<StoredDocument>(model.database, 'message').findOne({ _id: `msg_${name}_000` });
 
   test('is deleted 30 days after it arrived, for whatever reason it has no conversation', async () => {
-    // given a conversation that never comes, one of another organization, and one that is swept before its message
+    // given a conversation that never comes, a conversation of another organization, and one that a sweep purges before
+    // its message
     const [other, swept, again] = [eventsOf('other'), eventsOf('swept'), eventsOf('again')];
     await model.apply([swept.channel(), swept.conversation(0)], day(10));
     expect(await model.sweepAsOf(day(40))).toEqual({ conversations: 1, messages: 0 });
     const foreign = { ...other.conversation(0), orgId: 'org_2' };
     await model.apply([message(0), other.channel(0), foreign, other.message(0), swept.message(0)], day(100));
-    // and a message that is refreshed and replayed meanwhile
+    // and a message that workers refresh and replay within the 30 days
     await model.apply([contact('Ada', 1), again.message(0)], day(100));
     await model.apply([contact('Countess', 2)], day(110));
     await model.apply([again.message(0)], day(115));
@@ -63,7 +64,7 @@ describe('a message whose conversation is missing', () => {
     // then the sweep ends, purges nothing, and comes to the message again after 30 days
     expect(await sweep({ ...deps, store: { ...model.store, write } })).toEqual(purged(0));
     expect(await stored()).toMatchObject({ state: { id: 'msg_a_000' }, orphanedAt: day(130) });
-    // and then, since MongoDB takes the refresh, it is an orphan no more
+    // and then, because MongoDB accepts the refresh, the message is no longer an orphan
     expect(await model.sweepAsOf(day(160))).toEqual(purged(0));
     expect(await stored()).not.toHaveProperty('orphanedAt');
   });
@@ -72,7 +73,7 @@ describe('a message whose conversation is missing', () => {
     // given a message whose conversation is a dead letter
     await model.apply([message(0)], day(100));
     const id = await storeDeadLetter(model, conversation(0), { now: day(100) });
-    // then it stays, and is served once the conversation is re-driven
+    // then the message stays, and the API serves it once an operator has redriven the conversation
     expect(await model.sweepAsOf(day(130))).toEqual(purged(0));
     expect(await stored()).toMatchObject({ orphanedAt: day(130) });
     await model.apply([channel(0), conversation(0)], day(140));

@@ -65,7 +65,7 @@ async function answersAt(database: Db, name: string, now: Date) {
   };
 }
 
-/** The signal that aborts a sweep, and the current time if it is not `asOf`. */
+/** The signal that aborts a sweep, and the current time; by default, the current time is `asOf`. */
 type SweepOptions = { signal?: AbortSignal; now?: Date; isComplete?: boolean };
 
 async function openReadModel() {

@@ -28,12 +28,12 @@ describe('conversation data that expires by the retention of its channel', () =>
     // given a conversation of day 0 with messages of days 0 and 20
     const { channel, ticket, conversation, message } = eventsOf('a');
     await model.apply([channel(), ticket, conversation(0), message(0), message(20)]);
-    // then a millisecond before it expires everything is served, and nothing is swept
+    // then a millisecond before the conversation expires, the API serves everything, and a sweep removes nothing
     expect(await model.sweepAsOf(day(30, -1))).toEqual(freed(0, 0));
     expect(await idsAt('a', day(30, -1))).toEqual(all('a', '000', '020'));
-    // and when it expires nothing is served, although nothing has been swept yet
+    // and when the conversation expires, the API serves nothing, although no sweep has run yet
     expect(await idsAt('a', day(30))).toEqual(nothing);
-    // when it is swept, expired messages are deleted, and the conversation after its last message
+    // when sweeps run, they delete expired messages, and the conversation after its last message
     expect(await model.sweepAsOf(day(30))).toEqual(freed(0, 1));
     expect(await idsAt('a', day(30))).toEqual(nothing);
     expect(await model.sweepAsOf(day(50, -1))).toEqual(freed(0, 0));
@@ -91,7 +91,7 @@ describe('conversation data that expires by the retention of its channel', () =>
     await model.apply([conversation(40, 2), message(40)], day(100));
     expect(await model.sweepAsOf(day(70, -1), { now: day(100) })).toEqual(freed(0, 0));
     expect(await model.sweepAsOf(day(70), { now: day(100) })).toEqual(freed(1, 1));
-    // then its tombstone has no expiry, and no more than the retention beside its envelope
+    // then the channel's tombstone has no expiry, and only the retention beside its envelope
     const channels = collectionOf<StoredDocument>(model.database, 'channel');
     expect(await channels.findOne({ _id: 'chan_deleted' })).toEqual({
       _id: 'chan_deleted',
@@ -104,7 +104,7 @@ describe('conversation data that expires by the retention of its channel', () =>
       deletedAt: day(0),
       dataRetentionDays: 30,
     });
-    // and a channel that comes back decides itself
+    // and a channel that comes back decides its retention itself
     await model.apply([channel(0, 5), conversation(41, 3)], day(100));
     expect(await model.sweepAsOf(day(36_500))).toEqual(freed(0, 0));
     expect(await channels.findOne({ _id: 'chan_deleted' })).not.toHaveProperty('dataRetentionDays');

@@ -41,7 +41,7 @@ describe('the sweeper of a projector', () => {
     const isErased = async () => (await recordBytesOf(model.control).countDocuments()) === 0;
     await storeLate(1);
     const sweeper = start({}, { intervalMs: 10, pollMs: 5 });
-    // the first run reads all of them, and a later run those since the run before it, with an overlap
+    // the first run reads all dead letters, and a later run the dead letters since the previous run, with an overlap
     await eventually(isErased);
     await storeLate(2);
     await eventually(isErased);
@@ -68,7 +68,9 @@ describe('the sweeper of a projector', () => {
 
   describe('of the owner', () => {
     const hourMs = 3_600_000;
-    /** Sweeps of expired documents take 3 s, complete ones `completeMs`. The first sweeps are over at its return. */
+    /**
+     * A sweep of expired documents takes 3 s, a complete sweep `completeMs`. Returns after the end of the first sweeps.
+     */
     const paced = async (completeMs: number) => {
       const state = { nowMs: 0, isOwner: true, fails: false, completeMs };
       let polls = 0;
@@ -92,7 +94,7 @@ describe('the sweeper of a projector', () => {
       );
       await eventually(() => polls > 2);
       const first = sweeps.splice(0);
-      /** The sweeps once the time is this. */
+      /** Sets the time, and returns the sweeps that start then. */
       const sweptAt = async (ms: number) => {
         sweeps.length = 0;
         state.nowMs = ms;

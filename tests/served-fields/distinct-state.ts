@@ -20,15 +20,15 @@ const listLength = 2;
 const prefixes = Object.values(resources).map(({ idPrefix }) => idPrefix);
 
 /**
- * The number of a field. Its path alone decides it, so a further field changes the values of no other one, and recorded
- * states stay as they are.
+ * The number of a field. Its path alone decides the number, so a new field does not change the values of other fields,
+ * and recorded states stay as they are.
  */
 const numberOf = (path: string): number => createHash('sha256').update(path).digest().readUInt16BE();
 
 /**
  * A state that the schema accepts. No two of its fields hold the same sequence of values over the variants 0, 1, 2 …:
- * texts, numbers and instants differ in each variant; booleans and enums are the digits of the field's number. So a
- * field that is shown in place of another one differs from it in one variant at least.
+ * texts, numbers and instants differ in each variant; booleans and enums are the digits of the field's number. So if
+ * the API shows one field in place of another, their values differ in at least one variant.
  */
 export function distinctState(schema: z.ZodType, name: string, variant: number): Record<string, unknown> {
   return valueOf(schema, name, variant) as Record<string, unknown>;

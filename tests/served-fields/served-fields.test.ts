@@ -10,15 +10,15 @@ import { useProjector } from '../support/use-projector.ts';
 import { expectedAt } from './sources.ts';
 import { channelTypes, type Name, statesOf } from './states.ts';
 
-/** Enough for each boolean to differ from each other one. */
+/** Enough variants for each boolean to differ from every other boolean. */
 const variants = Array.from({ length: 12 }, (_, variant) => variant);
 /** Before anything expires. */
 const now = new Date('2026-01-02T00:00:00Z');
 const routes = createRoutes({ now: () => now, brand: '' });
 
 /**
- * The states that a route shows, by its name in the OpenAPI document, if they are not those of the kind that its path
- * names. `parent` is the state whose id its path has, if that is another one.
+ * The states that a route shows, by its name in the OpenAPI document, if the path names another kind. `parent` is the
+ * state whose id the path contains, if that is another state.
  */
 const servedBy: Record<string, { names: readonly Name[]; parent?: Name }> = {
   listMessages: { names: ['messages.0', 'messages.1'], parent: 'conversation' },

@@ -20,7 +20,7 @@ export type Simulation = {
   startMs: number;
   interruptsFanOuts: boolean;
   failsOver: boolean;
-  /** The edge that the release which runs now does not have; null once every worker is of the present release. */
+  /** The edge that the running release lacks; null once every worker runs the present release. */
   missingEdge: LaterEdge | null;
 };
 
@@ -78,7 +78,10 @@ type Positioned = DeadLetter['change'];
 const byPosition = ({ position: a }: Positioned, { position: b }: Positioned) =>
   a.partition - b.partition || a.offset - b.offset;
 
-/** Sweeps twice, the first time completely, as of the watermark: the least time of a record that is not applied yet. */
+/**
+ * Sweeps twice, the first time completely, as of the watermark: the earliest time of a record that no worker has
+ * applied yet.
+ */
 export function sweeper(simulation: Simulation): () => void {
   const { schedule, data, oplog, deadLetters, partitions } = simulation;
   const start = () => {

@@ -49,7 +49,7 @@ function given() {
       () => 'goes on',
       (error: unknown) => error,
     );
-    // Without that step the work ends, or fails.
+    // Work that never reaches that step ends or fails.
     await Promise.race([halted.promise, end]);
     expect(hasHalted).toBe(true);
     return async () => {

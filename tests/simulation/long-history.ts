@@ -4,7 +4,9 @@ import type { Event } from '../support/events.ts';
 
 /** The first records are published on this day, in milliseconds. */
 export const firstDay = Date.UTC(2026, 0, 1);
-/** The others after retention and tombstone documents of the first have expired. */
+/**
+ * The later records are published after the retention and the tombstone documents of the first records have expired.
+ */
 export const lateDay = firstDay + 100 * dayMs;
 /** The last sweep, after `tombstoneDays` but before the retention of late data. */
 export const sweepDay = lateDay + 40 * dayMs;

@@ -64,7 +64,10 @@ export function memoryStore(
     };
     return new Map(await Promise.all([...wanted].map(read)));
   };
-  /** Reads an index key by key: each time the next key after the last one, whatever was written meanwhile. */
+  /**
+   * Reads an index key by key. Each step reads the next key after the last one, even if other workers have written
+   * since.
+   */
   const scan = async (
     kind: Kind,
     keyOf: (document: StoredDocument) => string | null,

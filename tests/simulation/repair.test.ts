@@ -7,7 +7,7 @@ import type { Event } from '../support/events.ts';
 import { emptyData, memoryStore, readWhole } from './memory-store.ts';
 import { withoutEdge } from './verifier.ts';
 
-/** Jest's `structuredClone` makes dates of another realm, which equal none of this one. */
+/** Jest's `structuredClone` makes dates of another realm, which never equal dates of this realm. */
 function ofThisRealm<T>(value: T): T {
   if (types.isDate(value)) return new Date(value.getTime()) as T;
   if (Array.isArray(value)) return value.map((one) => ofThisRealm<unknown>(one)) as T;
@@ -31,7 +31,7 @@ describe('a repair of a document that an earlier release has written without an 
     const pause = async (label: string) => {
       if (isRenamed || label !== 'write ticket ti_1') return;
       isRenamed = true;
-      // when a worker renames the topic meanwhile: its fan-out finds no ticket
+      // when a worker renames the topic before the repair writes: the worker's fan-out finds no ticket
       await apply(worker, rename);
     };
     const store = memoryStore(data, pause);

@@ -6,7 +6,7 @@ class Crash extends Error {
   override name = 'Crash';
 }
 
-/** The store did not reply: the step was done, or it was not. */
+/** The store did not reply: the worker does not know whether the store has done the step. */
 export class NoReply extends Error {
   override name = 'NoReply';
 }
@@ -34,7 +34,7 @@ export type Worker = {
   name: string;
   isDead: boolean;
   ending: AbortController;
-  /** Up to which offset the worker knows a partition to be applied. */
+  /** The offset up to which the worker knows that a partition is applied. */
   positions: (partition: string) => number;
 };
 

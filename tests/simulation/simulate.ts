@@ -42,7 +42,7 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
   const isLong = late.length > 0;
   const isRejected = () => isLong && schedule.random.chance(0.1);
   const isUpgraded = schedule.random.chance(0.5);
-  // Few records remain: a later change would repair a document that the repair has left wrong.
+  // Leaves few records for later: a later change would repair a document that the verifier has left wrong.
   const before = isUpgraded ? Math.max(0, early.length - 1 - schedule.random.int(8)) : 0;
   if (isUpgraded) await runEarlierRelease(simulation, early.slice(0, before), { isRejected });
   append(simulation.partitions, early.slice(before), { grows: isLong, isRejected });
@@ -92,7 +92,7 @@ async function run(simulation: Simulation, starts: (() => void)[]): Promise<void
   oplog.length = 0;
 }
 
-/** MongoDB fails over, the worker crashes, or another takes over from it, with or without its notice. */
+/** MongoDB fails over, the worker crashes, or another worker takes over, with or without notice to the first. */
 function disturb(simulation: Simulation, worker: Worker): void {
   const { schedule, successors, oplog, failsOver } = simulation;
   const { random, trace, crash } = schedule;
@@ -218,7 +218,7 @@ async function consume(simulation: Simulation, worker: Worker, partitions: Parti
   }
 }
 
-/** The worker loses its partition whenever it has saved a fan-out cursor. A fan-out that does not go on never ends. */
+/** The worker loses its partition whenever it has saved a fan-out cursor. A fan-out that does not resume never ends. */
 const interrupted = (
   simulation: Simulation,
   worker: Worker,

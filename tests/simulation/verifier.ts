@@ -46,7 +46,7 @@ export async function repairEverything(deps: VerifyDeps, data: Data, random: Ran
   }
 }
 
-/** Verifies some documents of one kind, mostly with repair. An id may name none. */
+/** Verifies some documents of one kind, mostly with repair. An id may belong to no document. */
 export async function repairSome(deps: VerifyDeps, data: Data, random: Random): Promise<void> {
   const kind = random.pick([...kinds]);
   const ids = [...(data.get(kind)?.keys() ?? []), 'none'].filter(() => random.chance(0.5));

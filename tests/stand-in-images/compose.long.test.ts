@@ -10,7 +10,10 @@ const hasCompose =
   spawnSync('docker', ['version'], { timeout: 3_000 }).status === 0 &&
   spawnSync('docker', ['compose', 'version'], { timeout: 3_000 }).status === 0;
 
-/** The files of a clone that Compose reads: those that it runs with, and those that .dockerignore admits to a build. */
+/**
+ * The files of a clone that Compose reads: the files that it runs with, and the files that .dockerignore admits to a
+ * build.
+ */
 const sent = readFileSync('.dockerignore', 'utf8').matchAll(/^!(.+)$/gm);
 const parts = ['docker-compose.yml', '.dockerignore', 'infra/compose', 'infra/images'];
 for (const [, path = ''] of sent) parts.push(path);
@@ -19,7 +22,7 @@ describeUnless(
   hasCompose ? null : 'no Docker engine and Compose answer',
   'docker-compose.yml with the profile replicas',
   () => {
-    // Before the folder is gone.
+    // Defined first, so that Jest stops the services before it removes the folder.
     afterAll(() => compose('down', '--volumes'));
     const folder = useFolder();
     const compose = (...args: string[]) =>
@@ -83,7 +86,7 @@ describeUnless(
       await documented('docker stop <id>');
       await cli('rebuild', 'drop', '1', '--force');
       let status = '';
-      // It waits for Kafka for three seconds.
+      // A status waits for Kafka for three seconds.
       await eventually(async () => !(status = await cli('status')).includes('no answer for') || status);
       expect(status).toMatch(/^All is well\.\n\ngeneration 2 {2}active/);
       expect(await compose('ps', '--all', '--format', '{{.Service}} {{.Health}}', 'projector')).toBe(

@@ -16,7 +16,7 @@ describeUnless(missing, 'the servers in Docker', () => {
 
   test('serve until they are stopped', async () => {
     await mustRun(process.execPath, ['tests/stand-in-images/main.ts']);
-    // It would name the store of the native servers.
+    // This variable would choose a store of the native servers.
     delete process.env.DEV_STORE;
     const stack = await startStack({ report, dataDir: folder.path, providers: ['docker'] });
     try {

@@ -8,7 +8,7 @@ const records = 250;
 /** A batch of conversations takes the most: 21, because it refreshes their tickets. */
 const commandsMax = 30;
 
-/** References to entities of its own, so that organizations share none. Each kind takes the fields that it has. */
+/** References that no other organization shares. Each kind takes the fields that it has. */
 const references = (index: number) => ({
   requesterId: `con_${index}`,
   contactId: `con_${index}`,

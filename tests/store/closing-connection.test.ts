@@ -24,7 +24,7 @@ test('a command on a connection that closes at this moment is sent on another on
   await admin.command({ ping: 1 });
   const connection = connectionOf(client.mongo);
   connection.socket.destroy();
-  // The pool has not heard of it yet.
+  // The pool has not learned of the closed socket yet.
   expect(connection.closed).toBe(false);
   await expect(admin.collection('none').findOne({})).resolves.toBeNull();
 }, 30_000);

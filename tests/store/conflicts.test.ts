@@ -17,7 +17,7 @@ test('a join of a document that is gone conflicts, and leaves nothing of it', as
     });
     await store.write('tag', ['a_kept', 'c_gone', 'd_kept', 'e_lost'].map(put));
     await collectionOf<{ _id: string }>(database, 'tag').deleteOne({ _id: 'c_gone' });
-    // The driver sends an insert apart from the updates, whose places in the bulk it then counts without the insert.
+    // The driver sends an insert apart from the updates, and then counts the places of the updates without the insert.
     const writes = [join('a_kept', 1), put('b_new'), join('c_gone', 1), join('d_kept', 1), join('e_lost', 7)];
     const stored = async () => {
       const { documents } = await store.readCurrent(
@@ -51,7 +51,7 @@ describe('concurrent writers of the same documents', () => {
         return opened.store.write('tag', index % 2 === 0 ? writes : writes.reverse());
       }),
     );
-    // then each document was written by one writer at most, and every other writer knows that it lost
+    // then at most one writer has written each document, and every other writer knows that its write lost
     const { documents } = await opened.store.readCurrent('tag', ids);
     expect(documents).toHaveLength(ids.length);
     for (const { _id, state, revision } of documents) {

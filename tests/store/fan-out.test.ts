@@ -40,7 +40,7 @@ describe('a fan-out', () => {
         return opened.store.readCurrent(kind, messageIds);
       },
     };
-    // A tombstone document must not expire meanwhile.
+    // A tombstone document must not expire during the test.
     const now = () => new Date();
     const deps = engineDeps(observed, { now, signal: ending.signal, isApplied: appliedUpTo(applied) });
     await applyChanges(deps, event.kind, [changeOf(event)]).catch((error: Error) => {
@@ -59,16 +59,16 @@ describe('a fan-out', () => {
     expect(first).toEqual(ids.slice(0, pageSize + documentsAtOnce));
     expect(await cursor()).toEqual({ from: 'message', edge: 'contact', after: ids[pageSize - 1] });
     await given(['msg_000000a']);
-    // when it is applied again, then it refreshes the remaining documents alone
+    // when a worker applies the rename again, then it refreshes only the remaining documents
     expect(await apply(renamed('Ada', 1))).toEqual(ids.slice(pageSize));
     expect(await countNamed('Ada')).toBe(ids.length);
     expect(await cursor()).toBeNull();
   });
 
   it('is complete if the position of its record is applied, and is otherwise repeated', async () => {
-    // given a rename that is complete, when it is delivered again
+    // given a complete rename, when Kafka delivers its record again
     expect(await apply(renamed('Ada', 1), { applied: 2 })).toEqual([]);
-    // but if its position is not known to be applied, a worker may have crashed after its write
+    // but if the worker does not know that the position is applied, an earlier worker may have crashed after its write
     expect(await apply(renamed('Ada', 1), { applied: 1 })).toHaveLength(ids.length + 1);
   });
 

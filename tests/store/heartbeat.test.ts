@@ -96,7 +96,7 @@ describe('the announcement of a process', () => {
   test('ends without MongoDB, too', async () => {
     const silent = () => new Promise<never>(() => undefined);
     const heartbeat = createHeartbeat({ control: controlWith(silent), read: own, logger });
-    // Before its start has reached MongoDB, no command is sent.
+    // The heartbeat sends no command before its start has reached MongoDB.
     await heartbeat.end('refused', 'no answer');
     expect(await processes().countDocuments({})).toBe(0);
     heartbeat.begin();

@@ -20,7 +20,7 @@ afterAll(async () => {
 const opened = useOpened(
   async () => {
     const proxy = createAnsweringProxy(process.env.MONGODB_URL ?? '');
-    // On a busy machine the first connection may take longer than that of most tests may.
+    // On a busy machine, the first connection may need more time than most tests allow.
     const url = proxiedUrl(await proxy.listen(), 'serverSelectionTimeoutMS=60000');
     const pool = createMongo(url, 'test', { poolSize: 5 });
     const control = controlDatabase(pool, 'pool_monitor');
@@ -29,7 +29,7 @@ const opened = useOpened(
     await Promise.all(Array.from({ length: 5 }, read));
     const warnings: string[] = [];
     let passedMs = 0;
-    /** The answers of `failure` once an opening has taken longer than a pool may fail. */
+    /** The answers of `failure` when a pool has been opening for longer than it may fail. */
     const failuresWhileOpening: (string | null)[] = [];
     const onWarning = (line: string) => {
       warnings.push(line);
@@ -47,13 +47,13 @@ const opened = useOpened(
       { pools: { data: pool }, createFresh, database: 'pool_monitor', logger, nowMs },
       times,
     );
-    /** Refuses commands on all connections, or on those that are open now. */
+    /** Refuses commands on the connections that are open now; with `isOnNew`, on later connections, too. */
     const refuse = (refusal: Refusal | null, { isOnNew = false } = {}) => {
       const { connections } = proxy.state;
       proxy.state.answer = ({ name, connection }) =>
         name.startsWith('find') && (isOnNew || connection <= connections) ? refusal : null;
     };
-    /** Resolves when as many more fresh clients were used. */
+    /** Resolves when the monitor has used this number of further fresh clients. */
     const triedFresh = async (more: number) => {
       const wanted = fresh + more;
       await eventually(() => fresh >= wanted);
@@ -84,7 +84,7 @@ test('connections whose user was dropped and created again are opened again', as
   await expect(opened.read()).rejects.toMatchObject({ code: 13 });
   await eventually(() => opened.read().then(() => true, String));
   expect(opened.warnings.join()).toContain('opened again');
-  // On a busy machine it is opened again twice: the first time, its old connections may take long to close.
+  // On a busy machine, the monitor opens the pool twice: the first time, the old connections may take long to close.
   expect(opened.failuresWhileOpening[0]).toBeNull();
   await eventually(() => opened.monitor.failure() === null);
 });

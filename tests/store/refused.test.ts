@@ -110,10 +110,10 @@ describe('a document that the store refuses', () => {
     const before = await stored('ti_c_15_large');
     // when the name of that tag grows too large for the ticket
     expect(await rename(tagId('c', 0), 2_500_000, 2)).toEqual(['ticket ti_c_15_large']);
-    // then the ticket keeps the old name, and all others have the new name
+    // then the ticket keeps the old name, and all other tickets have the new name
     expect(await stored('ti_c_15_large')).toEqual(before);
     for (const id of others) expect(await nameLengths(id)).toEqual([2_500_000]);
-    // and it is refreshed when the name fits again
+    // and a worker refreshes the ticket when the name fits again
     expect(await rename(tagId('c', 0), 20, 3)).toEqual([]);
     expect((await nameLengths('ti_c_15_large'))[0]).toBe(20);
     for (const id of others) expect(await nameLengths(id)).toEqual([20]);

@@ -89,7 +89,7 @@ const dependents = (store: Store, kind: Kind, ref: string, from = '') =>
     return { items: ids, next };
   }, from);
 
-/** The documents of each of as many reads as bounded memory needs. */
+/** Returns the documents of each read: bounded memory may need several reads. */
 async function parts(store: Store, kind: Kind, ids: string[]) {
   const found: Current[][] = [];
   for (let remaining = ids; remaining.length > 0;) {
@@ -194,7 +194,7 @@ const comparable = (answer: unknown): unknown =>
     ? { ...answer, conflicted: [...(answer as Written).conflicted.keys()].toSorted() }
     : answer;
 
-/** The simulation proves the engine on stores in memory. */
+/** The simulation proves the engine on stores in memory, so those must answer as MongoDB does. */
 describe('the stores of the engine and of the sweep', () => {
   const opened = useEngineStore();
 

@@ -13,7 +13,7 @@ import { useEngineStore } from './engine-store.ts';
 
 type Edit = { name: string; field: string; value: unknown };
 
-/** Edits of an operator, `undefined` removes the field. Those that leave a valid envelope are left out. */
+/** Edits of an operator; `undefined` removes the field. The list omits edits that leave a valid envelope. */
 const edits: Edit[] = ['orgId', 'version', 'revision', 'position'].flatMap((field) =>
   Object.entries({ removed: undefined, null: null, text: 'x', negative: -1, object: { a: 1 } })
     .map(([how, value]) => ({ name: `${field}_${how}`, field, value }))
@@ -24,7 +24,7 @@ const dayMs = 86_400_000;
 const now = new Date(100 * dayMs);
 const longAgo = { createdAt: new Date(0).toISOString(), updatedAt: new Date(0).toISOString() };
 
-/** Each case has a document of its own, and all of them are in one batch, with one that is as it was. */
+/** Each case has its own document. All of these documents are in one batch, with one unedited document. */
 describe('a document whose envelope an operator has edited', () => {
   const opened = useEngineStore({ each: true });
   const reported: { notRefreshed: string[]; rewritten: string[] } = { notRefreshed: [], rewritten: [] };
@@ -133,7 +133,7 @@ describe('a document whose envelope an operator has edited', () => {
       { orphanedAt: { $exists: true } },
       { $set: { orphanedAt: new Date(0) } },
     );
-    // A document of another organization is none of this channel's.
+    // A document of another organization does not belong to this channel.
     const own = edits.filter(({ field }) => field !== 'orgId');
     await editEach('message', messageOf, own);
     await editEach('message', orphanOf);

@@ -81,7 +81,8 @@ const beforeCollection = 20;
 function commandIn(message: Buffer): Document | null {
   if (message.readInt32LE(12) !== opMsg || message[beforeDocument - 1] !== 0) return null;
   const command = documentAt(message, beforeDocument);
-  // The documents of a write may stand after it, in a section of a length, the name of their field, and themselves.
+  // The documents of a write may follow the command in a section: its length, the name of their field, and the
+  // documents.
   for (let at = beforeDocument + message.readInt32LE(beforeDocument); at < message.length;) {
     const end = at + 1 + message.readInt32LE(at + 1);
     const nameEnd = message.indexOf(0, at + 5);

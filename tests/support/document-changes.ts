@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** The paths of the fields that a document has gained, and of those that it has lost or that have changed. */
+/** The paths of the fields that a document has gained, and the paths of lost or changed fields. */
 export type DocumentChanges = { gained: string[]; changed: string[] };
 
 /**
- * Compares a document of the former code with the same document of the present one. If it only gains fields, each
- * release reads the documents of the other one. `refs` is a set, which gains an element with each reference that
- * resolves.
+ * Compares a document of the former code with the same document of the present one. If a document only gains fields,
+ * each release can read the documents of the other release. `refs` is a set, which gains an element with each reference
+ * that resolves.
  */
 export function documentChanges(former: unknown, present: unknown, path = ''): DocumentChanges {
   if (isDeepStrictEqual(former, present)) return { gained: [], changed: [] };

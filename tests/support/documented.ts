@@ -58,7 +58,7 @@ export function documented(published: OpenApiDocument): HoldToDocument {
   };
 }
 
-/** Of these statuses the document lists one response, or describes them in prose. */
+/** For these statuses, the document lists one response, or has only prose. */
 const unlisted = [204, 400, 403, 404, 405, 408, 414, 431, 500, 503];
 const nameOf = (status: number, isPublic: boolean) => `${isPublic ? 'Public' : 'Unlisted'}${status}`;
 

@@ -11,7 +11,7 @@ export type ExampleBatch = {
   /** The number of a codec of Kafka, and the records that it compressed. */
   compressed?: { codec: number; by: (records: Buffer) => Buffer };
   producerId?: number;
-  /** The epoch of the leader that has appended it; 0 by default. */
+  /** The epoch of the leader that appended the batch; 0 by default. */
   leaderEpoch?: number;
   isTransactional?: boolean;
   /** Makes it a control batch that ends its producer's transaction. */

@@ -27,7 +27,7 @@ export function* misordered(
     yield* misordered(schemas, properties[name] as JsonSchema, fields.get(name), `${path}.${name}`);
 }
 
-/** Whether an object has fields of an option alone, and the constant by which a discriminator chooses it. */
+/** Whether an object has only fields of this option, and the constant by which a discriminator chooses the option. */
 function isOf(schemas: Schemas, option: JsonSchema, value: object): boolean {
   const properties = (resolved(schemas, option).properties ?? {}) as Record<string, JsonSchema>;
   return Object.entries(value).every(([name, field]) => {

@@ -20,7 +20,7 @@ export type Fetched = {
   offsets: number[];
   /** The last offset of the batch. */
   to: number;
-  /** Whether a seek has happened since. */
+  /** Whether a seek has happened since the fetch. */
   isStale?: boolean;
   /** The epoch of the leader that appended the records; 0 by default. */
   leaderEpoch?: number;

@@ -25,7 +25,7 @@ export function given() {
     onApplied: (self) => applied.push(self.position),
   });
   partition.receive(received([batch(8, 5, 7)], 9));
-  /** The attempt of this number, from 0 on, once it is made. */
+  /** Resolves with the attempt of this number, counted from 0, once the partition makes that attempt. */
   const attempt = async (number: number) => {
     await until(() => attempts.length > number);
     return attempts[number] as (typeof attempts)[number];

@@ -27,7 +27,7 @@ export type Cluster = {
   stop: () => Promise<void>;
 };
 
-/** A partition as a broker describes it: node ids; the leader is -1 if there is none. */
+/** A partition as a broker describes it: node ids; the leader is -1 while the partition has no leader. */
 export type Placement = {
   topic: string;
   partition: number;
@@ -89,7 +89,7 @@ export const useKafkaCluster = (): Cluster =>
     return { ...cluster, close };
   });
 
-/** Where the partitions are, of all topics by default. Rejects while no broker answers. */
+/** Returns the places of the partitions, by default of all topics. Rejects while no broker answers. */
 export async function placements({ admin }: Cluster, topics?: string[]): Promise<Placement[]> {
   const metadata = await admin.fetchTopicMetadata(topics ? { topics } : undefined);
   return metadata.topics.flatMap(({ name, partitions }) =>
@@ -103,7 +103,7 @@ export async function placements({ admin }: Cluster, topics?: string[]): Promise
   );
 }
 
-/** Resolves once every partition meets the condition. Requests that fail meanwhile are repeated. */
+/** Resolves once every partition meets the condition. Repeats failed requests until then. */
 export const untilPlaced = (
   cluster: Cluster,
   isPlaced: (placement: Placement) => boolean,
@@ -120,7 +120,7 @@ export const untilPlaced = (
 export const untilInSync = (cluster: Cluster): Promise<void> =>
   untilPlaced(cluster, ({ leader, replicas, inSync }) => leader >= 0 && inSync.length === replicas.length);
 
-/** Resolves once the node neither leads a partition nor is in sync with one. */
+/** Resolves once the node leads no partition, and is not an in-sync replica of any partition. */
 export const untilOut = (cluster: Cluster, id: number): Promise<void> =>
   untilPlaced(cluster, ({ leader, inSync }) => leader !== id && !inSync.includes(id));
 
@@ -171,7 +171,7 @@ export type DivergedLog = {
   divergedAt: number;
   epochBefore: number;
   epochAfter: number;
-  /** The former leader. It is killed; once it starts, it drops the records that the new leader lacks. */
+  /** The former leader, which has been killed. Once it starts, it drops the records that the new leader lacks. */
   former: ClusterNode;
   leader: ClusterNode;
 };
@@ -179,7 +179,8 @@ export type DivergedLog = {
 /**
  * Makes the log of a partition diverge in an unclean leader election, which `unclean.leader.election.enable` allows.
  * The partition then has two replicas. The follower is killed, and `publish` runs: only the leader has its records.
- * Resolve it once the projectors have applied them. Then the leader is killed, and the follower starts and is elected.
+ * `publish` must resolve once the projectors have applied the records. Then the leader is killed, and the follower
+ * starts and is elected.
  */
 export async function uncleanElection(
   cluster: Cluster,
@@ -192,7 +193,7 @@ export async function uncleanElection(
     const offsets = await cluster.admin.fetchTopicOffsets(topic);
     return Number(offsets.find((one) => one.partition === partition)?.high);
   };
-  // given two replicas, of which one alone takes records
+  // given two replicas, of which only the leader takes records
   const { leader: leaderId, replicas } = await place();
   const followerId = replicas.find((id) => id !== leaderId) ?? 0;
   await alterTopic(cluster, topic, { 'unclean.leader.election.enable': 'true', 'min.insync.replicas': '1' });

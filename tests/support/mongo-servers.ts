@@ -7,7 +7,10 @@ import { startCommand } from '../../infra/service.ts';
 import { eventually } from './eventually.ts';
 import { describeUnless } from './unless-missing.ts';
 
-/** Peers elect another primary about this long after the last sign of theirs. MongoDB's own default is 10 s. */
+/**
+ * The members elect another primary about this long after the last sign of life of their primary. MongoDB's default is
+ * 10 s.
+ */
 const electionTimeoutMs = 2_000;
 
 type Program = 'mongod' | 'mongos';
@@ -129,9 +132,9 @@ export async function startReplicaSet({
       }
     },
     /**
-     * Lets the primary step down, once every member has caught up with it. Resolves when another one is primary. The
-     * former one may be elected again then: after three step-downs within a minute MongoDB would have no member to
-     * elect.
+     * Lets the primary step down, once every member has caught up with it. Resolves when another member is primary.
+     * Afterwards the members may elect the former primary again: otherwise, after three step-downs within a minute,
+     * they could elect no member.
      */
     stepDown: async () => {
       await caughtUp(url, count);
@@ -155,8 +158,8 @@ export async function startReplicaSet({
 type ReplicaSet = Awaited<ReturnType<typeof startReplicaSet>>;
 
 /**
- * Resolves once every member has a write of the primary. Each attempt has a limit: a member that was paused copies from
- * where it did before, maybe from a member that is primary no longer.
+ * Resolves once every member has a write of the primary. Each attempt has a limit: a member that was paused still
+ * copies from its former source, which may no longer be the primary.
  */
 const caughtUp = (url: string, members: number) =>
   eventually(async () => {
@@ -181,7 +184,8 @@ const helloOf = (member: Member): Promise<Hello> =>
 type Hello = { isWritablePrimary: boolean; electionId: string };
 
 /**
- * A member that was paused may take itself for the primary for a moment: the one of the latest election is the primary.
+ * After a pause, a member may take itself for the primary for a moment. The winner of the latest election is the
+ * primary.
  */
 async function findPrimary(members: Member[]): Promise<Member> {
   let found: Member | undefined;

@@ -8,7 +8,7 @@ export const stuckMs = 400_000;
 
 /** Resolves when the liveness of a projector has observed a run of its commit loop that began after this call. */
 export async function observed(control: Db, generation = 1): Promise<void> {
-  // A run saves its progress a moment before it is observed: only the run before has certainly been.
+  // A run saves its progress a moment before the projector observes it, so only the previous run is certainly observed.
   for (let run = 0; run < 2; run += 1) {
     const updatedAt = { $gt: await storeTime(control) };
     await eventually(async () => (await progressOf(control).findOne({ generation, updatedAt })) !== null);

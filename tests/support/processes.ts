@@ -3,9 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** A process of this machine, and the command line that it was started with, its words separated by spaces. */
 export type Process = { pid: number; parent: number; command: string };
 
-/**
- * The processes that a process has started, and those that these have started, without those that wait to be reaped.
- */
+/** Returns the processes that a process has started, directly or through others. Leaves out zombies. */
 export function descendantsOf(pid: number): Process[] {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -19,7 +17,7 @@ export function descendantsOf(pid: number): Process[] {
   return all.filter((one) => found.has(one.pid));
 }
 
-/** Whether it still runs, and is not another process that has its number. */
+/** Whether the process still runs, and no other process has taken over its number. */
 export const isRunning = ({ pid, command }: Process): boolean =>
   readProcess(String(pid)).some((now) => now.command === command);
 
@@ -29,7 +27,7 @@ function readProcess(pid: string): Process[] {
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
     return state === 'Z' ? [] : [{ pid: Number(pid), parent: Number(parent), command }];
   } catch {
-    // It has ended meanwhile.
+    // The process has ended since its listing.
     return [];
   }
 }

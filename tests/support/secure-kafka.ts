@@ -70,7 +70,7 @@ async function startListeners(folder: string, { protocol, listener, broker = {} 
   const [plain = 0, controller = 0, secure = 0, misleading = 0] = await freePorts(4);
   const part = kafkaPart(join(folder, 'kafka'), { id: 1, broker: plain, controller });
   const pairs = Object.entries(listener).map(([name, value]) => [`listener.name.secure.${name}`, value]);
-  // Of a property that is set twice, the later value holds.
+  // If a file sets a property twice, Kafka uses the later value.
   appendFileSync(
     join(folder, 'kafka', 'server.properties'),
     [

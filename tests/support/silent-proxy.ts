@@ -3,8 +3,8 @@ import { type ISocketFactory, Kafka, logLevel } from 'kafkajs';
 import { listen } from '../../shared/runtime/listen.ts';
 
 /**
- * How connections fall silent. `forget`: what arrives is acknowledged and lost, as behind a balancer. `drop`: nothing
- * is read any more. Neither side hears of it.
+ * How connections fall silent. `forget`: the proxy acknowledges all bytes and loses them, like a balancer. `drop`: the
+ * proxy reads no more bytes. Neither side learns of the silence.
  */
 export type Silence = 'forget' | 'drop';
 
@@ -35,7 +35,7 @@ export async function createSilentProxy(broker: string) {
   return {
     /** Its address, for clients that a broker sends there. */
     address: `127.0.0.1:${proxy.port}`,
-    /** Makes the present connections silent; with `isForNew`, those that are opened later, too. */
+    /** Makes the present connections silent; with `isForNew`, later connections, too. */
     silence: (how: Silence, { isForNew = false } = {}) => {
       for (const silence of silencers) silence(how);
       silencers.clear();

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../services/projector/partition/snapshot.ts';
 
-/** How far partition 0 of topic `t` was applied: nothing of it, but for `changes`. */
+/** The state of partition 0 of topic `t`: no record is applied, unless `changes` says otherwise. */
 export const snapshot = (changes: Partial<Snapshot>): Snapshot => ({
   topic: 't',
   partition: 0,

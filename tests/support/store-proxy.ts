@@ -12,7 +12,7 @@ type Trouble = {
   holding: string | null;
   /** A connection that is opened or used while this is true never answers again. */
   silent: boolean;
-  /** The store answers `hello` as a member that is no longer the primary. */
+  /** The store answers `hello` like a member that is no longer the primary. */
   isDemoted: boolean;
 };
 
@@ -96,7 +96,7 @@ export function createStoreProxy(mongodbUrl: string) {
 const isWrite = (chunk: Buffer): boolean =>
   chunk.includes('\u0002update\0') || chunk.includes('\u0002insert\0');
 
-/** The reply, if it is one to `hello`, of a member that is not the primary. */
+/** Turns a reply to `hello` into the reply of a member that is not the primary. Returns other replies unchanged. */
 function demoted(chunk: Buffer): Buffer {
   const field = Buffer.from('\u0008isWritablePrimary\0');
   const at = chunk.indexOf(field);

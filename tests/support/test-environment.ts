@@ -58,7 +58,7 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
 
 export type TestEnvironment = Awaited<ReturnType<typeof createTestEnvironment>>;
 
-/** A request of as many events stays far below the megabyte that brokers accept. */
+/** A request with this number of events stays far below the megabyte that brokers accept. */
 const eventsPerRequest = 500;
 
 /** Publishes events in structured mode, and events of one kind in order. */

@@ -1,6 +1,6 @@
 import type { Consumer, ConsumerRunConfig, Kafka } from 'kafkajs';
 
-/** A Kafka client whose consumers are those that `change` returns. */
+/** A Kafka client whose consumers come from `change`. */
 export function withConsumers(kafka: Kafka, change: (made: Consumer) => Consumer): Kafka {
   const consumer: Kafka['consumer'] = (options) => change(kafka.consumer(options));
   return Object.assign(Object.create(Object.getPrototypeOf(kafka) as object) as Kafka, kafka, { consumer });
