@@ -162,7 +162,7 @@ export function beginningOf({ loadTo = [], accepted = [] }: Beginnings, key: str
 }
 
 /**
- * The logs that have lost records after `beginningOf`: a rebuild lacks these records. `ends` are by
+ * The logs that have lost records from `beginningOf` on: a rebuild lacks these records. `ends` are by
  * `<topic>/<partition>`.
  */
 export const logsWithoutBeginning = (

@@ -34,7 +34,7 @@ export async function* readRange<T extends Document>(
     release();
     if (page.nextKey === null) return;
     key = page.nextKey;
-    // A reply with large documents is cut short, so the store would send the rest of each batch in vain.
+    // The API cuts a reply with large documents short, and would drop the rest of each batch.
     limit = itemsOfSize(batchSize, { items: page.items.length, bytes: page.bytes });
   }
 }
