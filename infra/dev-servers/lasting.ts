@@ -49,7 +49,7 @@ export async function readStack() {
   return { stack, isUp: kafkaRuns && storeRuns, lines };
 }
 
-/** Starts a stack, unless all servers of the one before run. Stops the servers of a broken one first. */
+/** Starts a stack, unless all servers of the previous stack run. First stops the servers of a broken stack. */
 export const bringUp = (report: (line: string) => void): Promise<LastingStack> =>
   exclusively(async () => {
     const before = await readStack();
@@ -96,7 +96,7 @@ export async function hold(): Promise<void> {
   try {
     const stack = await startStack({ report, dataDir, providers: ['docker', 'native'] });
     const listening = createServer({ allowHalfOpen: true }, (socket) => {
-      // A client that has left needs no answer.
+      // Ignores errors: a client that has disconnected needs no answer.
       socket.on('error', () => undefined);
       answer(socket, stack).catch(() => undefined);
     });

@@ -19,8 +19,8 @@ const starts: Partial<Record<Provider, Start>> = { docker: startInDocker, native
 
 /**
  * Takes Kafka and the store from the environment. Starts a server that the environment does not name with the first
- * available provider: Docker, or programs installed into the user's cache folder. If none is available, rejects with
- * one message that lists the reasons.
+ * available provider: Docker, or programs installed into the user's cache folder. Without an available provider,
+ * rejects with one message that lists the reasons.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { providers: allowed = providers } = options;
@@ -80,8 +80,8 @@ async function startFirst(
 }
 
 /**
- * The addresses in KAFKA_BROKERS and MONGODB_URL. Rejects if none of the brokers accepts a connection. Whether the
- * store answers is seen when it is asked for its name.
+ * The addresses in KAFKA_BROKERS and MONGODB_URL. Rejects if no broker accepts a connection. `nameStore` later finds
+ * out whether the store answers.
  */
 async function fromEnvironment(): Promise<Partial<Record<ServerName, string>>> {
   const { KAFKA_BROKERS: kafka, MONGODB_URL: store } = process.env;

@@ -1,7 +1,7 @@
 import { type Kind, resources } from '../../shared/documents/resources.ts';
 import type { Event, SourceState } from './encode.ts';
 
-/** The prefix of the ids of a kind; that of channels is a convention, which the events do not enforce. */
+/** The prefix of the ids of a kind. The prefix of channels is a convention that the events do not enforce. */
 export const idPrefixOf = (kind: Kind): string =>
   kind === 'channel' ? 'chan_' : resources[kind].idPrefix || `${kind}_`;
 

@@ -73,7 +73,7 @@ const syncMailboxes: LiveChange = ({ organizations }, at) =>
       return [change(channel, { email: { ...state.email, connection } }, at)];
     });
 
-/** The changes, each with the number of times that it happens among the others. */
+/** The changes, each with its relative frequency. */
 const weights: [LiveChange, number][] = [
   [newTicket, 8],
   [reply, 24],

@@ -19,7 +19,7 @@ const keySpecs = [
   { name: 'Mistake', mode: 'test', access: 'full', rateLimit: null, state: 'deleted' },
 ] as const;
 
-/** The lines that name the keys to try: one without a limit of its own, and one with it. */
+/** The lines that name the keys to try: a key without its own limit, and a key with one. */
 export function keyLines(keys: SampleKey[]): string[] {
   const free = keys.find(({ rateLimit }) => rateLimit === null);
   const limited = keys.find(({ rateLimit }) => rateLimit !== null);

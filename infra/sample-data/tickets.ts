@@ -136,7 +136,7 @@ function* conversationEvents(random: Random, context: ConversationContext, plan:
     9 * 3_600_000,
     (1.8 * (plan.now.getTime() - at.getTime())) / (plan.messages + 1),
   );
-  // Half of the conversations have a creation event. For the others only the last event is left, as after compaction.
+  // Half of the conversations have a creation event. The others have only their last event, as after compaction.
   if (random.chance(0.5)) yield publish(conversation, at);
   let previous: Role | null = null;
   for (let number = 0; number < plan.messages; number++) {

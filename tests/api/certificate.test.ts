@@ -20,7 +20,7 @@ import { begin } from './requests.ts';
 
 const children = useApiProcesses();
 
-/** An API with the certificate of a folder, which can be replaced by that of another. */
+/** An API with the certificate of a folder. A test can replace it by the certificate of another folder. */
 async function givenApi() {
   const folder = mkdtempSync(join(children.folder, 'volume-'));
   const certificateIn = async (name: string) => {

@@ -85,7 +85,7 @@ test.each(['limit=1', 'limit=100', 'limit=007', 'status=open&status=open', 'crea
   },
 );
 
-/** An optional field of the golden documents has no value, so they show whether all values count as none. */
+/** The golden documents leave optional fields empty, so they show whether a list of all values counts as no filter. */
 test.each(enumerated.filter(({ name }) => name !== 'sort'))(
   '$url with one value of $name returns other items than with another, and with all values no more',
   async ({ url, name, values, isRepeatable }) => {

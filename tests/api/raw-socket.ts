@@ -43,7 +43,7 @@ export async function expectAnswering(child: ApiProcess): Promise<void> {
   expect([health.status, page.status]).toEqual([200, 200]);
 }
 
-/** The value of one metric, given with its labels; NaN if there is none. */
+/** The value of a metric, whose name includes its labels; NaN if the process does not export the metric. */
 export async function metricOf({ admin }: ApiProcess, name: string): Promise<number> {
   const lines = (await (await admin('/metrics')).text()).split('\n');
   return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length));

@@ -9,7 +9,7 @@ import { tokens } from './test-api.ts';
 export type Target = { port: number; isTls: boolean; holdToDocument: HoldToDocument };
 
 type Options = {
-  /** Whether to use TLS; by default if the process has a certificate. */
+  /** Whether to use TLS; by default, true if the process has a certificate. */
   secure?: boolean;
   headers?: Record<string, string>;
   /** By default the request has a connection of its own. */

@@ -151,7 +151,7 @@ describe('a store with outages', () => {
   });
 });
 
-// Each list is a query; requests by id share queries, and start another one when the last is overdue.
+// Each list is a query; requests by id share queries, and start another query when the last query is overdue.
 it.each([
   ['/v1/tickets?sort=createdAt&createdAt[gte]=2001-01-01', '2001-01-01'],
   ['/v1/tickets/ti_slow', 'ti_slow'],

@@ -14,7 +14,10 @@ let child: ApiProcess;
 const needsRights = /^(?:find|aggregate|update|insert|delete|listIndexes) /;
 const lists = /^find tickets$/;
 
-/** Refuses commands of this form on every connection, at most `times` times. Returns how many are left. */
+/**
+ * Refuses commands of this form on every connection, at most `times` times. Returns how many refusals are still to
+ * come.
+ */
 function refuse(form: RegExp, refusal: Refusal, times = Infinity) {
   let left = times;
   proxy.state.answer = ({ name }) => {
@@ -68,7 +71,7 @@ it('a read that is refused for longer is 503 with Retry-After, and the log says 
     });
   expect((await child.admin('/livez')).status).toBe(200);
   const passedSeconds = (performance.now() - startedMs) / 1_000;
-  // The next line says how many were left out.
+  // The next log line counts the lines that the log has left out.
   await ask(child, '/v1/tickets');
   const total = () =>
     refusedLines(before).reduce((sum, { suppressed = 0 }) => sum + 1 + suppressed, 0) === 21 ||

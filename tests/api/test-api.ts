@@ -154,8 +154,8 @@ function monitoredMongo() {
 }
 
 /**
- * The API on a store of its own for the tests of one file. The members are set when the first test begins. None of its
- * commands may have a fault.
+ * The API on a store of its own for the tests of one file. The members are set when the first test begins. A command
+ * with a fault fails the tests.
  */
 export function useApi(documents: Documents = {}, options: Options = {}) {
   const api = {} as TestApi & { store: TestStore } & ReturnType<typeof monitoredMongo>;

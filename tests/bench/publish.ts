@@ -7,7 +7,7 @@ import { logEnds, type Offsets } from '../support/progress.ts';
 const recordsPerRequest = 500;
 
 export type Published = {
-  /** The number of records, which is that of the documents: each entity is published once. */
+  /** The number of records, which equals the number of documents: the benchmark publishes each entity once. */
   records: number;
   ends: Offsets;
 };

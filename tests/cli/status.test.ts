@@ -147,12 +147,12 @@ describe('the work of the store for a status', () => {
     mongo.on('commandStarted', ({ command }) => commands.push(command));
     await factsNow(rebuild.deps({ mongo, control: mongo.db(name) }));
     await readCounts(mongo.db(database.databaseName));
-    // the collection of every resource is estimated
+    // MongoDB estimates the count of every resource's collection
     const counts = commands.filter(({ count }) => count !== undefined);
     const collections = kinds.map((kind) => resources[kind].collection);
     expect(counts.map(({ count }) => String(count)).toSorted()).toEqual(collections.toSorted());
     for (const { query } of counts) expect(query).toBeUndefined();
-    // every other count ends at a number; those of tokens and of stored bytes read an index, and end after a time
+    // every other count ends at a number; the counts of tokens and of stored bytes read an index, and end after a time
     const aggregates = commands.filter(({ aggregate }) => aggregate !== undefined);
     expect(aggregates.length).toBeGreaterThan(1);
     for (const { pipeline, maxTimeMS } of aggregates as { pipeline: Document[]; maxTimeMS?: number }[]) {

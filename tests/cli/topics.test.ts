@@ -34,7 +34,7 @@ describe('topics create', () => {
     const output = await createTopics(slow, prefix, { partitions: 2 });
     expect(output).toContain(`${topicOf('ticket', prefix)}: created, 2 partitions`);
     expect(refusals).toBeLessThan(0);
-    // and a second time it changes nothing
+    // and a second call changes nothing
     expect(await createTopics(testEnvironment.admin, prefix, { partitions: 5 })).toContain(
       `${topicOf('ticket', prefix)}: already exists, left unchanged`,
     );

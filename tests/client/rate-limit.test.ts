@@ -10,7 +10,7 @@ const hourMs = 3_600_000;
 /** The default limit of the API. */
 const limit = { requests: 100, windowSeconds: 60 };
 
-/** A clock whose waits take no real time: the earliest one ends when nothing else is left to do. */
+/** A clock whose waits take no real time: the earliest wait ends when no other work remains. */
 function createSimulatedClock() {
   const waits: { endsAtMs: number; end: () => void }[] = [];
   let nowMs = 0;

@@ -95,7 +95,7 @@ export async function project({
     now: () => new Date(),
   });
   await sweepStore.readConversations({ id: 'short', orgId: 'org_1' }, '', new Date());
-  // Only a partition that stands still has such a record.
+  // Only a partition that stands still has a record to skip.
   const control = client.db(environment.control.databaseName);
   const place = { topic: 'support.tags', partition: 0, offset: 1 };
   await storeSkip(control, place, { generations: [1], by: 'test', why: 'test', at: new Date() });
@@ -135,7 +135,7 @@ export async function serve({ environment }: Projector): Promise<string> {
 
 type Verb = (...args: string[]) => Promise<void>;
 
-/** The commands of the CLI; a code of exit that is not among `codes` fails. */
+/** Runs commands of the CLI, and fails at an exit code that is not among `codes`. */
 const verbOf =
   ({ cli }: Projector, codes = [0, 1]): Verb =>
   async (...args) => {
@@ -187,7 +187,7 @@ export async function rebuild(projector: Projector): Promise<void> {
     await run('rebuild', verb, number, '--why', 'test');
 }
 
-/** Accepts a gap of the active generation, and drops the one that was active before. */
+/** Accepts a gap of the active generation, and drops the formerly active generation. */
 export async function drop(projector: Projector): Promise<void> {
   const run = verbOf(projector, [0]);
   const { control } = projector.environment;

@@ -39,9 +39,9 @@ export type Expected = ReturnType<typeof fold>;
 
 /**
  * Decides the outcome of one key's records, in the order of the log, by the event contract: the highest version counts;
- * a `deleted` event wins over a state of its own version; a living version is deleted by a tombstone only if no record
- * of that version comes after the tombstone. The deletion of a conversation is final. Records of another organization
- * than the first are rejected.
+ * a `deleted` event wins over a state of its own version; a tombstone deletes a living version only if no record of
+ * that version comes after the tombstone. The deletion of a conversation is final. Records of another organization than
+ * the first are rejected.
  */
 function decide(log: Event[]): Row | null {
   const orgId = log.find(({ op }) => op !== 'tombstone')?.orgId ?? null;

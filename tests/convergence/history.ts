@@ -24,7 +24,7 @@ export function randomHistory(seed: number, length: number, shape: Partial<Shape
     // An entity belongs to one organization; a few records name another.
     const orgId = `org_${seed}_${(number + (random.chance(0.02) ? 1 : 0)) % organizations}`;
     const time = new Date(base + step * 1_000 + random.int(5_000));
-    // A run of records is appended again, up to the newest record of each of its keys.
+    // Appends a run of records again, up to the newest record of each of its keys.
     if (random.chance(0.04)) {
       const from = random.int(history.length + 1);
       const again = history.slice(Math.max(from, history.length - runMax));

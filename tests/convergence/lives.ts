@@ -29,7 +29,9 @@ function nextOf(random: Random, kind: Kind, id: string, records: Event[]): Event
   return { kind, id, orgId: state.orgId, op: 'deleted', version: version - random.int(2), time: state.time };
 }
 
-/** The log of random lives. Now and then a run is appended again, up to the newest record of each of its keys. */
+/**
+ * The log of random lives. Now and then the source appends a run again, up to the newest record of each of its keys.
+ */
 export function randomLives(seed: number, length: number): Event[] {
   const random = createRandom(seed);
   const history: Event[] = [];

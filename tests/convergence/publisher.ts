@@ -29,7 +29,7 @@ type Batch = { topic: string; messages: Produced[] };
 /**
  * Publishes a history in the most difficult ways that the event contract allows: in every codec and both content modes,
  * partly in transactions, after aborted transactions, and with poisoned records in between. The order within a key is
- * kept. A failed send is repeated until it is acknowledged.
+ * kept. The publisher repeats a failed send until the broker acknowledges it.
  */
 export async function createPublisher(
   testEnvironment: TestEnvironment,

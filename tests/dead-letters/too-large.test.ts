@@ -18,7 +18,7 @@ describe('a topic that allows records larger than a MongoDB document', () => {
 
   test('a valid event that is too large is dead-lettered without its bytes, and blocks nothing', async () => {
     const tooLarge = message('msg_2', 20 * megabyte);
-    // given an event that fits a document, one that does not, and a small one after them
+    // given an event that fits a document, an event that is too large for one, and then a small event
     const fitting = message('msg_1', 7 * megabyte);
     // The broker takes the limit of the topic over a moment after it has confirmed it.
     await eventually(() => send('message', fitting).then(() => true, errorMessage));

@@ -115,7 +115,7 @@ test.each(['Reading a list', 'Exporting changes'])(
   },
 );
 
-/** A name, the breakage, and the error of the API that each script must print; empty if the API sends none. */
+/** A name, the breakage, and the error of the API that each script must print; empty if the API sends no error. */
 const breakages: [string, Breakage, string][] = [
   ['jq is missing', { without: 'jq' }, ''],
   ['curl is missing', { without: 'curl' }, ''],

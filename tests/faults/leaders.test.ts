@@ -14,7 +14,7 @@ import { eventually } from '../support/eventually.ts';
 import { observed, stuckMs } from '../support/observed.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-/** Starts a broker as node 2 of the cluster whose only controller is that of `first`. */
+/** Starts a broker as node 2 of a cluster whose only controller is the controller of `first`. */
 const startSecondBroker = (dir: string, first: KafkaNode, broker: number): Promise<Server> => {
   const settings = { 'process.roles': 'broker', listeners: `PLAINTEXT://127.0.0.1:${broker}` };
   return startServer([kafkaPart(dir, { ...first, id: 2, broker }, { nodes: [first], settings })]);
@@ -89,12 +89,12 @@ describe('a partition without a leader', () => {
     // then it applies every other partition
     await eventually(async () => (await isStored('contact', 'con_1')) && isStored('tag', 'tag_3'), fatal);
     expect(await isStored('tag', 'tag_2')).toBe(false);
-    // and it is alive, however long the partition waits
+    // and the projector is alive, however long the partition waits
     await observed(environment.control);
     aheadMs += stuckMs;
     await observed(environment.control);
     expect(live()).toBeNull();
-    // and this one when its broker is back
+    // and it applies the waiting partition when the second broker is back
     await second.restart();
     await eventually(() => isStored('tag', 'tag_2'), fatal);
     await stop();

@@ -22,7 +22,10 @@ import { useOpened } from '../support/use-opened.ts';
 import { useProjector } from '../support/use-projector.ts';
 import { seed, shortSession } from './use-fault-servers.ts';
 
-/** Disturbances of one phase: each kind at least once, and no more after these, so that a phase ends on any machine. */
+/**
+ * Disturbances of one phase: each kind at least once, and at most this number of rounds, so that a phase ends on any
+ * machine.
+ */
 const roundsMax = 5;
 
 /** The tickets of the first organization never change; the history has the tickets of the others. */
@@ -234,7 +237,7 @@ describeOnMongo(['mongod'], 'a replica set of three', () => {
           else projectors.push({ generation, service });
         await disturbedWhile(async () => {
           await command(['drop', '1', '--force', '--timeout', '60'], (find) => find(1)?.state === 'dropped');
-          // Each projector that was started again sweeps once it owns the channels.
+          // Each restarted projector sweeps once it owns the channels.
           await eventually(async () => {
             const left = Object.keys(await documentsOf(2, { state: { $exists: true } })).filter(isExpired);
             return left.length === 0 || left;

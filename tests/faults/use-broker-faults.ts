@@ -13,10 +13,10 @@ import { expectConverged } from './oracle.ts';
 import { readLog } from './read-log.ts';
 import { seed, shortSession } from './use-fault-servers.ts';
 
-/** How often the traffic goes on while a fault lasts. */
+/** The interval between two rounds of traffic during a fault. */
 const roundMs = 150;
 const eventsPerRound = 10;
-/** A projector is killed in one of this many rounds. */
+/** The test kills a projector in one of this many rounds. */
 const roundsPerKill = 25;
 
 /**

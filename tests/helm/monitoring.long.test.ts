@@ -86,7 +86,7 @@ type Series = { series: string; values: string };
 const labelled = (metric: string, namespace: string, release: string, service: string, more = '') =>
   `${metric}{job="support-${service}",namespace="${namespace}",service="${release}-${service}-admin"${more}}`;
 
-/** Series of healthy releases; `broken` replaces those of one of them. */
+/** Series of healthy releases; `broken` replaces the series of one release. */
 function series(broken: Series[]): Series[] {
   const healthy = releases.flatMap(([namespace, release]) => [
     { series: labelled('up', namespace, release, 'projector'), values: '1+0x120' },

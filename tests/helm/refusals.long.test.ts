@@ -156,7 +156,7 @@ test('Helm refuses an unknown value at every place of values.yaml', async () => 
   expect(accepted).toEqual([]);
 });
 
-/** Maps of which Kubernetes, the services or the operator choose the keys. */
+/** Maps whose keys Kubernetes, the services or the operator choose. */
 const open =
   /^(global|.*[sS]ettings|.*secrets|.*[aA]nnotations|.*[lL]abels|.*(requests|limits)|nodeSelector|affinity|dnsConfig|strategy|.*behavior|(podS|s)ecurityContext.*)$/;
 

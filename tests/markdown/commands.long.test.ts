@@ -8,10 +8,10 @@ import { freshClone, newcomersEnvironment } from '../support/fresh-clone.ts';
 import { useFolder } from '../support/use-opened.ts';
 import { type Step, steps } from './plan.ts';
 
-/** The services that run on beside the next steps. */
+/** The services that still run during the next steps. */
 const running: Service[] = [];
 
-// Before the folder with the clone is removed.
+// Defined first, so that Jest stops everything before it removes the folder with the clone.
 afterAll(async () => {
   await Promise.all(running.map((service) => service.stop()));
   await shell('npm run stack -- down');

@@ -3,7 +3,7 @@ import { glob, readFile } from 'node:fs/promises';
 /** A command as a page gives it, without its comment. */
 export type DocumentedCommand = { page: string; command: string };
 
-/** A command in the prose: a program of the project, or one that operators run. */
+/** A command in the prose: a program of the project, or a program that operators run. */
 const inProse =
   /^(?:[A-Z_]+=\S+ )*(?:npm|npx|node|docker|helm|kubectl|pip|promtool|ssh|support-cli|infra\/\S+\.sh) \S/;
 

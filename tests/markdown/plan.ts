@@ -4,15 +4,12 @@ export type Step = {
   command: string;
   /** Texts that replace placeholders and names of the page. `$KEY` is a value that an earlier step has taken. */
   as?: Record<string, string>;
-  /** The exit codes that it may have, with the reason if one is not 0. */
+  /** The exit codes that the command may have, with the reason for a code other than 0. */
   code?: number;
   why?: string;
   /** The folder below the clone in which it runs. */
   in?: string;
-  /**
-   * It runs on until it is stopped; this is the log message that shows that it serves. `keep` lets it run for the next
-   * steps.
-   */
+  /** The command is a service, and logs this message once it serves. `keep` lets it run for the next steps. */
   serves?: string;
   keep?: true;
   /** Takes a value out of its output for the steps after it: name and pattern. */

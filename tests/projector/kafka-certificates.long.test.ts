@@ -58,7 +58,7 @@ describe('the broker gets a certificate of another authority', () => {
   test('a projector with the old authority in its environment says so, then ends; the next one cannot start', async () => {
     const KAFKA_TLS_CA = await renew();
     await broker.restart();
-    // A process: kafkajs goes on to connect in one that does not end.
+    // Runs in its own process, because kafkajs never stops its attempts to connect.
     const running = projector.startProcess({ ...secure(), KAFKA_TLS_CA });
     await projector.publish(created('tag', 'tag_3'));
     await projector.applied();

@@ -7,7 +7,7 @@ import { rawBatch } from '../support/example-responses.ts';
 const megabyte = 1024 * 1024;
 const envelope = JSON.stringify({ ...attributes, type: 'support.message.updated.v1' }).slice(0, -1);
 const event = (data: string, more = '') => `${envelope},"data":${data}${more}}`;
-/** The last of several fields of one name counts. */
+/** If a field occurs several times, the last value counts. */
 const message = (field: string) =>
   event(`{"id":"msg_1","content":"x","attachments":[],"createdAt":"2026-01-01T00:00:00Z",${field}}`);
 const nested = (bytes: number, open: string, close: string) =>
@@ -72,7 +72,7 @@ test.each(Object.entries(shapes))(
   'the work for %s grows with its size, not with the square',
   async (_, shape) => {
     const small = Math.max(shortestSeconds, await cost(shape, megabyte / 16));
-    // 16 times the size would be 256 times the work
+    // Quadratic code would do 256 times the work for 16 times the size.
     expect((await cost(shape, megabyte)) / small).toBeLessThan(80);
   },
 );

@@ -11,7 +11,10 @@ import { useProjector } from '../support/use-projector.ts';
 
 const key = created('apiKey', 'key_1', { tokenSha256: createHash('sha256').update(tokens.a).digest('hex') });
 
-/** Other producers publish behind it, in the same partition. No consumer of committed records can read them yet. */
+/**
+ * Other producers publish after the open transaction, in the same partition. No consumer of committed records can read
+ * their records yet.
+ */
 describe('while a transaction is open', () => {
   let api: TestApi | null = null;
   afterEach(() => api?.close());

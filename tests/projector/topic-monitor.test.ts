@@ -13,13 +13,13 @@ import { useProjector } from '../support/use-projector.ts';
  * deletes records that the read model has applied. No projector stops, and every rebuild would lack these records.
  */
 describe('a topic that loses records which were applied', () => {
-  // Jest runs hooks in the order of their definition: the monitor ends before its servers are left.
+  // Jest runs hooks in the order of their definition: the monitor ends before the tests leave its servers.
   afterEach(() => close());
   const projector = useProjector({ each: true });
   const { environment, topic, publish, applied, cli, alterTopic, deleteRecords } = projector;
   let close: () => Promise<void>;
   let metrics: Metrics;
-  /** A monitor beside that of the projector, which reads the topics all the time. */
+  /** A second monitor beside the projector's own, which reads the topics all the time. */
   beforeEach(async () => {
     const { kafka, admin, control, topics } = environment;
     const log = createLogClient(kafka);
@@ -33,7 +33,7 @@ describe('a topic that loses records which were applied', () => {
       await log.disconnect();
     };
   });
-  /** The reasons that the metric shows of the tags, and that of any other topic. */
+  /** The topics that the metric shows as losing records, each with a reason. */
   const losses = async () => {
     const { values } = await metrics.losesRecords.get();
     const losing = values.filter(({ value }) => value === 1);

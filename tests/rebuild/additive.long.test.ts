@@ -86,7 +86,7 @@ describe(`an additive change of documents, under live traffic (seed ${seed})`, (
   const environment = useOpened(() => createTestEnvironment(2));
 
   const settings = () => ({ ...environment.environment, LOG_LEVEL: 'info', GENERATION: '1' });
-  /** Starts two projectors of a release, and then stops those of the other one. */
+  /** Starts two projectors of a release, and then stops the projectors of the other release. */
   const deploy = async (folder: string) => {
     const started = [1, 2].map(() => startScript(join(folder, 'services/projector/main.ts'), settings()));
     await Promise.all(started.map((service) => service.logged('projecting')));

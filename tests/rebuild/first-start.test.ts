@@ -16,7 +16,7 @@ import { useOpened } from '../support/use-opened.ts';
 
 const databases = useOpened(() => openDatabases());
 
-/** Runs `use` with a control database of its own, and drops that with its generations. */
+/** Runs `use` with its own control database, and drops this database and its generations afterwards. */
 async function withControl(use: (control: Db) => Promise<void>): Promise<void> {
   const control = databases.mongo.db(`${databases.name}_${randomBytes(3).toString('hex')}`);
   await use(control).finally(async () => {

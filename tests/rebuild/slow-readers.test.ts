@@ -27,7 +27,7 @@ beforeAll(async () => {
   api = await startApi({ client, name });
 });
 
-/** This generation is active and has a long conversation; the one before it is a standby. */
+/** Makes this generation active, with a long conversation, and the previous generation a standby. */
 async function given(active: number): Promise<void> {
   const standby = active - 1;
   await rebuild.given([generation(standby, 'standby', { since: longAgo }), generation(active, 'active')]);
@@ -108,7 +108,7 @@ test('a response from a generation that is dropped meanwhile never ends as compl
   await isServed(4);
   const readers = await startReaders();
   await rollBackFrom(4);
-  // when a drop does not know of this replica
+  // when a drop has not heard of this replica
   const cause = { by: 'ann@host', at: new Date(), why: 'test' };
   await changeRegistry(rebuild.control, beginDrop(4, cause));
   await rebuild.databaseOf(4).dropDatabase();

@@ -192,7 +192,7 @@ describe('a drop is refused, and removes nothing,', () => {
       );
     expect(await rebuild.states()).toMatchObject({ 1: 'active', 2: 'standby' });
     expect(await rebuild.documents(2)).toBe(1);
-    // A replica that has not announced itself for ten seconds has died, and its requests with it.
+    // A replica that has not announced itself for ten seconds counts as dead, and so do its requests.
     await rebuild.control.collection('processes').updateOne({}, { $set: { at: secondsBefore(11) } });
     expect(await drop(2, true)()).toBe('dropped');
     expect(await rebuild.documents(2)).toBe(0);

@@ -8,7 +8,7 @@ import { useOpened } from '../support/use-opened.ts';
 describe('npm run sample-data', () => {
   const testEnvironment = useOpened(() => createTestEnvironment());
 
-  /** No topic has it yet. */
+  /** A prefix that no topic has yet. */
   const prefix = () => `${testEnvironment.name}-sample.`;
   const run = async (...args: string[]) => {
     const { KAFKA_BROKERS, MONGODB_URL } = testEnvironment.environment;
@@ -33,7 +33,7 @@ describe('npm run sample-data', () => {
     ]);
     expect([...ends.values()].every((end) => end > 0)).toBe(true);
     expect(Number(sent.replace(',', ''))).toBeGreaterThan(10_000);
-    // and a second time nothing is published
+    // and a second run publishes nothing
     const refused = await run();
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
     expect(refused.stderr).toMatch(

@@ -11,7 +11,7 @@ import { ask } from '../api/requests.ts';
 import { tokens } from '../api/test-api.ts';
 import { installPythonPackages, type PythonPackages } from '../support/python-packages.ts';
 
-/** Enough of each resource for lists of several pages; those that examples name are among them. */
+/** Enough items of each resource for lists of several pages, including the items that the examples name. */
 const several = Array.from({ length: 30 }, (_, index) => index);
 const conversationId = conversationExample.id;
 const children = useApiProcesses({

@@ -35,7 +35,7 @@ const channel = (type: 'email' | 'chatbot' | 'form', own: Source[] = []): Source
   ...own,
   [/^config\./, (variant, rest) => at(variant, type, `${type}.${rest}`)],
 ];
-/** The source for a mailbox of this provider, and the one for the others. */
+/** The source for a mailbox of this provider, and the source for other mailboxes. */
 const byProvider =
   (provider: string, own: Expected, others: Expected): Expected =>
   (variant, rest) =>

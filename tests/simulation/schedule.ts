@@ -53,7 +53,7 @@ export type Schedule = {
   /** Waits until the schedule picks this step of the worker; rejects if the schedule lets it fail. */
   pause: (worker: Worker, label: string) => Promise<void>;
   crash: (worker: Worker) => void;
-  /** Runs one step after another until none waits. `disturb` may crash or revoke a worker between two steps. */
+  /** Runs one step after another until no step waits. `disturb` may crash or revoke a worker between two steps. */
   drive: (disturb: (worker: Worker) => void) => Promise<void>;
 };
 

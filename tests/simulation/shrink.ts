@@ -6,7 +6,7 @@ type Shrunk = { history: Event[]; seed: number; failure: Failure };
 /** Schedules tried on a shorter history before it counts as passing. */
 const schedulesTried = 60;
 
-/** Leaves out one record after another while some schedule of the others still fails. */
+/** Leaves out one record after another, as long as some schedule of the remaining records still fails. */
 export async function shrink(start: Shrunk): Promise<Shrunk> {
   let smallest = start;
   for (let index = smallest.history.length - 1; index >= 0; index -= 1) {

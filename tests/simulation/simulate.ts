@@ -65,7 +65,7 @@ export async function simulate(history: Event[], seed: number): Promise<Failure 
   return failureOf(simulation, early, late);
 }
 
-/** The documents that differ from the fold of the history so far; null if there are none. */
+/** The documents that differ from the fold of the history so far; null if all are equal. */
 function failureOf({ data, schedule }: Simulation, early: Event[], late: Event[]): Failure | null {
   const differing = differences(early, late, data);
   return Object.keys(differing).length > 0 ? { differing, trace: schedule.trace } : null;

@@ -9,10 +9,10 @@ import { step } from '../../infra/dev-servers/native/progress.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 
 /**
- * Pulls the images that are missing, and builds those that cannot be pulled, under the names that docker-compose.yml
- * uses: `node tests/stand-in-images/main.ts`, on a machine with a container engine; to build, as root on Debian.
- * Kafka's image has the same broker and entry point class as the published one. MongoDB's image has the `mongod` that
- * the development servers would use, with an entry point that treats the published one's arguments and variables.
+ * Pulls missing images, and builds the images that no registry offers, under the names that docker-compose.yml uses:
+ * `node tests/stand-in-images/main.ts`, on a machine with a container engine; to build, as root on Debian. Kafka's
+ * image has the same broker and entry point class as the published one. MongoDB's image has the `mongod` that the
+ * development servers would use, with an entry point that treats the published one's arguments and variables.
  */
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 const here = join('tests', 'stand-in-images');
@@ -87,7 +87,7 @@ const network = async () => {
     await mustRun('docker', ['tag', 'stand-in-network', image]);
 };
 
-/** The folder of this machine's npm, because the `node` package on the registry has none. */
+/** The folder of this machine's npm, because the `node` package on the registry lacks npm. */
 async function npmFolder(): Promise<string> {
   const program = (await mustRun('sh', ['-c', 'readlink -f "$(command -v npm)"'])).trim();
   return join(program, '..', '..');

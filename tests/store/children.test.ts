@@ -14,7 +14,7 @@ const family = (ticketId: string, size: number): StoredDocument[] =>
 describe('the first children of many parents', () => {
   const opened = useEngineStore();
 
-  // Small families, and large ones among them of which one read returns a part.
+  // Small families and a few large families, of which one read returns only a part.
   const sizes = Array.from({ length: 100 }, (_, index) => (index % 50 === 7 ? 5_000 : 3));
   const families = new Map(sizes.map((size, index) => [numbered('ti_', index), size] as const));
   const documents = [...families].flatMap(([id, size]) => family(id, size));

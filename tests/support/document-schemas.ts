@@ -9,7 +9,7 @@ export type Validate = (pointer: string, value: unknown) => string | null;
 export function documentSchemas(document: OpenApiDocument): Validate {
   const ajv = new Ajv2020({ strict: true, allErrors: true });
   formats.default(ajv);
-  // The document itself is no schema: Ajv must ignore its other keys, and the keys for generators of clients.
+  // The document itself is not a schema: Ajv must ignore its other keys, and the keys for generators of clients.
   ajv.addVocabulary([...Object.keys(document), 'discriminator', 'x-enum-varnames', 'x-extensible-enum']);
   ajv.addSchema(document, 'document');
   return (pointer, value) => {

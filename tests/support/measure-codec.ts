@@ -5,7 +5,7 @@ import { peakMegabytes } from './memory.ts';
 
 /** The outcome of one decompression in a process of its own. */
 export type Measured = {
-  /** The size of the output; the message of the error if there is none. */
+  /** The size of the output, or the message of the error. */
   outcome: number | string;
   /** By how much the peak of resident memory rose, in megabytes. */
   megabytes: number;

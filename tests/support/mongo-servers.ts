@@ -15,7 +15,7 @@ const electionTimeoutMs = 2_000;
 
 type Program = 'mongod' | 'mongos';
 
-/** The program that the variable `MONGOD` or `MONGOS` or the PATH names; null if there is none. */
+/** The program that the variable `MONGOD` or `MONGOS` or the PATH names; null if the machine lacks it. */
 export function findProgram(name: Program): { path: string; version: string } | null {
   const lines = 'command -v "$0" && "$0" --version';
   const named = process.env[name.toUpperCase()] || name;
@@ -143,7 +143,7 @@ export async function startReplicaSet({
       await primary();
       await former.admin((admin) => admin.command({ replSetFreeze: 0 }));
     },
-    /** Resumes and restarts every member. Resolves when one is primary and the others have caught up with it. */
+    /** Resumes and restarts every member. Resolves when one member is primary and the others have caught up with it. */
     restore: async () => {
       for (const member of members) if (member.isPaused) member.resume();
       await Promise.all(members.filter(({ isKilled }) => isKilled).map((member) => member.restart()));

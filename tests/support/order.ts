@@ -1,6 +1,6 @@
 import { createPositions } from '../../services/projector/partition/positions.ts';
 
-/** The order of a consumer's partitions: here, none waits for another. */
+/** The order of a consumer's partitions: here, no partition waits for another. */
 export const anyOrder = () => ({
   positions: createPositions(() => performance.now()),
   prerequisitesOf: (): string[] => [],

@@ -8,8 +8,8 @@ import { eventually, type Wait } from './eventually.ts';
 export type Offsets = Map<string, number>;
 
 /**
- * The log's end of each partition, once every partition has its leader. A broker that is new to a partition refuses
- * the request until it knows that it leads it.
+ * The log's end of each partition, once every partition has its leader. A broker that is new to a partition refuses the
+ * request until it knows of its leadership.
  */
 export async function logEnds(admin: Admin, topics: string[]): Promise<Offsets> {
   const ends: Offsets = new Map();
@@ -28,8 +28,8 @@ export async function logEnds(admin: Admin, topics: string[]): Promise<Offsets> 
 }
 
 /**
- * Resolves when the projectors have recorded these offsets as applied; they record about once a second. Rejects if none
- * of the missing positions changes within the limit.
+ * Resolves when the projectors have recorded these offsets as applied; they record about once a second. Rejects if no
+ * missing position changes within the limit.
  */
 export async function reached(
   control: Db,

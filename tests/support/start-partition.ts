@@ -13,9 +13,7 @@ export const startAt = (offset: number) => ({
   topicId: null,
 });
 
-/**
- * A partition of which nothing is fetched yet; by default it waits for nothing, and its memory holds any batch.
- */
+/** A partition before its first fetch; by default it waits for nothing, and its memory holds any batch. */
 export const createPartition = (deps: Pick<PartitionDeps, 'apply'> & Partial<PartitionDeps>) =>
   new Partition({
     topic: 't',
@@ -50,7 +48,7 @@ export const creating =
       ...deps,
     });
 
-/** Starts such a partition at an offset. */
+/** Creates and starts a partition at an offset. */
 export const startPartition = (offset: number, deps: Parameters<typeof createPartition>[0]) => {
   const partition = createPartition(deps);
   partition.start(startAt(offset), offset);

@@ -75,7 +75,10 @@ export function createStoreProxy(mongodbUrl: string) {
       for (const socket of held) socket.uncork();
       held.clear();
     },
-    /** Listens on the port, or on one that stays free between a `cut` and the next `listen`; returns the port. */
+    /**
+     * Listens on the port, by default on a port that stays free between a `cut` and the next `listen`; returns the
+     * port.
+     */
     listen: async (port?: number) => {
       // A test that fails before its `cut` does not keep jest running.
       server = createServer(forward).unref();

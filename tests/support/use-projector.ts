@@ -147,7 +147,7 @@ export function useProjector({
       // Kafka acknowledges a policy before the broker of the partition follows it.
       await eventually(() => deletion().then(() => true, ifPolicyForbids));
     },
-    /** Deletes the topic, and creates it again, empty, with as many partitions unless another number is given. */
+    /** Deletes the topic and creates it again, empty; by default with the same number of partitions. */
     recreateTopic: async (kind: Kind, count = partitions) => {
       const { admin, config } = environment;
       await admin.deleteTopics({ topics: [topic(kind)] });

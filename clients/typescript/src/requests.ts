@@ -5,7 +5,7 @@ import type { Answer, ListRequest, Page, RequestOptions } from './types.ts';
 import { requestUrl } from './url.ts';
 import { type Listed, type Walk, walkOn, walkStart } from './walk.ts';
 
-/** The two kinds of request of which the generated methods are made. */
+/** The two kinds of request that the generated methods send. */
 export type Requests = {
   /** Requests the pages of a list when they are read. */
   list: <Item extends Listed>(

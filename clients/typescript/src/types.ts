@@ -54,7 +54,7 @@ export interface Answer<Data> extends Meta {
   data: Data;
 }
 
-/** One page of a list. Iterate over it for its items and those of the pages after it. */
+/** One page of a list. Iterate over it for its items and the items of all later pages. */
 export interface Page<Item> extends Answer<Item[]>, AsyncIterable<Item> {
   hasMore: boolean;
   nextCursor: string | null;

@@ -62,10 +62,10 @@ export const brokerSettings = {
 /** A process that is broker and controller, and its loopback ports. */
 export type KafkaNode = { id: number; broker: number; controller: number };
 
-/** The nodes of a cluster, and settings of each of them that a node alone does not have. */
+/** The nodes of a cluster, and the settings that each node has in addition to those of a single node. */
 export type KafkaCluster = { nodes: KafkaNode[]; settings: Record<string, string> };
 
-/** The settings of one node; of the only one, unless it is part of a cluster. */
+/** The settings of one node, by default of a cluster's only node. */
 export const serverProperties = (
   dataDir: string,
   node: KafkaNode,

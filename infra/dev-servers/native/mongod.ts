@@ -10,7 +10,7 @@ import { step } from './progress.ts';
 import { mustRun, run } from './run.ts';
 import type { Part } from './server.ts';
 
-/** The version to download is that of the image. */
+/** Downloads the version of the image. */
 const version = images.mongo.slice('mongo:'.length);
 
 const download = join('infra', 'dev-servers', 'native', 'download-mongod.ts');

@@ -33,7 +33,7 @@ export async function obstacle(): Promise<string | undefined> {
   return undefined;
 }
 
-/** Installs missing tools from Debian's packages. Rejects with the names of those that `user` still lacks. */
+/** Installs missing tools from Debian's packages. Rejects with the names of the tools that `user` still lacks. */
 export async function requireTools(
   report: (line: string) => void,
   user: string,

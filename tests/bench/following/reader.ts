@@ -13,7 +13,7 @@ type Awaited = { id: string; version: number; dueMs: number };
 export type Reader = {
   /** Waits for the document to have the version of the event, or a later one. */
   awaits: (event: Event, dueMs: number) => void;
-  /** Resolves to the milliseconds of each event from its due instant until it was read, once all were. */
+  /** Once the reader has all events, resolves to the milliseconds from each event's due instant until its read. */
   latenciesMs: () => Promise<number[]>;
 };
 

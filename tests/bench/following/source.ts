@@ -46,8 +46,8 @@ export type Publishing = {
 };
 
 /**
- * Publishes replies at a fixed rate. Each is due at its own instant, whatever became of the ones before: if the source
- * or a broker lags, that counts as latency. Resolves once the brokers have acknowledged all.
+ * Publishes replies at a fixed rate. Each reply is due at its own instant, whatever happens to earlier replies: if the
+ * source or a broker lags, that counts as latency. Resolves once the brokers have acknowledged all.
  */
 export async function publishReplies(
   { producer, prefix }: Pick<BenchEnvironment, 'producer' | 'prefix'>,

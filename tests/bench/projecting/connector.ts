@@ -67,7 +67,7 @@ export async function runConnector(environment: BenchEnvironment, published: Pub
       const isComplete = async () => (documents = await countAllDocuments(database)) >= published.records;
       const work = () => until(isComplete, 'did not write every document');
       const usage = await measure(worker, work, environment.mongo);
-      // The store's traffic is that of the counts, too.
+      // The traffic of the store would include the counts of documents.
       return { ...usage, commands: null, bytes: null, records: documents - present, documents };
     } finally {
       await worker.stop('SIGKILL');

@@ -24,7 +24,7 @@ const pauseMs = 1_000;
 type Measured = {
   published: Published;
   backlog: Record<Contender, BacklogRun[]>;
-  /** Why the connector was left out. */
+  /** The reason why the benchmark left out the connector. */
   leftOut: string | null;
 };
 

@@ -11,7 +11,7 @@ import { endpointPaths, seedStore } from './dataset.ts';
 
 type Environment = Record<string, string>;
 
-/** How each starts on a free port, and the message that it logs once it serves. */
+/** How each contender starts on a free port, and the message that it logs once it serves. */
 const contenders = {
   bare: {
     start: (environment: Environment) => startScript('tests/bench/serving/bare.ts', environment),
