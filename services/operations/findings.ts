@@ -120,7 +120,7 @@ export const findingsOf = (all: Finding[], { generation: { number, state } }: Ge
   );
 
 /**
- * The findings without those that another finding explains. A generation must lag without projectors, Kafka or a topic.
+ * The findings that no other finding explains. A generation must lag without projectors, Kafka or a topic.
  * Projectors and replicas cannot save that they run while MongoDB has no majority.
  */
 export function causes(all: Finding[]): Finding[] {

@@ -1,7 +1,7 @@
-import { startApi } from '../api/test-api.ts';
+import { startApi, type TestStore } from '../api/test-api.ts';
 
 /** The status of a request to an API that remembers no key. */
-export async function statusOf(served: Parameters<typeof startApi>[0], token: string): Promise<number> {
+export async function statusOf(served: Pick<TestStore, 'client' | 'name'>, token: string): Promise<number> {
   const api = await startApi(served);
   try {
     return (await api.get('/v1/tickets', { token })).status;

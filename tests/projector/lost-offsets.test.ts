@@ -42,6 +42,16 @@ describe('after the loss of records is accepted', () => {
     expect(await cli('accept', 'gap', '1', '--why', 'test')).toMatchObject({ code: 0 });
   };
 
+  /** Leaves the document as a worker that has applied a tombstone at this offset, before the log lost the tombstone. */
+  const deleteByLostTombstone = (kind: Kind, _id: string, offset: number) =>
+    documents(kind).updateOne(
+      { _id },
+      {
+        $set: { deletedAt: new Date(), tombstonePosition: lost(offset) },
+        $unset: { state: '', joined: '', refs: '' },
+      },
+    );
+
   const contact = (name: string, version: number) => created('contact', 'con_1', { name }, version);
   const requester = async () => (await find('ticket', 'ti_1'))?.joined as { requester?: unknown } | undefined;
   const givenTicket = async () => {
@@ -65,13 +75,7 @@ describe('after the loss of records is accepted', () => {
 
   test('a deletion whose fan-out the loss has interrupted reaches its dependents with the next tombstone', async () => {
     await givenTicket();
-    await documents('contact').updateOne(
-      { _id: 'con_1' },
-      {
-        $set: { deletedAt: new Date(), tombstonePosition: lost(5) },
-        $unset: { state: '', joined: '', refs: '' },
-      },
-    );
+    await deleteByLostTombstone('contact', 'con_1', 5);
     await acceptLoss('contact', 3);
     await publish(tombstoneOf(contact('Ada', 1)));
     await run();
@@ -82,13 +86,7 @@ describe('after the loss of records is accepted', () => {
     const tag = created('tag', 'tag_1', {}, 5);
     await publish(tag);
     await run();
-    await documents('tag').updateOne(
-      { _id: 'tag_1' },
-      {
-        $set: { deletedAt: new Date(), tombstonePosition: lost(2) },
-        $unset: { state: '', joined: '', refs: '' },
-      },
-    );
+    await deleteByLostTombstone('tag', 'tag_1', 2);
     await acceptLoss('tag', 3);
     await publish({ ...tag, data: { ...tag.data, name: null } });
     await run();

@@ -5,7 +5,7 @@ import type { LogClient } from '../../../shared/kafka/log-client.ts';
 
 /**
  * Forgets the purged records and the skips before the beginning of their log, which no redelivery or build can read
- * again. Those of a compacted log stay, because such a log keeps its beginning.
+ * again. The records of a compacted log stay, because a compacted log keeps its beginning.
  */
 export async function forgetPurged(
   control: Db,

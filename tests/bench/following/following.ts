@@ -1,3 +1,5 @@
+import type { Db } from 'mongodb';
+import type { Event } from '../../../infra/sample-data/encode.ts';
 import type { SampleState } from '../../../infra/sample-data/sample-data.ts';
 import { type Service, startService } from '../../../infra/service.ts';
 import { stages } from '../../../services/projector/apply/stages.ts';
@@ -67,12 +69,7 @@ const startProjector = ({ kafkaBrokers, mongodbUrl, prefix }: BenchEnvironment, 
     LOG_LEVEL: 'info',
   });
 
-type Running = {
-  environment: BenchEnvironment;
-  service: Service;
-  database: Parameters<typeof startReader>[0];
-  state: SampleState;
-};
+type Running = { environment: BenchEnvironment; service: Service; database: Db; state: SampleState };
 
 async function measureRun(
   { environment, service, database, state }: Running,
@@ -85,7 +82,7 @@ async function measureRun(
   let events = 0;
   let latenciesMs: number[] = [];
   let sampledMs = -Infinity;
-  const onSent = (sent: Parameters<typeof reader.awaits>[0][], dueMs: number) => {
+  const onSent = (sent: Event[], dueMs: number) => {
     events += sent.length;
     if (dueMs - sampledMs < 1_000 / sampledPerSecond) return;
     sampledMs = dueMs;
