@@ -48,13 +48,13 @@ test.each(bad)('%s refuses %s = %j and names the parameter', async (list, name, 
 });
 
 test.each([
-  ['/v1/tickets', 'status[]', 'For several values, repeat `status`.'],
-  ['/v1/tickets', 'status[0]', 'For several values, repeat `status`.'],
-  ['/v1/tickets', 'createdAt[gt]', 'Did you mean `createdAt[gte]`?'],
-  ['/v1/channels', 'starting_after', 'Did you mean `startingAfter`?'],
-  ['/v1/channels', 'page', 'It has `limit`, `startingAfter`, `type`.'],
-  ['/v1/channels', '', 'The query has a parameter without a name. It has `limit`, `startingAfter`, `type`.'],
-  ['/v1/tickets/ti_1', 'limit', 'It has none.'],
+  ['/v1/tickets', 'status[]', 'for several values, repeat `status`.'],
+  ['/v1/tickets', 'status[0]', 'for several values, repeat `status`.'],
+  ['/v1/tickets', 'createdAt[gt]', 'did you mean `createdAt[gte]`?'],
+  ['/v1/channels', 'starting_after', 'did you mean `startingAfter`?'],
+  ['/v1/channels', 'page', 'use one of `limit`, `startingAfter`, `type`.'],
+  ['/v1/channels', '', 'without a name; use one of `limit`, `startingAfter`, `type`.'],
+  ['/v1/tickets/ti_1', 'limit', 'send the request without parameters.'],
 ])('%s names the parameters to use instead of %s', async (path, name, message) => {
   const answer = await api.get(`${path}?${encodeURIComponent(name)}=1`);
   expect({ status: answer.status, message: errorOf(answer).message }).toEqual({

@@ -23,7 +23,9 @@ export function dispatch({ routes, baseUrl }: { routes: Route[]; baseUrl: BaseUr
 const noRoute = (path: string): ApiError =>
   isPercentEncoded(path)
     ? new ApiError('route_not_found')
-    : new ApiError('malformed_request', { message: 'The path is not valid percent-encoded UTF-8.' });
+    : new ApiError('malformed_request', {
+        message: 'The path is not valid percent-encoded UTF-8; let a library encode it.',
+      });
 
 /** A path with invalid percent-encoding cannot name a resource. */
 function isPercentEncoded(path: string): boolean {

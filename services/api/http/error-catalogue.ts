@@ -14,37 +14,61 @@ const api = category('api_error');
  * are for people and may change.
  */
 export const errorCatalogue = {
-  missing_api_key: authentication(401, 'Send your API key in the header `Authorization: Bearer <API_KEY>`.'),
-  invalid_api_key: authentication(401, 'The API key is malformed, unknown or archived.'),
+  missing_api_key: authentication(
+    401,
+    'The request has no API key; send it in the header `Authorization: Bearer <API_KEY>`.',
+  ),
+  invalid_api_key: authentication(
+    401,
+    'The API key in the header `Authorization` is malformed, unknown or archived; send the whole key, or create a new one.',
+  ),
   https_required: request(
     403,
-    'Plain HTTP is not served; repeat the request over HTTPS, and replace any API key that was sent unencrypted.',
+    'The request used plain HTTP; send it over HTTPS, and replace any API key that it contained.',
   ),
-  route_not_found: notFound(404, 'There is nothing at this path.'),
-  ticket_not_found: notFound(404, 'There is no such ticket.'),
-  conversation_not_found: notFound(404, 'There is no such conversation.'),
-  channel_not_found: notFound(404, 'There is no such channel.'),
-  malformed_request: request(400, 'The request is not well-formed HTTP.'),
-  method_not_allowed: request(
-    405,
-    'This API is read-only; the header Allow names the methods that are served here.',
+  route_not_found: notFound(
+    404,
+    'The API has no endpoint at this path; compare the path with the reference.',
   ),
-  request_timeout: request(408, 'The request did not arrive in time.'),
-  uri_too_long: request(414, 'The request target is too long.'),
-  headers_too_large: request(431, 'The request headers are too large.'),
-  invalid_query_parameter: validation(422, 'A query parameter is not valid.'),
-  invalid_path_parameter: validation(422, 'The id in the path is not a valid id of this resource.'),
+  ticket_not_found: notFound(404, 'Your organization has no ticket with the id in the path; check the id.'),
+  conversation_not_found: notFound(
+    404,
+    'Your organization has no conversation with the id in the path, or the conversation is archived; check the id.',
+  ),
+  channel_not_found: notFound(404, 'Your organization has no channel with the id in the path; check the id.'),
+  malformed_request: request(400, 'The request is not valid HTTP; send it with an HTTP library.'),
+  method_not_allowed: request(405, 'The API is read-only; use one of the methods in the header `Allow`.'),
+  request_timeout: request(408, 'The request was not complete in time; send it again.'),
+  uri_too_long: request(414, 'The path and query of the request are too long; shorten them.'),
+  headers_too_large: request(431, 'The headers of the request are too large; send fewer or shorter headers.'),
+  invalid_query_parameter: validation(
+    422,
+    'The query parameter in `param` is not valid; correct or omit it.',
+  ),
+  invalid_path_parameter: validation(
+    422,
+    'The id in the path is not an id of this resource; send the id exactly as the API returned it.',
+  ),
   invalid_cursor: validation(
     422,
-    '`startingAfter` must be the `nextCursor` of a previous page of this list, with the same sort and filters.',
+    '`startingAfter` must be the `nextCursor` of a page of this list with the same sort and filters; send that cursor unchanged.',
   ),
-  conflicting_date_range: validation(422, 'Filter by either `createdAt` or `updatedAt`, not by both.'),
+  conflicting_date_range: validation(
+    422,
+    'The request filters by `createdAt` and by `updatedAt`; remove one of these filters.',
+  ),
   too_many_requests: rateLimit(
     429,
-    'Too many requests with this API key; wait as long as the header Retry-After says.',
+    'This API key has reached its rate limit; wait for the number of seconds in the header `Retry-After`.',
   ),
-  internal_error: api(500, 'Something failed on our side; quote the request id when you contact support.'),
-  service_unavailable: api(503, 'The data cannot be read at the moment; try again shortly.'),
+  internal_error: api(
+    500,
+    'The API failed because of an error on our side; try again, and quote `requestId` if you contact support.',
+  ),
+  service_unavailable: api(
+    503,
+    'The API cannot read the data now; send the request again after the number of seconds in the header `Retry-After`.',
+  ),
 };
 
 export type ErrorCode = keyof typeof errorCatalogue;

@@ -4,9 +4,8 @@ import { idLengthMax } from '../../../shared/documents/fields.ts';
 import { ApiError } from './api-error.ts';
 
 /**
- * `{id}` of a resource whose ids have a prefix: at most 256 characters including the prefix, as JSON Schema counts
- * them. Stored ids have at most as many UTF-16 units, so a valid id with many characters of two units can be longer
- * than any of them; that is a 404.
+ * `{id}` of a resource whose ids have a prefix. JSON Schema counts code points, but the limit of stored ids counts
+ * UTF-16 units. So an id can be valid here, and yet longer than every stored id: the API answers 404.
  */
 export const idParameter = (prefix: string, example: string) =>
   z.object({
@@ -23,7 +22,7 @@ export const idParameter = (prefix: string, example: string) =>
       }),
   });
 
-/** `{id}` of a resource whose ids have no fixed form. Any text is valid; an unknown id is a 404. */
+/** `{id}` of a resource whose ids have no fixed form. Every text is valid, and an unknown id is a 404. */
 export const anyIdParameter = (example: string) =>
   z.object({
     id: z.string().meta({ description: 'The id, as returned by the list of channels.', examples: [example] }),
@@ -38,56 +37,60 @@ export function readPath<P extends z.ZodObject>(schema: P, given: Record<string,
 /** For an endpoint without parameters in its path or in its query. */
 export const noParameters = z.object({});
 
-/** Matches keys of any brand: a key of another service is just as secret. */
+/** Matches keys of any brand, because a key of another service is just as secret. The response never repeats one. */
 const keyShape = /[A-Za-z0-9]_(live|test)_[!-~]{8}/;
 
 /**
  * Parses a query string with a schema whose fields are the parameters. An unknown name, an invalid value or a repeated
- * parameter throws `invalid_query_parameter`. `param` names the first parameter that contains an API key, or the first
- * unknown one, in the order sent; otherwise the first invalid one in the order declared. A name that is a key is not
- * repeated.
+ * parameter throws `invalid_query_parameter`. `param` names the first parameter that contains an API key, then the
+ * first unknown one, both in the order sent, then the first invalid one in the order declared.
  */
 export function readQuery<Q extends z.ZodObject>(schema: Q, search: string): z.output<Q> {
   const given = new URLSearchParams(search);
+  refuseKeys(given);
   const names = Object.keys(schema.shape);
-  for (const [name, value] of given) {
-    const shown = keyShape.test(name) ? '[redacted]' : name;
-    if (shown !== name || keyShape.test(value))
-      throw invalid(shown, `\`${shown}\` looks like an API key; ${keyAdvice}`);
-  }
-  const values = [...new Set(given.keys())].map((name) => {
+  const values: Record<string, string | string[]> = {};
+  for (const name of new Set(given.keys())) {
     if (!names.includes(name)) throw invalid(name, unknownParameter(name, names));
     const all = given.getAll(name);
-    return [name, all.length === 1 ? all[0] : all] as const;
-  });
-  const parsed = schema.safeParse(Object.fromEntries(values));
+    const [only = ''] = all;
+    values[name] = all.length === 1 ? only : all;
+  }
+  const parsed = schema.safeParse(values);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const name = String(issue?.path[0]);
-  const isRepeated = given.getAll(name).length > 1 && issue?.path.length === 1;
-  throw invalid(
-    name,
-    `\`${name}\` ${isRepeated ? 'is not valid, or may be given only once' : (issue?.message ?? '')}.`,
-  );
+  // The path of an issue with one of several values also has the index of that value.
+  const takesOneValue = Array.isArray(values[name]) && issue?.path.length === 1;
+  const rule = takesOneValue ? 'takes one value; send it only once' : (issue?.message ?? '');
+  throw invalid(name, `\`${name}\` ${rule}.`);
 }
 
-const keyAdvice =
-  'send keys in the header Authorization alone, and replace this one, because URLs are stored in logs.';
+function refuseKeys(given: URLSearchParams): void {
+  for (const [name, value] of given) {
+    const shown = keyShape.test(name) ? '[redacted]' : name;
+    if (shown === name && !keyShape.test(value)) continue;
+    throw invalid(
+      shown,
+      `\`${shown}\` seems to contain an API key; send keys only in the header \`Authorization\`, and replace this one, because logs store URLs.`,
+    );
+  }
+}
 
-/** Names the nearest parameter. Without a near one, names them all. */
+/** The message for an unknown parameter: it names the nearest parameter of the endpoint, or all of them. */
 function unknownParameter(name: string, names: string[]): string {
-  const unknown =
+  const fault =
     name === ''
-      ? 'The query has a parameter without a name.'
-      : `\`${name}\` is not a parameter of this endpoint.`;
-  if (names.length === 0) return `${unknown} It has none.`;
-  // As PHP, Rails and axios write lists.
+      ? 'The query has a parameter without a name'
+      : `\`${name}\` is not a parameter of this endpoint`;
+  if (names.length === 0) return `${fault}; send the request without parameters.`;
+  // PHP, Rails and axios write lists in this form.
   const [, repeated = ''] = /^(.+)\[\d*\]$/.exec(name) ?? [];
-  if (names.includes(repeated)) return `${unknown} For several values, repeat \`${repeated}\`.`;
+  if (names.includes(repeated)) return `${fault}; for several values, repeat \`${repeated}\`.`;
   const nearest = closest(name, names);
-  if (name !== '' && distance(name, nearest) <= nearest.length / 3)
-    return `${unknown} Did you mean \`${nearest}\`?`;
-  return `${unknown} It has ${names.map((each) => `\`${each}\``).join(', ')}.`;
+  const isNear = name !== '' && distance(name, nearest) <= nearest.length / 3;
+  if (isNear) return `${fault}; did you mean \`${nearest}\`?`;
+  return `${fault}; use one of ${names.map((each) => `\`${each}\``).join(', ')}.`;
 }
 
 const invalid = (param: string, message: string) =>

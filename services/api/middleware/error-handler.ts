@@ -5,24 +5,26 @@ import { type BaseUrl, errorEnvelope } from '../http/error-envelope.ts';
 import { commonHeaders, retryAfter } from '../http/headers.ts';
 import { isStoreUnavailable, Overloaded } from '../store/store-errors.ts';
 
-/** How long a client should wait while the store is unavailable. */
-const retryAfterMs = 5_000;
-/** How long it should wait while this process has too much in progress. */
-const overloadedMs = 1_000;
+/** How long a client should wait while MongoDB is unavailable. */
+const unavailableRetryMs = 5_000;
+/** How long a client should wait while this replica, or the client's share of it, is in use. */
+const overloadedRetryMs = 1_000;
 
 type ErrorHandlerDeps = { baseUrl: BaseUrl; storeErrors: Counter; requestsRefused: Counter<'reason'> };
 
-/** Turns whatever was thrown into the error envelope. It is the only place, so no error has another shape. */
-export const errorHandler =
-  ({ baseUrl, storeErrors, requestsRefused }: ErrorHandlerDeps): Middleware =>
-  async (context, next) => {
+/** Answers every error that the application throws with the error envelope, so no error has another shape. */
+export function errorHandler({ baseUrl, storeErrors, requestsRefused }: ErrorHandlerDeps): Middleware {
+  const count = (thrown: unknown) => {
+    if (thrown instanceof Overloaded) requestsRefused.inc({ reason: thrown.limit });
+    else if (isStoreUnavailable(thrown)) storeErrors.inc();
+  };
+  return async (context, next) => {
     try {
       await next();
     } catch (thrown) {
       const error = toApiError(thrown);
-      const isCounted = !context.res.closed;
-      if (isCounted && thrown instanceof Overloaded) requestsRefused.inc({ reason: thrown.limit });
-      else if (isCounted && isStoreUnavailable(thrown)) storeErrors.inc();
+      // A client that has left receives no error, so none is counted.
+      if (!context.res.closed) count(thrown);
       if (error.status >= 500) context.state.failure = error.cause ?? thrown;
       context.state.errorCode = error.code;
       context.status = error.status;
@@ -33,15 +35,23 @@ export const errorHandler =
       context.body = JSON.stringify(envelope);
     }
   };
+}
 
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof Overloaded) {
-    const isShare = thrown.limit === 'share';
-    const message = `Too many requests ${isShare ? 'of this API key or its organization ' : ''}are in progress; read their responses, and try again shortly.`;
-    const detail = { message, cause: thrown, headers: retryAfter(overloadedMs) };
-    return new ApiError(isShare ? 'too_many_requests' : 'service_unavailable', detail);
-  }
+  if (thrown instanceof Overloaded) return overloadedError(thrown);
   if (!isStoreUnavailable(thrown)) return new ApiError('internal_error', { cause: thrown });
-  return new ApiError('service_unavailable', { cause: thrown, headers: retryAfter(retryAfterMs) });
+  return new ApiError('service_unavailable', { cause: thrown, headers: retryAfter(unavailableRetryMs) });
+}
+
+function overloadedError(cause: Overloaded): ApiError {
+  const headers = retryAfter(overloadedRetryMs);
+  if (cause.limit !== 'share') {
+    const message =
+      'The API serves too many requests of all clients now; send the request again after the number of seconds in the header `Retry-After`.';
+    return new ApiError('service_unavailable', { message, cause, headers });
+  }
+  const message =
+    'This API key or its organization has too many requests in progress; read their responses, then wait for the number of seconds in the header `Retry-After`.';
+  return new ApiError('too_many_requests', { message, cause, headers });
 }

@@ -14,23 +14,29 @@ export const requestLimits: Middleware = (context, next) => {
   const { url = '', headers, rawHeaders, httpVersion } = context.req;
   if (url.length > targetLengthMax) {
     throw new ApiError('uri_too_long', {
-      message: `The request target is longer than ${targetLengthMax} bytes.`,
+      message: `The path and query of the request are longer than ${targetLengthMax} bytes; shorten them.`,
     });
   }
   if (httpVersion === '1.1' && headers.host === undefined) {
-    throw new ApiError('malformed_request', { message: 'HTTP/1.1 requires the header Host.' });
+    throw new ApiError('malformed_request', {
+      message: 'The request has no header `Host`, which HTTP/1.1 requires; send it.',
+    });
   }
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    throw new ApiError('malformed_request', { message: 'The header Transfer-Encoding must be chunked.' });
+    throw new ApiError('malformed_request', {
+      message: 'The header `Transfer-Encoding` must be `chunked`; send no body, or a chunked one.',
+    });
   }
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   if (names.filter((name) => name === 'authorization').length > 1) {
-    throw new ApiError('malformed_request', { message: 'The header Authorization may be given only once.' });
+    throw new ApiError('malformed_request', {
+      message: 'The request has the header `Authorization` more than once; send it once.',
+    });
   }
   if (names.filter((name) => name === 'host').length > 1 || !hostShape.test(headers.host ?? '')) {
     throw new ApiError('malformed_request', {
-      message: 'The header Host must be one host, with or without a port.',
+      message: 'The header `Host` is repeated or malformed; send one host, with or without a port.',
     });
   }
   return next();
