@@ -16,7 +16,7 @@ export type Announcement = Heartbeat & {
 
 type Deps = { control: Db; config: Pick<ProjectorConfig, 'GENERATION'>; logger: Logger };
 
-/** Creates the announcement of this projector, which does not begin by itself. */
+/** Creates the announcement of this projector. Its heartbeat has not begun. */
 export function announceProjector({ control, config, logger }: Deps): Announcement {
   const { GENERATION: generation = null } = config;
   const entry: Own<Projector> = {
@@ -29,5 +29,10 @@ export function announceProjector({ control, config, logger }: Deps): Announceme
     duties: { sweep: null },
   };
   const heartbeat = createHeartbeat({ control, read: () => entry, logger });
-  return { ...heartbeat, set: (changes) => void Object.assign(entry, changes) };
+  return {
+    ...heartbeat,
+    set: (changes) => {
+      Object.assign(entry, changes);
+    },
+  };
 }

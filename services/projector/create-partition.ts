@@ -26,7 +26,7 @@ type FactoryDeps = {
   onFatal: (error: Error) => void;
 };
 
-/** Creates the partitions of this process. The consumer knows when, and how they share its memory. */
+/** Returns the function by which the consumer creates each partition that the group assigns to this process. */
 export function partitionFactory(deps: FactoryDeps): CreatePartition {
   const { apply, positions, prefix, logger, onFatal } = deps;
   const limitRefusals = createLogLimit();
@@ -36,7 +36,7 @@ export function partitionFactory(deps: FactoryDeps): CreatePartition {
       partition,
       queue: createRecordQueue({ partition, budget, chunkBytesMax }),
       apply,
-      waitForPrerequisites: createWaitForPrerequisites(positions, (of) => prerequisiteTopics(of, prefix)),
+      waitForPrerequisites: createWaitForPrerequisites(positions, (name) => prerequisiteTopics(name, prefix)),
       readSkips: (place) => tryReadSkips(deps, place),
       onApplied,
       onFatal,
@@ -46,7 +46,7 @@ export function partitionFactory(deps: FactoryDeps): CreatePartition {
     });
 }
 
-/** A failure of this read must hold no partition: the attempt goes on without it, and the next one reads again. */
+/** If this read fails, the attempt continues without skips: the failure must not hold the partition. */
 const tryReadSkips = ({ control, generation, logger }: FactoryDeps, { topic, partition }: TopicPartition) =>
   readSkips(control, generation, { topic, partition }).catch((error: unknown): SkippedOffsets => {
     logger.warn({ error, topic, partition }, 'could not read which records are skipped');

@@ -14,7 +14,7 @@ import type { Positions } from './partition/positions.ts';
 export type EngineDeps = Pick<FinishDeps, 'control' | 'generation' | 'now'> & {
   /** The documents of the generation. */
   database: Db;
-  /** Know which records have been applied. */
+  /** They show which records have been applied. */
   positions: Positions;
   metrics: Metrics;
   logger: Logger;

@@ -15,11 +15,11 @@ export type Chunk = {
   skipped?: SkippedOffsets;
 };
 
-/** When the first record of a chunk has come how far, in milliseconds of the monotonic clock of this process. */
+/** When the first record of a chunk reached each step, in milliseconds of the monotonic clock of this process. */
 export type Arrival = {
   /** Its batch was fetched. */
   fetchedMs: number;
-  /** Its partition turned to the chunk: the one before it was applied. It may have been fetched since. */
+  /** The chunk became the next of its partition: the one before it was applied. It may have been fetched since. */
   nextMs: number;
   /** It was taken from the queue. */
   takenMs: number;
@@ -28,18 +28,18 @@ export type Arrival = {
 /** A chunk as its partition has taken it from its queue. */
 export type TakenChunk = Chunk & { arrival: Arrival };
 
-/** One attempt of a partition to apply a chunk: two signals that end it, and the reports that it gets. */
+/** One attempt of a partition to apply a chunk: two signals that end it, and the reports to the partition. */
 export type Attempt = {
   /** Aborted when the partition is lost, or the process stops. */
   signal: AbortSignal;
   /** Aborted earlier, when no further chunk is wanted: do not wait for work that has not begun. */
   stopping?: AbortSignal;
   /**
-   * To be called after each part of the work that is durable: without progress the partition counts as stuck.
-   * `isSaved`: a later attempt begins after this part.
+   * Called after each durable part of the work: a partition without progress counts as stuck. `isSaved`: a later
+   * attempt begins after this part.
    */
   onProgress: (isSaved?: boolean) => void;
-  /** Called when the chunk begins to wait for the chunk of another partition, and after that. */
+  /** Called with true when the chunk begins to wait for the chunk of another partition, then with false. */
   onQueued?: (isQueued: boolean) => void;
   /** Called with the number of documents that a fan-out has still to refresh. */
   onFanOut?: (documents: number) => void;
@@ -57,5 +57,5 @@ export type Applied = {
   times: number[];
 };
 
-/** Applies a chunk. When it resolves, the position of the partition may move. When it rejects, it is called again. */
+/** Applies a chunk. If it resolves, the partition moves its position. If it rejects, the partition calls it again. */
 export type Apply = (chunk: TakenChunk, attempt: Attempt) => Promise<Applied>;

@@ -41,36 +41,35 @@ export type Loops = {
   live: () => string | null;
   /** Saves progress and commits, once. */
   flush: () => Promise<void>;
-  /** Each one starts no further run once it is stopped. */
+  /** The loops. A stopped loop starts no further run. */
   running: { stop: () => unknown }[];
 };
 
-/** Starts every loop of a projector that consumes. The table in docs/architecture.md has them. */
+/** Starts every loop of a projector that consumes. The table in docs/architecture.md lists them. */
 export function startLoops(
   deps: LoopDeps,
   ready: Ready,
-  /** Each one starts no further run once it is stopped. */
-  running: Prepared & { consumer: RunningConsumer },
+  prepared: Prepared & { consumer: RunningConsumer },
 ): Loops {
   const { config, metrics, logger, topics, nowMs, by, announcement, onFatal, onDropped } = deps;
   const { control, registered } = ready;
   const { admin, log } = ready.brokers;
-  const { clock, allowanceMs, positions, engine, applier, consumer } = running;
+  const { clock, allowanceMs, startedAt, positions, engine, applier, consumer } = prepared;
   const { now } = clock;
   const generation = registered.number;
-  const followed = { control, generation, allowanceMs, now, by, metrics, logger };
-  const following = followRegistry({ ...followed, positions, applier, onFatal: onDropped });
-  const sweeping = startRetention({ ...deps, database: ready.database, log, engine, consumer }, config);
-  const measuring = monitorDeadLetters(engine, metrics, logger);
-  const monitoring = monitorTopics({ admin, log, topics, generation: registered, metrics, logger });
+  const shared = { control, generation, allowanceMs, now, by, metrics, logger };
+  const registryFollower = followRegistry({ ...shared, positions, applier, onFatal: onDropped });
+  const retention = startRetention({ ...deps, database: ready.database, log, engine, consumer }, config);
+  const deadLetterMonitor = monitorDeadLetters(engine, metrics, logger);
+  const topicMonitor = monitorTopics({ admin, log, topics, generation: registered, metrics, logger });
   const liveness = createLiveness(nowMs());
   const commitLoop = startCommitLoop(
     {
-      ...followed,
+      ...shared,
       processId: announcement.id,
       topics,
       log,
-      startedAt: running.startedAt,
+      startedAt,
       positions,
       liveness,
       kafkaMonitor: createKafkaMonitor(announcement),
@@ -87,6 +86,6 @@ export function startLoops(
   return {
     live: () => liveness.failure(nowMs()) ?? brokerMonitor.failure(),
     flush: () => commitLoop.flush(),
-    running: [brokerMonitor, commitLoop, sweeping, following, measuring, monitoring],
+    running: [brokerMonitor, commitLoop, retention, registryFollower, deadLetterMonitor, topicMonitor],
   };
 }

@@ -17,8 +17,8 @@ type Running = {
 };
 
 /**
- * Stops a projector within the time that `main` gives it, whichever server is silent. Whatever then still waits for an
- * answer ends with the process: every write can be repeated.
+ * Stops a projector within the time that `main` gives it, even if a server is silent. Requests that still wait for an
+ * answer then end with the process. That is safe, because every write can be repeated.
  */
 export const shutDown = ({ loops, consumer, flush, disconnect }: Running): Promise<void> =>
   givingUpSilent(silentMs, async () => {

@@ -10,9 +10,9 @@ import {
 } from '../../../shared/kafka/member-metadata.ts';
 
 /**
- * Creates the assigner that announces a projector's generation to its group. The member that leads the group assigns
- * the partitions in turn, but never to a foreign member. The assigner has the name and the metadata of kafkajs's own,
- * because projectors of earlier releases in the group use that one.
+ * Creates the assigner that announces a projector's generation to its group. The leader of the group calls `assign`,
+ * which gives the members partitions in turn, but a foreign member none. It has the name and the metadata of the
+ * assigner of kafkajs, because projectors of earlier releases in the group use that one.
  */
 export const createAssigner =
   (followed: Followed): PartitionAssigner =>
@@ -41,8 +41,8 @@ export const createAssigner =
 type Assigned = Map<string, Record<string, number[]>>;
 
 /**
- * The partitions of each member, by its id. Each topic goes to the members that subscribe to it, in turn: a release may
- * follow a topic that another does not know.
+ * Returns the partitions of each member, by its id. Only members that subscribe to a topic get its partitions: during
+ * an update, one release may follow a topic that another does not know.
  */
 export function assignPartitions(
   own: OwnMembership,
@@ -59,8 +59,8 @@ export function assignPartitions(
     })
     .toSorted((a, b) => (a.memberId < b.memberId ? -1 : 1));
   for (const [index, { topic, partition }] of partitions.entries()) {
-    const able = projectors.filter(({ topics }) => topics.includes(topic));
-    const assignee = able[index % able.length];
+    const subscribers = projectors.filter(({ topics }) => topics.includes(topic));
+    const assignee = subscribers[index % subscribers.length];
     const assignment = assignee && assigned.get(assignee.memberId);
     if (assignment) (assignment[topic] ??= []).push(partition);
   }

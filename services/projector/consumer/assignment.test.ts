@@ -63,10 +63,10 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
 
   it('another error is not ignored', () => {
     const { positions, assign, start, refuse } = given();
-    positions.load(new Map());
+    positions.setLoadEnds(new Map());
     start(assign());
     refuse(new TypeError('a bug'));
-    expect(() => positions.load(null)).toThrow('a bug');
+    expect(() => positions.setLoadEnds(null)).toThrow('a bug');
   });
 });
 

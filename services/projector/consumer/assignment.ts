@@ -32,33 +32,33 @@ export type Assignment = {
   /** Calls `listener` after each chunk that is applied from now on. */
   onApplied: (listener: OnApplied) => void;
   /**
-   * Replaces the assigned partitions, and pauses them. A started partition goes on if the same member has it again; the
-   * others are stopped.
+   * Replaces the assigned partitions, and pauses all new ones. Keeps a started partition if the same member gets it
+   * again, and stops the other former ones.
    */
   replace: (memberAssignment: Record<string, number[]>, memberId: string) => Partition[];
-  /** Pauses or resumes a partition: it is fetched below its share of the memory, up to its load end. */
+  /** Resumes a partition below its share of the memory and its load end, and pauses any other. */
   updateFetching: (partition: Partition) => void;
   /**
-   * Pauses a partition that its broker cannot read for a second: the error would be the answer to each fetch, at once.
+   * Pauses a partition for a second, because its broker cannot deliver it now. Without the pause, the broker would
+   * answer each fetch at once, and with the same error.
    */
-  rest: (partition: Partition) => void;
+  backOff: (partition: Partition) => void;
   /** Pauses every partition, so that no fetch is wasted, and stops them, each within `graceMs`. */
   stop: (graceMs: number) => Promise<unknown>;
 };
 
-/** Assigns no partition yet. `replace` does, each with its share of the memory. */
+/** Creates an assignment without partitions. `replace` adds them. */
 export function createAssignment(
   deps: AssignmentDeps,
   consumer: Pick<Consumer, 'pause' | 'resume'>,
 ): Assignment {
   const { positions } = deps;
   const assigned = new Map<string, Partition>();
-  // One half holds queued batches, the other the next fetch. The budget of decompressed batches is as large as one
-  // half.
+  // One half holds queued batches, the other the next fetch. Decompressed batches have a budget of the same size.
   const halfBytes = deps.queuedBytesMax / 2;
   const shareBytes = () => halfBytes * Math.min(partitionShareMax, 1 / assigned.size);
   const fetches = createFetchControl({ assigned, positions, shareBytes }, consumer);
-  let ownId = '';
+  let lastMemberId = '';
   const observe = (partition: Partition) => {
     positions.observe(partitionKey(partition), { position: partition.position ?? 0 });
     fetches.update(partition);
@@ -85,20 +85,19 @@ export function createAssignment(
       for (const place of placesIn(topics)) {
         const key = partitionKey(place);
         const former = before.get(key);
-        // After a lost session others may have got further.
-        const goesOn = memberId === ownId && former !== undefined && former.position !== null;
-        if (goesOn) former.commitAgain();
-        assigned.set(key, goesOn ? former : deps.createPartition(place, shared));
+        // A member that has lost its session gets another id. Other members may have applied more records since.
+        const isKept = memberId === lastMemberId && former !== undefined && former.position !== null;
+        if (isKept) former.commitAgain();
+        assigned.set(key, isKept ? former : deps.createPartition(place, shared));
       }
-      ownId = memberId;
-      // A chunk that ends late is harmless: guards protect its writes, like the writes of a member that has lost its
-      // session.
+      lastMemberId = memberId;
+      // A chunk that ends late is harmless, because each of its writes is guarded.
       for (const [key, former] of before) if (assigned.get(key) !== former) void former.stop(0);
       fetches.pauseAll(topics);
       return [...assigned.values()];
     },
     updateFetching: fetches.update,
-    rest: fetches.rest,
+    backOff: fetches.backOff,
     stop: (graceMs) => {
       fetches.stop();
       return Promise.all([...assigned.values()].map((partition) => partition.stop(graceMs)));

@@ -34,7 +34,7 @@ export type ConsumerDeps = AssignmentDeps & {
   logger: Logger;
   generation: number;
   groupId: string;
-  /** The topics and the generation that this projector follows, as its group learns. */
+  /** The topics and the generation that this projector announces to its group. */
   own: OwnMembership;
   /** After this long without a heartbeat, the group assigns the partitions of this process to other members. */
   sessionTimeoutMs: number;
@@ -57,8 +57,8 @@ export type RunningConsumer = AssignedPartitions & {
 export const shutdownGraceMs = 15_000;
 
 /**
- * The consumer has this long to save the progress, and as long to leave the group. The sum is shorter than that of
- * `main`.
+ * The consumer has this long to save the progress, and as long to leave the group, in milliseconds. Both fit into the
+ * deadline that `main` sets.
  */
 const leaveWithinMs = 3_000;
 
@@ -140,12 +140,12 @@ function createConsumer(
     rebalanceTimeout: 60_000,
     // An added partition is noticed within this time.
     metadataMaxAge: 10_000,
-    // How long brokers hold back a response without new records; they send new records at once. kafkajs sends no
-    // heartbeat between two responses, and a stopping consumer waits for the response in progress.
+    // A broker sends new records at once, and otherwise answers after this time. It is short, because kafkajs sends no
+    // heartbeat before the answer, and a stopping consumer waits for the answer.
     maxWaitTimeInMs: Math.min(1_000, sessionTimeoutMs / 10),
     // Bounds the memory of one response.
     maxBytes: 4 * 1024 * 1024,
-    // The limit of all partitions together: the patch of kafkajs gives each an equal share.
+    // The limit of all partitions together: kafkajs-patch.ts gives each partition an equal share.
     maxBytesPerPartition: queuedBytesMax / 2,
     retry: { retries: 5, restartOnFailure },
   });
@@ -170,7 +170,7 @@ function handleGroupEvents(
   };
   consumer.on(consumer.events.GROUP_JOIN, onPartitionsAssigned);
   consumer.on(consumer.events.FETCH, () => {
-    for (const partition of assignment.partitions()) partition.fetched();
+    for (const partition of assignment.partitions()) partition.onFetched();
   });
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (payload.restart || stopping.aborted) {
@@ -181,21 +181,22 @@ function handleGroupEvents(
   });
 }
 
+/** The part of a partition that a commit reads and changes. */
+type Committing = Pick<Partition, 'committed' | 'setCommitted'>;
+
 /** Commits the positions that have moved since the last commit, of the partitions that are still assigned. */
 export async function commitOffsets(
   consumer: Pick<Consumer, 'commitOffsets'>,
-  { partition: find }: { partition: (key: string) => Committing | undefined },
+  assignment: { partition: (key: string) => Committing | undefined },
   snapshot: Snapshot[],
 ): Promise<void> {
   const due = snapshot.flatMap((item) => {
-    const assigned = find(partitionKey(item));
+    const assigned = assignment.partition(partitionKey(item));
     return assigned && item.position > assigned.committed ? [{ ...item, assigned }] : [];
   });
   if (due.length === 0) return;
   await consumer.commitOffsets(
     due.map(({ topic, partition, position }) => ({ topic, partition, offset: String(position) })),
   );
-  for (const { assigned, position } of due) assigned.committedTo(position);
+  for (const { assigned, position } of due) assigned.setCommitted(position);
 }
-
-type Committing = Pick<Partition, 'committed' | 'committedTo'>;

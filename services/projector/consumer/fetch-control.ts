@@ -3,8 +3,8 @@ import { partitionKey, type TopicPartition } from '../../../shared/control/topic
 import type { Partition } from '../partition/partition.ts';
 import type { Positions } from '../partition/positions.ts';
 
-/** How long a partition that its broker cannot read is not fetched, in milliseconds. */
-const restMs = 1_000;
+/** The pause of a partition that its broker cannot deliver, in milliseconds. */
+const backOffMs = 1_000;
 
 type FetchControlDeps = {
   /** The assigned partitions, by `<topic>/<partition>`. */
@@ -15,13 +15,14 @@ type FetchControlDeps = {
 };
 
 export type FetchControl = {
-  /** Pauses or resumes a partition: it is fetched below its share of the memory, up to its load end. */
+  /** Resumes a partition below its share of the memory and its load end, and pauses any other. */
   update: (partition: Partition) => void;
   /**
-   * Pauses a partition that its broker cannot read for a second: the error would be the answer to each fetch, at once.
+   * Pauses a partition for a second, because its broker cannot deliver it now. Without the pause, the broker would
+   * answer each fetch at once, and with the same error.
    */
-  rest: (partition: Partition) => void;
-  /** Pauses all partitions of a new assignment, each of which kafkajs would fetch. */
+  backOff: (partition: Partition) => void;
+  /** Pauses all partitions of a new assignment: kafkajs would fetch them before their start offsets are known. */
   pauseAll: (topics: TopicPartitions[]) => void;
   /** Pauses every partition for good. */
   stop: () => void;
@@ -33,13 +34,13 @@ export function createFetchControl(
   consumer: Pick<Consumer, 'pause' | 'resume'>,
 ): FetchControl {
   const paused = new Set<string>();
-  const resting = new Set<Partition>();
+  const backingOff = new Set<Partition>();
   let isStopping = false;
   const update = (partition: Partition): void => {
     const key = partitionKey(partition);
     const { nextOffset } = partition.fetchState;
     if (assigned.get(key) !== partition || nextOffset === null) return;
-    const hasCapacity = !resting.has(partition) && partition.queuedBytes() <= shareBytes();
+    const hasCapacity = !backingOff.has(partition) && partition.queuedBytes() <= shareBytes();
     const isDue = !isStopping && hasCapacity && nextOffset < positions.loadEnd(key);
     if (isDue) resume(partition);
     else pause(partition);
@@ -54,18 +55,18 @@ export function createFetchControl(
   const resume = (place: TopicPartition): void => {
     if (paused.delete(partitionKey(place))) ignoreRestart(() => consumer.resume(onlyThis(place)));
   };
-  const endRest = (partition: Partition): void => {
-    resting.delete(partition);
+  const endBackOff = (partition: Partition): void => {
+    backingOff.delete(partition);
     update(partition);
   };
   positions.onLoadChange(updateAll);
   return {
     update,
-    rest: (partition) => {
-      partition.countWait();
-      resting.add(partition);
+    backOff: (partition) => {
+      partition.countBrokerWait();
+      backingOff.add(partition);
       update(partition);
-      setTimeout(() => endRest(partition), restMs).unref();
+      setTimeout(() => endBackOff(partition), backOffMs).unref();
     },
     pauseAll: (topics) => {
       for (const place of placesIn(topics)) paused.add(partitionKey(place));

@@ -10,8 +10,8 @@ const fetching = (partition: number) => {
     comparedEpoch: 2,
     awaitedEpoch: -1,
     topicId: null as string | null,
-    comparedWith: (epoch: number) => void (fetchState.comparedEpoch = epoch),
-    ofTopic: (id: string) => void (fetchState.topicId = id),
+    setCompared: (epoch: number) => void (fetchState.comparedEpoch = epoch),
+    setTopicId: (id: string) => void (fetchState.topicId = id),
   };
   return { topic: 't', partition, fetchState };
 };

@@ -4,7 +4,7 @@ import type { EpochEnd } from '../../../shared/kafka/epoch-ends.ts';
 import type { LogOffsets, LogState } from '../../../shared/kafka/log-client.ts';
 import type { FetchState } from '../partition/fetch-state.ts';
 
-/** Records are gone that were never applied, or that were applied and lost. An operator has to decide how to go on. */
+/** Kafka has lost records before or after the projector applied them. An operator decides how to continue. */
 export class GapFound extends Error {
   override name = 'GapFound';
   readonly gaps: Gap[];
@@ -33,12 +33,10 @@ export type ReadTo = TopicPartition & {
   topicId: string | null;
 };
 
-/**
- * The log of a partition now. `epochEnd` is the end of the last epoch that the projector has read; absent without a
- * query.
- */
+/** The log of a partition now. */
 export type LogNow = Pick<LogOffsets, 'low' | 'end'> & {
   topicId: string | null;
+  /** Where the last epoch ends that the projector has read; undefined if the brokers were not asked. */
   epochEnd: EpochEnd | undefined;
 };
 
@@ -53,14 +51,14 @@ export function findGap({ topic, partition, ...read }: ReadTo, log: LogNow): Gap
   if (topicId !== null && log.topicId !== null && log.topicId !== topicId)
     return { ...found, kind: 'replaced', from: 0, to: offset - 1 };
   if (log.low > offset) return { ...found, kind: 'deleted', from: offset, to: log.low - 1 };
-  const lastHeld = heldTo(read, log);
-  return lastHeld < offset ? { ...found, kind: 'diverged', from: lastHeld, to: offset - 1 } : null;
+  const sharedEnd = endOfSharedLog(read, log);
+  return sharedEnd < offset ? { ...found, kind: 'diverged', from: sharedEnd, to: offset - 1 } : null;
 }
 
-/** The offset up to which a log certainly holds the records that were read. */
-function heldTo({ offset }: Pick<ReadTo, 'offset'>, { low, end, epochEnd }: LogNow): number {
+/** The offset up to which the log certainly has the records that the projector has read. */
+function endOfSharedLog({ offset }: Pick<ReadTo, 'offset'>, { low, end, epochEnd }: LogNow): number {
   if (epochEnd === undefined) return Math.min(end, offset);
-  // The log has no epoch that late: how much it shares with the log that was read is unknown.
+  // The log has no such epoch, so it may share no record with the log that the projector has read.
   if (epochEnd.leaderEpoch < 0 || epochEnd.endOffset < 0) return Math.min(low, offset);
   return Math.max(low, Math.min(end, epochEnd.endOffset, offset));
 }
@@ -70,24 +68,24 @@ export type Fetching = TopicPartition & { fetchState: ComparedState };
 
 type ComparedState = Pick<
   FetchState,
-  'nextOffset' | 'leaderEpoch' | 'comparedEpoch' | 'awaitedEpoch' | 'topicId' | 'comparedWith' | 'ofTopic'
+  'nextOffset' | 'leaderEpoch' | 'comparedEpoch' | 'awaitedEpoch' | 'topicId' | 'setCompared' | 'setTopicId'
 >;
 
 type DetectorDeps = { epochEnds: (epochs: ReadonlyMap<string, number>) => Promise<Map<string, EpochEnd>> };
 
-/** Looks for gaps in the logs of started partitions. Resolves to those in `gapConfirmationsMin` calls in a row. */
+/** Looks for gaps in the logs of started partitions. Resolves to those that it has found often enough in a row. */
 export type DetectGaps = (partitions: Fetching[], log: GapLogState) => Promise<Gap[]>;
 
 export type GapLogState = Pick<LogState, 'ends' | 'topicIds' | 'leaderEpochs'>;
 
 /**
- * Detects records that Kafka deleted before the fetch, logs that diverged, and topics that were created again; kafkajs
- * would silently restart at the beginning of the log, or continue in the new log. Call the returned function once a
- * second. After a change of leader it asks where the epoch ends, and the worker applies no record of the new leader
- * before the answer.
+ * Detects records that Kafka deleted before the fetch, logs that diverged, and topics that were created again. kafkajs
+ * would silently restart at the beginning of the log, or continue in the new log. The commit loop calls the returned
+ * function once a second. After a change of leader it asks where the last epoch ends, and the worker applies no record
+ * of the new leader before the answer.
  */
 export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
-  let suspects = new Map<Fetching, { offset: number; sightings: number }>();
+  let suspects = new Map<Fetching, { offset: number; observations: number }>();
   return async (partitions, state) => {
     const compared = await compareEpochs(epochEnds, partitions, state);
     const found: typeof suspects = new Map();
@@ -99,62 +97,62 @@ export function createGapDetector({ epochEnds }: DetectorDeps): DetectGaps {
       const epoch = compared.get(fetching);
       if (offset === null || !log || !epoch) continue;
       const topicId = state.topicIds.get(topic) ?? null;
-      // Nothing was read of a topic before.
-      if (offset === 0 && topicId !== null) fetchState.ofTopic(topicId);
+      // The projector has read no record yet, so it follows the topic that has this name now.
+      if (offset === 0 && topicId !== null) fetchState.setTopicId(topicId);
       const read = { topic, partition, offset, leaderEpoch, topicId: fetchState.topicId };
       const gap = findGap(read, { ...log, topicId, epochEnd: epoch.epochEnd });
       if (gap === null) {
-        if (epoch.isCompared) fetchState.comparedWith(epoch.presentEpoch);
+        if (epoch.isCompared) fetchState.setCompared(epoch.currentEpoch);
         continue;
       }
       const before = suspects.get(fetching);
-      const sightings = before?.offset === offset ? before.sightings + 1 : 1;
+      const observations = before?.offset === offset ? before.observations + 1 : 1;
       // Kafka never assigns the id of a deleted topic again, so one observation is enough.
-      if (sightings >= gapConfirmationsMin || gap.kind === 'replaced') gaps.push(gap);
-      found.set(fetching, { offset, sightings });
+      if (observations >= gapConfirmationsMin || gap.kind === 'replaced') gaps.push(gap);
+      found.set(fetching, { offset, observations });
     }
     suspects = found;
     return gaps;
   };
 }
 
-/** The comparison of the epoch that a partition has read last with its log. */
+/** The comparison of the last epoch that the projector has read of a partition with the log of the current leader. */
 type Compared = {
-  /** The epoch of its leader now. */
-  presentEpoch: number;
-  /** The end of the last epoch that the projector has read; absent without a query or an answer. */
+  /** The epoch of the current leader. */
+  currentEpoch: number;
+  /** Where the last epoch ends that the projector has read; undefined without a query or an answer. */
   epochEnd: EpochEnd | undefined;
   /** Whether the comparison with the log of this leader is unnecessary or has an answer. */
   isCompared: boolean;
 };
 
-/** Asks for the end of the epoch that each partition has read last, if it has another leader than was compared. */
+/** For each partition with a new leader, asks the leader where the last epoch ends that the projector has read. */
 async function compareEpochs(
   epochEnds: DetectorDeps['epochEnds'],
   partitions: Fetching[],
   { leaderEpochs }: Pick<GapLogState, 'leaderEpochs'>,
 ): Promise<Map<Fetching, Compared>> {
-  const presentOf = (fetching: Fetching) => {
+  const currentEpochOf = (fetching: Fetching) => {
     const { comparedEpoch, awaitedEpoch } = fetching.fetchState;
-    const named = leaderEpochs.get(partitionKey(fetching)) ?? comparedEpoch;
-    // Brokers that name no epoch of a leader still write one into each batch.
-    return named >= 0 ? named : Math.max(comparedEpoch, awaitedEpoch);
+    const reported = leaderEpochs.get(partitionKey(fetching)) ?? comparedEpoch;
+    // Brokers that report no epoch of a leader still write one into each batch.
+    return reported >= 0 ? reported : Math.max(comparedEpoch, awaitedEpoch);
   };
-  const due = partitions.filter(
-    (fetching) =>
-      fetching.fetchState.leaderEpoch >= 0 && presentOf(fetching) !== fetching.fetchState.comparedEpoch,
-  );
+  const due = partitions.filter((fetching) => {
+    const { leaderEpoch, comparedEpoch } = fetching.fetchState;
+    return leaderEpoch >= 0 && currentEpochOf(fetching) !== comparedEpoch;
+  });
   const askedAt = new Map(due.map((fetching) => [fetching, fetching.fetchState.nextOffset]));
   const epochs = new Map(due.map((fetching) => [partitionKey(fetching), fetching.fetchState.leaderEpoch]));
   const answers = epochs.size === 0 ? new Map<string, EpochEnd>() : await epochEnds(epochs);
   const compared = new Map<Fetching, Compared>();
   for (const fetching of partitions) {
     const isAsked = askedAt.has(fetching);
-    // The answer does not cover a batch that kafkajs has fetched since the query, so the next call asks again.
+    // The answer does not cover a batch that was fetched since the query. The next call then asks again.
     const isCurrent = askedAt.get(fetching) === fetching.fetchState.nextOffset;
     const epochEnd = isCurrent ? answers.get(partitionKey(fetching)) : undefined;
     const isCompared = !isAsked || epochEnd !== undefined;
-    compared.set(fetching, { presentEpoch: presentOf(fetching), epochEnd, isCompared });
+    compared.set(fetching, { currentEpoch: currentEpochOf(fetching), epochEnd, isCompared });
   }
   return compared;
 }

@@ -68,7 +68,7 @@ describe('a fetched batch', () => {
 
   it('is applied up to the end of the load only, and the rest is fetched after the load', async () => {
     const { positions, assign, start, paused, applied, resolved, deliver } = given();
-    positions.load(new Map([['t/0', 2]]));
+    positions.setLoadEnds(new Map([['t/0', 2]]));
     const partition = assign();
     start(partition);
     expect([...paused]).toEqual([]);
@@ -81,10 +81,10 @@ describe('a fetched batch', () => {
       paused: ['t/0'],
     });
     // The fetch in progress may bring a batch that begins before the next offset, which does not move back.
-    positions.load(new Map([['t/0', 3]]));
+    positions.setLoadEnds(new Map([['t/0', 3]]));
     deliver({ from: 4, offsets: [3], to: 3 });
     expect(partition.fetchState.nextOffset).toBe(4);
-    positions.load(null);
+    positions.setLoadEnds(null);
     expect([...paused]).toEqual([]);
     deliver({ from: 4, offsets: [4, 5], to: 6 });
     while (position() !== 7) await idle();

@@ -13,7 +13,11 @@ export type HandleBatchDeps = {
   onFetched: (topic: string, records: number) => void;
 };
 
-/** Queues a fetched batch if it starts at the offset that its partition needs next. Otherwise seeks to that offset. */
+/**
+ * kafkajs calls it with each fetched batch. Queues the batch if it starts at the offset that its partition needs next.
+ * Otherwise seeks to that offset. Pauses the partition for a second if its broker cannot read it, or if a new leader's
+ * log must be compared first.
+ */
 export function handleBatch(
   { logger, onFetched }: HandleBatchDeps,
   consumer: Pick<Consumer, 'seek'>,
@@ -28,11 +32,11 @@ export function handleBatch(
   if (expected === null) return;
   const fetched = fetchedFrom(payload.batch);
   if (fetched.error !== null) {
-    assigned.fetchState.failed(fetched.error);
-    return assignment.rest(assigned);
+    assigned.fetchState.recordError(fetched.error);
+    return assignment.backOff(assigned);
   }
-  if (fetched.throttledMs > 0) return assigned.fetchState.throttled(fetched.throttledMs);
-  assigned.fetchState.succeeded();
+  if (fetched.throttledMs > 0) return assigned.fetchState.recordThrottling(fetched.throttledMs);
+  assigned.fetchState.recordSuccess();
   if (fetched.offset !== expected) {
     // kafkajs restarts at the beginning of the log, and commits that, when it asks for an offset that the log no
     // longer has. With several brokers it may also deliver a batch that was fetched for an earlier assignment.
@@ -43,10 +47,10 @@ export function handleBatch(
     assigned.commitAgain();
     return seek(consumer, assigned, expected);
   }
-  // Another leader has been elected. The gap detector compares its log within a second or two.
+  // The log of the new leader may lack applied records. The gap detector compares it within a second or two.
   if (fetched.leaderEpoch > assigned.fetchState.comparedEpoch) {
-    assigned.fetchState.awaits(fetched.leaderEpoch);
-    return assignment.rest(assigned);
+    assigned.fetchState.awaitComparison(fetched.leaderEpoch);
+    return assignment.backOff(assigned);
   }
   const received = beforeLoadEnd(fetched, assignment.positions.loadEnd(key));
   assignment.positions.observe(key, { end: received.end });
@@ -59,14 +63,14 @@ export function handleBatch(
   assignment.updateFetching(assigned);
 }
 
-/** A build fetches the records after its load once the load is over. */
+/** Leaves out the batches after the load of a build: the build fetches them again once it is loaded. */
 function beforeLoadEnd(fetched: Fetched, loadEnd: number): Received {
   const later = fetched.batches.find(({ baseOffset }) => baseOffset >= loadEnd);
   if (!later) return fetched;
   return {
     batches: fetched.batches.slice(0, fetched.batches.indexOf(later)),
     nextOffset: Math.max(fetched.offset, later.baseOffset),
-    // The batch after the offset shows as much of the log before it as the batch before the offset.
+    // A log that has the later batch has every record before it, so the epoch of that batch serves the gap detector.
     leaderEpoch: leaderEpochOf(later.bytes),
     end: fetched.end,
   };

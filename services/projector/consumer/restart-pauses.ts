@@ -1,12 +1,12 @@
 /** A consumer that has run for this long since its last failure restarts at once, in milliseconds. */
 const calmAfterMs = 60_000;
-/** Each further pause is longer by as much, up to the longest one, in milliseconds. */
+/** Each further failure makes the pause longer by this step, up to the longest pause, in milliseconds. */
 const stepMs = 1_000;
 const longestMs = 10_000;
 
 /**
- * Returns a function that gives, at each failure of the consumer, the pause before its restart, in milliseconds:
- * kafkajs restarts after a fifth of a second, however often. `nowMs` is a monotonic clock.
+ * Returns a function to call at each failure of the consumer. It returns the pause before the restart, in milliseconds.
+ * Without it kafkajs would restart five times a second. `nowMs` is a monotonic clock.
  */
 export function createRestartPauses(nowMs: () => number = () => performance.now()): () => number {
   let failures = 0;

@@ -35,7 +35,7 @@ export type ResumeDeps = StartOffsetDeps & {
   onFatal: (error: Error) => void;
 };
 
-/** Where a partition starts to read. */
+/** The offset from which a partition starts to read, and the offsets that were compared to find it. */
 export type StartOffset = ReadFrom & {
   assigned: Partition;
   /** The recorded position; 0 without one. */
@@ -45,9 +45,9 @@ export type StartOffset = ReadFrom & {
 };
 
 /**
- * Finds the offset from which to read each partition that has a leader: the recorded position, whatever offset the
- * group has committed. Rejects with `GapFound` if the log has lost the next record, or if the generation has applied
- * another log.
+ * Finds the offset from which to read each partition that has a leader: the recorded position, even if the group has
+ * committed another offset. Rejects with `GapFound` if the log has lost the next record, or if the generation has
+ * applied another log.
  */
 export async function findStartOffsets(
   deps: StartOffsetDeps,
@@ -55,7 +55,8 @@ export async function findStartOffsets(
 ): Promise<StartOffset[]> {
   const topics = [...new Set(partitions.map(({ topic }) => topic))];
   if (topics.length === 0) return [];
-  // Records are applied, then recorded, then committed. Read in reverse order, no value can appear ahead.
+  // A projector applies a record, then saves its progress, then commits. These reads go in the reverse order, so a
+  // projector that is at work meanwhile makes no committed offset appear ahead of the progress.
   const committed = await committedOffsets(deps, topics);
   const progress = await readProgress(deps.control, deps.generation);
   const log = await deps.log.read(topics);
@@ -80,8 +81,8 @@ export async function findStartOffsets(
     };
     const gap = findGap(read, now);
     if (gap) gaps.push(gap);
-    // The committed offset may be lost, or be older: a commit is refused to a member that was away for long. It is
-    // ahead if another client has committed or reset it, or if MongoDB was restored.
+    // The committed offset may be absent or older, because brokers refuse the commit of a member that was away for
+    // long. It is ahead if another client has committed or reset it, or if MongoDB was restored.
     starts.push({
       assigned,
       applied: applied.position,
@@ -112,7 +113,7 @@ function logNow(
 /** The leader epoch of the record batch that was applied last; -1 if it is unknown. */
 const appliedEpoch = ({ position, leaderEpoch = -1 }: Applied): number => (position > 0 ? leaderEpoch : -1);
 
-/** Where the epochs end that were applied last, of the partitions for which an epoch is recorded. */
+/** For each partition with a recorded epoch: where the log ends the epoch that was applied last. */
 function appliedEpochEnds(
   { log }: Pick<StartOffsetDeps, 'log'>,
   partitions: TopicPartition[],
@@ -138,8 +139,8 @@ async function committedOffsets({ admin, groupId }: StartOffsetDeps, topics: str
 const pauseMs = 1_000;
 
 /**
- * Resumes the partitions that go on, then finds the start offsets of the others and resumes them. Retries until
- * `signal` aborts: a partition without a leader may wait for days, and each new reason is logged once.
+ * Resumes the partitions that this member keeps, then finds the start offsets of the others and resumes them. Retries
+ * until `signal` aborts: a partition without a leader may wait for days. Each new reason is logged once.
  */
 export async function resumePartitions(
   deps: ResumeDeps,
@@ -154,25 +155,26 @@ export async function resumePartitions(
     seek(consumer, assigned, nextOffset);
     assignment.updateFetching(assigned);
   }
-  let gaps = 0;
-  let logged = '';
+  let gapsInTries = 0;
+  let loggedReason = '';
   const unstarted = () => partitions.filter(({ position }) => position === null);
   const startOthers = async () => {
     if (unstarted().length === 0) return;
     const startOffsets = await findStartOffsets(deps, unstarted());
     if (signal.aborted) return;
-    logOlder(deps.logger, startOffsets);
+    logOlderCommits(deps.logger, startOffsets);
     for (const start of startOffsets) startAt(deps, consumer, assignment, start);
     const missing = unstarted().map(partitionKey);
     if (missing.length > 0) throw new Error(`the brokers report no offsets of ${missing.join(', ')}`);
   };
   const onFailed = (error: unknown) => {
-    if (error instanceof GapFound) gaps += 1;
-    const isCertain = gaps >= gapConfirmationsMin || error instanceof AssertionError;
-    if (isCertain || signal.aborted) throw error;
-    if (errorMessage(error) !== logged)
+    if (error instanceof GapFound) gapsInTries += 1;
+    const isFinal = gapsInTries >= gapConfirmationsMin || error instanceof AssertionError;
+    if (isFinal || signal.aborted) throw error;
+    const reason = errorMessage(error);
+    if (reason !== loggedReason)
       deps.logger.warn({ error }, 'could not find the start offsets; trying again');
-    logged = errorMessage(error);
+    loggedReason = reason;
   };
   await retry({ pauseMs, onFailed, signal }, startOthers).catch((error: unknown) => {
     if (!signal.aborted) deps.onFatal(error as Error);
@@ -180,9 +182,10 @@ export async function resumePartitions(
 }
 
 /**
- * A failed commit is harmless, but an operator who resets the offsets expects the projector to read the records again.
+ * Logs the partitions whose committed offset is older than their position. A failed commit is harmless, but an operator
+ * who has reset the offsets learns here that the projector does not read the records again.
  */
-function logOlder(logger: Logger, startOffsets: StartOffset[]): void {
+function logOlderCommits(logger: Logger, startOffsets: StartOffset[]): void {
   const older = startOffsets.filter(({ committed, applied }) => committed < applied);
   if (older.length === 0) return;
   const absent = older.filter(({ committed }) => committed < 0);
@@ -206,11 +209,14 @@ function startAt(deps: ResumeDeps, consumer: Consumer, assignment: Assignment, s
   }
   seek(consumer, assigned, offset);
   assignment.positions.observe(partitionKey(assigned), { position: offset, end });
-  // An offset that is ahead is overwritten by the next commit, even if the position has not moved.
+  // The next commit then overwrites an offset that is ahead, even if the position has not moved.
   assigned.start(start, isAhead ? -1 : committed);
   assignment.updateFetching(assigned);
 }
 
 /** Makes kafkajs fetch the partition from `offset` next. Batches fetched from another offset become stale. */
-export const seek = (consumer: Pick<Consumer, 'seek'>, { topic, partition }: TopicPartition, at: number) =>
-  consumer.seek({ topic, partition, offset: String(at) });
+export const seek = (
+  consumer: Pick<Consumer, 'seek'>,
+  { topic, partition }: TopicPartition,
+  offset: number,
+) => consumer.seek({ topic, partition, offset: String(offset) });

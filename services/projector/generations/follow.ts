@@ -29,7 +29,7 @@ type FollowDeps = {
   control: Db;
   generation: number;
   applier: Pick<Applier, 'applyOneAtATime'>;
-  positions: Pick<Positions, 'load'>;
+  positions: Pick<Positions, 'setLoadEnds'>;
   /** The lateness allowance, by which every watermark lags. */
   allowanceMs: number;
   metrics: Pick<Metrics, 'maxLag' | 'generationState'>;
@@ -50,7 +50,7 @@ export function applyGenerationSettings(
   own: Generation,
   oneAtATime = own.state === 'building',
 ): void {
-  positions.load(loadEnds(own));
+  positions.setLoadEnds(loadEnds(own));
   applier.applyOneAtATime(oneAtATime);
 }
 

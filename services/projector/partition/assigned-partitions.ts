@@ -5,7 +5,7 @@ import type { Partition, PartitionDeps } from './partition.ts';
 import type { RecordQueueDeps } from './record-queue.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** The partitions that the group has assigned to this process, as the record of their progress needs them. */
+/** The partitions that the group has assigned to this process, as the commit loop and the loops beside it need them. */
 export type AssignedPartitions = {
   /** Calls `listener` after each chunk that is applied from now on. */
   onApplied: (listener: (place: TopicPartition, applied: Applied) => void) => void;
@@ -13,7 +13,7 @@ export type AssignedPartitions = {
   snapshot: (ends?: LogState['ends']) => Snapshot[];
   /** Whether each assigned partition is applied up to its end as last seen. */
   isCaughtUp: () => boolean;
-  /** Looks for gaps in their logs, and reports those it finds. Call it once a second. */
+  /** Looks for gaps in their logs. A gap ends the process. The commit loop calls it once a second. */
   detectGaps: (log: LogState) => Promise<void>;
   /** Commits the offsets of a snapshot. Its progress must have been saved before. */
   commit: (snapshot: Snapshot[]) => Promise<void>;

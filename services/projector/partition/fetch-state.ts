@@ -27,7 +27,14 @@ export type Received = {
   end: number;
 };
 
-/** How far a partition was read, and from which log. The gap detector compares that with the log as it is now. */
+/**
+ * How far a partition was fetched, and from which log.
+ *
+ *   start                              start-offsets.ts has found the offset, and compared the log
+ *   receive, recordSuccess             handle-batch.ts has queued records
+ *   recordError, recordThrottling      the broker has delivered none: shown as the cause why records wait
+ *   awaitComparison → setCompared      a new leader: gap-detector.ts compares its log before records are queued
+ */
 export class FetchState {
   readonly #place: TopicPartition;
   readonly #logger: Logger;
@@ -68,7 +75,7 @@ export class FetchState {
     return this.#awaitedEpoch;
   }
 
-  /** Whether a batch that was put back still waits for a comparison with the log of its leader. */
+  /** Whether a batch was put back, and its leader's log has not been compared since. */
   get isComparing(): boolean {
     return this.#awaitedEpoch > this.#comparedEpoch;
   }
@@ -83,7 +90,7 @@ export class FetchState {
     return this.#end;
   }
 
-  /** Whether the broker failed to read the partition at the next offset in the last fetch. */
+  /** Whether the broker could not read the partition at the last fetch. */
   get hasFailed(): boolean {
     return this.#error !== null;
   }
@@ -103,7 +110,7 @@ export class FetchState {
     this.#end = end;
   }
 
-  received({ nextOffset, leaderEpoch, end }: Received): void {
+  receive({ nextOffset, leaderEpoch, end }: Received): void {
     assert(this.#nextOffset !== null, 'a partition is fetched once it is started');
     assert(nextOffset >= this.#nextOffset, 'the next offset to fetch never falls');
     this.#nextOffset = nextOffset;
@@ -113,36 +120,36 @@ export class FetchState {
   }
 
   /** The broker cannot read the partition at the next offset. Each new error is logged once. */
-  failed(error: string): void {
+  recordError(error: string): void {
     if (error !== this.#error)
       this.#logger.error({ ...this.#place, error }, 'a broker cannot read a partition');
     this.#error = error;
   }
 
   /** The broker delivers nothing, because a quota throttles this client. */
-  throttled(ms: number): void {
+  recordThrottling(ms: number): void {
     this.#throttledMs = ms;
   }
 
   /** The broker can read the partition, and delivers. */
-  succeeded(): void {
+  recordSuccess(): void {
     this.#error = null;
     this.#throttledMs = 0;
   }
 
   /** A batch of this epoch waits for the comparison with the log of its leader. */
-  awaits(leaderEpoch: number): void {
+  awaitComparison(leaderEpoch: number): void {
     this.#awaitedEpoch = leaderEpoch;
   }
 
   /** The log of the leader with this epoch holds all that was fetched. */
-  comparedWith(leaderEpoch: number): void {
+  setCompared(leaderEpoch: number): void {
     this.#comparedEpoch = leaderEpoch;
   }
 
-  /** The topic has this id. Nothing was read of a topic of this name with another one. */
-  ofTopic(topicId: string): void {
-    assert(!this.#nextOffset, 'a topic is taken for another one before its first record is read');
+  /** Sets the id of the topic. Only before the first record is read: the records of another topic would be lost. */
+  setTopicId(topicId: string): void {
+    assert(!this.#nextOffset, 'the id of a topic may change only before its first record is read');
     this.#topicId = topicId;
   }
 }

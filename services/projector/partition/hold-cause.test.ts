@@ -12,7 +12,7 @@ describe('the cause for which the records of a partition wait', () => {
   };
   const unreadableAt = (offset: number): Partition => {
     const partition = startedAt(offset);
-    partition.fetchState.failed('UNKNOWN');
+    partition.fetchState.recordError('UNKNOWN');
     return partition;
   };
 
@@ -87,21 +87,21 @@ describe('the cause for which the records of a partition wait', () => {
   it('is its broker, which cannot read it, once all that was fetched before is applied', async () => {
     const { partition, attempt } = given();
     (await attempt(0)).fail();
-    partition.fetchState.failed('UNKNOWN');
+    partition.fetchState.recordError('UNKNOWN');
     const again = await attempt(1);
     expect(causeOf(partition)).toBe('failing');
     again.end();
     await until(() => partition.position === 9);
     expect(causeOf(partition)).toBe('unreadable');
-    partition.fetchState.succeeded();
+    partition.fetchState.recordSuccess();
     expect(causeOf(partition)).toBe('undelivered');
   });
 
   it('is a new leader from its first batch on, until the log of that leader is compared', () => {
     const partition = startedAt(5);
-    partition.fetchState.awaits(4);
+    partition.fetchState.awaitComparison(4);
     expect(causeOf(partition)).toBe('new_leader');
-    partition.fetchState.comparedWith(4);
+    partition.fetchState.setCompared(4);
     expect(causeOf(partition)).toBe('undelivered');
   });
 
@@ -116,12 +116,12 @@ describe('the cause for which the records of a partition wait', () => {
   it('counts a fetch as progress while its broker delivers nothing, and not while a chunk is applied', async () => {
     const progress = (of: Partition) => of.snapshot().progressCount;
     const waiting = startedAt(5);
-    waiting.fetched();
+    waiting.onFetched();
     expect(progress(waiting)).toBe(1);
     const { partition: applying, attempt } = given();
     await attempt(0);
     const before = progress(applying);
-    applying.fetched();
+    applying.onFetched();
     expect(progress(applying)).toBe(before);
   });
 });

@@ -7,14 +7,14 @@ import {
   readRecord,
 } from '../../../shared/kafka/record-format.ts';
 
-/** How far the records of a batch have been read: the place of the next one, and the number of records before it. */
+/** How far a batch has been read: the byte at which the next record begins, and the number of records before it. */
 export type Place = { at: number; count: number };
 
 /** A decompressed batch. Its records are decoded on demand. */
 export type OpenBatch = {
   /** The memory that it holds besides the batch itself. */
   bytes: number;
-  /** Reads up to that many records and bytes, but at least one. */
+  /** Reads up to `recordsMax` records of up to `bytesMax` bytes together, but at least one record. */
   read: (place: Place, recordsMax: number, bytesMax: number) => ReadRecords;
 };
 
@@ -23,7 +23,7 @@ type ReadRecords = {
   bytes: number;
   /** The place of the record after them. */
   place: Place;
-  /** Whether they are the last ones of the batch. */
+  /** Whether the batch has no record after them. */
   isEnd: boolean;
   /** Why the next record cannot be read; undefined if it can. */
   error: unknown;
@@ -62,7 +62,7 @@ export async function openBatch(partition: number, bytes: Buffer): Promise<OpenB
   };
 }
 
-/** The end of the next records that fit into the limits, and their number. */
+/** Finds the end of the next records that fit into the limits, and counts them, without decoding them. */
 function probe(cursor: Cursor, recordsMax: number, bytesMax: number) {
   const start = cursor.at;
   let count = 0;

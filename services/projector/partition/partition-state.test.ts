@@ -3,7 +3,7 @@ import { mayFollow, type PartitionState } from './partition-state.ts';
 const states: Record<PartitionState['name'], PartitionState> = {
   'finding-start': { name: 'finding-start' },
   idle: { name: 'idle' },
-  waiting: { name: 'waiting', behind: 'prerequisites' },
+  waiting: { name: 'waiting', cause: 'prerequisites' },
   applying: { name: 'applying', isConflicting: false },
   retrying: { name: 'retrying', isQueued: false },
   stopped: { name: 'stopped' },

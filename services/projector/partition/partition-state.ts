@@ -7,7 +7,7 @@ export type PartitionState =
   /** Its queue is empty: it waits for records. */
   | { name: 'idle' }
   /** Its next chunk waits for the topics that its documents refer to, or for the chunk of another partition. */
-  | { name: 'waiting'; behind: 'prerequisites' | 'one_at_a_time' }
+  | { name: 'waiting'; cause: 'prerequisites' | 'one_at_a_time' }
   /** A chunk is taken from the queue and applied. `isConflicting`: its documents are written again and again. */
   | { name: 'applying'; isConflicting: boolean }
   /**
@@ -21,26 +21,29 @@ export type PartitionState =
 /*
  * The life of a partition. It may stop in every state.
  *
- *   finding-start ──start──→ idle ──records──→ waiting ──its chunk is next──→ applying ──queue is empty──→ idle
- *                                                      ↑                       │    ↑
- *                                                      └──next or shared chunk──┤    └──an attempt succeeds──┐
- *                                                                              └──an attempt fails──→ retrying
+ *   finding-start ──its start offset is found──→ idle
+ *   idle          ──records are queued─────────→ waiting or applying
+ *   waiting       ──its chunk is the next──────→ applying
+ *   applying      ──its chunk must wait────────→ waiting
+ *   applying      ──the queue is empty─────────→ idle
+ *   applying      ──an attempt fails───────────→ retrying
+ *   retrying      ──an attempt succeeds────────→ applying
  */
-const followers: Record<PartitionState['name'], PartitionState['name'][]> = {
+const nextStates: Record<PartitionState['name'], PartitionState['name'][]> = {
   'finding-start': ['idle', 'stopped'],
   idle: ['waiting', 'applying', 'stopped'],
-  // A chunk that waits for another one may fail: it is then retried.
+  // A chunk that waits for the chunk of another partition may fail: it is then retried.
   waiting: ['waiting', 'applying', 'retrying', 'stopped'],
   applying: ['applying', 'waiting', 'retrying', 'idle', 'stopped'],
   retrying: ['retrying', 'applying', 'stopped'],
   stopped: [],
 };
 
-/** Whether a state may follow another one. */
+/** Whether `after` may follow `before`. */
 export const mayFollow = (before: PartitionState, after: PartitionState): boolean =>
-  followers[before.name].includes(after.name);
+  nextStates[before.name].includes(after.name);
 
-/** Why the records of a partition wait, if there are any. Null once it is stopped: the recorded cause stays. */
+/** Returns why records wait in this state, if there are any. Null once it is stopped: the saved cause then stays. */
 export function causeOf(state: PartitionState, fanOutWaiting: number): HoldCause | null {
   switch (state.name) {
     case 'finding-start':
@@ -48,7 +51,7 @@ export function causeOf(state: PartitionState, fanOutWaiting: number): HoldCause
     case 'idle':
       return 'backlog';
     case 'waiting':
-      return state.behind;
+      return state.cause;
     case 'applying':
       if (state.isConflicting) return 'conflicting';
       return fanOutWaiting > 0 ? 'fan_out' : 'backlog';
@@ -61,4 +64,4 @@ export function causeOf(state: PartitionState, fanOutWaiting: number): HoldCause
 
 /** Whether the chunk waits for the chunk of another partition. */
 export const isQueued = (state: PartitionState): boolean =>
-  state.name === 'retrying' ? state.isQueued : state.name === 'waiting' && state.behind === 'one_at_a_time';
+  state.name === 'retrying' ? state.isQueued : state.name === 'waiting' && state.cause === 'one_at_a_time';

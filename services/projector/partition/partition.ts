@@ -41,24 +41,24 @@ export type PartitionDeps = TopicPartition & {
   retryDelayMs: number;
 };
 
-/** After this long, a batch that is applied in parts gives its memory back, so that no other partition waits for it. */
+/** After this long, in milliseconds, a batch that is applied in parts gives its memory back to the other partitions. */
 const releaseBatchAfterMs = 1_000;
 
 /** The longest pause before a failed chunk is retried, in milliseconds, unless MongoDB is overloaded. */
 const retryPauseMaxMs = 10_000;
 
-/** A chunk may hold only control records, such as the end of a transaction. */
-const nothing: Applied = { events: 0, rejected: [], times: [] };
+/** The effect of a chunk without records: it has only control records, such as the end of a transaction. */
+const nothingApplied: Applied = { events: 0, rejected: [], times: [] };
 
 /**
- * One assigned partition, which applies its fetched records in the order of the log. It owns its state: others read it,
- * and report events to it. partition-state.ts draws its life.
+ * One assigned partition, which applies its fetched records in the order of the log. It owns its state: other modules
+ * read the state, and report events. partition-state.ts draws the states.
  *
- *   start    its start offset is found: batches may be fetched
- *   receive  queues batches, and begins `#applyQueue` unless that runs
- *              #waitForPrerequisites   →  #retry(take)  →  #retry(apply)  →  #advance the position  →  the next chunk
- *   stop     begins no chunk; the one in progress has a grace, then its signal aborts
- *   #ended   an invariant does not hold: stops, and the process ends
+ *   start            its start offset is found: batches may be fetched
+ *   receive          queues batches, and starts `#applyQueue` unless it runs. Each chunk takes these steps:
+ *                      #waitForPrerequisites  →  #retry(take)  →  #apply, which retries  →  #advance  →  onApplied
+ *   stop             begins no chunk; the one in progress has a grace, then its signal aborts
+ *   #onLoopFailed    an invariant does not hold: stops, and the process ends
  */
 export class Partition {
   readonly topic: string;
@@ -93,7 +93,7 @@ export class Partition {
     return this.#committed;
   }
 
-  /** Whether it is applied up to its end as last seen. */
+  /** Whether its records are applied up to the end of the log as last seen. */
   isCaughtUp(): boolean {
     return this.#position !== null && this.#position >= this.fetchState.end;
   }
@@ -104,8 +104,8 @@ export class Partition {
   }
 
   /**
-   * How far it is applied. `log` are the offsets of its log, as far as known: they show an open transaction. It is
-   * not fetched from `loadEnd` on.
+   * Returns how far it is applied, and why its next records wait. The offsets of its `log`, if known, show an open
+   * transaction. The consumer does not fetch it from `loadEnd` on.
    */
   snapshot(log?: Pick<LogOffsets, 'end' | 'stable'>, loadEnd = Infinity): Snapshot {
     const cause = this.#holdCause(log, loadEnd);
@@ -125,7 +125,7 @@ export class Partition {
     return snapshot;
   }
 
-  /** Sets the start. Nothing is fetched before. The group has committed the offset `committed`. */
+  /** Sets the offset from which it is fetched, and the offset that the group has committed. */
   start(from: ReadFrom, committed: number): void {
     this.fetchState.start(from);
     this.#position = from.offset;
@@ -136,26 +136,26 @@ export class Partition {
 
   /** Queues the batches that were fetched from the next offset on. */
   receive(received: Received): void {
-    this.fetchState.received(received);
+    this.fetchState.receive(received);
     this.#deps.queue.push(received.batches, received.nextOffset, this.fetchState.leaderEpoch);
-    this.#wake();
+    this.#startApplying();
   }
 
   /**
    * A broker has answered a fetch. While the queue is empty, only the broker can deliver more, so the partition is not
    * stuck.
    */
-  fetched(): void {
-    if (this.#state.name === 'idle') this.countWait();
+  onFetched(): void {
+    if (this.#state.name === 'idle') this.countBrokerWait();
   }
 
-  /** It waits for a broker. A restart of this process would not help: it does not count as stuck. */
-  countWait(): void {
+  /** Counts a wait for a broker as progress: the partition is not stuck, because a restart would not help. */
+  countBrokerWait(): void {
     this.#progressCount += 1;
   }
 
   /** The group has committed this offset. */
-  committedTo(offset: number): void {
+  setCommitted(offset: number): void {
     this.#committed = offset;
   }
 
@@ -169,14 +169,14 @@ export class Partition {
    * and the next owner of the partition applies the chunk again.
    */
   async stop(graceMs: number): Promise<void> {
-    this.#beginNothing();
+    this.#close();
     const reason = new Revoked(`${this.topic}/${this.partition} is no longer assigned`);
     const graceTimer = setTimeout(() => this.#revoked.abort(reason), graceMs);
     await this.#running;
     clearTimeout(graceTimer);
   }
 
-  #beginNothing(): void {
+  #close(): void {
     this.#setState({ name: 'stopped' });
     this.#stopping.abort();
     this.#deps.queue.close();
@@ -203,19 +203,19 @@ export class Partition {
     return cause === 'backlog' && this.#position < loadEnd ? 'undelivered' : cause;
   }
 
-  #wake(): void {
+  #startApplying(): void {
     if (this.#stopping.signal.aborted || this.#running || this.#deps.queue.isEmpty()) return;
-    this.#running = this.#applyQueue().catch((error: unknown) => this.#ended(error));
+    this.#running = this.#applyQueue().catch((error: unknown) => this.#onLoopFailed(error));
     void this.#running.finally(() => {
       this.#running = null;
-      this.#wake();
+      this.#startApplying();
     });
   }
 
-  /** Every error is retried, except the loss of the partition and an invariant that does not hold. */
-  #ended(error: unknown): void {
+  /** Ends the process if an invariant does not hold. The loss of the partition is a normal end. */
+  #onLoopFailed(error: unknown): void {
     if (error instanceof Revoked) return;
-    this.#beginNothing();
+    this.#close();
     const message = `${this.topic}/${this.partition} cannot go on: ${errorMessage(error)}`;
     this.#deps.onFatal(new Error(message, { cause: error }));
   }
@@ -225,7 +225,7 @@ export class Partition {
     this.#setState({ name: 'idle' });
   }
 
-  // Not in the loop above, whose variables would keep the records in memory while the next ones are taken.
+  // A function of its own: the variables of the loop would keep the records in memory while it takes the next ones.
   async #applyNext(): Promise<void> {
     const { queue } = this.#deps;
     const position = this.#position;
@@ -247,22 +247,22 @@ export class Partition {
 
   /**
    * Counts each poll as progress: a partition that waits for prerequisites is not stuck. While it waits, it gives its
-   * memory back, so that no other partition waits for it.
+   * memory back, so that it holds up no other partition.
    */
   async #waitForPrerequisites(position: number): Promise<void> {
     const { queue, waitForPrerequisites } = this.#deps;
     const next = { topic: this.topic, position, end: () => this.fetchState.end };
     await waitForPrerequisites(next, this.#stopping.signal, () => {
-      this.#setState({ name: 'waiting', behind: 'prerequisites' });
+      this.#setState({ name: 'waiting', cause: 'prerequisites' });
       queue.releaseBatch();
       this.#progressCount += 1;
     });
     this.#setState(applying);
   }
 
-  /** Applies records, and tries again until every record is applied. It never skips a record. */
+  /** Applies records, and tries again until every record is applied. It never skips a record by itself. */
   async #apply({ records }: Taken, arrival: Arrival): Promise<Applied> {
-    if (records.length === 0) return nothing;
+    if (records.length === 0) return nothingApplied;
     const { apply, readSkips } = this.#deps;
     const countAttempt = createProgressCounter(() => (this.#progressCount += 1));
     let hasFailed = false;
@@ -286,7 +286,7 @@ export class Partition {
       onQueued: (isQueued) => {
         // After a failed attempt it stays `retrying` until one succeeds.
         if (this.#state.name === 'retrying') this.#setState({ name: 'retrying', isQueued });
-        else if (isQueued) this.#setState({ name: 'waiting', behind: 'one_at_a_time' });
+        else if (isQueued) this.#setState({ name: 'waiting', cause: 'one_at_a_time' });
         else if (this.#state.name === 'waiting') this.#setState(applying);
       },
       onFanOut: (documents) => {
@@ -308,31 +308,31 @@ export class Partition {
 
   async #retry<T>(attemptOnce: () => Promise<T>): Promise<T> {
     const pauseMs = (attempt: number) => Math.min(this.#deps.retryDelayMs * attempt, retryPauseMaxMs);
-    const onFailed = (error: unknown, attempt: number) => this.#attemptFailed(error, attempt);
+    const onFailed = (error: unknown, attempt: number) => this.#onAttemptFailed(error, attempt);
     const done = await retry({ pauseMs, onFailed, signal: this.#stopping.signal }, attemptOnce);
     this.#setState(applying);
     return done;
   }
 
   /**
-   * Throws if no other attempt follows. While MongoDB or the brokers are away, a restart would not help: it is not
-   * stuck.
+   * Throws if no other attempt follows. While MongoDB or the brokers are away, the failure counts as progress: the
+   * partition is not stuck, because a restart would not help.
    */
-  #attemptFailed(error: unknown, attempt: number): void {
+  #onAttemptFailed(error: unknown, attempt: number): void {
     const { topic, partition, position } = this;
     this.#setState({ name: 'retrying', isQueued: false });
     this.#fanOutWaiting = 0;
     if (error instanceof Revoked || this.#stopping.signal.aborted)
       throw new Revoked(`${topic}/${partition} is given up`);
     if (error instanceof AssertionError) throw error;
-    const write = (more: object) =>
+    const logFailure = (more: object) =>
       this.#deps.logger.error(
         { error, topic, partition, position, attempt, ...more },
         'could not apply the chunk; retrying (no record is skipped)',
       );
     if (isTransient(error)) {
       this.#progressCount += 1;
-      this.#deps.limitRefusals(write);
-    } else write({});
+      this.#deps.limitRefusals(logFailure);
+    } else logFailure({});
   }
 }

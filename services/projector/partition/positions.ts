@@ -1,23 +1,26 @@
 import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 
-/** How far some projector has applied a partition, and the end of its log, both as last reported. */
+/** How far a projector has applied a partition, and the end of the log, both as last observed. */
 type PartitionPosition = { position: number; end: number; movedAtMs: number };
 
-/** The positions of all partitions that this process knows, also of other projectors' partitions. */
+/**
+ * The positions of all partitions that this process knows, also of those of other projectors. The consumer reports its
+ * own positions, the commit loop the recorded ones. A partition that waits for its prerequisites reads them.
+ */
 export type Positions = {
-  /** Takes note of a position that was fully applied, or an end offset that was read. Neither ever decreases. */
+  /** Notes a position up to which every record is applied, or the end of a log. Neither ever decreases. */
   observe: (key: string, known: { position?: number; end?: number }) => void;
   /** Whether the record at this offset, and every record before it, has been fully applied. */
   isApplied: (key: string, offset: number) => boolean;
   /**
-   * Sets the offsets up to which a build loads each partition first; null once it is loaded. The projector fetches
-   * later records only then: with the backlog, each would cost a batch and repeated refreshes.
+   * Sets the offsets up to which a build loads each partition; null once it is loaded. The projector fetches later
+   * records only after the load: among the backlog, each of them would cost a batch and repeated refreshes.
    */
-  load: (ends: ReadonlyMap<string, number> | null) => void;
+  setLoadEnds: (ends: ReadonlyMap<string, number> | null) => void;
   isLoading: () => boolean;
-  /** Calls `listener` whenever `load` was called. */
+  /** Calls `listener` whenever `setLoadEnds` was called. */
   onLoadChange: (listener: () => void) => void;
-  /** The offset from which on a partition is not fetched before the load has ended. */
+  /** The offset from which on a partition is not fetched during a load; infinite outside a load. */
   loadEnd: (key: string) => number;
   nowMs: () => number;
   /** The end offsets of the partitions of the topics, or the offsets up to which a build loads them. */
@@ -29,7 +32,7 @@ export type Positions = {
   isCatchingUp: (targets: Map<string, number>) => boolean;
 };
 
-/** A partition that has not moved for this long, in milliseconds, counts as stalled: no other waits for it. */
+/** A partition that has not moved for this long, in milliseconds, is stalled: no other partition waits for it. */
 const stalledAfterMs = 5_000;
 
 export function createPositions(nowMs: () => number): Positions {
@@ -47,7 +50,7 @@ export function createPositions(nowMs: () => number): Positions {
       partitions.set(key, known);
     },
     isApplied: (key, offset) => offset < positionOf(key),
-    load: (ends) => {
+    setLoadEnds: (ends) => {
       loadEnds = ends;
       for (const listener of listeners) listener();
     },

@@ -125,9 +125,9 @@ it('a partition without a backlog never waits', async () => {
 describe('while a build loads, a partition', () => {
   it('waits, once it is loaded, for the records that its prerequisite topics have received since', async () => {
     const { positions, wait } = given({ 'contacts/0': { end: 1_000 } });
-    positions.load(new Map(Object.entries({ 'tickets/0': 40, 'contacts/0': 1_000 })));
+    positions.setLoadEnds(new Map(Object.entries({ 'tickets/0': 40, 'contacts/0': 1_000 })));
     await wait(500, () => positions.observe('contacts/0', { position: 1_000, end: 1_500 }));
-    positions.load(null);
+    positions.setLoadEnds(null);
     const polls = await wait(500, () => positions.observe('contacts/0', { position: 1_500 }), {
       position: 40,
     });
@@ -137,7 +137,7 @@ describe('while a build loads, a partition', () => {
   it('waits for the load of its prerequisite topics alone, however few records it has', async () => {
     const { positions, wait } = given({ 'contacts/0': { end: 5_000 } });
     const ends = { 'tickets/0': 40, 'contacts/0': 1_000 };
-    positions.load(new Map(Object.entries(ends)));
+    positions.setLoadEnds(new Map(Object.entries(ends)));
     expect(await wait(1, (poll) => positions.observe('contacts/0', { position: poll * 500 }))).toBe(2);
     // and the later records of its prerequisite topics do not delay it
     expect(await wait(1)).toBe(0);
@@ -145,7 +145,7 @@ describe('while a build loads, a partition', () => {
 
   it('waits for one that is stalled or not known yet: without it the load does not end', async () => {
     const { positions, wait, pass } = given();
-    positions.load(new Map(Object.entries({ 'tickets/0': 40, 'contacts/0': 1_000, 'contacts/1': 1 })));
+    positions.setLoadEnds(new Map(Object.entries({ 'tickets/0': 40, 'contacts/0': 1_000, 'contacts/1': 1 })));
     const applied = { 3: 'contacts/0', 4: 'contacts/1' } as Record<number, string>;
     const polls = await wait(1, (poll) => {
       pass(60_000);

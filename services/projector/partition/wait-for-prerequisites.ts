@@ -7,14 +7,16 @@ const pollMs = 20;
 /** The longest that a partition waits in one backlog, in milliseconds, outside a load. */
 const waitMaxMs = 10 * 60_000;
 
-/** A topic, the offset of the next record of a partition to apply, and the present end of its log as far as known. */
+/** The next chunk of a partition: its topic, its first offset, and the end of the log as last seen. */
 type NextChunk = { topic: string; position: number; end: () => number };
 
 /**
- * Waits until the next chunk of a partition may be applied, or `signal` aborts; calls `onWait` at each poll. A backlog
- * waits while its prerequisite topics have one too, so that nearly every document is written once: for the records that
- * were in those topics when the wait began, for ten minutes at most, and never for a stalled partition. While a build
- * loads, it waits for all of them.
+ * Waits until the next chunk of a partition may be applied, or `signal` aborts; calls `onWait` at each poll.
+ *
+ * A partition with a backlog waits while its prerequisite topics have a backlog too. Otherwise most documents would be
+ * written once without the entities that they refer to, and again after these. It waits for the records that those
+ * topics had when the wait began, for ten minutes at most, and for no stalled partition. While a build loads, it waits
+ * for all prerequisites without these limits.
  */
 export type WaitForPrerequisites = (
   next: NextChunk,
@@ -29,20 +31,20 @@ export function createWaitForPrerequisites(
 ): WaitForPrerequisites {
   let targets: Map<string, number> | null = null;
   let wasLoading = false;
-  let untilMs = 0;
+  let deadlineMs = 0;
   return async ({ topic, position, end }, signal, onWait) => {
     const isLoading = positions.isLoading();
-    // The records that arrived after the load form a separate backlog.
+    // The records after the load are a new backlog, with new targets.
     if (wasLoading && !isLoading) targets = null;
     wasLoading = isLoading;
     if (!isLoading && end() - position < backlogMin) {
       targets = null;
       return;
     }
-    if (targets === null) untilMs = positions.nowMs() + waitMaxMs;
+    if (targets === null) deadlineMs = positions.nowMs() + waitMaxMs;
     targets ??= positions.catchUpTargets(prerequisitesOf(topic));
-    const isDue = () => !positions.isLoading() && positions.nowMs() >= untilMs;
-    while (!signal.aborted && !isDue() && positions.isCatchingUp(targets)) {
+    const isOverdue = () => !positions.isLoading() && positions.nowMs() >= deadlineMs;
+    while (!signal.aborted && !isOverdue() && positions.isCatchingUp(targets)) {
       onWait();
       await sleep(pollMs);
     }

@@ -35,7 +35,7 @@ describe('a process at offset 3 that stands still for longer than a stuck one ma
   ])('is %s', (_, standing, isStuck) => {
     const { position = 3, end = 9, stable = 9, loadEnds = null, ...queued } = standing;
     const positions = createPositions(() => 0);
-    positions.load(loadEnds && new Map(Object.entries(loadEnds)));
+    positions.setLoadEnds(loadEnds && new Map(Object.entries(loadEnds)));
     const log = { ends: new Map(end === null ? [] : [['t/0', { low: 0, end, stable }]]) };
     const liveness = createLiveness(0);
     for (const nowMs of [0, 400_000])
