@@ -1,4 +1,4 @@
-import { facts, own, partitionFacts } from '../../tests/support/facts.ts';
+import { facts, factsOf, partitionFacts } from '../../tests/support/facts.ts';
 import type { Counts } from '../operations/counts.ts';
 import type { GenerationFacts } from '../operations/generation-facts.ts';
 import { type Report, report } from '../operations/report.ts';
@@ -13,7 +13,7 @@ const partition = (lag: number | null, lagSeconds: number | null) => ({
   lagSeconds,
 });
 const status = (partitions: GenerationFacts['partitions'] = []): Report =>
-  report(facts([own(1, 'active', { partitions })], { deadLetters: 7 }));
+  report(facts([factsOf(1, 'active', { partitions })], { deadLetters: 7 }));
 const counts: Counts = { documents: { tickets: 12_345 }, pending: { conversations: 3 }, notCounted: [] };
 
 it('begins with the verdict, and has a fix below each finding', () => {
@@ -38,7 +38,7 @@ it('says which parts were not counted, and the reason, which changes no verdict'
   const reason = 'not authorized';
   const tokens = { part: 'tokens of several keys', reason: 'operation exceeded time limit' };
   const given = report(
-    facts([own(1, 'active')], { sharedTokens: null, deadLetters: null, notCounted: [tokens] }),
+    facts([factsOf(1, 'active')], { sharedTokens: null, deadLetters: null, notCounted: [tokens] }),
   );
   expect(given.sentence).toBe('All is well.');
   const pending = { conversations: null };
@@ -66,8 +66,8 @@ it('has exit code 1 with --check if anything needs attention', () => {
 });
 
 it('begins with all that is bad, and with the served generation', () => {
-  const recreated = own(2, 'active', { recreated: ['a'] });
-  const text = renderStatus(report(facts([own(1, 'standby'), recreated], { deadLetters: 7 })), counts);
+  const recreated = factsOf(2, 'active', { recreated: ['a'] });
+  const text = renderStatus(report(facts([factsOf(1, 'standby'), recreated], { deadLetters: 7 })), counts);
   expect(text.match(/^ {2}(bad +\S+ \d: a:|attention|next)|^generation \d {2}[\w ()]+/gm)).toEqual([
     '  bad        generation 2: a:',
     '  attention',

@@ -1,7 +1,7 @@
-import { before, type Changes, facts, own, safeTopic } from '../../tests/support/facts.ts';
+import { before, type Changes, facts, factsOf, safeTopic } from '../../tests/support/facts.ts';
 import { blocking, findings, metChecks } from './findings.ts';
 
-const active = own(1, 'active');
+const active = factsOf(1, 'active');
 const olderAccepted = {
   finding: 'older' as const,
   at: before(599),
@@ -14,7 +14,7 @@ test('a lag for which Kafka keeps tombstones prevents nothing, and no acceptance
   const prevented = (hours: number) => {
     const generation = { longestBehindSeconds: hours * 3_600, accepted: [olderAccepted] };
     const settings = [{ ...safeTopic, deleteRetentionMs: 168 * 3_600_000 }];
-    const given = facts([active, own(2, 'standby', { generation })], {
+    const given = facts([active, factsOf(2, 'standby', { generation })], {
       kafka: { ...facts([]).kafka, settings },
     });
     return blocking(findings(given), 2, 'rollback').map(({ name }) => name);
@@ -27,7 +27,10 @@ test('older data is accepted for the findings that allow it, for ten minutes, an
   const given = (generation: Changes['generation'] = {}) =>
     facts([
       active,
-      own(2, 'ready', { watermark: before(60), generation: { accepted: [olderAccepted], ...generation } }),
+      factsOf(2, 'ready', {
+        watermark: before(60),
+        generation: { accepted: [olderAccepted], ...generation },
+      }),
     ]);
   const prevented = (generation: Changes['generation']) =>
     blocking(findings(given(generation)), 2, 'promote').map(({ name }) => name);

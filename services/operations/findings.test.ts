@@ -2,8 +2,8 @@ import {
   before,
   type Changes,
   facts,
+  factsOf,
   gap,
-  own,
   partitionFacts,
   projector,
   report,
@@ -14,7 +14,7 @@ import { blocking, condition, findings, findingsOf, verdict } from './findings.t
 import type { GenerationFacts } from './generation-facts.ts';
 
 const ready = (changes: Changes = {}) =>
-  own(2, 'ready', { ...changes, generation: { report, ...changes.generation } });
+  factsOf(2, 'ready', { ...changes, generation: { report, ...changes.generation } });
 const evaluated = (given: Facts) => {
   const all = findings(given);
   return { all, verdict: verdict(given, all), names: all.map(({ name, severity }) => `${name} ${severity}`) };
@@ -25,7 +25,7 @@ const reject = {
   rejectCount: 1,
 };
 
-const active = own(1, 'active');
+const active = factsOf(1, 'active');
 const well = 'All is well.';
 const attention = 'The data is current, but one finding needs attention.';
 const silent = { savedAt: before(31) };
@@ -48,9 +48,9 @@ const living = kafka({
     [1, [{ memberId: 'm', clientId: 'c', host: 'h', partitions: [], foreignBecause: null }]],
   ]),
 });
-const unread = own(2, 'building', { savedAt: null, watermark: null, lagSeconds: null });
+const unread = factsOf(2, 'building', { savedAt: null, watermark: null, lagSeconds: null });
 /** An active generation, and others beside it. */
-const alone = (changes: Changes, more: Partial<Facts> = {}) => facts([own(1, 'active', changes)], more);
+const alone = (changes: Changes, more: Partial<Facts> = {}) => facts([factsOf(1, 'active', changes)], more);
 const beside = (other: GenerationFacts, more: Partial<Facts> = {}) => facts([active, other], more);
 
 test.each<[fact: string, given: Facts, names: string[], sentence: string]>([
@@ -112,11 +112,11 @@ test.each<[fact: string, given: Facts, names: string[], sentence: string]>([
     ['projectors bad'],
     'Not well: its projectors ended at 2026-11-24T11:59',
   ],
-  ['a build that loads', beside(own(2, 'building', { lag: 5 })), ['state progress'], well],
+  ['a build that loads', beside(factsOf(2, 'building', { lag: 5 })), ['state progress'], well],
   ['a build alone', beside(unread), ['projectors attention', 'state progress'], attention],
-  ['a build to be compared', beside(own(2, 'ready')), ['compared progress'], well],
+  ['a build to be compared', beside(factsOf(2, 'ready')), ['compared progress'], well],
   ['a build to be promoted', beside(ready()), ['next progress'], well],
-  ['a drop in progress', beside(own(2, 'dropping')), ['dropping attention'], attention],
+  ['a drop in progress', beside(factsOf(2, 'dropping')), ['dropping attention'], attention],
 ])('%s', (_, given, names, sentence) => {
   const { names: found, verdict: shown } = evaluated(given);
   expect(found).toEqual(names);
@@ -155,7 +155,7 @@ test('dead letters are counted, and the partition to look at is named', () => {
 });
 
 const promote = ['promote'];
-const unpinned = facts([own(1, 'active', { projectors: [projector({ isPinned: false })] }), ready()]);
+const unpinned = facts([factsOf(1, 'active', { projectors: [projector({ isPinned: false })] }), ready()]);
 const laggingPartitions = [{ key: 'tags/0', position: 1, active: 2 }];
 const switches = ['promote', 'rollback'];
 const every = ['ready', ...switches];
@@ -196,7 +196,7 @@ test.each<[fact: string, given: Facts, rule: string, prevented: string[], text: 
   ['no projector', beside(ready(silent)), 'projectors', every, 'no projector has run'],
   ['a new topic', beside(ready({ recreated: ['a'] })), 'projectors', every, 'a: deleted and'],
   ['a long lag', aWeekBehind, 'tombstones', switches, 'it may hold erased entities'],
-  ['no comparison', beside(own(2, 'ready')), 'compared', promote, 'was not compared'],
+  ['no comparison', beside(factsOf(2, 'ready')), 'compared', promote, 'was not compared'],
   ['another comparison', compared({ against: 9 }), 'compared', promote, 'with generation 9, and 1 is'],
   ['another version', versions(2, 1), 'compared', promote, 'has changed since'],
   ['another one there', versions(1, 2), 'compared', promote, 'has changed since'],
@@ -219,7 +219,7 @@ test.each<[fact: string, given: Facts, rule: string, prevented: string[], text: 
 test('the lag of a generation counts from its first projector on: before it no tombstone was missed', () => {
   const registered = { registeredAt: before(200 * 3_600) };
   const missed = (changes: Changes) =>
-    evaluated(facts([own(1, 'active', changes)], keptFor(168))).names.filter((name) =>
+    evaluated(facts([factsOf(1, 'active', changes)], keptFor(168))).names.filter((name) =>
       name.startsWith('tomb'),
     );
   expect(missed({ watermark: null, generation: registered })).toEqual([]);
@@ -236,29 +236,29 @@ test('the next step of a generation is the fix of its first finding', () => {
   };
   const dead = { gaps: [{ ...gap, _id: '2/t/0', generation: 2 }] };
   expect(fixOf(facts([active, ready()]), 2)).toBe('npx support-cli rebuild promote 2');
-  expect(fixOf(facts([active, own(2, 'ready')]), 2)).toBe('npx support-cli rebuild compare 2');
-  expect(fixOf(facts([active, own(2, 'building')]), 2)).toBe('npx support-cli rebuild await 2');
+  expect(fixOf(facts([active, factsOf(2, 'ready')]), 2)).toBe('npx support-cli rebuild compare 2');
+  expect(fixOf(facts([active, factsOf(2, 'building')]), 2)).toBe('npx support-cli rebuild await 2');
   expect(fixOf(facts([active, ready(reject)]), 2)).toBe('npx support-cli dead-letters list');
-  expect(fixOf(facts([active, own(2, 'standby')]), 2)).toBe('npx support-cli rebuild rollback 2');
-  expect(fixOf(facts([active, own(2, 'dropping')]), 2)).toBe('npx support-cli rebuild drop 2');
+  expect(fixOf(facts([active, factsOf(2, 'standby')]), 2)).toBe('npx support-cli rebuild rollback 2');
+  expect(fixOf(facts([active, factsOf(2, 'dropping')]), 2)).toBe('npx support-cli rebuild drop 2');
   expect(fixOf(facts([active, ready(dead)]), 2)).toBe('npx support-cli rebuild drop 2');
-  expect(fixOf(facts([own(1, 'active', silent)]), 1)).toBe('GENERATION=1 npm run projector');
-  expect(fixOf(facts([own(1, 'active', { gaps })]), 1)).toBe('npx support-cli rebuild start');
+  expect(fixOf(facts([factsOf(1, 'active', silent)]), 1)).toBe('GENERATION=1 npm run projector');
+  expect(fixOf(facts([factsOf(1, 'active', { gaps })]), 1)).toBe('npx support-cli rebuild start');
   // No wait ends for a standby that no projector can continue.
-  expect(fixOf(beside(own(2, 'standby', { ...dead, laggingPartitions, watermark: before(60) })), 2)).toBe(
+  expect(fixOf(beside(factsOf(2, 'standby', { ...dead, laggingPartitions, watermark: before(60) })), 2)).toBe(
     'npx support-cli rebuild drop 2',
   );
-  const over = evaluated(beside(own(2, 'standby', { ...dead, laggingPartitions })));
+  const over = evaluated(beside(factsOf(2, 'standby', { ...dead, laggingPartitions })));
   expect(over.names).toEqual(['projectors attention']);
   // A build in progress replaces an active generation that cannot continue: another start would be refused.
-  expect(fixOf(facts([own(1, 'active', { gaps }), ready()]), 1)).toBe('npx support-cli rebuild await 2');
+  expect(fixOf(facts([factsOf(1, 'active', { gaps }), ready()]), 1)).toBe('npx support-cli rebuild await 2');
 });
 
 test('the condition of a generation shows more than its state', () => {
   const of = (one: GenerationFacts, more = {}) => condition(findings(facts([active, one], more)), one);
   expect(of(ready())).toBe('ready');
   expect(of(ready(reject))).toBe('failing');
-  expect(of(own(2, 'standby', reject))).toBe('standby');
+  expect(of(factsOf(2, 'standby', reject))).toBe('standby');
   expect(of(ready({ lagSeconds: 31 }))).toBe('lagging');
   expect(of(ready(silent))).toBe('stopped');
   const cutOff = projector({ generation: 2, state: 'cut_off', reason: 'no answer' });

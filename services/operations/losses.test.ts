@@ -1,8 +1,15 @@
-import { before, type Changes, facts, own, partitionFacts, projector } from '../../tests/support/facts.ts';
+import {
+  before,
+  type Changes,
+  facts,
+  factsOf,
+  partitionFacts,
+  projector,
+} from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
 import { causes, findings, verdict } from './findings.ts';
 
-const active = (changes: Changes) => facts([own(1, 'active', changes)]);
+const active = (changes: Changes) => facts([factsOf(1, 'active', changes)]);
 const updated = { kind: 'ticket', index: 'updated' } as const;
 const lacking = {
   database: 'support_g1',
@@ -48,7 +55,7 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   },
   {
     name: 'the majority of stale data',
-    given: facts([own(1, 'active', { lagSeconds: 40 })], { noMajoritySince: before(60) }),
+    given: facts([factsOf(1, 'active', { lagSeconds: 40 })], { noMajoritySince: before(60) }),
     finding: { name: 'majority', generation: null, fix: null },
     sentence:
       "Not well: a majority of MongoDB's members has confirmed no write since 2026-11-24T11:59:00.000Z",
@@ -61,7 +68,7 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
   },
   {
     name: 'the blocked keys of stale data',
-    given: facts([own(1, 'active', { lagSeconds: 40 })], {
+    given: facts([factsOf(1, 'active', { lagSeconds: 40 })], {
       lost: [{ database: 'support', collection: 'blocked_keys', is: 'gone' }],
     }),
     finding: { name: 'lost', generation: null, accept: 'npx support-cli accept lost 1 --why <reason>' },
@@ -86,7 +93,7 @@ test.each<{ name: string; given: Facts; finding: object; sentence: string }>([
 });
 
 test('the fix for a lost majority names every cause: members that are down, and those that lag', () => {
-  const [finding] = findings(facts([own(1, 'active')], { noMajoritySince: before(60) }));
+  const [finding] = findings(facts([factsOf(1, 'active')], { noMajoritySince: before(60) }));
   expect(finding?.text).toMatch(/Start members that are down .* let those catch up that lag/);
 });
 
@@ -97,7 +104,10 @@ test('a projector that ended before it could save any progress has run', () => {
 });
 
 test('the loss of the watermark of a standby is no loss of the served data', () => {
-  const given = facts([own(1, 'active'), own(2, 'standby', { ...lostWatermark, savedAt: before(1) })]);
+  const given = facts([
+    factsOf(1, 'active'),
+    factsOf(2, 'standby', { ...lostWatermark, savedAt: before(1) }),
+  ]);
   expect(verdict(given, findings(given)).state).toBe('attention');
 });
 
@@ -108,7 +118,7 @@ test('an index that only projectors need is no reason for a 503', () => {
 });
 
 test('without a majority no replica and no projector is reported as gone: none can announce that it runs', () => {
-  const given = facts([own(1, 'active', { savedAt: before(60), lagSeconds: 60 })], {
+  const given = facts([factsOf(1, 'active', { savedAt: before(60), lagSeconds: 60 })], {
     noMajoritySince: before(60),
     replicas: [],
   });
@@ -120,7 +130,7 @@ test('without a majority no replica and no projector is reported as gone: none c
 test('a topic that the user may not see is never reported as gone, whether or not its records were applied', () => {
   const { kafka } = facts([]);
   for (const applied of [0, 1]) {
-    const generation = own(1, 'active', { partitions: [{ ...partitionFacts, topic: 'tags', applied }] });
+    const generation = factsOf(1, 'active', { partitions: [{ ...partitionFacts, topic: 'tags', applied }] });
     const found = findings(facts([generation], { kafka: { ...kafka, hidden: ['tags'] } }));
     expect(found.map(({ name, severity, text }) => [name, severity, text])).toEqual([
       [

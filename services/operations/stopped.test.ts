@@ -1,8 +1,8 @@
-import { type Changes, facts, gap, own } from '../../tests/support/facts.ts';
+import { type Changes, facts, factsOf, gap } from '../../tests/support/facts.ts';
 import type { Facts } from './facts.ts';
 import { findings, verdict } from './findings.ts';
 
-const active = (changes: Changes) => facts([own(1, 'active', changes)]);
+const active = (changes: Changes) => facts([factsOf(1, 'active', changes)]);
 const foreign = {
   memberId: 'm',
   clientId: 'c',

@@ -1,5 +1,5 @@
 import { type ProcessState, type Projector, projectorsOf } from '../../shared/control/processes.ts';
-import { before, type Changes, facts, gap, own, projector } from '../../tests/support/facts.ts';
+import { before, type Changes, facts, factsOf, gap, projector } from '../../tests/support/facts.ts';
 import { findings } from './findings.ts';
 
 const silent = { savedAt: before(31) };
@@ -11,7 +11,7 @@ describe('a projector that reports why it applies nothing', () => {
       ...{ at: before(secondsAgo), ...changes },
     });
   const reported = (changes: Changes, ...projectors: Projector[]) => {
-    const given = facts([own(1, 'active', { ...changes, projectors: projectorsOf(projectors, 1, 1) })]);
+    const given = facts([factsOf(1, 'active', { ...changes, projectors: projectorsOf(projectors, 1, 1) })]);
     const found = findings(given).find(({ name }) => name === 'projectors');
     return found && `${found.text}; ${found.fix}`;
   };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { writeCertificate } from '../../infra/certificate.ts';
 import { type Service, startService } from '../../infra/service.ts';
 import { specFor } from '../../services/api/openapi/write.ts';
-import { documented } from '../support/documented.ts';
+import { createAssertDocumented } from '../support/documented.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Documents } from './builders.ts';
 import { ask, type Target } from './requests.ts';
@@ -35,8 +35,8 @@ async function startApiProcess(settings: Settings): Promise<ApiProcess> {
     const listening = await service.logged('admin server listening');
     return fetch(`http://127.0.0.1:${String(listening.port)}${path}`);
   };
-  const holdToDocument = documented(specFor(settings));
-  return { ...service, stop, port: Number(port), isTls: 'API_TLS_CERT' in settings, holdToDocument, admin };
+  const assertDocumented = createAssertDocumented(specFor(settings));
+  return { ...service, stop, port: Number(port), isTls: 'API_TLS_CERT' in settings, assertDocumented, admin };
 }
 
 /** The store and certificate of one test file, and the API processes that it starts on them. */

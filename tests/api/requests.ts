@@ -2,11 +2,11 @@ import { type Agent, get as httpGet, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { text as textOf } from 'node:stream/consumers';
 import { errorEnvelopeSchema } from '../../services/api/http/error-envelope.ts';
-import type { HoldToDocument } from '../support/documented.ts';
+import type { AssertDocumented } from '../support/documented.ts';
 import { tokens } from './test-api.ts';
 
 /** An API that listens on this host. */
-export type Target = { port: number; isTls: boolean; holdToDocument: HoldToDocument };
+export type Target = { port: number; isTls: boolean; assertDocumented: AssertDocumented };
 
 type Options = {
   /** Whether to use TLS; by default, true if the process has a certificate. */
@@ -43,7 +43,7 @@ export async function ask(child: Target, path: string, options: Options = {}) {
   const { statusCode: status = 0, headers } = response;
   const text = await textOf(response);
   const received = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
-  child.holdToDocument({ method: 'GET', path, status, headers: received, text });
+  child.assertDocumented({ method: 'GET', path, status, headers: received, text });
   return { status, headers, text };
 }
 

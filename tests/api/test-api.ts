@@ -16,7 +16,7 @@ import { ensureRegistry } from '../../shared/control/generations.ts';
 import { createLogger, type Logger } from '../../shared/runtime/logger.ts';
 import { controlDatabase, createMongo, generationDatabase } from '../../shared/store/connection.ts';
 import { ensureIndexes } from '../../shared/store/indexes.ts';
-import { documented, type HoldToDocument } from '../support/documented.ts';
+import { type AssertDocumented, createAssertDocumented } from '../support/documented.ts';
 import { monitorCommands } from '../support/monitor-commands.ts';
 import { apiKey, dataAsOf, type Documents, fill } from './builders.ts';
 import { commandFaults } from './command-faults.ts';
@@ -135,7 +135,7 @@ export async function startApi(
     for (const closer of closers) await closer.close();
   };
   const routes = createRoutes({ now: () => new Date(), brand: config.BRAND });
-  const get = requester(url, documented(createSpec(specSettings(config), routes)));
+  const get = requester(url, createAssertDocumented(createSpec(specSettings(config), routes)));
   return { url, port: address.port, metrics, close, get };
 }
 
@@ -180,7 +180,7 @@ type Get = ReturnType<typeof requester>;
  * response is validated against the OpenAPI document.
  */
 const requester =
-  (url: string, holdToDocument: HoldToDocument) =>
+  (url: string, assertDocumented: AssertDocumented) =>
   async (
     path: string,
     {
@@ -200,7 +200,7 @@ const requester =
     });
     const text = await response.text();
     const { status, headers: received } = response;
-    holdToDocument({ method, path, status, headers: received, text });
+    assertDocumented({ method, path, status, headers: received, text });
     return { status, headers: received, text, json: () => JSON.parse(text) as unknown };
   };
 

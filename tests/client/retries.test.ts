@@ -3,7 +3,7 @@ import { ConnectionError } from '../../clients/typescript/src/errors.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import * as build from '../api/builders.ts';
 import { useApi } from '../api/test-api.ts';
-import { oddRefusals, startOddFront } from '../support/odd-front.ts';
+import { refusalCount, startRefusingProxy } from '../support/refusing-proxy.ts';
 import { connect, failureOf } from './test-client.ts';
 
 const api = useApi({ ticket: ['ti_1', 'ti_2', 'ti_3', 'ti_4'].map((id) => build.ticket({ id })) });
@@ -44,10 +44,10 @@ test('the first errors name the host that does not exist, and the reason of any 
 });
 
 test('goes on after each form of Retry-After that a server before the API may send', async () => {
-  const front = await startOddFront(api.url);
+  const front = await startRefusingProxy(api.url);
   const { client, waitsMs } = connect({ baseUrl: front.url });
   const { data } = await client.tickets.list().finally(front.close);
-  expect([front.refusals(), data.length]).toEqual([oddRefusals, 4]);
+  expect([front.refusals(), data.length]).toEqual([refusalCount, 4]);
   // The date is at most a second ahead, `1, 2` and `1.5` are read, and without a value the pause is half of 4 s.
   expect(waitsMs[0]).toBeLessThanOrEqual(1_250);
   expect(waitsMs.slice(1)).toEqual([1_500, 2_000, 2_000]);

@@ -3,7 +3,7 @@ import { freshness, type Page, renderPage } from '../../services/console/layout.
 import { charts } from '../../services/console/pages/charts.ts';
 import { html } from '../../shared/pages/html.ts';
 import { startChromium } from '../support/chromium.ts';
-import { before, facts, own } from '../support/facts.ts';
+import { before, facts, factsOf } from '../support/facts.ts';
 import { createTestEnvironment } from '../support/test-environment.ts';
 import { useOpened } from '../support/use-opened.ts';
 import { openConsole } from './test-console.ts';
@@ -32,7 +32,7 @@ const shown: Page = {
       All is well, number ${rendered}. <code class="command">status</code>
     </p>`,
     tiles: html`<p id="tile">Tile ${rendered}</p>`,
-    charts: charts(facts([own(1, 'active')]), samples),
+    charts: charts(facts([factsOf(1, 'active')]), samples),
     fresh: freshness({ at: new Date(), problem: null }),
   }),
 };

@@ -7,8 +7,8 @@ import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { type ApiProcess, useApiProcesses } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
 import { tokens } from '../api/test-api.ts';
-import { type OddFront, oddRefusals, startOddFront } from '../support/odd-front.ts';
 import { installPythonPackages } from '../support/python-packages.ts';
+import { refusalCount, type RefusingProxy, startRefusingProxy } from '../support/refusing-proxy.ts';
 import { useFolder } from '../support/use-opened.ts';
 
 type Row = { id: string; updatedAt: string } & Record<string, unknown>;
@@ -76,8 +76,8 @@ const children = useApiProcesses({
 });
 const folder = useFolder({ each: true });
 let api: ApiProcess;
-/** Singer's SDK does not accept the test's own certificate authority, so a front terminates TLS before the API. */
-let front: OddFront;
+/** Singer's SDK does not accept the test's own certificate authority, so the connectors use HTTP up to a proxy. */
+let front: RefusingProxy;
 
 beforeAll(async () => {
   const jq = await run('jq', ['--version']);
@@ -86,7 +86,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  front = await startOddFront(`http://127.0.0.1:${api.port}`);
+  front = await startRefusingProxy(`http://127.0.0.1:${api.port}`);
   const { database } = children.store;
   await database.collection('tickets').deleteMany({});
   await build.store(database, 'ticket', tickets);
@@ -155,7 +155,7 @@ test.each(connectors)(
     const idsOf = (rows: Row[] | undefined) => rows?.map(({ id }) => id).sort();
 
     const first = await sync();
-    expect(front.refusals()).toBe(oddRefusals);
+    expect(front.refusals()).toBe(refusalCount);
     expect(idsOf(first.tickets)).toEqual(tickets.map(({ _id }) => _id).sort());
     expect([idsOf(first.channels), idsOf(first.qas)]).toEqual([['chan_1'], ['qa_1']]);
     // Destinations make columns of the declared fields alone.

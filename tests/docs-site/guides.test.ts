@@ -6,7 +6,7 @@ import { run } from '../../infra/dev-servers/native/run.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import { dataAsOf, store as put, ticket } from '../api/builders.ts';
 import { tokens, useApi } from '../api/test-api.ts';
-import { oddRefusals, startOddFront } from '../support/odd-front.ts';
+import { refusalCount, startRefusingProxy } from '../support/refusing-proxy.ts';
 import { useFolder } from '../support/use-opened.ts';
 
 const api = useApi(
@@ -74,13 +74,13 @@ test('the script of the paging guide prints every ticket once', async () => {
 test.each(['Reading a list', 'Exporting changes'])(
   '%s: continues after each form of Retry-After that a server before the API may send',
   async (label) => {
-    const front = await startOddFront(`https://127.0.0.1:${api.port}`);
+    const front = await startRefusingProxy(`https://127.0.0.1:${api.port}`);
     try {
       expect(await follow(label, { url: front.url })).toMatchObject({ ok: true });
     } finally {
       front.close();
     }
-    expect(front.refusals()).toBe(oddRefusals);
+    expect(front.refusals()).toBe(refusalCount);
     expect(new Set(ids(linesOf(label === 'Reading a list' ? 'out' : 'changes.jsonl'))).size).toBe(250);
   },
 );

@@ -9,8 +9,8 @@ import { errorMessage } from '../../shared/runtime/error-message.ts';
 import { type ApiProcess, useApiProcesses } from '../api/api-processes.ts';
 import * as build from '../api/builders.ts';
 import { tokens } from '../api/test-api.ts';
-import { type OddFront, oddRefusals, startOddFront } from '../support/odd-front.ts';
 import { installPythonPackages } from '../support/python-packages.ts';
+import { refusalCount, type RefusingProxy, startRefusingProxy } from '../support/refusing-proxy.ts';
 
 /**
  * The code of the documentation in Python: the guide to dlt, and the samples of the reference. dlt brings `requests`.
@@ -24,7 +24,7 @@ const children = useApiProcesses({
   qa: [build.qa({ id: 'qa_1' })],
 });
 let api: ApiProcess;
-let front: OddFront | null = null;
+let front: RefusingProxy | null = null;
 let environment: Record<string, string> | null = null;
 
 beforeAll(async () => {
@@ -95,9 +95,9 @@ test('the configuration for dlt loads every list into DuckDB, and from then on o
   const limits = { RATE_LIMIT_REQUESTS: '4' };
   const limited = await children.startServing({ ...children.tls, ...limits });
   const loaded = async () => JSON.parse(await python(state)) as unknown;
-  front = await startOddFront(addressOf(limited));
+  front = await startRefusingProxy(addressOf(limited));
   await python(program, front.url);
-  expect(front.refusals()).toBe(oddRefusals);
+  expect(front.refusals()).toBe(refusalCount);
   expect(limited.log.some(({ status }) => status === 429)).toBe(true);
   const others = { channels: [1, 1], qas: [1, 1] };
   const title = tickets[8]?.state.title;

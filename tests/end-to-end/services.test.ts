@@ -7,12 +7,12 @@ import type { Report } from '../../services/operations/report.ts';
 import { kinds } from '../../shared/documents/resources.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 import { apiKey, apiSettings, get as request } from '../support/api-process.ts';
-import { documented } from '../support/documented.ts';
+import { createAssertDocumented } from '../support/documented.ts';
 import { created } from '../support/entities.ts';
 import { eventually } from '../support/eventually.ts';
 import { useProjector } from '../support/use-projector.ts';
 
-const holdToDocument = documented(specFor());
+const assertDocumented = createAssertDocumented(specFor());
 
 describe('from Kafka to the client, with the services as processes', () => {
   const { environment, publish, applied, cli, startProcess } = useProjector({ partitions: 3, projectors: 0 });
@@ -32,7 +32,7 @@ describe('from Kafka to the client, with the services as processes', () => {
     const response = await request(api, path);
     const text = await response.text();
     const { status } = response;
-    holdToDocument({ method: 'GET', path, status, headers: response.headers, text });
+    assertDocumented({ method: 'GET', path, status, headers: response.headers, text });
     return { status, headers: response.headers, body: JSON.parse(text) as unknown };
   };
 

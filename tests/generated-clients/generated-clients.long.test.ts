@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { listen } from '../../shared/runtime/listen.ts';
 import * as build from '../api/builders.ts';
 import { tokens, useApi } from '../api/test-api.ts';
-import { startOddFront } from '../support/odd-front.ts';
 import type { PythonPackages } from '../support/python-packages.ts';
+import { startRefusingProxy } from '../support/refusing-proxy.ts';
 import { testUnless } from '../support/unless-missing.ts';
 import { clients, generateClients, generatePythonClient, installGenerators } from './clients.ts';
 import { isMissing } from './dialects.ts';
@@ -80,7 +80,7 @@ testUnless(
   python?.missing.length === 0 ? null : 'this machine lacks java',
   'a client generated for Python repeats a 503 with a date in Retry-After, and raises InvalidHeader for two values',
   async () => {
-    const front = await startOddFront(`http://127.0.0.1:${port}`);
+    const front = await startRefusingProxy(`http://127.0.0.1:${port}`);
     const env = { BASE_URL: front.url, API_KEY: tokens.a };
     const ended = python?.run({ folder: join(folder, 'python'), packages, env }).finally(front.close);
     await expect(ended).rejects.toThrow(/InvalidHeader: Invalid Retry-After header: 1, 2/);

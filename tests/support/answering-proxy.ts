@@ -19,10 +19,7 @@ export type ProxiedCommand = {
   application: string | null;
 };
 
-/**
- * A proxy of the store that answers the commands that `answer` chooses itself, as MongoDB would. Everything
- * else reaches the store.
- */
+/** A proxy of the store. If `state.answer` returns an answer to a command, the command does not reach the store. */
 export function createAnsweringProxy(mongodbUrl: string) {
   const target = new URL(mongodbUrl.replace('mongodb:', 'http:'));
   const sockets = new Set<Socket>();
@@ -72,30 +69,31 @@ export function createAnsweringProxy(mongodbUrl: string) {
 
 const opMsg = 2_013;
 const opQuery = 2_004;
-/** The length of the header, and of the flags and the kind of the first section after it. */
+/** In OP_MSG the command follows a header of 16 bytes, the flags, and the kind of the first section. */
 const beforeDocument = 21;
-/** The length of the header and the flags of a query. */
+/** In OP_QUERY the name of the collection follows the header and the flags. */
 const beforeCollection = 20;
 
 /** The command of a message; null in a message of another form, such as the first of a connection. */
 function commandIn(message: Buffer): Document | null {
   if (message.readInt32LE(12) !== opMsg || message[beforeDocument - 1] !== 0) return null;
   const command = documentAt(message, beforeDocument);
-  // The documents of a write may follow the command in a section: its length, the name of their field, and the
-  // documents.
+  // The documents of a write may follow the command in a section of its own: the section's length, the name of the
+  // command's field, and the documents.
   for (let at = beforeDocument + message.readInt32LE(beforeDocument); at < message.length;) {
     const end = at + 1 + message.readInt32LE(at + 1);
     const nameEnd = message.indexOf(0, at + 5);
     const documents: Document[] = [];
-    for (let from = nameEnd + 1; from < end; from += message.readInt32LE(from))
+    for (let from = nameEnd + 1; from < end; from += message.readInt32LE(from)) {
       documents.push(documentAt(message, from));
+    }
     command[message.toString('utf8', at + 5, nameEnd)] = documents;
     at = end;
   }
   return command;
 }
 
-/** The application that the first message of a connection names, a query whose collection stands before two numbers. */
+/** The application that the first message of a connection names: a query with two numbers before its document. */
 function applicationIn(message: Buffer): string | null {
   if (message.readInt32LE(12) !== opQuery) return null;
   const hello = documentAt(message, message.indexOf(0, beforeCollection) + 1 + 8);

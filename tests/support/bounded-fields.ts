@@ -23,8 +23,8 @@ const each = filled.flatMap(({ kind, state }) =>
 );
 
 /**
- * Every field of every kind: its path, an example, and the state or the issue of the state with another value in its
- * place.
+ * Every field of every kind: its path and an example. `replace` returns the state with another value in that field;
+ * `issueWith` and `issueAt` return the issue of the state with another value, or with a text of another length.
  */
 export const boundedFields = [
   ...new Map(each.map((field) => [`${field.kind} ${field.path}`, field])).values(),
@@ -48,6 +48,6 @@ const lengths: Record<number, string> = {
 /** The maximum length of a text; undefined for the texts that only the size of the state bounds. */
 export function lengthMax(path: string): number | undefined {
   const field = path.split('.').findLast((name) => !/^\d+$/.test(name)) ?? '';
-  const found = Object.keys(lengths).find((length) => lengths[Number(length)]?.split(' ').includes(field));
-  return found === undefined ? undefined : Number(found);
+  const found = Object.entries(lengths).find(([, fields]) => fields.split(' ').includes(field));
+  return found && Number(found[0]);
 }

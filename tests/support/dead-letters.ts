@@ -18,11 +18,12 @@ import { topicOf } from '../../shared/kafka/topics.ts';
 import { recordAt } from './engine.ts';
 import type { Event } from './events.ts';
 
-/** Shares that hold the bytes of every dead letter, or of none. */
+/** Shares with space for the bytes of every dead letter. */
 export const ampleShares: StoreDeadLettersDeps['shares'] = {
   left: async () => 2 ** 40,
   add: () => undefined,
 };
+/** Shares without space for the bytes of a dead letter. */
 export const fullShares: StoreDeadLettersDeps['shares'] = { left: async () => 0, add: () => undefined };
 
 /** A dead letter that stands unapplied, with the fields of its bytes, if they are stored. */

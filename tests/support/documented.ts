@@ -18,8 +18,8 @@ type Exchange = {
   text: string;
 };
 
-/** Throws an error that names each difference between an answer and the document. */
-export type HoldToDocument = (exchange: Exchange) => void;
+/** Throws an error that names each difference between an answer and the OpenAPI document. */
+export type AssertDocumented = (exchange: Exchange) => void;
 
 /** Transport headers, which the document does not describe. */
 const transport = new Set([
@@ -32,15 +32,15 @@ const transport = new Set([
   'transfer-encoding',
 ]);
 
-/** `strict` is the schema of the body in this release. */
+/** The response that the document describes, and where. `strict` is the schema of its body in this release. */
 type Documented = { pointer: string; response: Response; strict: z.ZodType | undefined };
 
 /**
- * Holds answers to the document and, strictly, to this release. The path and method must document the status. The body
- * must match the schema, without further fields or values, and with its fields in that order. Every required header
- * must be present, and every present header documented.
+ * Creates a check of answers against the document and, strictly, against the schemas of this release. The path and
+ * method must document the status. The body must match the schema, without further fields or values, and with its
+ * fields in that order. Every required header must be present, and the document must describe every present header.
  */
-export function documented(published: OpenApiDocument): HoldToDocument {
+export function createAssertDocumented(published: OpenApiDocument): AssertDocumented {
   const document = withUnlisted(published);
   const validate = documentSchemas(document);
   const find = finder(document);
@@ -58,7 +58,7 @@ export function documented(published: OpenApiDocument): HoldToDocument {
   };
 }
 
-/** For these statuses, the document lists one response, or has only prose. */
+/** No operation lists these statuses: the document has one response for all of them, or describes them in prose. */
 const unlisted = [204, 400, 403, 404, 405, 408, 414, 431, 500, 503];
 const nameOf = (status: number, isPublic: boolean) => `${isPublic ? 'Public' : 'Unlisted'}${status}`;
 
@@ -71,7 +71,7 @@ function withUnlisted(document: OpenApiDocument): OpenApiDocument {
   return { ...document, components: { ...components, responses } };
 }
 
-/** The HTTP parser answers with these: it knows no data, and compresses nothing. */
+/** The HTTP parser answers with these statuses. It knows no watermark, and compresses nothing. */
 const ofParser = [400, 408, 431];
 const limits = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy'];
 
@@ -107,7 +107,7 @@ function unlistedResponse(
   };
 }
 
-/** HEAD is documented with GET. */
+/** Finds the response that the document describes for an exchange. For HEAD it is the response of GET. */
 function finder(document: OpenApiDocument) {
   const { paths, components } = document;
   const routes = createRoutes({ now: () => new Date(), brand: 'svc' });
@@ -185,7 +185,7 @@ function* bodyErrors(
   if (error) yield error;
   const parsed = strict?.safeParse(body);
   if (parsed?.error) yield z.prettifyError(parsed.error);
-  // An object that is not strict drops other fields without an error.
+  // A schema that is not strict accepts other fields, and drops them from `data`.
   if (parsed?.success && !isDeepStrictEqual(parsed.data, body)) yield 'its schema does not have every field';
   const { examples, schema } = response.content['application/json'];
   if (!error) yield* misordered(document.components.schemas, schema, body);

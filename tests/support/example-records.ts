@@ -16,6 +16,7 @@ export const attributes = {
   orgid: 'org_1',
   entityversion: 3,
 };
+/** Attributes or data of an event that replace the attributes of the example, or add to them. */
 export type Given = Record<string, unknown>;
 /** Headers by name; a list of values for a name that is repeated. */
 export type Headers = Record<string, Buffer | string | null | (Buffer | string | null)[]>;
@@ -37,6 +38,7 @@ export const record = (value: Buffer | null, headers: Headers = {}, key = 'tag_1
 });
 export const structured = (given: Given = {}, contentType?: string) =>
   record(bytes({ ...attributes, data: tag, ...given }), contentType ? { 'content-type': contentType } : {});
+/** The attributes of an event as headers, for the binary content mode. */
 export const ce = (given: Given = {}): Headers =>
   Object.fromEntries(
     Object.entries({ ...attributes, ...given })
@@ -45,13 +47,10 @@ export const ce = (given: Given = {}): Headers =>
   );
 export const binary = (value: Buffer | null, given: Given = {}, headers: Headers = {}) =>
   record(value, { 'content-type': 'application/json', ...ce(given), ...headers });
-export function tagBytes() {
-  return bytes(tag);
-}
+export const tagBytes = () => bytes(tag);
 
-export function upperCase(headers: Headers): Headers {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
-}
+export const withUpperCaseNames = (headers: Headers): Headers =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
 
 /** A record with the state of an entity of that kind. */
 export const withData = (kind: Kind, data: { id: string } & Record<string, unknown>) =>

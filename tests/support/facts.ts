@@ -39,8 +39,15 @@ export const partitionFacts: GenerationFacts['partitions'][0] = {
   ...{ throttledMs: null, owner: null, release: null },
 };
 
+/** Fields of `GenerationFacts` that differ from those of a sound generation. */
 export type Changes = Partial<Omit<GenerationFacts, 'generation'>> & { generation?: Partial<Generation> };
-export const own = (number: number, state: Generation['state'], changes: Changes = {}): GenerationFacts => ({
+
+/** A generation that needs no finding, with changes. */
+export const factsOf = (
+  number: number,
+  state: Generation['state'],
+  changes: Changes = {},
+): GenerationFacts => ({
   watermark: before(6),
   lagSeconds: 1,
   isWatermarkLost: false,
@@ -68,6 +75,7 @@ export const own = (number: number, state: Generation['state'], changes: Changes
     ...changes.generation,
   },
 });
+
 export const facts = (generations: GenerationFacts[], changes: Partial<Facts> = {}): Facts => ({
   now,
   deployment: 'source',

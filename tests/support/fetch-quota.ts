@@ -27,6 +27,6 @@ export async function setFetchQuota(broker: string, clientId: string, bytesPerSe
   const header = [int16(apiKey), int16(apiVersion), int32(correlationId), int16(-1)];
   const request = [...header, one, ...entity, ...limit, boolean(false)];
   const answer = await askBroker(broker, Buffer.concat(request));
-  // After the correlation id, the time of a throttle, and the number of entries.
+  // The error code follows the correlation id, the throttle time, and the number of entries.
   assert.equal(answer.readInt16BE(4 + 4 + 4), 0, 'the broker accepts a quota');
 }

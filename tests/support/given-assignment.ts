@@ -8,7 +8,7 @@ import { createPositions } from '../../services/projector/partition/positions.ts
 import { createWaitForPrerequisites } from '../../services/projector/partition/wait-for-prerequisites.ts';
 import { partitionKey } from '../../shared/control/topic-partition.ts';
 import { rawBatch } from './example-responses.ts';
-import { creating, received, startAt } from './start-partition.ts';
+import { createPartitionFactory, received, startAt } from './start-partition.ts';
 
 export const megabyte = 1024 * 1024;
 export const nothing = { events: 0, rejected: [], times: [] };
@@ -30,10 +30,15 @@ export type Fetched = {
 export function given(apply: Apply = async () => nothing) {
   const positions = createPositions(() => 0);
   const paused = new Set<string>();
-  const [applied, seeks, resolved]: [number[], string[], string[]] = [[], [], []];
+  const applied: number[] = [];
+  const seeks: string[] = [];
+  const resolved: string[] = [];
   let refusal: Error | null = null;
   const logged: string[] = [];
-  const logger = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) });
+  const write = (line: string) => {
+    logged.push(line);
+  };
+  const logger = pino({ level: 'error' }, { write });
   const keys = (some: TopicPartitions[]) =>
     some.flatMap(({ topic, partitions }) =>
       partitions.map((partition) => partitionKey({ topic, partition })),
@@ -45,11 +50,13 @@ export function given(apply: Apply = async () => nothing) {
   const consumer = {
     pause: (some: unknown) => change(some, (key) => paused.add(key)),
     resume: (some: unknown) => change(some, (key) => paused.delete(key)),
-    seek: ({ offset }: { offset: string }) => void seeks.push(offset),
+    seek: ({ offset }: { offset: string }) => {
+      seeks.push(offset);
+    },
   };
   const assignment = createAssignment(
     {
-      createPartition: creating({
+      createPartition: createPartitionFactory({
         apply: (chunk, attempt) => {
           applied.push(...chunk.records.map(({ position }) => position.offset));
           return apply(chunk, attempt);
@@ -74,7 +81,7 @@ export function given(apply: Apply = async () => nothing) {
     assignment.updateFetching(partition);
   };
   /** Queues one record, at the offset that the partition needs next. */
-  const fetched = (partition: Partition, bytes = 1) => {
+  const queueRecord = (partition: Partition, bytes = 1) => {
     const offset = partition.fetchState.nextOffset ?? 0;
     const records = [{ offset, value: Buffer.alloc(bytes) }];
     const batch = rawBatch({ baseOffset: offset, lastOffset: offset, records });
@@ -82,7 +89,9 @@ export function given(apply: Apply = async () => nothing) {
     assignment.updateFetching(partition);
   };
   let fetchedRecords = 0;
-  const onFetched = (_: string, records: number) => void (fetchedRecords += records);
+  const onFetched = (_: string, records: number) => {
+    fetchedRecords += records;
+  };
   const deliverMessages = (messages: object[], { from, to, isStale = false }: Omit<Fetched, 'offsets'>) => {
     const fetched = { topic: 't', partition: 0, fetchedOffset: `${from}`, lastOffset: () => `${to}` };
     const batch = { ...fetched, highWatermark: `${to + 1}`, rawMessages: messages, messages };
@@ -90,7 +99,9 @@ export function given(apply: Apply = async () => nothing) {
       batch,
       isStale: () => isStale,
       isRunning: () => true,
-      resolveOffset: (offset: string) => void resolved.push(offset),
+      resolveOffset: (offset: string) => {
+        resolved.push(offset);
+      },
     };
     handleBatch({ logger, onFetched }, consumer, assignment, payload as unknown as EachBatchPayload);
   };
@@ -111,7 +122,7 @@ export function given(apply: Apply = async () => nothing) {
     resolved,
     assign,
     start,
-    fetched,
+    queueRecord,
     deliver,
     /** Delivers the error of a broker that cannot read the partition at an offset. */
     deliverError: (at: number, error: string) =>

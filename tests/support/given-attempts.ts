@@ -12,8 +12,8 @@ export const until = async (isDone: () => boolean) => {
 
 /** A partition at offset 5. The test decides when each attempt to apply a chunk fails or ends. */
 export function given() {
-  type Controlled = { offsets: number[]; end: () => void; fail: (error?: Error) => void };
-  const attempts: (Controlled & Attempt)[] = [];
+  type ControlledAttempt = Attempt & { offsets: number[]; end: () => void; fail: (error?: Error) => void };
+  const attempts: ControlledAttempt[] = [];
   const applied: (number | null)[] = [];
   const partition = startPartition(5, {
     apply: ({ records }, attempt) =>
@@ -28,7 +28,7 @@ export function given() {
   /** Resolves with the attempt of this number, counted from 0, once the partition makes that attempt. */
   const attempt = async (number: number) => {
     await until(() => attempts.length > number);
-    return attempts[number] as (typeof attempts)[number];
+    return attempts[number] as ControlledAttempt;
   };
   return { partition, attempts, attempt, applied };
 }

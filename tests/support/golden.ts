@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 
 /**
- * The entries of a file whose entries never change, because stored documents, cursors or topics have them. It has an
- * entry for each of `actual`: `UPDATE_GOLDEN=1` adds missing entries, and never replaces an entry.
+ * The entries of a file that records stored documents, cursors or names of topics, which no release may change. It has
+ * an entry for each of `actual`: `UPDATE_GOLDEN=1` adds missing entries, and never replaces an entry.
  */
 export async function goldenOf<T>(path: string, actual: Record<string, T>): Promise<Record<string, T>> {
   const stored = existsSync(path) ? (JSON.parse(await readFile(path, 'utf8')) as Record<string, T>) : {};

@@ -1,6 +1,6 @@
 import { parseArguments } from '../../services/cli/command.ts';
 
-/** The verbs that the help of the CLI lists, and the verbs of each group. */
+/** The verbs that the help of the CLI lists, such as `status`, and the verbs of each group, such as `rebuild start`. */
 export function helpVerbs(path: string[] = []): string[][] {
   const parsed = parseArguments([...path, '--help']);
   const [, commands = ''] = ('help' in parsed ? parsed.help : '').split('Commands:\n');

@@ -36,7 +36,7 @@ export type Placement = {
   inSync: number[];
 };
 
-/** As operators run three nodes. A node that is silent for 3 s has left: see `brokerSettings`. */
+/** The usual settings of three nodes in production. `brokerSettings` adds that a node silent for 3 s has left. */
 const settings = {
   'default.replication.factor': '3',
   'min.insync.replicas': '2',
@@ -45,9 +45,9 @@ const settings = {
   'transaction.state.log.min.isr': '2',
 };
 
-/** Starts three nodes, with their data and logs in folders of `dir`. The installed Kafka has to be there. */
+/** Starts three nodes, with their data and logs in folders of `dir`. Kafka must be installed already. */
 export async function startKafkaCluster(dir: string): Promise<Cluster> {
-  // A client of the test, too, has to go on while a partition has no leader.
+  // Without the patch the test's own clients would fail while a partition has no leader.
   patchKafkajs();
   const ids = [1, 2, 3];
   const ports = await freePorts(2 * ids.length);
@@ -89,7 +89,7 @@ export const useKafkaCluster = (): Cluster =>
     return { ...cluster, close };
   });
 
-/** Returns the places of the partitions, by default of all topics. Rejects while no broker answers. */
+/** Returns the placements of the partitions, by default of all topics. Rejects while no broker answers. */
 export async function placements({ admin }: Cluster, topics?: string[]): Promise<Placement[]> {
   const metadata = await admin.fetchTopicMetadata(topics ? { topics } : undefined);
   return metadata.topics.flatMap(({ name, partitions }) =>
@@ -178,23 +178,23 @@ export type DivergedLog = {
 
 /**
  * Makes the log of a partition diverge in an unclean leader election, which `unclean.leader.election.enable` allows.
- * The partition then has two replicas. The follower is killed, and `publish` runs: only the leader has its records.
- * `publish` must resolve once the projectors have applied the records. Then the leader is killed, and the follower
- * starts and is elected.
+ * The partition then has two replicas. It kills the follower and calls `publish`, so only the leader has those records.
+ * `publish` must resolve once the projectors have applied them. Then it kills the leader and restarts the follower,
+ * which the controller elects.
  */
 export async function uncleanElection(
   cluster: Cluster,
   { topic, partition, publish }: { topic: string; partition: number; publish: () => Promise<unknown> },
 ): Promise<DivergedLog> {
-  const place = async () =>
+  const readPlacement = async () =>
     (await placements(cluster, [topic])).find((one) => one.partition === partition) as Placement;
   const isThis = (one: Placement) => one.partition === partition;
-  const end = async () => {
+  const readEnd = async () => {
     const offsets = await cluster.admin.fetchTopicOffsets(topic);
     return Number(offsets.find((one) => one.partition === partition)?.high);
   };
   // given two replicas, of which only the leader takes records
-  const { leader: leaderId, replicas } = await place();
+  const { leader: leaderId, replicas } = await readPlacement();
   const followerId = replicas.find((id) => id !== leaderId) ?? 0;
   await alterTopic(cluster, topic, { 'unclean.leader.election.enable': 'true', 'min.insync.replicas': '1' });
   await reassign(cluster, (one) => (isThis(one) ? [leaderId, followerId] : one.replicas), [topic]);
@@ -203,7 +203,7 @@ export async function uncleanElection(
   await leader.kill();
   await untilPlaced(cluster, (one) => !isThis(one) || one.inSync.join() === String(leaderId), [topic]);
   await publish();
-  const endBefore = await end();
+  const endBefore = await readEnd();
   const epochBefore = latestEpoch(former, topic, partition);
   // when the leader is gone, and the follower is back
   await former.kill();
@@ -211,7 +211,7 @@ export async function uncleanElection(
   await untilPlaced(cluster, (one) => !isThis(one) || one.leader === followerId, [topic]);
   const isElected = () => latestEpoch(leader, topic, partition) > epochBefore;
   await eventually(isElected);
-  const divergedAt = await end();
+  const divergedAt = await readEnd();
   const epochAfter = latestEpoch(leader, topic, partition);
   return { endBefore, divergedAt, epochBefore, epochAfter, former, leader };
 }
@@ -224,7 +224,7 @@ function latestEpoch({ dir }: ClusterNode, topic: string, partition: number): nu
   return Number(lines.slice(2).at(-1)?.split(' ')[0] ?? -1);
 }
 
-/** Sets settings of a topic, and keeps its others: the request replaces all that were ever set. */
+/** Changes some settings of a topic. It sends the topic's other settings again: the request would reset them. */
 export async function alterTopic({ admin }: Cluster, topic: string, changes: Record<string, string>) {
   const type = ConfigResourceTypes.TOPIC;
   const { resources } = await admin.describeConfigs({

@@ -11,10 +11,10 @@ export type Measured = {
   megabytes: number;
 };
 
-/** A program: decompresses its standard input by the codec that its argument names, and prints the outcome. */
+// A program: it decompresses its standard input by the codec that its argument names, and prints the outcome.
 const decompress = decompressors[process.argv[2] as keyof typeof decompressors];
 const content = readFileSync(0);
-// Loads the code of the codec.
+// Loads the code of the codec, so that its memory does not count.
 await decompress(Buffer.alloc(1), batchBytesMax).catch(() => undefined);
 const before = peakMegabytes(process);
 const outcome = await decompress(content, batchBytesMax).then(

@@ -24,7 +24,7 @@ export function findProgram(name: Program): { path: string; version: string } | 
   return path && version ? { path, version } : null;
 }
 
-/** `describe` on real MongoDB servers. Where a program is missing, the tests are skipped. */
+/** `describe` on real MongoDB servers. If the machine lacks a program, jest skips the tests. */
 export function describeOnMongo(programs: Program[], name: string, body: () => void): void {
   const missing = programs.filter((program) => findProgram(program) === null);
   const variables = missing.map((program) => program.toUpperCase()).join(' and ');
@@ -89,7 +89,7 @@ async function startMember(setName: string, args: string[]) {
 
 type AdminCommands<T> = (admin: ReturnType<MongoClient['db']>) => Promise<T>;
 
-/** Runs commands on one server, which has to accept a connection within the limit. */
+/** Runs commands on one server, which must accept a connection within the limit. */
 async function asAdmin<T>(port: number, run: AdminCommands<T>, limitMs = 30_000): Promise<T> {
   await using client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
     serverSelectionTimeoutMS: limitMs,

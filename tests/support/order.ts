@@ -1,6 +1,6 @@
 import { createPositions } from '../../services/projector/partition/positions.ts';
 
-/** The order of a consumer's partitions: here, no partition waits for another. */
+/** Dependencies of a consumer with which no partition waits for another. */
 export const anyOrder = () => ({
   positions: createPositions(() => performance.now()),
   prerequisitesOf: (): string[] => [],

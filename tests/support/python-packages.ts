@@ -4,7 +4,7 @@ import { requireTools, type Tool } from '../../infra/dev-servers/native/prerequi
 import { step } from '../../infra/dev-servers/native/progress.ts';
 import { mustRun, run } from '../../infra/dev-servers/native/run.ts';
 
-/** Only pip is required: for virtual environments Debian has yet another package. */
+/** pip alone, without virtual environments: Debian needs a further package for them. */
 const python: Tool = {
   what: 'Python ≥ 3.10 with pip',
   package: 'python3-pip',
@@ -25,7 +25,7 @@ export async function installPythonPackages(
   packages: string[],
 ): Promise<PythonPackages> {
   await requireTools(report, name, [python]);
-  // Parts of them are compiled for one version of Python.
+  // Some packages have parts that are compiled for one version of Python.
   const tag = await mustRun('python3', ['-c', 'import sys; print(sys.implementation.cache_tag)']);
   const folder = join(cacheDir(), `${name}-${tag.trim()}`);
   const options = ['--disable-pip-version-check', '--no-input', '--quiet'];

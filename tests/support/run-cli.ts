@@ -2,7 +2,7 @@ import type { Terminal } from '../../services/cli/context.ts';
 import { runCommandLine } from '../../services/cli/run.ts';
 
 /**
- * Runs a command of the CLI in this process, with these variables of the environment alone. `confirm` answers its
+ * Runs a command of the CLI in this process, which sees only these environment variables. `confirm` answers its
  * questions; by default there is no terminal to ask.
  */
 export async function runCli(
@@ -10,13 +10,16 @@ export async function runCli(
   args: string[],
   confirm: Terminal['confirm'] = null,
 ) {
-  let [text, errors] = ['', ''];
+  let text = '';
+  let errors = '';
   const code = await runCommandLine(args, environment, {
     print: async (printed) => {
       text += printed.toString();
     },
-    // A verb prints that it waits for Kafka if the machine is slow.
-    report: (line) => (errors += line.startsWith('waiting for Kafka at ') ? '' : `${line}\n`),
+    report: (line) => {
+      // On a slow machine a verb also reports that it waits for Kafka.
+      if (!line.startsWith('waiting for Kafka at ')) errors += `${line}\n`;
+    },
     progress: () => undefined,
     confirm,
   });

@@ -4,11 +4,11 @@ import { installKafka, kafkaPart } from '../../infra/dev-servers/native/kafka.ts
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { type Server, startServer } from '../../infra/dev-servers/native/server.ts';
 
-/** A broker with a second listener, over TLS. A restart makes it read its certificates again. */
+/** A broker with a second listener, over TLS or for users. A restart makes it read its certificates again. */
 export type SecureKafka = Server & {
   /** The address of the listener without TLS. */
   plain: string;
-  /** The address of the listener over TLS, or with users. */
+  /** The address of the second listener. */
   secure: string;
   /** The address of a listener that advertises `misleadsTo`, which nothing resolves. */
   misleading: string;
@@ -35,8 +35,8 @@ export const guardedUser = {
 };
 
 /**
- * Starts a broker with its data in `folder` whose second listener takes `guardedUser`, without TLS. That user has the
- * rights that ACLs give it; clients of the plain listener have all of them.
+ * Starts a broker with its data in `folder` whose second listener admits `guardedUser`, without TLS. That user has the
+ * rights that ACLs give it; clients of the plain listener have every right.
  */
 export const startGuardedKafka = (folder: string): Promise<SecureKafka> => {
   const { KAFKA_SASL_USERNAME: name, KAFKA_SASL_PASSWORD: password } = guardedUser;

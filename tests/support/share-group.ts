@@ -12,19 +12,21 @@ const none = Buffer.from([0]);
 /** Joins a share group as its only consumer, and leaves it. The group stays, empty. The broker is its coordinator. */
 export async function createShareGroup(broker: string, groupId: string): Promise<void> {
   const memberId = randomBytes(16).toString('base64url');
-  const [joins, leaves] = [0, -1];
-  for (const epoch of [joins, leaves]) {
-    const topics = epoch === joins ? Buffer.concat([Buffer.from([2]), compact(`${groupId}-topic`)]) : none;
+  const joinEpoch = 0;
+  const leaveEpoch = -1;
+  for (const epoch of [joinEpoch, leaveEpoch]) {
+    const topics =
+      epoch === joinEpoch ? Buffer.concat([Buffer.from([2]), compact(`${groupId}-topic`)]) : none;
     const body = [compact(groupId), compact(memberId), int32(epoch), none, topics, none];
-    assert.equal(await heartbeat(broker, Buffer.concat(body)), 0, 'the broker accepts a share consumer');
+    assert.equal(await sendHeartbeat(broker, Buffer.concat(body)), 0, 'the broker accepts a share consumer');
   }
 }
 
-/** The error code of the answer. */
-async function heartbeat(broker: string, body: Buffer): Promise<number> {
+/** Sends one heartbeat. Returns the error code of the answer. */
+async function sendHeartbeat(broker: string, body: Buffer): Promise<number> {
   const correlationId = 1;
   const header = [int16(apiKey), int16(apiVersion), int32(correlationId), int16(-1), none];
   const answer = await askBroker(broker, Buffer.concat([...header, body]));
-  // After the correlation id, no tags, and the time of a throttle.
+  // The code follows the correlation id, an empty list of tags, and the throttle time.
   return answer.readInt16BE(4 + 1 + 4);
 }

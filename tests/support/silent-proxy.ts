@@ -13,7 +13,8 @@ export async function createSilentProxy(broker: string) {
   const [host = '', port = ''] = broker.split(':');
   const silencers = new Set<(how: Silence) => void>();
   const sockets = new Set<Socket>();
-  let ofNew: Silence | null = null;
+  /** How a new connection is silent from its beginning; null if it is not. */
+  let silenceOfNew: Silence | null = null;
   const server = createServer((client) => {
     const upstream = connect(Number(port), host);
     client.pipe(upstream).pipe(client);
@@ -28,7 +29,7 @@ export async function createSilentProxy(broker: string) {
       else client.resume();
     };
     silencers.add(silence);
-    if (ofNew) silence(ofNew);
+    if (silenceOfNew) silence(silenceOfNew);
   }).unref();
   const proxy = await listen(server, '127.0.0.1', 0);
   const socketFactory: ISocketFactory = ({ onConnect }) => connect(proxy.port, '127.0.0.1', onConnect);
@@ -39,7 +40,7 @@ export async function createSilentProxy(broker: string) {
     silence: (how: Silence, { isForNew = false } = {}) => {
       for (const silence of silencers) silence(how);
       silencers.clear();
-      ofNew = isForNew ? how : null;
+      silenceOfNew = isForNew ? how : null;
     },
     /** A client whose connections go through the proxy, whatever address the broker returns. */
     kafka: (requestTimeout: number) =>

@@ -8,14 +8,17 @@ import { createKafka } from '../../shared/kafka/client.ts';
 import { createLogClient } from '../../shared/kafka/log-client.ts';
 import type { KafkaRecord } from '../../shared/kafka/record-format.ts';
 import { anyOrder } from './order.ts';
-import { creating } from './start-partition.ts';
+import { createPartitionFactory } from './start-partition.ts';
 import type { TestEnvironment } from './test-environment.ts';
 import { withConsumers } from './waiting-kafka.ts';
 
-/** A heartbeat comes every two seconds. */
+/** The consumer sends a heartbeat in each tenth of its session: every two seconds. */
 const sessionTimeoutMs = 20_000;
 
-/** Runs the projector's consumer alone, in the group of the test environment. It records values and applies nothing. */
+/**
+ * Runs the projector's consumer alone, in the group of the test environment. It keeps the values of the records in
+ * `seen`, and writes no document.
+ */
 export async function startConsuming(
   testEnvironment: TestEnvironment,
   topics: string[],
@@ -33,9 +36,11 @@ export async function startConsuming(
   const logger = pino({ level: 'silent' });
   const kafka = createKafka(testEnvironment.config, logger);
   let heartbeats = 0;
-  const counting = withConsumers(kafka, (made) => {
-    made.on(made.events.HEARTBEAT, () => void (heartbeats += 1));
-    return made;
+  const countingKafka = withConsumers(kafka, (consumer) => {
+    consumer.on(consumer.events.HEARTBEAT, () => {
+      heartbeats += 1;
+    });
+    return consumer;
   });
   const log = createLogClient(kafka);
   await log.connect();
@@ -43,7 +48,7 @@ export async function startConsuming(
   const controlId = await ensureControlId(testEnvironment.control);
   const { positions, prerequisitesOf } = anyOrder();
   const consuming = await startConsumer({
-    kafka: counting,
+    kafka: countingKafka,
     log,
     admin: testEnvironment.admin,
     control: testEnvironment.control,
@@ -54,7 +59,7 @@ export async function startConsuming(
     sessionTimeoutMs,
     logger,
     positions,
-    createPartition: creating({
+    createPartition: createPartitionFactory({
       apply: ({ topic, records }, { signal }) => apply(topic, () => record(topic, records), signal),
       waitForPrerequisites: createWaitForPrerequisites(positions, prerequisitesOf),
       onFatal: (error) => fatal.push(error),
@@ -69,7 +74,7 @@ export async function startConsuming(
     consuming,
     log,
     fatal,
-    /** How many heartbeats the group has answered. */
+    /** The number of heartbeats that the group has answered. */
     heartbeats: () => heartbeats,
     /** The values of the applied records, in order. */
     seen: (topic: string): string[] => seen.get(topic) ?? [],

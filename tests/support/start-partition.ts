@@ -35,8 +35,8 @@ export const createPartition = (deps: Pick<PartitionDeps, 'apply'> & Partial<Par
     ...deps,
   });
 
-/** Creates such partitions for an assignment, with its memory. */
-export const creating =
+/** Lets an assignment create such partitions, which share its memory for queued records. */
+export const createPartitionFactory =
   (deps: Pick<PartitionDeps, 'apply'> & Partial<PartitionDeps>): CreatePartition =>
   ({ topic, partition }, { budget, chunkBytesMax, onApplied }) =>
     createPartition({

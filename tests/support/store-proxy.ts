@@ -2,11 +2,11 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { freePorts } from '../../infra/dev-servers/native/ports.ts';
 import { listen } from '../../shared/runtime/listen.ts';
 
-/** The trouble on the proxy's connections. A test sets the fields. */
+/** The trouble on the proxy's connections. A test sets the fields; the proxy reads them at each chunk. */
 type Trouble = {
   /** The delay of each reply, in milliseconds. */
   delayMs: number;
-  /** How many more replies to writes are lost. The store has written; the connection breaks before the reply. */
+  /** The number of replies to writes that the proxy still loses: the store has written, then the connection breaks. */
   repliesToLose: number;
   /** Holds each request with this text, and everything after it on its connection, until `release`. */
   holding: string | null;
@@ -109,7 +109,7 @@ function demoted(chunk: Buffer): Buffer {
   return changed;
 }
 
-/** The driver notices soon that the store is back. Its limit on the wait for a connection does not change. */
+/** With this option the driver notices soon that the store is back. Its limit on the wait for a connection stays. */
 const frequentHeartbeats = 'heartbeatFrequencyMS=500';
 
 /** The address of the proxied store, with the store's credentials and these options. */

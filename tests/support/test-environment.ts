@@ -15,8 +15,8 @@ import { logEnds, reached } from './progress.ts';
 export type Servers = { KAFKA_BROKERS?: string; MONGODB_URL?: string };
 
 /**
- * Topics and databases of one test, under a name that nothing else has. They are on the servers of the test run
- * unless the test passes others.
+ * Creates the topics and databases of one test, under a name that nothing else has. They are on the servers of the test
+ * run unless the test passes others.
  */
 export async function createTestEnvironment(partitions = 3, servers: Servers = process.env) {
   const databases = await openDatabases(servers.MONGODB_URL);
@@ -31,13 +31,13 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
   };
   const result = projectorConfig(environment);
   if ('errors' in result) throw new Error(result.errors.join('\n'));
-  // A generation with an unpinned projector cannot be replaced.
+  // A projector of a test is pinned to its generation: an unpinned one would block a promotion.
   const config = { ...result.config, GENERATION: 1, CONSUMER_GROUP: name };
   const kafka = new Kafka({ brokers: config.KAFKA_BROKERS, logLevel: logLevel.NOTHING });
   const admin = kafka.admin();
   const producer = kafka.producer({ allowAutoTopicCreation: false });
   await Promise.all([admin.connect(), producer.connect()]);
-  await createTopics(admin, config.TOPIC_PREFIX, { partitions: partitions });
+  await createTopics(admin, config.TOPIC_PREFIX, { partitions });
   return {
     ...databases,
     environment,
@@ -58,14 +58,14 @@ export async function createTestEnvironment(partitions = 3, servers: Servers = p
 
 export type TestEnvironment = Awaited<ReturnType<typeof createTestEnvironment>>;
 
-/** A request with this number of events stays far below the megabyte that brokers accept. */
+/** A request with these events stays far below the megabyte that brokers accept. */
 const eventsPerRequest = 500;
 
 /** Publishes events in structured mode, and events of one kind in order. */
 export async function publish({ producer, config }: TestEnvironment, events: Event[]): Promise<void> {
   for (let start = 0; start < events.length; start += eventsPerRequest) {
-    const some = events.slice(start, start + eventsPerRequest);
-    const byTopic = Map.groupBy(some, ({ kind }) => topicOf(kind, config.TOPIC_PREFIX));
+    const ofRequest = events.slice(start, start + eventsPerRequest);
+    const byTopic = Map.groupBy(ofRequest, ({ kind }) => topicOf(kind, config.TOPIC_PREFIX));
     const topicMessages = [...byTopic].map(([topic, ofTopic]) => ({
       topic,
       messages: ofTopic.map((event) => encode(event, 'structured')),

@@ -1,6 +1,6 @@
 /**
- * `describe` or `test` where this machine has the programs that the tests need. Where `missing` names something, such
- * as "no mongod", they are skipped: tests/reporter.mjs lists them at the end of the run, by the reason in their title.
+ * `describe` or `test` if this machine has the programs that the tests need. If `missing` names something, such as
+ * "no mongod", jest skips them, and tests/reporter.mjs lists them at the end of the run with this reason.
  */
 export const describeUnless = (missing: string | null, title: string, body: () => void): void =>
   missing === null ? describe(title, body) : describe.skip(skippedTitle(title, missing), body);

@@ -3,16 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Opens a resource before the tests of a `describe`, and closes it after them; with `each`, before and after each test.
- * Its fields do not exist before a test runs, so read them inside the tests.
+ * Opens a resource before the tests of a `describe`, and closes it after them. With `each`, it does so for each test.
+ * The fields of the resource exist only while a test or its hooks run, so read them there.
  */
 export function useOpened<T extends { close: () => Promise<unknown> }>(
   open: () => Promise<T>,
   { each = false } = {},
 ): T {
   const opened = {} as T;
-  const [before, after] = each ? [beforeEach, afterEach] : [beforeAll, afterAll];
-  before(async () => void Object.assign(opened, await open()));
+  const before = each ? beforeEach : beforeAll;
+  const after = each ? afterEach : afterAll;
+  before(async () => {
+    Object.assign(opened, await open());
+  });
   after(() => opened.close());
   return opened;
 }

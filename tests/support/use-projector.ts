@@ -41,7 +41,7 @@ type Message = Omit<Produced, 'headers'> & {
 
 /**
  * Topics, databases and projectors for the tests of a `describe`, and the steps that tests take on them. The fields of
- * `environment` exist once a test runs. Everything that still runs afterwards is stopped.
+ * `environment` exist once a test runs. A hook stops the projectors that the tests have left running.
  */
 export function useProjector({
   partitions = 1,
@@ -76,7 +76,8 @@ export function useProjector({
     environment.producer.send({ topic: topic(kind), messages });
 
   // Jest runs hooks in the order of their definition.
-  const [before, after] = each ? [beforeEach, afterEach] : [beforeAll, afterAll];
+  const before = each ? beforeEach : beforeAll;
+  const after = each ? afterEach : afterAll;
   after(async () => {
     await stop();
     await Promise.all([...processes].map((service) => service.stop('SIGKILL')));
@@ -123,7 +124,7 @@ export function useProjector({
       };
       return { ...projector, stop };
     },
-    /** Connects another producer; with a `transactionalId`, one for transactions. */
+    /** Connects another producer. With a `transactionalId`, it can open transactions. */
     connectProducer: async (options: ProducerConfig = {}) => {
       const producer = environment.kafka.producer({
         allowAutoTopicCreation: false,
@@ -140,7 +141,7 @@ export function useProjector({
     cli: (...args: string[]) => runCli(environment.environment, args),
     /** Deletes the records of the topic's first partition before an offset. */
     deleteRecords: async (kind: Kind, offset: number) => {
-      // A topic that is compacted only cannot lose its beginning this way.
+      // Kafka refuses to delete records of a topic that is only compacted.
       await alterTopic(environment, topic(kind), { 'cleanup.policy': 'compact,delete' });
       const partitions = [{ partition: 0, offset: String(offset) }];
       const deletion = () => environment.admin.deleteTopicRecords({ topic: topic(kind), partitions });

@@ -1,4 +1,4 @@
-import { before, facts, now, own } from '../../../tests/support/facts.ts';
+import { before, facts, factsOf, now } from '../../../tests/support/facts.ts';
 import { chartPoints, charts } from './charts.ts';
 
 const sample = (generation: number, secondsAgo: number, applied: number, lagSeconds = 2) => ({
@@ -13,7 +13,7 @@ const sample = (generation: number, secondsAgo: number, applied: number, lagSeco
 const points = (...[of, samples]: Parameters<typeof chartPoints>) =>
   chartPoints(of, samples).map(({ at, lag, rate }) => [(now.getTime() - at.getTime()) / 1_000, lag, rate]);
 
-const served = facts([own(1, 'active')]);
+const served = facts([factsOf(1, 'active')]);
 
 test('the rate is that since the sample before, and the line ends where no projector ran', () => {
   expect(
@@ -46,7 +46,7 @@ test('a sample soon after another one, as of a projector that has just started, 
 });
 
 test('while no projector saves samples, the lag rises to the present one, and nothing is applied', () => {
-  const stopped = facts([own(1, 'active', { lagSeconds: 302 })]);
+  const stopped = facts([factsOf(1, 'active', { lagSeconds: 302 })]);
   expect(points(stopped, [sample(1, 320, 0), sample(1, 300, 0)])).toEqual([
     [320, 2, null],
     [300, 2, 0],
@@ -58,7 +58,7 @@ test('while no projector saves samples, the lag rises to the present one, and no
 test('the hour is that of the generation that was served then, across a promotion', () => {
   const became = (generation: number, secondsAgo: number) =>
     ({ generation, from: null, to: 'active', at: before(secondsAgo), by: 'ann', why: '' }) as const;
-  const generations = [own(1, 'standby'), own(2, 'active')];
+  const generations = [factsOf(1, 'standby'), factsOf(2, 'active')];
   const { registry } = facts(generations);
   const history = [became(1, 9_000), became(2, 50)];
   const promoted = facts(generations, { registry: registry && { ...registry, history } });

@@ -2,8 +2,8 @@ import type { HoldCause } from '../../../shared/control/hold-causes.ts';
 import {
   before,
   facts,
+  factsOf,
   now,
-  own,
   partitionFacts,
   projector,
   report as comparison,
@@ -62,28 +62,28 @@ const stopped = { savedAt: before(480), lagSeconds: 475, watermark: before(480),
 const kafkaAway = { ...facts([]).kafka, problem: 'connect ECONNREFUSED' };
 
 test('one cause is one card: without projectors, or without Kafka, no card says that the data lags', async () => {
-  const killed = await shown(overviewPage, facts([own(1, 'active', stopped)], { replicas: [] }));
-  const generation = await shown(generationsPage, facts([own(1, 'active', stopped)]));
+  const killed = await shown(overviewPage, facts([factsOf(1, 'active', stopped)], { replicas: [] }));
+  const generation = await shown(generationsPage, facts([factsOf(1, 'active', stopped)]));
   expect(generation).toContain('Generation 1: active, stopped');
   expect(cards(killed)).toEqual([
     'bad: no API replica is live',
     'bad: generation 1: no projector has run for 8 min GENERATION=1 npm run projector',
   ]);
   const cutOff = { ...stopped, projectors: [projector({ state: 'cut_off', reason: 'ECONNREFUSED' })] };
-  const away = await shown(overviewPage, facts([own(1, 'active', cutOff)], { kafka: kafkaAway }));
+  const away = await shown(overviewPage, facts([factsOf(1, 'active', cutOff)], { kafka: kafkaAway }));
   expect(cards(away)).toEqual(['bad: Kafka (KAFKA_BROKERS): connect ECONNREFUSED']);
-  const failing = own(1, 'active', { lagSeconds: 475 });
+  const failing = factsOf(1, 'active', { lagSeconds: 475 });
   expect(cards(await shown(overviewPage, facts([failing])))).toEqual(['bad: generation 1: it lags by 475 s']);
 });
 
 test('a verdict that names a finding has its command, and no card repeats it', async () => {
-  const page = await shown(overviewPage, facts([own(1, 'active', { savedAt: before(60) })]));
+  const page = await shown(overviewPage, facts([factsOf(1, 'active', { savedAt: before(60) })]));
   expect(text(page)).toMatch(/Not well: no projector has run for 60 s ?. GENERATION=1 npm run projector/);
   expect(cards(page)).toEqual([]);
 });
 
 test('a tile has the colour of its finding, and a number that Kafka alone knows is unknown without it', async () => {
-  const about = facts([own(1, 'active', { ...stopped, topics: [topic({ lag: null })] })], {
+  const about = facts([factsOf(1, 'active', { ...stopped, topics: [topic({ lag: null })] })], {
     replicas: [],
     deadLetters: 3,
     kafka: kafkaAway,
@@ -105,18 +105,18 @@ test('a tile has the colour of its finding, and a number that Kafka alone knows 
 
 test('a first load is no failure: it shows its progress and the time left, which no topic exceeds', async () => {
   const loading = { lagSeconds: null, watermark: null, lag: 100, topics: [topic({ secondsLeft: 240 })] };
-  const page = await shown(overviewPage, facts([own(1, 'active', loading)]));
+  const page = await shown(overviewPage, facts([factsOf(1, 'active', loading)]));
   expect(page).toContain('<p class="verdict warn">');
   expect(page).toContain('<progress max="1" value="0.200" aria-label="Generation 1: First load"');
   expect(text(page)).toContain('25 of 125 records, 5 a second, 4 min left');
   expect(cards(page)).toEqual([]);
-  const dead = await shown(overviewPage, facts([own(1, 'active', { ...loading, savedAt: before(60) })]));
+  const dead = await shown(overviewPage, facts([factsOf(1, 'active', { ...loading, savedAt: before(60) })]));
   expect(dead).toContain('<p class="verdict bad">');
 });
 
 test('a rebuild stands on the overview', async () => {
-  const build = own(2, 'building', { lag: 1_000, topics: [topic()] });
-  const page = text(await shown(overviewPage, facts([own(1, 'active'), build])));
+  const build = factsOf(2, 'building', { lag: 1_000, topics: [topic()] });
+  const page = text(await shown(overviewPage, facts([factsOf(1, 'active'), build])));
   expect(page).toContain(
     'Generation 2: building 1. Load 25 of 125 records, 5 a second, 3 min left 2. Catch up',
   );
@@ -124,11 +124,11 @@ test('a rebuild stands on the overview', async () => {
 
 test('each generation shows its next command in the deployment once, and a failed check names it', async () => {
   const generations = [
-    own(1, 'active'),
-    own(2, 'ready'),
-    own(3, 'ready', { generation: { report: comparison } }),
-    own(4, 'building', { savedAt: null, watermark: null, lagSeconds: null }),
-    own(5, 'standby'),
+    factsOf(1, 'active'),
+    factsOf(2, 'ready'),
+    factsOf(3, 'ready', { generation: { report: comparison } }),
+    factsOf(4, 'building', { savedAt: null, watermark: null, lagSeconds: null }),
+    factsOf(5, 'standby'),
   ];
   const copied = async (some: typeof generations) => {
     const page = await shown(generationsPage, facts(some, { deployment: 'helm' }));
@@ -144,14 +144,14 @@ test('each generation shows its next command in the deployment once, and a faile
   ]);
   expect(page).toContain('○ not yet generation 2 was not compared with the active one');
   expect(page).toContain('Checks before a promotion: 10 of 11 hold');
-  expect((await copied([own(1, 'active')])).slice(1)).toEqual(['support-cli rebuild start']);
+  expect((await copied([factsOf(1, 'active')])).slice(1)).toEqual(['support-cli rebuild start']);
 });
 
 test('a comparison is shown with its counts, its operator and its age', async () => {
-  const compared = own(2, 'ready', {
+  const compared = factsOf(2, 'ready', {
     generation: { report: { ...comparison, differences: 2, expected: 8 } },
   });
-  const page = text(await shown(generationsPage, facts([own(1, 'active'), compared])));
+  const page = text(await shown(generationsPage, facts([factsOf(1, 'active'), compared])));
   expect(page).toContain(
     '3 documents compared with generation 1: 2 unintended differences, 8 intended differences; by ann, 60 s ago',
   );
@@ -161,14 +161,14 @@ test('a comparison is shown with its counts, its operator and its age', async ()
 test('a switch is not offered while Kafka is away', async () => {
   const page = await shown(
     generationsPage,
-    facts([own(1, 'active'), own(2, 'standby')], { kafka: kafkaAway }),
+    facts([factsOf(1, 'active'), factsOf(2, 'standby')], { kafka: kafkaAway }),
   );
   expect(text(page)).toContain('✗ failed Kafka (KAFKA_BROKERS): connect ECONNREFUSED');
   expect(page).not.toContain('rebuild rollback');
 });
 
 test('a promotion is one row of the history, which shows the latest 20 changes', async () => {
-  const about = facts([own(1, 'standby'), own(2, 'active')]);
+  const about = facts([factsOf(1, 'standby'), factsOf(2, 'active')]);
   const change = { at: now, by: 'ann', why: 'a promotion' };
   const earlier = Array.from({ length: 20 }, (_, index) => ({ generation: 3, why: `start ${index}` }));
   const history = [
@@ -194,7 +194,7 @@ test('the row of a topic that lags has a colour, except in a build', async () =>
     topic({ cause: 'unassigned', lagSeconds: 0 }),
     topic({ cause: 'unreadable', lagSeconds: null }),
   ];
-  const about = facts([own(1, 'active', { topics }), own(2, 'building', { topics })]);
+  const about = facts([factsOf(1, 'active', { topics }), factsOf(2, 'building', { topics })]);
   const states = async (query: string) =>
     [...(await shown(topicsPage, about, query)).matchAll(/<span class="finding (\w*)"/g)].map(
       ([, state]) => state,
@@ -211,7 +211,7 @@ test('of the partitions of a topic the 200 with the longest lag are shown, each 
     const owner = members[lagSeconds % 2] ?? null;
     return { ...partitionFacts, topic: 'support.contacts', partition: lagSeconds, lagSeconds, owner };
   });
-  const { kafka, ...about } = facts([own(1, 'active', { partitions, topics: [topic()] })]);
+  const { kafka, ...about } = facts([factsOf(1, 'active', { partitions, topics: [topic()] })]);
   const known = { ...about, kafka: { ...kafka, members: new Map([[1, members]]) } };
   const page = text(await shown(topicsPage, known, 'topic=support.contacts'));
   expect(page).toContain('201 partitions of support.contacts, the longest lag first, the first 200');
@@ -224,7 +224,7 @@ test('of the partitions of a topic the 200 with the longest lag are shown, each 
 });
 
 test('a replica stands with all its requests in progress, whichever generation they read', async () => {
-  const about = facts([own(1, 'standby'), own(2, 'active')]);
+  const about = facts([factsOf(1, 'standby'), factsOf(2, 'active')]);
   const inProgress = [1, 2].map((generation) => ({ generation, requests: generation + 1 }));
   const replicas = about.replicas.map((replica) => ({ ...replica, generation: 2, inProgress }));
   expect(text(await shown(overviewPage, { ...about, replicas }))).toContain('h (process 1) 1 2 5');

@@ -1,8 +1,8 @@
-import { facts, own } from '../../../tests/support/facts.ts';
+import { facts, factsOf } from '../../../tests/support/facts.ts';
 import type { Facts } from '../facts.ts';
 import { findings, verdict } from '../findings.ts';
 
-const given = (sharedTokens: Facts['sharedTokens']) => facts([own(1, 'active')], { sharedTokens });
+const given = (sharedTokens: Facts['sharedTokens']) => facts([factsOf(1, 'active')], { sharedTokens });
 const token: NonNullable<Facts['sharedTokens']>[0] = {
   isBlocked: false,
   hasMore: false,

@@ -4,11 +4,11 @@ import { idle } from '../../../tests/support/idle.ts';
 
 it('once it stops, no partition is fetched, while a batch ends and after that', async () => {
   const batch = Promise.withResolvers<typeof nothing>();
-  const { assignment, paused, applied, start, fetched } = given(() => batch.promise);
+  const { assignment, paused, applied, start, queueRecord } = given(() => batch.promise);
   const partitions = assignment.replace({ t: [0, 1] }, 'member');
   for (const partition of partitions) start(partition);
   expect([...paused]).toEqual([]);
-  for (const partition of partitions.slice(0, 1)) fetched(partition);
+  for (const partition of partitions.slice(0, 1)) queueRecord(partition);
   while (applied.length === 0) await idle();
   const stopped = assignment.stop(3_600_000);
   expect(paused.size).toBe(2);
@@ -19,7 +19,7 @@ it('once it stops, no partition is fetched, while a batch ends and after that', 
 
 it('stuck partitions do not keep another partition from being resumed', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
-  const { assignment, paused, start, fetched } = given(({ topic }) =>
+  const { assignment, paused, start, queueRecord } = given(({ topic }) =>
     topic === 'stuck' ? stuck.promise : Promise.resolve(nothing),
   );
   const given31 = { stuck: Array.from({ length: 31 }, (_, index) => index), free: [0] };
@@ -27,7 +27,8 @@ it('stuck partitions do not keep another partition from being resumed', async ()
   for (const partition of partitions) start(partition);
   expect(paused.size).toBe(0);
   // when all of them are fetched until they pause
-  for (const partition of partitions) for (let count = 0; count < 2; count += 1) fetched(partition, megabyte);
+  for (const partition of partitions)
+    for (let count = 0; count < 2; count += 1) queueRecord(partition, megabyte);
   expect(paused.size).toBe(32);
   while (paused.has('free/0')) await idle();
   expect(paused.size).toBe(31);
@@ -41,13 +42,13 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
 
   it('a queue that empties is applied further, and its partition is fetched after the next assignment', async () => {
     const stuck = Promise.withResolvers<typeof nothing>();
-    const { assignment, positions, paused, applied, refuse, assign, start, fetched } = given(
+    const { assignment, positions, paused, applied, refuse, assign, start, queueRecord } = given(
       () => stuck.promise,
     );
     const partition = assign();
     start(partition);
     // given a partition that is paused, because its queue holds more than its share
-    for (let count = 0; count < 3; count += 1) fetched(partition, megabyte);
+    for (let count = 0; count < 3; count += 1) queueRecord(partition, megabyte);
     expect([...paused]).toEqual(['t/0']);
     refuse(restarting());
     stuck.resolve(nothing);
@@ -72,11 +73,11 @@ describe('while kafkajs restarts its consumer, and throws at `pause` and `resume
 
 it('a partition that is assigned again is not fetched before its start offset is known', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
-  const { assignment, assign, applied, paused, start, fetched } = given(() => stuck.promise);
+  const { assignment, assign, applied, paused, start, queueRecord } = given(() => stuck.promise);
   // given a partition that applies a chunk while it is assigned again
   const first = assign();
   start(first);
-  fetched(first);
+  queueRecord(first);
   while (applied.length === 0) await idle();
   const second = assign();
   // when it ends, then it does not resume a partition that is still without a start offset
@@ -92,7 +93,7 @@ it('a partition that is assigned again is not fetched before its start offset is
 it('a partition goes on if the same member has it again', async () => {
   const stuck = Promise.withResolvers<typeof nothing>();
   const signals: AbortSignal[] = [];
-  const { assignment, assign, paused, start, fetched } = given((_, { signal }) => {
+  const { assignment, assign, paused, start, queueRecord } = given((_, { signal }) => {
     signals.push(signal);
     return stuck.promise;
   });
@@ -101,7 +102,7 @@ it('a partition goes on if the same member has it again', async () => {
   const partition = assign('member');
   expect(partition).not.toBe(unstarted);
   start(partition);
-  fetched(partition);
+  queueRecord(partition);
   while (signals.length === 0) await idle();
   expect(assign('member')).toBe(partition);
   expect({ isLost: signals[0]?.aborted, paused: [...paused] }).toEqual({ isLost: false, paused: ['t/0'] });

@@ -10,7 +10,7 @@ import {
   structured,
   tag,
   tagBytes,
-  upperCase,
+  withUpperCaseNames,
 } from '../../../tests/support/example-records.ts';
 import { parse } from './parse.ts';
 
@@ -43,7 +43,10 @@ describe('content modes', () => {
     ['structured and created', structured({ type: 'support.tag.created.v1' })],
     ['binary', binary(tagBytes())],
     ['binary with another content type', binary(tagBytes(), {}, { 'content-type': 'text/plain' })],
-    ['binary, upper case', record(tagBytes(), upperCase({ 'content-type': 'application/json', ...ce() }))],
+    [
+      'binary, upper case',
+      record(tagBytes(), withUpperCaseNames({ 'content-type': 'application/json', ...ce() })),
+    ],
     ['binary with headers as strings', binary(tagBytes(), {}, { ce_id: 'evt_2', 'content-type': 'a/b' })],
     ['binary, one header twice', binary(tagBytes(), {}, { ce_id: ['evt_1', Buffer.from('evt_1')] })],
     ['binary, odd headers', binary(tagBytes(), {}, { ce_trace: ['a', 'b'], other: Buffer.from([0xff]) })],
