@@ -9,7 +9,7 @@ import type { Counts } from './counts.ts';
 import { serverTimeoutMs } from './store/deadline.ts';
 import type { ReadSnapshots } from './store/read-snapshot.ts';
 
-/** The store ends each command before the driver would drop its connection. */
+/** MongoDB ends each command before the driver would give up and drop the connection. */
 const limits = { maxTimeMS: serverTimeoutMs };
 
 type Deps = {
@@ -25,10 +25,10 @@ type Deps = {
 };
 
 /**
- * Announces every two seconds which generation this replica serves, as requests and the readiness poll have found it,
- * and which ones its requests in progress read. So a promotion can wait until every replica serves the new one, and a
- * drop until no request reads the old one. It also shows whether the log of the served generation has a gap: a
- * projector that finds one exits, so its own metrics cannot show it. A failure costs no request.
+ * Announces every two seconds the generation that this replica serves, and the generations that its requests in
+ * progress read. So a promotion can wait until every replica serves the new generation, and a drop until no request
+ * reads the old one. A metric shows a gap in the log of the served generation: a projector that finds a gap exits, and
+ * its own metrics end with it.
  */
 export function announceReplica(deps: Deps) {
   const { control, snapshots, generationsInUse, traces, logger, now, metrics } = deps;

@@ -8,7 +8,7 @@ import { createApp } from './app.ts';
 import { createApiKeyCache, findCallers } from './auth/api-key-cache.ts';
 import { createAuthFailureLimiter } from './auth/auth-failure-limiter.ts';
 import { createRefuseKey } from './auth/refuse-key.ts';
-import { type Bounds, bounds } from './bounds.ts';
+import { type Bounds, defaultBounds } from './bounds.ts';
 import type { ApiConfig } from './config.ts';
 import { createCounts } from './counts.ts';
 import type { Route } from './http/route.ts';
@@ -43,7 +43,6 @@ type ApiDeps = {
   now?: () => Date;
   /** A monotonic clock, in milliseconds. */
   nowMs: () => number;
-  /** The bounds of bounds.ts by default. */
   bounds?: Bounds;
 };
 
@@ -54,9 +53,7 @@ export type RunningApi = Pick<RunningServer, 'address' | 'drain' | 'useCertifica
   closers: Closer[];
 };
 
-/**
- * Serves the API on its port. It does not wait for the store: until that is reachable, requests for data are 503.
- */
+/** Serves the API on its port. Does not wait for MongoDB: until MongoDB answers, requests for data get 503. */
 export async function startApi(deps: ApiDeps): Promise<RunningApi> {
   const { config, mongo, authMongo, credentials, metrics, logger, nowMs } = deps;
   const settings = specSettings(config);
@@ -73,9 +70,9 @@ export async function startApi(deps: ApiDeps): Promise<RunningApi> {
   const generationsInUse = createCounts<number>();
   const { authFailures, refuseKey, limit, rateLimiter } = createLimits(deps);
   const storeNow = async () => (deps.now ? deps.now() : clock.nowOrRead());
-  const recordsDeps = { control, routes, metrics, logger, now: storeNow, nowMs };
-  const records = startRecords(recordsDeps, config, deps.bounds);
-  const { trace, admitUnauthenticated } = records;
+  const tracesDeps = { control, routes, metrics, logger, now: storeNow, nowMs };
+  const traces = startTraces(tracesDeps, config, deps.bounds);
+  const { trace, admitUnauthenticated } = traces;
   const { budget, openReader, requireCollections } = createReading(deps);
   const app = createApp({
     routes,
@@ -101,18 +98,18 @@ export async function startApi(deps: ApiDeps): Promise<RunningApi> {
     logger,
     nowMs,
   });
-  const unparsed = { logger, baseUrl, trace, admitUnauthenticated };
+  const unparsedDeps = { logger, baseUrl, trace, admitUnauthenticated };
   const { address, drain, stop, useCertificate } = await startServer(
-    { listener: app.callback(), ...unparsed, nowMs, connectionsRefused: metrics.connectionsRefused },
+    { listener: app.callback(), ...unparsedDeps, nowMs, connectionsRefused: metrics.connectionsRefused },
     serverOptions(config, credentials),
   );
   const announced = { control, snapshots, generationsInUse, traces: trace !== null };
   const announcement = announceReplica({ ...announced, metrics, logger, now });
   const closers: Closer[] = [
     { name: 'server', close: stop, deadlineMs: 16_000 },
-    // Until its last request has ended, a drop must wait for this replica.
+    // After the server: a drop of a generation has to wait until the last request of this replica has ended.
     { name: 'announcement', close: announcement.stop, deadlineMs: 2_000 },
-    ...records.closers,
+    ...traces.closers,
     { name: 'rate limit store', close: async () => rateLimiter.stop(), deadlineMs: 1_000 },
   ];
   return { address, snapshots, drain, useCertificate, closers };
@@ -137,11 +134,11 @@ const serverOptions = (config: ApiConfig, credentials: Credentials | null): Serv
 type LimitDeps = Pick<ApiDeps, 'config' | 'metrics' | 'logger' | 'nowMs' | 'bounds'>;
 
 /** The limits of each API key, and of each client address without a valid one. */
-function createLimits({ config, metrics, logger, nowMs, bounds: given = bounds }: LimitDeps) {
-  const limit = rateLimitOf(config, given);
+function createLimits({ config, metrics, logger, nowMs, bounds = defaultBounds }: LimitDeps) {
+  const limit = rateLimitOf(config, bounds);
   const limiterDeps = { nowMs, logger, fallbacks: metrics.rateLimitFallbacks };
-  const rateLimiter = createRateLimiter(limiterDeps, { limit, store: rateLimitStoreOf(config, given) });
-  const authFailures = createAuthFailureLimiter({ limit: authFailureLimitOf(given), nowMs, logger });
+  const rateLimiter = createRateLimiter(limiterDeps, { limit, store: rateLimitStoreOf(config, bounds) });
+  const authFailures = createAuthFailureLimiter({ limit: authFailureLimitOf(bounds), nowMs, logger });
   const refuseKey = createRefuseKey({
     authFailures,
     counted: metrics.authFailuresCounted,
@@ -150,18 +147,18 @@ function createLimits({ config, metrics, logger, nowMs, bounds: given = bounds }
   return { limit, rateLimiter, authFailures, refuseKey };
 }
 
-type RecordsDeps = Pick<ApiDeps, 'metrics' | 'logger' | 'nowMs'> & {
+type TracesDeps = Pick<ApiDeps, 'metrics' | 'logger' | 'nowMs'> & {
   control: Db;
   routes: Route[];
   /** The store's time. */
   now: () => Promise<Date>;
 };
 
-/** The traces of requests, if they are stored, and the budget of requests without a valid key. */
-function startRecords(
-  { control, routes, metrics, logger, now, nowMs }: RecordsDeps,
+/** The traces of requests, if the API stores them, and the budget of log lines and traces without a valid key. */
+function startTraces(
+  { control, routes, metrics, logger, now, nowMs }: TracesDeps,
   config: ApiConfig,
-  { unauthenticatedMax } = bounds,
+  { unauthenticatedMax } = defaultBounds,
 ) {
   const lost = metrics.tracesLost;
   const keptDays = config.REQUEST_TRACE_DAYS;
@@ -182,13 +179,13 @@ async function readStoreTime(control: Db): Promise<Date> {
 
 type ReadingDeps = Pick<ApiDeps, 'config' | 'mongo' | 'metrics' | 'logger' | 'nowMs' | 'bounds'>;
 
-/** How requests read: the bytes that they may hold together, and the entries that one may scan. */
-function createReading({ config, mongo, metrics, logger, nowMs, bounds: given = bounds }: ReadingDeps) {
+/** Creates the readers of requests, within the bytes that all requests together may hold. */
+function createReading({ config, mongo, metrics, logger, nowMs, bounds = defaultBounds }: ReadingDeps) {
   const bytesMax = config.API_ANSWERS_MB_MAX * 1_024 * 1_024;
   const budget = createReadBudget({ bytesMax, connectionsMax: mongo.options.maxPoolSize || Infinity });
   observeBudget(metrics, budget.usage);
   const requireCollections = createCollectionCheck();
-  const { scanEntriesMax } = given;
+  const { scanEntriesMax } = bounds;
   const onUnreadable = createUnreadableReport({ leftOut: metrics.documentsLeftOut, logger, nowMs });
   const openReader = createReaders({ budget, scanEntriesMax, requireCollections, onUnreadable, nowMs });
   return { budget, openReader, requireCollections };

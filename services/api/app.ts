@@ -36,33 +36,33 @@ import type { Trace } from './traces/tracer.ts';
 export type AppDeps = {
   /** Every endpoint below `/v1`. */
   routes: Route[];
-  /** The OpenAPI document: it is served, and the reference at `/docs` is made of it. */
+  /** The OpenAPI document. The API serves it, and generates the reference at `/docs` from it. */
   spec: OpenApiDocument;
   /** The public address of the service, below which are the pages of its error codes; undefined if it is not set. */
   baseUrl: BaseUrl;
   /** API keys begin with it, then `_live_` or `_test_`. */
   keyPrefix: string;
-  /** Name of the typed client in documentation. */
+  /** Name of the typed client in the documentation. */
   clientPackage: string;
   /** The proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` are trusted. */
   trustedProxies: AddressRange[];
   /** Counts requests without a valid key, or over plain HTTP, by client address. */
   authFailures: MemoryRateLimiter;
-  /** Counts a request without a valid key, and makes its error. */
+  /** Counts a request without a valid key, and returns its error. */
   refuseKey: RefuseKey;
-  /** Whose key a token is. */
+  /** Finds the caller of a token. */
   apiKeys: ApiKeyCache;
   /** The generation to read, and its watermark. */
   snapshots: ReadSnapshots;
   /** The requests in progress, by the generation that each of them reads. */
   generationsInUse: Counts<number>;
-  /** Refuses an empty read if its collection is gone. */
+  /** Called after an empty read: rejects if a collection of the snapshot is gone. */
   requireCollections: RequireCollections;
   /** Opens the reader of a request. */
   openReader: OpenReader;
   /** The memory that responses in progress may hold. */
   budget: ReadBudget;
-  /** Requests in progress, of all clients together. */
+  /** The maximum of requests in progress, of all clients together. */
   requestsMax: number;
   /** The rate limit of each key. */
   limit: RateLimit;
@@ -107,7 +107,7 @@ export function createApp({
   app.use(requestReader(deps));
   app.use(rateLimit(deps));
   app.use(dispatch(deps));
-  // Only a body that was interrupted gets here: the client has left, or the store failed midway.
+  // Only an interrupted response gets here: the client has left, or MongoDB failed while the API sent the body.
   app.on('error', (error: Error & { code?: string }) => {
     if (error.code === 'ERR_STREAM_PREMATURE_CLOSE' || error.code === 'ECONNRESET') return;
     logger.error({ error }, 'a response was interrupted');

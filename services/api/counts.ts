@@ -1,4 +1,4 @@
-/** A number for each key, such as its requests or bytes in progress. A key without any takes no memory. */
+/** A number for each key, such as its requests in progress. A key whose number is 0 takes no memory. */
 export type Counts<Key> = {
   /** The number of a key; 0 if nothing was counted for the key. */
   count: (key: Key) => number;
@@ -6,7 +6,7 @@ export type Counts<Key> = {
   add: (key: Key, more: number) => void;
   /** Every key with its number. */
   entries: () => [Key, number][];
-  /** Counts one more. The returned function ends it, and is called once. */
+  /** Adds one. The caller calls the returned function once, which subtracts it again. */
   begin: (key: Key) => () => void;
 };
 

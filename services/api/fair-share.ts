@@ -8,13 +8,13 @@ export type Use = { all: number; org: number; key: number };
 export type UseCounter = {
   all: () => number;
   of: (caller: Caller) => Use;
-  /** A negative number ends a use. */
+  /** Adds to the use of a caller; a negative number subtracts. */
   add: (caller: Caller, more: number) => void;
 };
 
 export function createUse(): UseCounter {
   const organizations = createCounts<string>();
-  /** By organization. An organization without any use takes no memory. */
+  /** The use of each key, by organization. An organization without any use takes no memory. */
   const keys = new Map<string, Counts<string>>();
   let all = 0;
   return {
@@ -35,17 +35,17 @@ export function createUse(): UseCounter {
   };
 }
 
-/** The share of one of several users: `limit / parts` while less than half is in use, then `free / parts`. */
+/** The share of one of several callers: `limit / parts` while less than half is in use, then `free / parts`. */
 const fairShare = (limit: number, used: number, parts: number): number =>
   (used < limit / 2 ? limit : limit - used) / parts;
 
 /**
- * Whether a caller may use `more` of a limit. Its organization may use a quarter, and its key a half of that: a key
- * that does not take its responses leaves capacity for the other keys of its organization. A user with nothing in use
- * may always start.
+ * Whether a caller may use `more` of a limit. Its organization may use a quarter, and its key half of that: so a key
+ * that does not take its responses leaves capacity for the other keys of its organization. An organization or a key
+ * that uses nothing may always start.
  *
- * While less than half of the limit is in use, `more` may exceed a share that is not used up: the reads of a key then
- * start in the order in which they came. Otherwise its small reads could pass its large one for ever.
+ * While less than half of the limit is in use, `more` may exceed a share that is not used up. Otherwise the small reads
+ * of a key would always fit, and its large read would wait behind them for ever.
  */
 export function isWithinShare(limit: number, more: number, used: Use): boolean {
   const isScarce = used.all >= limit / 2;

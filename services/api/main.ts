@@ -23,7 +23,7 @@ import type { Credentials } from './server/tls.ts';
 import { driverTimeouts } from './store/deadline.ts';
 import { pollReadiness } from './store/readiness.ts';
 
-/** A separate write for each line would cost the API more. */
+/** The log waits for this many bytes: one write for each line would cost the API more processor time. */
 const logBatchBytes = 4_096;
 /** Connections for keys, watermarks and request traces. */
 const authPoolSizeMax = 4;
@@ -33,8 +33,8 @@ const nowMs = () => performance.now();
 boundHeapGrowth(60);
 const config = configOrExit(readApiConfig(process.env), 'api');
 const { API_TLS_CERT: cert, API_TLS_KEY: key } = config;
-const files = cert && key ? { cert, key } : null;
-const credentials = files && readCertificate(files);
+const certificateFiles = cert && key ? { cert, key } : null;
+const credentials = certificateFiles && readCertificate(certificateFiles);
 const logOutput = createLogOutput({ batchBytes: logBatchBytes });
 const logger = createLogger('api', config.LOG_LEVEL, logOutput);
 const metrics = createMetrics();
@@ -58,7 +58,8 @@ const poolMonitor = monitorPools({
   database: config.DATABASE_NAME,
   logger,
 });
-const polling = files && credentials && serveCertificate(files, credentials);
+const certificatePolling =
+  certificateFiles && credentials && followCertificate(certificateFiles, credentials);
 const shutdownDelayMs = config.SHUTDOWN_DELAY_SECONDS * 1_000;
 const closers: Closer[] = [
   { name: 'drain', close: drain, deadlineMs: shutdownDelayMs + 1_000 },
@@ -78,17 +79,17 @@ if (!config.API_BASE_URL) {
 const probes = { live: poolMonitor.failure, ready: readiness.reason };
 await serveAdmin(config, logger, { ...probes, metrics: metrics.registry });
 
-/** Load balancers need some seconds to notice that this replica is not ready; until then it serves their requests. */
+/** Load balancers need some seconds to notice that this replica is not ready. Until then it answers their requests. */
 async function drain(): Promise<void> {
   readiness.stop();
   poolMonitor.stop();
   api.drain();
   await sleep(shutdownDelayMs);
-  void polling?.stop();
+  void certificatePolling?.stop();
 }
 
-/** Uses renewed certificates, and shows when the current certificate expires. */
-function serveCertificate(files: CertificateFiles, first: Credentials) {
+/** Serves a renewed certificate as soon as its files change. A metric shows when the certificate in use expires. */
+function followCertificate(files: CertificateFiles, first: Credentials) {
   const show = (inUse: Credentials) => metrics.certificateEnd.set(notAfterSeconds(inUse));
   const use = (renewed: Credentials) => {
     api.useCertificate(renewed);

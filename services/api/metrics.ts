@@ -131,20 +131,20 @@ const dataMetrics = (registers: Registry[]): DataMetrics => ({
   }),
 });
 
-/** Adds the gauges of the read budget, which each scrape reads. */
+/** Adds the gauges of the read budget. Each scrape reads its current use. */
 export function observeBudget({ registry }: Metrics, usage: () => BudgetUsage): void {
-  const add = (of: keyof BudgetUsage, name: string, help: string) =>
+  const addGauge = (field: keyof BudgetUsage, name: string, help: string) =>
     new Gauge({
       name,
       help,
       registers: [registry],
       collect() {
-        this.set(usage()[of]);
+        this.set(usage()[field]);
       },
     });
-  add('bytes', 'api_answers_bytes', 'Memory that responses in progress hold, of `API_ANSWERS_MB_MAX`');
-  add('reads', 'api_reads_in_progress', 'Reads of MongoDB in progress');
-  add(
+  addGauge('bytes', 'api_answers_bytes', 'Memory that responses in progress hold, of `API_ANSWERS_MB_MAX`');
+  addGauge('reads', 'api_reads_in_progress', 'Reads of MongoDB in progress');
+  addGauge(
     'waiting',
     'api_reads_waiting',
     'Reads that wait for memory or a connection: above 0 for long, clients wait',

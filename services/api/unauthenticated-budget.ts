@@ -6,16 +6,16 @@ import { createMemoryRateLimiter } from './rate-limit/memory-rate-limiter.ts';
 const windowSeconds = 60;
 
 type UnauthenticatedBudgetDeps = {
-  /** Counts the requests that are left out as lost traces; null if requests are not traced. */
+  /** Counts each request without a trace; null if the API stores no traces. */
   lost: Counter<'reason'> | null;
   logger: Pick<Logger, 'warn'>;
   nowMs: () => number;
 };
 
 /**
- * Bounds the log lines and traces of requests without a valid key, or above a rate limit: an admitted request has both.
- * Without the budget, any client that reaches the port could fill the disk of the log, and the store. One line a minute
- * counts those left out.
+ * Bounds the log lines and traces of requests without a valid key, or above a rate limit. Otherwise any client that
+ * reaches the port could fill the disk of the log, and MongoDB. One line a minute counts the requests that were left
+ * out.
  */
 export function startUnauthenticatedBudget(
   { lost, logger, nowMs }: UnauthenticatedBudgetDeps,

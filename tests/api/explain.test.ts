@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { bounds } from '../../services/api/bounds.ts';
+import { defaultBounds } from '../../services/api/bounds.ts';
 import { rangeUpTo } from '../../services/api/paging/key-range.ts';
 import { findPage, findScanEnd, type PageQuery } from '../../services/api/paging/page-query.ts';
 import { channelPageQuery } from '../../services/api/resources/channels/routes.ts';
@@ -90,7 +90,7 @@ async function expectOneRange(query: PageQuery, ranges: number): Promise<void> {
   expectExamined([plan], ([page]) => expect(page?.keys).toBeLessThanOrEqual(ranges * (query.limit + 2)));
 }
 
-const { scanEntriesMax } = bounds;
+const { scanEntriesMax } = defaultBounds;
 
 /**
  * A page with a filter examines at most the scan limit, however few entries match: its scan end is found from the index

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type CommandStartedEvent, type Db, MongoClient } from 'mongodb';
 import { selfSigned } from '../../infra/certificate.ts';
 import { startApi as startService } from '../../services/api/api.ts';
-import { type Bounds, bounds } from '../../services/api/bounds.ts';
+import { type Bounds, defaultBounds } from '../../services/api/bounds.ts';
 import { type ApiConfig, readApiConfig } from '../../services/api/config.ts';
 import { createMetrics } from '../../services/api/metrics.ts';
 import { specSettings } from '../../services/api/openapi/info.ts';
@@ -87,7 +87,7 @@ export const snapshotOf = (database: Db, generation = 1): DataSnapshot => ({
 export const testReaders = (requireCollections: RequireCollections = async () => undefined) =>
   createReaders({
     budget: createReadBudget({ bytesMax: 128 * 1_024 * 1_024, connectionsMax: 20 }),
-    scanEntriesMax: bounds.scanEntriesMax,
+    scanEntriesMax: defaultBounds.scanEntriesMax,
     requireCollections,
     onUnreadable: () => undefined,
     nowMs: () => performance.now(),
@@ -128,7 +128,7 @@ export async function startApi(
     ...(options.now && { now: options.now }),
     nowMs: options.nowMs ?? (() => performance.now()),
     // Most tests have a single address.
-    bounds: { ...bounds, authFailuresMax: 1_000_000, ...options.bounds },
+    bounds: { ...defaultBounds, authFailuresMax: 1_000_000, ...options.bounds },
   });
   const url = `http://127.0.0.1:${address.port}`;
   const close = async () => {

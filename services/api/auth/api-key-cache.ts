@@ -25,16 +25,16 @@ export type ApiKeyCache = {
 };
 
 /**
- * A key stops or starts working, or has another limit, at most this long after the read model has the change, or an
- * operator has blocked it.
+ * How long the cache keeps a result. A change of a key, or its block by an operator, takes effect at most this long
+ * after the read model has it.
  */
 const lifetimeMs = 5_000;
 const entriesMax = 10_000;
-/** Queries for keys in progress at once: the snapshots and the traces use the same connections. */
+/** Queries in progress at once. They leave connections of the same pool to the snapshots and the traces. */
 const queriesMax = 2;
-/** Keys in one look-up: more than the pause lets clients guess. */
+/** Tokens of one query: more than clients send during a pause, so that a valid token waits for one pause at most. */
 const readersPerQuery = 256;
-/** Pause after a query that contained an unknown token. */
+/** The pause after a query with an unknown token. It bounds the queries that guesses cause. */
 const pauseMs = 10;
 
 type CacheDeps = {
@@ -45,9 +45,9 @@ type CacheDeps = {
 };
 
 /**
- * Looks keys up by the SHA-256 of the token and caches both outcomes. Unknown and archived tokens take the same path. A
- * separate cache holds them, so that a flood of invalid tokens does not evict valid ones. However many tokens clients
- * guess, a replica starts at most 100 look-ups a second, and a valid key waits about 10 ms.
+ * Looks keys up by the SHA-256 of the token, and caches valid and refused tokens. Refused tokens have their own cache:
+ * a flood of them evicts no valid token. However many tokens clients guess, a replica starts at most 100 queries a
+ * second, and a valid key waits about 10 ms.
  */
 export function createApiKeyCache({ lookUp, nowMs, pause }: CacheDeps): ApiKeyCache {
   const options = { max: entriesMax, ttl: lifetimeMs, ttlResolution: 0, perf: { now: nowMs } };

@@ -14,9 +14,9 @@ export type KeyRefusal = 'missing' | 'malformed' | TokenRefusal;
 export type RefuseKey = (request: IncomingMessage, reason: KeyRefusal) => ApiError;
 
 type RefuseKeyDeps = {
-  /** Counts by client address. */
+  /** Counts requests without a valid key by client address. */
   authFailures: MemoryRateLimiter;
-  /** The metric, by reason. */
+  /** Counts them by reason, as a metric. */
   counted: Pick<Counter<'reason'>, 'inc'>;
   trustedProxies: AddressRange[];
 };
@@ -24,8 +24,8 @@ type RefuseKeyDeps = {
 const challenge = { headers: { 'WWW-Authenticate': 'Bearer' } };
 
 /**
- * Above the limit of an address, invalid tokens are 429, a missing one is still 401, and a valid key is still admitted.
- * So a client that guesses keys locks out no other client of its address, and one that forgets its key learns so.
+ * Above the limit of an address, an invalid token is 429, and a missing one is still 401. Valid keys do not get here: a
+ * client that guesses keys locks out no other client of its address.
  */
 export function createRefuseKey({ authFailures, counted, trustedProxies }: RefuseKeyDeps): RefuseKey {
   return (request, reason) => {

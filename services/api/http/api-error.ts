@@ -1,16 +1,16 @@
 import { errorCatalogue, type ErrorCode } from './error-catalogue.ts';
 
 type ErrorDetail = {
-  /** The offending query parameter. */
+  /** The invalid query parameter. */
   param?: string;
-  /** Replaces the catalogue's text; the client sees it. */
+  /** Replaces the text of the catalogue. The client sees it. */
   message?: string;
   headers?: Record<string, string>;
   /** For the log only. */
   cause?: unknown;
 };
 
-/** An error that the client receives; its code is in the catalogue. */
+/** An error that the client receives. Its code is in the error catalogue. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;

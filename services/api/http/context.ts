@@ -4,7 +4,7 @@ import type { ReadSnapshot } from '../store/read-snapshot.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { ErrorCode } from './error-catalogue.ts';
 
-/** The facts that the middleware learns about a request, in that order; an optional one is absent until then. */
+/** The state of a request, in the order in which the middleware sets it. An optional field is absent until then. */
 export type RequestState = {
   requestId: string;
   caller?: Caller;

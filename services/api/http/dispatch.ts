@@ -11,11 +11,10 @@ export function dispatch({ routes, baseUrl }: { routes: Route[]; baseUrl: BaseUr
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   for (const route of routes) router.all(route.path, (context) => respond(context, route, baseUrl));
   const match = router.routes();
-  const refuse = async (path: string) => {
-    throw noRoute(path);
-  };
   return async (context) => {
-    await match(context as RouterContext<RequestState>, () => refuse(context.path));
+    await match(context as RouterContext<RequestState>, async () => {
+      throw noRoute(context.path);
+    });
   };
 }
 
@@ -44,7 +43,7 @@ async function respond(context: RouterContext<RequestState>, route: Route, baseU
   const { caller, store } = state;
   if (!caller?.orgId || !store) throw new Error('a route was reached without an organization');
   if (!handleMethod(context)) return;
-  // The path has matched, so the invalid part is its parameter.
+  // The rest of the path has matched, so the invalid part is its parameter.
   if (!isPercentEncoded(path)) throw new ApiError('invalid_path_parameter');
   const scope = { orgId: caller.orgId, store, path };
   const answer = await route.respond(scope, { params, search: context.querystring });

@@ -7,8 +7,8 @@ export type Encoding = 'br' | 'gzip' | 'identity';
 const preference: Encoding[] = ['br', 'gzip', 'identity'];
 
 /**
- * The longest `Accept-Encoding` that the API parses: 32 KB would take 3 ms. A longer header gets an uncompressed
- * response.
+ * The longest `Accept-Encoding` that the API parses, because 32 KB would take 3 ms. The response to a longer one is not
+ * compressed.
  */
 const acceptedLengthMax = 1_000;
 

@@ -10,8 +10,8 @@ const rateLimit = category('rate_limit_error');
 const api = category('api_error');
 
 /**
- * Every error that a client can receive: its status, category and text. Codes are part of the public contract; texts
- * are for people and may change.
+ * Every error that a client can receive: its status, category and message. Codes are part of the public contract.
+ * Messages may change: each names the part of the request at fault, and the fix.
  */
 export const errorCatalogue = {
   missing_api_key: authentication(

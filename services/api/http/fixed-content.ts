@@ -3,12 +3,12 @@ import type { Encoding } from './encoding.ts';
 import { etagOf, isNotModified } from './etag.ts';
 
 /**
- * The encodings of each content that never changes while the process runs. Any client may request it without a key:
- * without them, compression would be most of the cost of each request, in time and memory.
+ * The compressed forms of each body that never changes while the process runs, such as a page of the documentation. Any
+ * client may request these bodies without a key, and to compress one again would be most of the cost of a request.
  */
 export const fixedContents = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 
-/** Answers with a content that never changes, and its ETag. */
+/** Returns a function that answers with a body that never changes, and its ETag. */
 export function fixedContent(given: string | Buffer, type: string): (context: Context) => void {
   const content = Buffer.from(given as string);
   const etag = etagOf(content);

@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * The TCP connection of each response in progress. Over TLS it is not the response's own socket, which cannot be reset.
+ * The TCP connection of each response in progress. Over TLS the response's own socket is another object, which cannot
+ * be reset.
  */
 const connections = new WeakMap<ServerResponse, Socket>();
 
@@ -11,12 +12,12 @@ export function rememberConnection(response: ServerResponse, connection: Socket)
 }
 
 /**
- * Ends a response that will not be completed, by a reset of its connection. HTTP/1.0 clients, and proxies that speak it
- * such as nginx by default, would take a close for the normal end of the body.
+ * Ends an incomplete response by a reset of its connection. A client or a proxy of HTTP/1.0, such as nginx by default,
+ * would take a close for the normal end of the body.
  */
 export function interruptResponse(response: ServerResponse): void {
   const connection = connections.get(response) ?? response.socket;
-  // A complete response may still be on its way to the client: a reset would lose its last bytes.
+  // A finished response may still be on its way to the client: a reset would lose its last bytes.
   if (!response.writableFinished) connection?.resetAndDestroy();
   response.destroy();
 }

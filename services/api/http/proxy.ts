@@ -4,16 +4,16 @@ import type { TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { type AddressRange, isInRanges } from '../../../shared/runtime/addresses.ts';
 
-/** The addresses of one `X-Forwarded-For` that are examined. */
+/** The API examines at most this many addresses of one `X-Forwarded-For`. */
 const hopsMax = 32;
-/** The longest address in characters, including brackets and a port. */
+/** The longest address that the API reads, in characters, including brackets and a port. */
 const hopLengthMax = 64;
 
 export const isEncrypted = (socket: object): boolean => (socket as Partial<TLSSocket>).encrypted === true;
 
 /**
- * Whether the client used HTTPS, either directly or to a trusted proxy that reports it. Of several values the last one
- * counts, because the trusted proxy added it.
+ * Whether the client used HTTPS, to the API or to a trusted proxy that reports it. Of several values only the last one
+ * counts: the trusted proxy added it, and the client may have sent the others.
  */
 export function isHttps(trustedProxies: AddressRange[], { socket, headers }: IncomingMessage): boolean {
   if (isEncrypted(socket)) return true;
@@ -49,7 +49,9 @@ export function clientAddress(trustedProxies: AddressRange[], { socket, headers 
   return networkOf(address);
 }
 
-/** An address as limits count it. An IPv6 client counts as its /64, because one host controls that many addresses. */
+/**
+ * The address by which limits count a client. IPv6 clients count by their /64, because one host controls a whole /64.
+ */
 export function networkOf(address: string | undefined): string {
   if (!address || !ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);

@@ -3,10 +3,10 @@ import type { StoreReader } from '../store/reader.ts';
 import type { ErrorCode } from './error-catalogue.ts';
 import { readPath, readQuery } from './parameters.ts';
 
-/** Decides whether data has expired. A request reads the clock once, so that one response reflects one instant. */
+/** The clock by which data expires. A request reads it once, so that one response reflects one instant. */
 export type Clock = { now: () => Date };
 
-/** A handler reads only the caller's organization, in the generation of this request. */
+/** The data that a handler may read: the caller's organization, in the generation of this request. */
 export type Scope = {
   orgId: string;
   store: StoreReader;
@@ -17,8 +17,8 @@ export type Scope = {
 /** The answer of a handler: a body, or pieces of the JSON text of a body that is too large to hold in memory. */
 export type Answer<T> = ({ body: T } | { chunks: AsyncGenerator<string, void> }) & {
   /**
-   * The cursor of the next page; null on the last page. Only a list has it. Call it once the first 256 K characters of
-   * the text are read.
+   * Returns the cursor of the next page, or null on the last page. Only a list has it. Its result is right once the
+   * first 256 K characters of the text have been read.
    */
   nextCursor?: () => string | null;
 };
@@ -35,12 +35,13 @@ type Declaration<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodTy
   params: P;
   query: Q;
   /**
-   * Shape of the 200 body. Tests validate every route against it; in production only the types of presenters use it.
+   * Shape of the 200 body. Presenters have its type, and tests validate every route by it. Production does not validate
+   * responses.
    */
   response: R;
   /** A 200 body for the OpenAPI document. */
   example: z.output<R>;
-  /** Its own error codes, beside the codes of every route (`commonErrors`) and of its parameters. */
+  /** Further error codes, beside those of every route (`commonErrors`) and of invalid parameters. */
   errors: ErrorCode[];
   handler: (
     scope: Scope,

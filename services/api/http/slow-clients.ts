@@ -15,11 +15,11 @@ type InProgress = {
   end: () => void;
 };
 
-/** Knows which clients take their responses too slowly. */
+/** Disconnects clients that take their responses too slowly. */
 export type SlowClients = {
   /** Tracks a response until it closes or its client is disconnected. Then it calls `onEnd`, once. */
   track: (context: Pick<Context, 'res' | 'state'>, onEnd: () => void) => void;
-  /** Disconnects the clients that take their responses too slowly. */
+  /** Disconnects each client whose time has passed. */
   disconnect: () => void;
 };
 

@@ -18,9 +18,9 @@ const clientLeft = 499;
 
 /**
  * Writes one log line, one metric observation and one trace per request, when its response has been sent or
- * interrupted. A budget limits the lines and traces of requests without a valid key. Of the requests that fail because
- * the store refuses, it logs one a second. Paths and queries are not logged, because they contain customers' ids and
- * cursors; headers are never logged.
+ * interrupted. Two limits keep the log small: a budget for requests without a valid key, and one line a second for
+ * requests that fail because MongoDB is unavailable. Paths and queries are not logged, because they contain customers'
+ * ids and cursors; headers are never logged.
  */
 export function accessLog({
   durations,
@@ -29,9 +29,9 @@ export function accessLog({
   admitUnauthenticated,
   ...deps
 }: AccessLogDeps): Middleware {
-  // The code below names every field, so the logger need not search them for secrets. It still searches error texts.
+  // The code below names every field, so the logger need not search the fields for secrets. It still searches errors.
   const logger = deps.logger.child({}, { redact: [] });
-  const limitRefusals = createLogLimit();
+  const limitStoreErrors = createLogLimit();
   return (context, next) => {
     const at = new Date();
     const startedMs = performance.now();
@@ -46,8 +46,8 @@ export function accessLog({
       const aborted = !context.res.writableFinished;
       const labels = { method: methodLabel(method), route: route ?? 'none', status: String(status) };
       durations.observe(labels, durationMs / 1_000);
-      const isBudgeted = !caller || code === 'too_many_requests';
-      if (isBudgeted && !admitUnauthenticated()) return;
+      const needsBudget = !caller || code === 'too_many_requests';
+      if (needsBudget && !admitUnauthenticated()) return;
       trace?.({ requestId, at, method, route, pathId, search, status, code, durationMs, aborted, caller });
       const line = {
         requestId,
@@ -60,10 +60,13 @@ export function accessLog({
         ...(aborted ? { aborted } : {}),
         ...(failure ? { error: failure } : {}),
       };
-      const write = (more: object) => logger.error({ ...line, ...more }, 'request');
-      if (status >= 500 && isStoreUnavailable(failure)) limitRefusals(write);
-      else if (status >= 500) write({});
-      else logger.info(line, 'request');
+      if (status < 500) {
+        logger.info(line, 'request');
+      } else if (isStoreUnavailable(failure)) {
+        limitStoreErrors((leftOut) => logger.error({ ...line, ...leftOut }, 'request'));
+      } else {
+        logger.error(line, 'request');
+      }
     });
     return next();
   };

@@ -12,8 +12,8 @@ type AuthenticateDeps = {
 };
 
 /**
- * Finds whose key the token is, in the snapshot of the request. A store that does not answer counts against no client.
- * The cache of keys limits the look-ups of guessed keys.
+ * Finds the caller of the token in the snapshot of the request. If MongoDB does not answer, the client gets 503, and
+ * the request does not count as a guess. The cache of keys limits the look-ups of guessed keys.
  */
 export function authenticate({ apiKeys, refuseKey, requireCollections }: AuthenticateDeps): Middleware {
   return async ({ req, state }, next) => {
@@ -22,10 +22,10 @@ export function authenticate({ apiKeys, refuseKey, requireCollections }: Authent
     if (token === null || !snapshot) throw new Error('a request without a token or a snapshot');
     const caller = await apiKeys.find(snapshot, token);
     if (!isCaller(caller)) {
-      // The keys of a collection that was dropped read as unknown.
+      // If the collection of keys was dropped, every key is unknown.
       await requireCollections(snapshot);
-      if (snapshot.dataAsOf.getTime() === 0)
-        throw new StoreUnavailable('the key is unknown, but not every key is loaded yet');
+      const isFirstLoad = snapshot.dataAsOf.getTime() === 0;
+      if (isFirstLoad) throw new StoreUnavailable('the key is unknown, but not every key is loaded yet');
       throw refuseKey(req, caller);
     }
     state.caller = caller;

@@ -14,13 +14,13 @@ import { chooseEncoding, type Encoding } from '../http/encoding.ts';
 import { fixedContents } from '../http/fixed-content.ts';
 import { streamBody } from '../http/send-answer.ts';
 
-/** A response below this many bytes fits in a packet or two uncompressed. */
+/** A shorter response is sent as it is: it fits in a packet or two. */
 const thresholdBytes = 1_024;
-/** Bodies up to this many bytes are compressed synchronously, in about 100 µs; the thread pool costs as much. */
+/** A body up to this many bytes is compressed in this thread, in about 100 µs: the thread pool costs as much. */
 const synchronousBytesMax = 32_768;
 
 /**
- * The cheapest levels: brotli level 4 makes a list 10% smaller but takes four times as long. Brotli's window is
+ * The cheapest levels: level 4 of brotli makes a list 10% smaller, but takes four times as long. Brotli's window is
  * 256 KB, because each long conversation in progress would hold the default window of 4 MB.
  */
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_LGWIN]: 18 } };
@@ -60,17 +60,17 @@ async function encode(body: Buffer | string, encoding: Compression, encoder: Enc
   return content.length <= synchronousBytesMax ? sync(content) : await async(content);
 }
 
-/** Compresses a content that never changes, on its first request; undefined for any other body. */
+/** Compresses a fixed body on its first request, and keeps the result. Undefined for any other body. */
 function fixedEncoding(
   content: Buffer,
   encoding: Compression,
   { async }: Encoder,
 ): Promise<Buffer> | undefined {
   const known = fixedContents.get(content);
-  const encoded = known && (known.get(encoding) ?? async(content));
-  if (!encoded) return undefined;
+  if (!known) return undefined;
+  const encoded = known.get(encoding) ?? async(content);
   known.set(encoding, encoded);
-  // If zlib has no memory, the next request tries again.
+  // Forgets a failure, because zlib may have memory at the next request.
   encoded.catch(() => known.delete(encoding));
   return encoded;
 }

@@ -8,10 +8,9 @@ import type { MemoryRateLimiter } from '../rate-limit/memory-rate-limiter.ts';
 type HttpsOnlyDeps = { trustedProxies: AddressRange[]; authFailures: MemoryRateLimiter };
 
 /**
- * Refuses plain HTTP before it looks at anything else in the request. A redirect would let the client send its key
- * unencrypted every time. Without its own certificate the API still serves `/health` over HTTP, for probes inside a
- * cluster. A refusal counts against the client address, and the log line of the address shows the operator an untrusted
- * proxy.
+ * Refuses plain HTTP before anything else in the request is read. It does not redirect, because the client would send
+ * its key unencrypted every time. `/health` also answers over HTTP, for probes inside a cluster. A refusal counts
+ * against the client address: the log names an address at its limit, so the operator finds a proxy that is not trusted.
  */
 export const httpsOnly =
   ({ trustedProxies, authFailures }: HttpsOnlyDeps): Middleware =>

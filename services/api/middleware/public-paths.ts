@@ -30,7 +30,7 @@ type PublicDeps = PageSettings & {
   spec: OpenApiDocument;
 };
 
-/** The route of a path, for logs and metrics: one for all pages of a kind, so that these have few labels. */
+/** The route of a path, for logs and metrics: all pages of a kind share one, so that a metric has few labels. */
 const routeOf = (path: string): string =>
   path.replace(/^(\/docs\/(?:assets|errors|guides))\/.+$/, '$1/:name');
 
@@ -38,6 +38,7 @@ const routeOf = (path: string): string =>
 export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicDeps): Middleware {
   const site = createSite({ baseUrl, keyPrefix, clientPackage });
   const { fixed, texts, search, missing } = createPages(site, spec);
+  const queryOf = (context: Context) => String([context.query.q ?? ''].flat()[0]);
   const send = (context: Context, body: string, status = 200) =>
     Object.assign(context, { status, type: 'text/html', body });
   const pages = [...fixed].map(([path, page]): Resource => {
@@ -48,12 +49,11 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
     ].join(', ');
     return { path, headers: { ...cachedHeaders, Link: links }, send: fixedContent(page, 'text/html') };
   });
-  // Browsers show `/llms.txt`, a text of any name, and offer Markdown for download.
+  // Browsers show `text/plain`, such as `/llms.txt`, but offer `text/markdown` for download.
   const typeOf = (path: string) => (path.endsWith('.md') ? 'text/markdown' : 'text/plain');
   const markdown = [...texts].map(([path, text]): Resource => {
     return { path, headers: cachedHeaders, send: fixedContent(text, typeOf(path)) };
   });
-  const results = (context: Context) => send(context, search(String([context.query.q ?? ''].flat()[0])));
   const resources: Resource[] = [
     // The process answers; `/readyz` on the admin port asks the store.
     { path: '/health', headers: {}, send: (context) => (context.body = { status: 'ok' }) },
@@ -62,7 +62,11 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
       headers: specHeaders,
       send: fixedContent(JSON.stringify(spec), 'application/json'),
     },
-    { path: '/docs/search', headers: docsHeaders, send: results },
+    {
+      path: '/docs/search',
+      headers: docsHeaders,
+      send: (context) => send(context, search(queryOf(context))),
+    },
     ...pages,
     ...markdown,
     ...readAssets().map((asset) => ({ ...asset, headers: cachedHeaders })),
@@ -78,7 +82,7 @@ export function servePublic({ spec, baseUrl, keyPrefix, clientPackage }: PublicD
     // `/docs/` and `/docs` serve the same page; links have no base, so they work on both.
     const resource = byPath.get(context.path.replace(/\/$/, '')) ?? noPage;
     context.state.route = routeOf(resource.path);
-    // Tools that run in a browser, on a page of another host, read the document, too.
+    // Tools in a browser, on a page of another host, read the document, too.
     if (resource.path === '/openapi.json') context.set(anyOrigin);
     if (!handleMethod(context)) return undefined;
     context.set(resource.headers);

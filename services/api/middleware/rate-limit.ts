@@ -6,8 +6,8 @@ import type { RateLimit, RateLimiter } from '../rate-limit/rate-limiter.ts';
 type RateLimitDeps = { limit: RateLimit; rateLimiter: RateLimiter };
 
 /**
- * Limits each key, by its own limit or that of the service, and reports its usage in every response. A 304 counts too:
- * it costs the store as much.
+ * Limits the requests of each key, by the key's own limit or that of the service. Every response shows the use. A 304
+ * counts too, because it costs MongoDB as much as a 200.
  */
 export function rateLimit({ limit, rateLimiter }: RateLimitDeps): Middleware {
   return async (context, next) => {

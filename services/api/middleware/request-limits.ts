@@ -6,9 +6,9 @@ import { targetLengthMax } from '../server/request-target.ts';
 const hostShape = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]*)(:\d*)?$/;
 
 /**
- * Refuses requests that Node's parser passes on and this API does not serve: overlong targets, an unknown
- * `Transfer-Encoding`, a missing or malformed `Host`, and a repeated `Host` or `Authorization`, of which two servers in
- * a chain could take different ones.
+ * Refuses requests that Node's parser accepts, but that this API does not serve: an overlong target, an unknown
+ * `Transfer-Encoding`, a missing or malformed `Host`, and a repeated `Host` or `Authorization`. A proxy could read
+ * another of the repeated headers than the API.
  */
 export const requestLimits: Middleware = (context, next) => {
   const { url = '', headers, rawHeaders, httpVersion } = context.req;

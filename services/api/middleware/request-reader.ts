@@ -1,13 +1,13 @@
 import type { Middleware } from '../http/context.ts';
 import type { OpenReader } from '../store/reader.ts';
 
-/** Gives the request its reader. The reader ends with the response, so that the memory of the request is free again. */
+/** Opens the reader of the request. The reader ends with the response, which releases the memory of the request. */
 export const requestReader =
   ({ openReader }: { openReader: OpenReader }): Middleware =>
   ({ state, res }, next) => {
     const { caller, snapshot } = state;
     if (!caller || !snapshot) throw new Error('a reader was opened before authentication');
-    // A response that has closed would never end its reader.
+    // A closed response emits no further `close`, so its reader would never end.
     if (res.closed) return undefined;
     const store = openReader(caller, snapshot);
     res.once('close', store.end);
