@@ -10,7 +10,7 @@ import { type Announcement, announceProjector } from './announce-projector.ts';
 import type { ProjectorConfig } from './config.ts';
 import { type RunningConsumer, startConsumer } from './consumer/consumer.ts';
 import { partitionFactory } from './create-partition.ts';
-import { storingEnd } from './generations/ending.ts';
+import { storeEndThen } from './generations/ending.ts';
 import { startLoops } from './loops.ts';
 import type { Metrics } from './metrics.ts';
 import { prepare, type Prepared } from './prepare.ts';
@@ -87,7 +87,7 @@ async function start(
   // Host and process, for the history and for gaps.
   const by = `projector ${hostname()} ${process.pid}`;
   const { now } = prepared.clock;
-  const onFatal = storingEnd({ control, generation, by, now, announcement, logger }, deps.onFatal);
+  const onFatal = storeEndThen({ control, generation, by, now, announcement, logger }, deps.onFatal);
   const consumer = await consume(deps, ready, prepared, onFatal);
   const loops = startLoops({ ...deps, nowMs, by, announcement, onFatal, onDropped: deps.onFatal }, ready, {
     ...prepared,

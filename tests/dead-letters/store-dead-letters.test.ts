@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { buffer, type RejectedRecord } from '../../services/projector/dead-letters/dead-letter.ts';
+import { type RejectedRecord, toBuffer } from '../../services/projector/dead-letters/dead-letter.ts';
 import {
   storeDeadLetters,
   type StoreDeadLettersDeps,
@@ -112,7 +112,7 @@ describe('storing dead letters', () => {
     };
     await store([before, again]);
     await store([again]);
-    expect((await at(40)).map(({ value, count }) => [buffer(value ?? null)?.toString(), count])).toEqual([
+    expect((await at(40)).map(({ value, count }) => [toBuffer(value ?? null)?.toString(), count])).toEqual([
       ['{1', 1],
       ['{2', 2],
     ]);
@@ -136,7 +136,7 @@ describe('storing dead letters', () => {
     const values = sizes.map((size) => randomBytes(Math.round(size)));
     await store(values.map((value, index) => record(20 + index, value)));
     const stored = await standing();
-    expect(stored.map(({ value }) => buffer(value ?? null)?.length)).toEqual([
+    expect(stored.map(({ value }) => toBuffer(value ?? null)?.length)).toEqual([
       ...values.slice(0, 4).map(({ length }) => length),
       undefined,
     ]);

@@ -26,7 +26,7 @@ describe('a projector that follows the registry', () => {
     const metrics = createMetrics();
     const logged: { msg: string; after?: object }[] = [];
     const write = (line: string) => void logged.push(JSON.parse(line) as (typeof logged)[number]);
-    const applier = { applyOneAtATime: (isOneAtATime: boolean) => void (last = isOneAtATime) };
+    const applier = { setOneAtATime: (isOneAtATime: boolean) => void (last = isOneAtATime) };
     const { stop } = followRegistry(
       {
         control,

@@ -22,7 +22,7 @@ import {
 } from '../../operations/dead-letters/selection.ts';
 import { shellWord } from '../../operations/deployment.ts';
 import type { Row } from '../../operations/row.ts';
-import { buffer } from '../../projector/dead-letters/dead-letter.ts';
+import { toBuffer } from '../../projector/dead-letters/dead-letter.ts';
 import { configs } from '../config.ts';
 import { confirmed, type Output, type Terminal, UsageError, withKafka } from '../context.ts';
 import type { MongoVerb, ServedDeps } from '../operate.ts';
@@ -95,11 +95,11 @@ export const show: MongoVerb<Json & { id: string; raw?: true | undefined }> = as
 function showRaw({ report }: Terminal, { id, bytes }: DeadLetter, json: boolean): Output {
   if (!bytes) throw new UsageError(`the bytes of ${id} are not stored: read the record from Kafka`);
   const { topic, partition, offset, timestampMs } = bytes;
-  const value = buffer(bytes.value);
+  const value = toBuffer(bytes.value);
   report('These are the original bytes of the record. They may contain personal data and secrets.');
   if (!json && value === null) report('The record has no value (null).');
   if (!json) return { text: value ?? '', exitCode: 0 };
-  const base64 = (part: RecordBytes['value']) => buffer(part)?.toString('base64') ?? null;
+  const base64 = (part: RecordBytes['value']) => toBuffer(part)?.toString('base64') ?? null;
   const place = { id, topic, partition, offset, timestampMs, encoding: 'base64' };
   const headers = bytes.headers.map((header) => ({ name: header.name, value: base64(header.value) }));
   const record = { key: base64(bytes.key), headers, value: base64(bytes.value) };

@@ -5,7 +5,7 @@ import { recordTime, recordTimeText } from '../../../shared/documents/instant.ts
 import { idSchema } from '../../../shared/documents/resources.ts';
 import { kindOfTopic } from '../../../shared/kafka/topics.ts';
 import { counted, digits } from '../../../shared/runtime/counted.ts';
-import { buffer } from '../../projector/dead-letters/dead-letter.ts';
+import { toBuffer } from '../../projector/dead-letters/dead-letter.ts';
 import { decodeText } from '../../projector/events/bytes.ts';
 import type { Row } from '../row.ts';
 
@@ -104,7 +104,7 @@ export const deadLetterRows = (details: DeadLetterDetails): Row[] => [
 
 /** A key is shown if it is an id of its kind. Any other may be a name, an address or a secret. */
 function shownKey({ topic, key }: Pick<RecordBytes, 'topic' | 'key'>, prefix: string): string {
-  const bytes = buffer(key);
+  const bytes = toBuffer(key);
   if (bytes === null) return 'null';
   const kind = kindOfTopic(topic, prefix);
   const text = decodeText(bytes);

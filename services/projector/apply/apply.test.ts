@@ -32,7 +32,7 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
   const engine = engineDeps({ ...memory, readCurrent });
   const deps = { ...engine, control, shares, prefix: 'support.', generation: 1 };
   const applier = createApplier(deps, createMetrics());
-  applier.applyOneAtATime(isOneAtATime);
+  applier.setOneAtATime(isOneAtATime);
   const run = (name: string, count = 1, attempt: Partial<Attempt> = {}) => {
     const tag = created('tag', `tag_${name}`);
     const records = Array.from({ length: count }, (_, offset) => recordOf(tag, offset));
@@ -47,8 +47,8 @@ function given({ isOneAtATime = false, fails = (_: string[]): boolean => false }
     gate = promise;
     return resolve;
   };
-  const { applyOneAtATime } = applier;
-  return { run, applyOneAtATime, groups, hold, applyingMax: () => applyingMax };
+  const { setOneAtATime } = applier;
+  return { run, setOneAtATime, groups, hold, applyingMax: () => applyingMax };
 }
 
 describe('the applier', () => {
@@ -112,11 +112,11 @@ describe('the applier', () => {
   });
 
   it('notifies the chunks that wait when it begins to apply one at a time', async () => {
-    const { run, applyOneAtATime, hold } = given();
+    const { run, setOneAtATime, hold } = given();
     const release = hold();
     const notified: boolean[] = [];
     const runs = [run('a'), run('b', 1, { onQueued: (isQueued) => void notified.push(isQueued) })];
-    applyOneAtATime(true);
+    setOneAtATime(true);
     release();
     await Promise.all(runs);
     expect(notified).toEqual([false, true, false]);

@@ -4,10 +4,20 @@ import type { Metrics } from '../metrics.ts';
 import { applyChanges, finish, type FinishDeps, parseChunkOf } from './phases.ts';
 import { observeStages, timeStore } from './stages.ts';
 
+/*
+ * The way of a chunk. Its partition calls `apply`, and waits for the promise.
+ *
+ *   a large chunk    is a group of its own, and begins at once
+ *   a small chunk    waits for the group before it to end, then joins the next group
+ *   a group          phase 1 of its chunks together, then phase 2 of each chunk by itself: phases.ts
+ *
+ * If a group fails, each of its chunks is applied again by itself. If that fails, its partition retries.
+ */
+
 export type Applier = {
   apply: Apply;
-  /** Sets whether one group at a time is applied, which leaves MongoDB and the cores to readers. */
-  applyOneAtATime: (isOn: boolean) => void;
+  /** Sets whether groups are applied only one at a time, which leaves MongoDB and the cores to readers. */
+  setOneAtATime: (isOn: boolean) => void;
 };
 
 /** A chunk that waits to be applied, and the promise of its effect. */
@@ -18,21 +28,22 @@ type Waiting = Pick<PromiseWithResolvers<Applied>, 'resolve' | 'reject'> & {
 
 type ApplierMetrics = Pick<Metrics, 'batchSeconds' | 'batchRecords' | 'stageSeconds'>;
 
-/** A chunk of this many records fills its commands, and is applied at once, beside others. */
-const largeMin = 300;
-/** A group takes no further chunk once it has this many records. */
-const groupRecords = 1_000;
+/** A chunk of this many records gains nothing from a group, so it begins at once, beside others. */
+const largeChunkRecords = 300;
+/** A group with this many records takes no further chunk. */
+const groupRecordsMax = 1_000;
 /** The pause after a group, in milliseconds: its partitions hand over their next chunks for the next group. */
 const gatherMs = 10;
 
-/** Applies chunks: a small one in a group with others that wait, so that they share their commands. */
+/** Applies chunks: a small chunk in a group with others that wait, so that they share their commands. */
 export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applier {
   const waiting: Waiting[] = [];
   let isOneAtATime = false;
   let isApplyingGroups = false;
   const takeGroup = (): Waiting[] => {
     const group: Waiting[] = [];
-    for (let records = 0; records < groupRecords;) {
+    let records = 0;
+    while (records < groupRecordsMax) {
       const one = waiting.shift();
       if (!one) break;
       const { stopping, onQueued } = one.attempt;
@@ -46,12 +57,11 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
   const applyGroup = async (group: Waiting[]): Promise<void> => {
     if (group.length === 0) return;
     try {
-      const finished = await applyTwoPhases(deps, metrics, group);
-      if (isOneAtATime) await Promise.allSettled(finished);
+      const secondPhases = await applyTwoPhases(deps, metrics, group);
+      if (isOneAtATime) await Promise.allSettled(secondPhases);
     } catch (error) {
       if (group.length === 1) return group[0]?.reject(error);
-      // One chunk may be the cause. Applied by itself, it fails again and its partition retries; the other chunks
-      // succeed.
+      // One chunk may be the cause. Applied by itself, it fails again, and the other chunks succeed.
       for (const one of group) {
         const ended = applyGroup([one]);
         if (isOneAtATime) await ended;
@@ -71,7 +81,7 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
     apply: (chunk, attempt) => {
       const { promise, resolve, reject } = Promise.withResolvers<Applied>();
       const one = { chunk, attempt, resolve, reject };
-      if (!isOneAtATime && chunk.records.length >= largeMin) void applyGroup([one]);
+      if (!isOneAtATime && chunk.records.length >= largeChunkRecords) void applyGroup([one]);
       else {
         attempt.onQueued?.(isOneAtATime);
         waiting.push(one);
@@ -79,14 +89,14 @@ export function createApplier(deps: FinishDeps, metrics: ApplierMetrics): Applie
       }
       return promise;
     },
-    applyOneAtATime: (isOn) => {
+    setOneAtATime: (isOn) => {
       isOneAtATime = isOn;
       for (const { attempt } of waiting) attempt.onQueued?.(isOn);
     },
   };
 }
 
-/** Returns once the first phase is over: the effect of each chunk, which its second phase brings. */
+/** Applies a group. Resolves after the first phase, to a promise for each chunk: the end of its second phase. */
 async function applyTwoPhases(
   deps: FinishDeps,
   { batchSeconds, batchRecords, stageSeconds }: ApplierMetrics,
@@ -94,14 +104,14 @@ async function applyTwoPhases(
 ): Promise<Promise<Applied>[]> {
   const endTimer = batchSeconds.startTimer();
   const begunMs = performance.now();
-  const { store, end } = timeStore(deps.store);
+  const { store, end: endFirstPhase } = timeStore(deps.store);
   const parsed = group.map(({ chunk, attempt, resolve }) => ({
     ...parseChunkOf(deps.prefix, chunk, attempt),
     arrival: chunk.arrival,
     resolve,
   }));
   const outcome = await applyChanges({ ...deps, store }, parsed);
-  const firstPhase = end();
+  const firstPhase = endFirstPhase();
   return parsed.map((chunk) => {
     const finished = finish(deps, chunk, outcome).then((applied) => {
       endTimer({ topic: chunk.topic });

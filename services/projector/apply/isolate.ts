@@ -5,9 +5,9 @@ import type { Change } from '../events/change.ts';
 type Isolated<T> = { done: T[]; failed: { change: Change; error: unknown }[] };
 
 /**
- * Gives the changes of a chunk to the engine. While its code throws, halves them, until it has found each change that
- * makes it throw: the others are applied. Any part may be applied more than once. Rejects with any other error: the
- * chunk is retried.
+ * Applies the changes of a chunk by `work`. If the code throws, halves the changes again and again, until it has found
+ * each change for which the code throws. The other changes are applied, some of them more than once. Rejects with any
+ * other error, such as one of MongoDB: the partition then retries the chunk.
  */
 export async function isolate<T>(
   changes: Change[],
@@ -27,9 +27,7 @@ export async function isolate<T>(
   }
 }
 
-/**
- * A driver may throw an error of code once, for a connection that it loses. So a change is rejected the second time.
- */
+/** Tries a change twice, because the driver may throw an error of code once, when it loses a connection. */
 async function isolateOne<T>(change: Change, work: (part: Change[]) => Promise<T>): Promise<Isolated<T>> {
   try {
     return { done: [await work([change])], failed: [] };

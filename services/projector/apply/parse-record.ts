@@ -10,8 +10,8 @@ import { parse } from '../events/parse.ts';
 type ParsedRecord = { change: Change } | { rejected: Rejection; error?: unknown };
 
 /**
- * Parses a record, unless an operator skips it. A record for which the parser throws is dead-lettered: retried, it
- * would hold its partition for good.
+ * Parses a record, unless an operator skips it. If the parser throws, the record becomes a dead letter. Otherwise its
+ * partition would retry it for ever.
  */
 export function parseRecord(kind: Kind, record: KafkaRecord, skipped?: SkippedOffsets): ParsedRecord {
   const rejection = skipped?.get(record.position.offset);

@@ -18,9 +18,16 @@ import type { Stall } from '../materialize/rounds.ts';
 import { isolate } from './isolate.ts';
 import { parseRecord } from './parse-record.ts';
 
+/*
+ * How a group of chunks is applied, in this order:
+ *   parseChunk      each record becomes a change, or is rejected
+ *   applyChanges    phase 1, all chunks together: writes the documents, and refreshes the few that depend on them
+ *   finish          phase 2, each chunk by itself: large fan-outs, dead letters, erasure of deleted entities
+ */
+
 export type FinishDeps = ReconcileDeps & StoreDeadLettersDeps;
 
-/** A chunk whose records are parsed. */
+/** A chunk with its parsed records. */
 export type ParsedChunk = Chunk & {
   kind: Kind;
   /** The meaning of the records, in the order of the log. */
@@ -51,7 +58,7 @@ export function parseChunk(kind: Kind, chunk: Chunk, attempt: Attempt): ParsedCh
   return { ...chunk, kind, changes, rejected, attempt };
 }
 
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 /**
  * Phase 1: applies the changes of chunks together. On return, their effect is durable, except the large fan-outs in the
@@ -60,10 +67,10 @@ const never = new AbortController().signal;
 export async function applyChanges(deps: ReconcileDeps, chunks: ParsedChunk[]): Promise<Outcome> {
   const [only, ...others] = chunks;
   if (only && others.length === 0) return applyIsolated(depsOfAttempt(deps, only), only);
-  // Together, they are applied also if the partition of one is revoked: their writes are guarded. No partition learns
-  // of the documents that are still to be refreshed.
+  // A group continues if the group of consumers revokes the partition of one of its chunks. That is safe, because each
+  // write is guarded. No partition is shown how many documents the whole group has still to refresh.
   const onProgress = () => chunks.forEach(({ attempt }) => attempt.onProgress());
-  return applyTogether({ ...deps, signal: never, onProgress, onStalled: giveUp }, chunks);
+  return applyTogether({ ...deps, signal: neverAborted, onProgress, onStalled: giveUp }, chunks);
 }
 
 /**
@@ -76,7 +83,7 @@ export async function finish(deps: FinishDeps, chunk: ParsedChunk, outcome: Outc
   const { standing, attached } = await storeDeadLetters(deps, topic, rejected);
   for (const { record, rejection, error } of rejected.filter(isProjectorError))
     deps.onProjectorError?.({ ...record.position, topic }, rejection.detail, error);
-  // Without bytes, there is nothing to erase.
+  // Only dead letters with stored bytes have anything to erase.
   await eraseDeadLetters(deps, await erasuresAmong(deps.store, kind, { changes, rejected: attached }));
   return {
     events: changes.length,
@@ -97,12 +104,12 @@ export async function finishFanOuts(
   );
   const rejections = [...outcome.rejections, ...failed.map(rejectionOf)];
   const rejected = [...chunk.rejected];
-  for (const { change, ...why } of rejections) {
+  for (const { change, ...reason } of rejections) {
     const record = records.find(({ position }) => position === change.position);
-    if (record) rejected.push({ record, ...why });
+    if (record) rejected.push({ record, ...reason });
   }
-  const refused = new Set(rejections.map(({ change }) => change));
-  return { changes: chunk.changes.filter((change) => !refused.has(change)), rejected };
+  const notApplied = new Set(rejections.map(({ change }) => change));
+  return { changes: chunk.changes.filter((change) => !notApplied.has(change)), rejected };
 }
 
 /** The engine's dependencies for the work of one chunk, in one attempt. */
@@ -119,7 +126,7 @@ function depsOfAttempt(deps: ReconcileDeps, { attempt }: ParsedChunk): UpdateDep
   };
 }
 
-/** Finds the changes for which the engine's code throws. In a group, the applier repeats each chunk alone. */
+/** Applies one chunk, without the changes for which the engine's code throws: these are rejected. */
 async function applyIsolated(deps: UpdateDeps, { kind, changes }: ChangesOfKind): Promise<Outcome> {
   const { done, failed } = await isolate(changes, (part) => applyTogether(deps, [{ kind, changes: part }]));
   return {
@@ -138,7 +145,7 @@ const rejectionOf = ({ change, error }: { change: Change; error: unknown }) => (
 const isProjectorError = ({ rejection }: { rejection: Rejection }): boolean =>
   rejection.reason === 'projector_error';
 
-/** One of several chunks may be the cause: the applier then applies each by itself, and the others go on. */
+/** Ends the phase of a group without progress. The applier then applies each chunk by itself: one may be the cause. */
 function giveUp({ kind, ids, cause, rounds }: Stall): never {
   throw new Error(`${kind} documents are unfinished after ${rounds} rounds (${cause}): ${ids.join(', ')}`);
 }

@@ -2,7 +2,7 @@ import type { Histogram } from 'prom-client';
 import type { TakenChunk } from '../hand-over.ts';
 import type { Store } from '../materialize/store.ts';
 
-/** The stages of a chunk in which its group is with the store, or between two calls of it. */
+/** The stages in which phase 1 of a group calls the store, or works between two calls. */
 type StageOfGroup = 'work' | 'read' | 'write';
 
 /**
@@ -33,18 +33,18 @@ const stageOf: Record<keyof Store, StageOfGroup> = {
   saveFanOutCursor: 'write',
 };
 
-/** How long a group was in each of its stages, and when the last of them ended, in milliseconds. */
+/** How long phase 1 of a group was in each of these stages, and when it ended, in milliseconds. */
 export type FirstPhase = { ms: Record<StageOfGroup, number>; endedMs: number };
 
 /**
- * A store that measures how long its calls take. Between two calls the group is at work; of calls at the same time the
- * first one counts.
+ * Wraps a store to measure how long its calls take. The time between two calls counts as work. The time of overlapping
+ * calls counts once, for the call that began first.
  */
 export function timeStore(store: Store): { store: Store; end: () => FirstPhase } {
   const ms = { work: 0, read: 0, write: 0 };
   const calls: StageOfGroup[] = [];
   let sinceMs = performance.now();
-  const count = (): number => {
+  const countTime = (): number => {
     const nowMs = performance.now();
     ms[calls[0] ?? 'work'] += nowMs - sinceMs;
     sinceMs = nowMs;
@@ -53,12 +53,12 @@ export function timeStore(store: Store): { store: Store; end: () => FirstPhase }
   const timed = (name: keyof Store) => {
     const call = store[name] as (...args: unknown[]) => Promise<unknown>;
     return async (...args: unknown[]) => {
-      count();
+      countTime();
       calls.push(stageOf[name]);
       try {
         return await call(...args);
       } finally {
-        count();
+        countTime();
         calls.splice(calls.indexOf(stageOf[name]), 1);
       }
     };
@@ -66,11 +66,11 @@ export function timeStore(store: Store): { store: Store; end: () => FirstPhase }
   const names = Object.keys(stageOf) as (keyof Store)[];
   return {
     store: Object.fromEntries(names.map((name) => [name, timed(name)])) as Store,
-    end: () => ({ endedMs: count(), ms }),
+    end: () => ({ endedMs: countTime(), ms }),
   };
 }
 
-/** When a group has begun, the stages of its first phase, and the instant now, when the second one is over. */
+/** When a group began, the stages of its phase 1, and the instant at which phase 2 of a chunk has ended. */
 type Applying = { begunMs: number; firstPhase: FirstPhase; now: Date };
 
 /** Observes each stage of a chunk once, when its effect is durable. */

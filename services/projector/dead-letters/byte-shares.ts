@@ -16,13 +16,13 @@ export const shareOf = (megabytesMax: number, topics: string[]): number =>
 export const filledPart = (sizes: Map<string, number>, shareBytes: number): number =>
   Math.max(0, ...sizes.values()) / shareBytes;
 
-/** A measurement counts for this long, in milliseconds, and until this process has added a part of a share. */
+/** A measurement is used for this long, in milliseconds, unless this process adds this part of a share before. */
 const measuredForMs = 5_000;
 const measureAfterPart = 1 / 8;
 
 /**
- * Bounds the bytes of dead letters, so that they do not fill the store of the read model. Several projectors may exceed
- * a share by the bytes that each adds between two measurements.
+ * Bounds the bytes of dead letters, so that they do not fill the disks of the read model. Several projectors may
+ * together exceed a share by the bytes that each of them adds between two measurements.
  */
 export function createByteShares(
   measure: () => Promise<Map<string, number>>,

@@ -3,7 +3,7 @@ import type { OnStepFailed } from '../../../shared/control/rejections.ts';
 import { type KafkaRecord, varint } from '../../../shared/kafka/record-format.ts';
 import { binary, rawHeaders, record, structured, tagBytes } from '../../../tests/support/example-records.ts';
 import { parse } from '../events/parse.ts';
-import { buffer, type RecordFields, recordFields, recordOf } from './dead-letter.ts';
+import { type RecordFields, recordFields, recordOf, toBuffer } from './dead-letter.ts';
 
 const prefix = 'support.';
 
@@ -61,7 +61,7 @@ test.each<[string, KafkaRecord]>([
 const megabyte = 1024 * 1024;
 /** The headers of a record with a single one. */
 const namedBy = (name: Buffer) => Buffer.concat([varint(1), varint(name.length), name, varint(0)]);
-const text = (bytes: Binary | null) => buffer(bytes)?.toString();
+const text = (bytes: Binary | null) => toBuffer(bytes)?.toString();
 
 test('a batch that cannot be decoded stays one: no redrive takes its bytes for a record', () => {
   const undecodable = 'the records of offsets 7 to 9 cannot be decoded: it is broken';

@@ -10,15 +10,15 @@ import { entityVersion } from '../events/envelope.ts';
 import { decodeHeaders, encodeHeaders, measureHeaders, type RecordHeader } from '../events/headers.ts';
 import { subjectsOf } from './subjects.ts';
 
-/** A record that is not applied. `error` is set if the code has thrown it for the record. */
+/** A record that is not applied. `error` is set if the projector's code has thrown it for this record. */
 export type RejectedRecord = { record: KafkaRecord; rejection: Rejection; error?: unknown };
 
-/** The bytes of a record, and the entities that they name. Only the record decides both. */
+/** The stored bytes of a record, and the entities that they name. They depend on the record alone. */
 export type RecordFields = Omit<RecordBytes, '_id' | 'storedAt'>;
 
 /**
- * The attachment of a dead letter. It lacks a field for which the code throws, because the record would otherwise hold
- * its partition. Null if the code throws for the bytes, because a redrive must not apply a part of them.
+ * The attachment of a dead letter. If the code throws for a field, the attachment lacks that field: otherwise the
+ * record would hold its partition. Null if the code throws for the bytes: a redrive must not apply a part of them.
  */
 export function recordFields(
   topic: string,
@@ -54,15 +54,15 @@ export function recordFields(
 export function recordOf(fields: Omit<RecordFields, 'topic' | 'orgId' | 'subjects'>): KafkaRecord {
   const { key, value, headers, partition, offset, timestampMs, undecodable } = fields;
   return {
-    key: buffer(key),
-    value: buffer(value),
-    headers: encodeHeaders(headers.map(({ name, value: bytes }) => ({ name, value: buffer(bytes) }))),
+    key: toBuffer(key),
+    value: toBuffer(value),
+    headers: encodeHeaders(headers.map(({ name, value: bytes }) => ({ name, value: toBuffer(bytes) }))),
     position: { partition, offset, timestampMs },
     ...(undecodable !== null && { undecodable }),
   };
 }
 
-export const buffer = (bytes: Binary | null): Buffer | null => bytes && Buffer.from(bytes.value());
+export const toBuffer = (bytes: Binary | null): Buffer | null => bytes && Buffer.from(bytes.value());
 
 const orgIdRule = prefixedId('org_');
 
@@ -79,34 +79,34 @@ function identityOf(record: KafkaRecord): Pick<RecordBytes, 'orgId' | 'versioned
   };
 }
 
-/** A document in the store holds 16 MB. A larger record has no bytes: a redrive reads it from the log. */
+/** The bytes of a larger record are not stored, since MongoDB limits a document to 16 MB: a redrive reads the log. */
 export const attachedBytesMax = 8 * 1024 * 1024;
 
-/** The size of a document besides its bytes. It bounds the number of documents. */
+/** The size of a document without the bytes. It also bounds the number of small dead letters. */
 const documentOverheadBytes = 1024;
-/** Overhead of a header in a document besides its name and value, at most. It matters for many small headers. */
+/** The most that MongoDB adds to the name and value of a header. It matters for many small headers. */
 const headerOverheadBytes = 64;
 
-/** The size of a record, and the part of the share of its topic that its attachment would take. */
+/** The `bytes` of the record in Kafka, and the `size` that its attachment takes of the share of its topic. */
 function measure({ key, value, headers }: KafkaRecord, decoded: RecordHeader[]) {
-  const rest = (key?.length ?? 0) + (value?.length ?? 0);
+  const keyAndValue = (key?.length ?? 0) + (value?.length ?? 0);
   // A name that is not UTF-8 takes up to three times its bytes as a text.
   const stored = decoded.reduce(
     (sum, one) => sum + Buffer.byteLength(one.name) + (one.value?.length ?? 0),
     0,
   );
-  const size = rest + stored + decoded.length * headerOverheadBytes + documentOverheadBytes;
-  return { bytes: rest + measureHeaders(headers).bytes, size };
+  const size = keyAndValue + stored + decoded.length * headerOverheadBytes + documentOverheadBytes;
+  return { bytes: keyAndValue + measureHeaders(headers).bytes, size };
 }
 
 function contentOf(record: KafkaRecord) {
   const headers = decodeHeaders(record.headers);
   return {
-    key: binary(record.key),
-    headers: headers.map(({ name, value }) => ({ name, value: binary(value) })),
-    value: binary(record.value),
+    key: toBinary(record.key),
+    headers: headers.map(({ name, value }) => ({ name, value: toBinary(value) })),
+    value: toBinary(record.value),
     ...measure(record, headers),
   };
 }
 
-const binary = (bytes: Buffer | null | undefined): Binary | null => (bytes ? new Binary(bytes) : null);
+const toBinary = (bytes: Buffer | null | undefined): Binary | null => (bytes ? new Binary(bytes) : null);

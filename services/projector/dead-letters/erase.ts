@@ -30,14 +30,14 @@ type Deletions = Map<string, Deletion[]>;
 
 type EnvelopeStore = Pick<Store, 'readEnvelopes'>;
 
-/** Dead letters and entities read at a time. */
+/** The most dead letters and entities that one command reads. */
 const deadLettersPerPage = 500;
 const idsPerRead = 1_000;
 
 /**
- * Purges the dead letters of deleted entities, which may hold personal data and which a redrive could not restore.
- * Callers call it after the deletion and the bytes of their own dead letters are durable: Invariant 14 in
- * docs/internals/retention.md. The purge names `by`.
+ * Purges the dead letters of deleted entities: they may hold personal data, and a redrive of them would have no effect.
+ * Call it once the deletion is durable, and the bytes of the caller's own dead letters, too: Invariant 14 in
+ * docs/internals/retention.md. The ledger names `by` as the cause of the purge.
  */
 export async function eraseDeadLetters(deps: EraseDeps, erasures: Erasure[], by = 'a deletion') {
   if (erasures.length > 0) await withinLimit((limit) => eraseCovered(deps, erasures, by, limit));
@@ -69,8 +69,8 @@ async function eraseCovered(deps: EraseDeps, erasures: Erasure[], by: string, li
 }
 
 /**
- * For each entity that a change deletes, or that a rejected record names: which dead letters go with it. A late
- * deletion spares newer dead letters.
+ * Returns which dead letters to erase for each entity that a change deletes, and for each deleted entity that a
+ * rejected record names. A late deletion spares newer dead letters.
  */
 export async function erasuresAmong(
   store: EnvelopeStore,
@@ -86,9 +86,9 @@ export async function erasuresAmong(
 }
 
 /**
- * Rechecks the dead letters whose bytes were stored since an instant, page by page, and erases each one of a deleted
- * entity. A worker that lost its partition may have stored bytes and crashed before its own recheck. A client may have
- * purged or closed a dead letter and crashed before it removed the bytes.
+ * Called by the sweep. Rechecks the dead letters whose bytes were stored since an instant, page by page, and erases
+ * those of deleted entities. It completes the work of two crashes: of a worker that has stored bytes before its own
+ * recheck, and of a client that has purged or closed a dead letter before it removed the bytes.
  */
 export async function eraseSince(
   { store, signal, onProgress, ...deps }: EraseSinceOptions,
@@ -128,7 +128,7 @@ async function* pages<T>(cursor: FindCursor<T>): AsyncGenerator<T[]> {
 
 async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], deletions: Deletions) {
   const erasures: Erasure[] = [];
-  for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOf(kind, id))) {
+  for (const [idKind, idsOfKind] of Map.groupBy(new Set(ids), (id) => kindOfId(kind, id))) {
     for (let start = 0; start < idsOfKind.length; start += idsPerRead) {
       const found = await store.readEnvelopes(idKind, idsOfKind.slice(start, start + idsPerRead));
       for (const stored of found) {
@@ -147,15 +147,15 @@ async function erasuresOf(store: EnvelopeStore, kind: Kind, ids: string[], delet
 }
 
 /**
- * A dead letter is erased if its record can have no effect any more: it has the deleted version or an older one, or
- * comes before the tombstone. If a tombstone alone has deleted the version, a later record of it has an effect. Without
- * a readable version its time decides: it is erased up to the latest delivery of the deletion. If the entity came back
- * since, the result is that of one record at a time.
+ * A dead letter is erased if its record can no longer have an effect: it has the deleted version or an older one, or
+ * comes before the tombstone. If only a tombstone has deleted the version, a later record of that version still has an
+ * effect. Without a readable version, the dead letter is erased if it is not later than the latest deletion. If the
+ * entity came back since, the result is the same as if each record were applied by itself.
  */
 function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): Erasure {
   const { _id: id, tombstonePosition } = stored;
   const versions = deletions.map((deletion) => (deletion.op === 'delete' ? deletion.version : 0));
-  // Without a position, the records of the version were in a log that is lost. Any other record of it comes later.
+  // Without a position, the records of this version were in a lost log. Any other record of it comes later.
   const isTombstoneAlone = !stored.deletedByEvent && (stored.position === null || isBeforeTombstone(stored));
   if (stored.deletedAt) versions.push(isTombstoneAlone ? stored.version - 1 : stored.version);
   const version = Math.max(...versions);
@@ -171,5 +171,5 @@ function erasureOf(kind: Kind, stored: StoredEnvelope, deletions: Deletion[]): E
   return { kind, id, covers };
 }
 
-const kindOf = (kind: Kind, id: string): Kind =>
+const kindOfId = (kind: Kind, id: string): Kind =>
   kinds.find((other) => resources[other].idPrefix !== '' && id.startsWith(resources[other].idPrefix)) ?? kind;

@@ -4,8 +4,8 @@ import { parsePartitionKey } from '../../../shared/control/topic-partition.ts';
 import type { LogClient } from '../../../shared/kafka/log-client.ts';
 
 /**
- * Forgets the purged records and the skips before the beginning of their log, which no redelivery or build can read
- * again. The records of a compacted log stay, because a compacted log keeps its beginning.
+ * Removes from the ledger the purged records and the skips before the beginning of their log: no redelivery and no
+ * build can read them again. Those of a compacted log stay, because a compacted log keeps its beginning.
  */
 export async function forgetPurged(
   control: Db,

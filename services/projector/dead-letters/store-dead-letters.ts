@@ -26,7 +26,7 @@ export type StoreDeadLettersDeps = {
   ) => void;
 };
 
-/** The rejected records that stand unapplied, and the part of them whose bytes are stored. The others were purged. */
+/** The rejected records that are not purged, and those of them whose bytes are stored. */
 export type StoredRejects = { standing: RejectedRecord[]; attached: RejectedRecord[] };
 
 /**
@@ -41,7 +41,7 @@ export async function storeDeadLetters(
 ): Promise<StoredRejects> {
   if (rejected.length === 0) return { standing: [], attached: [] };
   const purged = await addToLedger(deps, topic, rejected);
-  // A worker may have stored them and crashed before its recheck.
+  // A worker may have stored bytes of purged records, and crashed before its recheck.
   await removeBytes(deps.control, [...purged]);
   const standing = rejected.filter((one) => !purged.has(idOf(topic, one)));
   const attachments = await attachBytes(deps, topic, standing);

@@ -6,7 +6,7 @@ import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { decodeText } from '../events/bytes.ts';
 import { readContent } from '../events/content-mode.ts';
 
-/** Subjects of a dead letter, at most. */
+/** The most subjects of a dead letter. */
 const subjectsMax = 100;
 
 /**
@@ -19,7 +19,7 @@ export function subjectsOf(
   record: KafkaRecord,
   onFailed: OnStepFailed = () => undefined,
 ): string[] {
-  for (const textsOf of [fieldTexts, allTexts])
+  for (const textsOf of [fieldTexts, allTexts]) {
     try {
       const texts = textsOf(kind, record);
       if (texts) return subjectsIn(texts, kind, record);
@@ -27,6 +27,7 @@ export function subjectsOf(
       if (!isCodeError(error)) throw error;
       onFailed('subjects', error);
     }
+  }
   return subjectsIn([], kind, record);
 }
 

@@ -13,7 +13,8 @@ export function decodeText(bytes: Uint8Array): string | null {
 type Json = { value: unknown } | { reason: 'not_json' | 'too_large'; issue: string };
 
 /**
- * JSON beyond these limits is not parsed: a value of three bytes, such as `{},`, takes some hundred bytes of memory.
+ * JSON beyond these limits is not parsed, because its values would take many times the memory of its bytes: a value of
+ * three bytes, such as `{},`, takes some hundred bytes.
  */
 export const jsonBytesMax = 16 * 1024 * 1024;
 export const jsonValuesMax = 250_000;
@@ -35,11 +36,13 @@ export function decodeJson(bytes: Uint8Array): Json {
 
 const [quote, backslash, ...beforeValue] = Buffer.from('"\\,[{');
 
-/** The commas and opening brackets outside of texts; 0 if the bytes are too few for more than `jsonValuesMax`. */
+/** Counts the commas and opening brackets outside of strings: at least one of them stands before each value. */
 function countValues(bytes: Uint8Array): number {
+  // So few bytes have fewer values than the limit.
+  if (bytes.length <= jsonValuesMax) return 0;
   let count = 0;
   let isText = false;
-  for (let at = 0; at < bytes.length && bytes.length > jsonValuesMax; at += 1) {
+  for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
     if (byte === quote) isText = !isText;
     else if (isText && byte === backslash) at += 1;
@@ -51,8 +54,8 @@ function countValues(bytes: Uint8Array): number {
 const otherThanBase64 = /[^A-Za-z0-9+/]/;
 
 /**
- * Decodes base64. Returns null for other text, whereas Node's decoder would skip unknown characters. No expression
- * matches the whole text: the engine keeps a state for each repetition, and throws above some four million of them.
+ * Decodes base64. Returns null for other text, whereas Node's decoder would skip unknown characters. No regular
+ * expression matches the whole text: V8 keeps a state for each repetition, and throws above some four million of them.
  */
 export function decodeBase64(text: string): Buffer | null {
   if (text.length % 4 !== 0) return null;

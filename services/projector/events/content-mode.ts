@@ -5,7 +5,7 @@ import { type Headers, isStructured, readHeaders } from './headers.ts';
 
 export const rejected = (reason: Rejection['reason'], detail: string) => ({ rejected: { reason, detail } });
 
-/** The unvalidated state of an event; undefined if the event has no data. */
+/** The data of an event, not validated yet; the value is undefined if the event has no data. */
 export type Data = { value: unknown } | { rejected: Rejection };
 
 /** An event with its attributes as received. Its data is decoded only on demand. */
@@ -15,8 +15,8 @@ export type RawEvent = { attributes: Record<string, unknown>; data: () => Data }
 type Content = RawEvent | 'tombstone' | { rejected: Rejection };
 
 /**
- * Headers of structured mode. Producers repeat them in every record, so the last ones are decoded once. It is the only
- * state of this folder, and no result depends on it.
+ * The headers of the last record in structured mode. Producers repeat them in every record, so equal headers are not
+ * decoded again. It is the only state of this folder, and no result depends on it.
  */
 let structuredHeaders: KafkaRecord['headers'] = Buffer.alloc(0);
 
@@ -28,18 +28,18 @@ let structuredHeaders: KafkaRecord['headers'] = Buffer.alloc(0);
 export function readContent({ value, headers: given, undecodable }: KafkaRecord): Content {
   if (undecodable !== undefined)
     return rejected('undecodable', 'the batch of the record cannot be decompressed or decoded');
-  if (value !== null && given.equals(structuredHeaders)) return structured(value);
+  if (value !== null && given.equals(structuredHeaders)) return readStructured(value);
   const headers = readHeaders(given);
   for (const [name, text] of headers) {
     if (text === null) return rejected('bad_envelope', `header ${name}: must be UTF-8, and one value only`);
   }
-  if (value === null) return announcesDeletion(headers) ? binary(headers, null) : 'tombstone';
+  if (value === null) return announcesDeletion(headers) ? readBinary(headers, null) : 'tombstone';
   if (isStructured(headers)) {
     structuredHeaders = Buffer.from(given);
-    return structured(value);
+    return readStructured(value);
   }
-  if (headers.has('ce_specversion')) return binary(headers, value);
-  const content = structured(value);
+  if (headers.has('ce_specversion')) return readBinary(headers, value);
+  const content = readStructured(value);
   if ('attributes' in content && content.attributes.specversion !== undefined) return content;
   const { reason, detail } =
     'rejected' in content
@@ -48,11 +48,11 @@ export function readContent({ value, headers: given, undecodable }: KafkaRecord)
   return rejected(reason, `${detail}; there is no header ce_specversion`);
 }
 
-/** A deletion of another entity or schema version counts too: the rules for the envelope reject it later. */
+/** Accepts any kind and schema version: if they are wrong, the rules for the envelope reject the event later. */
 const announcesDeletion = (headers: Headers) =>
   /^support\.[^.]*\.deleted\./.test(headers.get('ce_type') ?? '');
 
-function structured(value: Buffer): RawEvent | { rejected: Rejection } {
+function readStructured(value: Buffer): RawEvent | { rejected: Rejection } {
   const json = decodeJson(value);
   if ('issue' in json) return rejected(json.reason, `value: ${json.issue}`);
   const event = json.value;
@@ -68,18 +68,18 @@ function structuredData(event: { data?: unknown; data_base64?: unknown }): Data 
   if (base64 === null) return { value: event.data };
   if ((event.data ?? null) !== null) return rejected('bad_envelope', 'data_base64: excludes data');
   const bytes = typeof base64 === 'string' ? decodeBase64(base64) : null;
-  return bytes ? dataIn(bytes) : rejected('bad_envelope', 'data_base64: must be base64');
+  return bytes ? parseData(bytes) : rejected('bad_envelope', 'data_base64: must be base64');
 }
 
-function binary(headers: Headers, value: Buffer | null): Content {
+function readBinary(headers: Headers, value: Buffer | null): Content {
   const attributes: Record<string, unknown> = {};
   for (const [name, text] of headers) {
     if (name.startsWith('ce_')) attributes[name.slice('ce_'.length)] = text;
   }
-  return { attributes, data: () => (value ? dataIn(value) : { value: undefined }) };
+  return { attributes, data: () => (value ? parseData(value) : { value: undefined }) };
 }
 
-function dataIn(bytes: Buffer): Data {
+function parseData(bytes: Buffer): Data {
   const json = decodeJson(bytes);
   return 'issue' in json ? rejected(json.reason, `data: ${json.issue}`) : json;
 }

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { broken, fieldOf, instant, optional, prefixedId } from '../../../shared/documents/fields.ts';
 import { idSchema, type Kind, kinds } from '../../../shared/documents/resources.ts';
 
-/** The effect of an event on its entity. */
+/** The part of an event type that names the effect on the entity. */
 export type Verb = 'created' | 'updated' | 'deleted';
 
-/** The verb and the schema version of an event type of this kind; null for any other type. */
-export function typeOf(kind: Kind, type: string): { verb: Verb; schemaVersion: number } | null {
-  const [, of, verb, version] =
+/** Parses an event type of this kind, such as `support.ticket.updated.v1`. Returns null for any other type. */
+export function parseType(kind: Kind, type: string): { verb: Verb; schemaVersion: number } | null {
+  const [, entity, verb, version] =
     /^support\.([A-Za-z]+)\.(created|updated|deleted)\.v([1-9]\d{0,5})$/.exec(type) ?? [];
-  return of === kind ? { verb: verb as Verb, schemaVersion: Number(version) } : null;
+  return entity === kind ? { verb: verb as Verb, schemaVersion: Number(version) } : null;
 }
 
 /** The zod schema of an entity's version; its output is a number. */

@@ -7,7 +7,7 @@ import { isCodeError } from '../../../shared/store/code-errors.ts';
 import { decodeText } from './bytes.ts';
 import type { Change } from './change.ts';
 import { type Data, type RawEvent, readContent, rejected } from './content-mode.ts';
-import { type Attributes, attributes, typeOf, type Verb } from './envelope.ts';
+import { type Attributes, attributes, parseType, type Verb } from './envelope.ts';
 import { describeLargeHeaders } from './headers.ts';
 import { newestVersion, upcast, type Upcasts, upcasts } from './upcasts.ts';
 
@@ -15,8 +15,8 @@ import { newestVersion, upcast, type Upcasts, upcasts } from './upcasts.ts';
 export type Parsed = { change: Change } | { rejected: Rejection };
 
 /**
- * Parses a record of the topic of `kind`. It should never throw, whatever the bytes: `parseRecord` dead-letters the
- * record if it does. It drops fields and headers outside the event contract, including secrets.
+ * Parses a record of the topic of `kind`. It should throw for no bytes; if it does, `parseRecord` turns the record into
+ * a dead letter. It drops fields and headers outside the event contract, including secrets.
  */
 export function parse(kind: Kind, record: KafkaRecord, known: Upcasts = upcasts): Parsed {
   const tooLarge = describeLargeHeaders(record.headers);
@@ -25,20 +25,22 @@ export function parse(kind: Kind, record: KafkaRecord, known: Upcasts = upcasts)
   if (content !== 'tombstone' && 'rejected' in content) return content;
   const key = record.key && decodeText(record.key);
   if (key === null) return rejected('key_mismatch', 'key: must be the id of the entity, in UTF-8');
-  return content === 'tombstone' ? tombstone(kind, key, record) : event(kind, key, record, content, known);
+  return content === 'tombstone'
+    ? parseTombstone(kind, key, record)
+    : parseEvent(kind, key, record, content, known);
 }
 
-function tombstone(kind: Kind, key: string, { position }: KafkaRecord): Parsed {
+function parseTombstone(kind: Kind, key: string, { position }: KafkaRecord): Parsed {
   const id = idSchema(kind).safeParse(key);
   if (!id.success) return rejected('key_mismatch', describeIssues(id.error, 'key'));
   const time = new Date(position.timestampMs);
   return { change: { op: 'tombstone', id: id.data, time, position } };
 }
 
-function event(kind: Kind, key: string, record: KafkaRecord, raw: RawEvent, known: Upcasts): Parsed {
+function parseEvent(kind: Kind, key: string, record: KafkaRecord, raw: RawEvent, known: Upcasts): Parsed {
   const { type } = raw.attributes;
   const newest = newestVersion(known, kind);
-  const found = typeof type === 'string' ? typeOf(kind, type) : null;
+  const found = typeof type === 'string' ? parseType(kind, type) : null;
   if (!found || found.schemaVersion > newest) {
     const reason = typeof type === 'string' ? 'unknown_type' : 'bad_envelope';
     const versions = newest === 1 ? 'v1' : `v1 to v${newest}`;
@@ -47,27 +49,25 @@ function event(kind: Kind, key: string, record: KafkaRecord, raw: RawEvent, know
   const envelope = attributes[kind].safeParse(raw.attributes);
   if (!envelope.success) return rejected('bad_envelope', describeIssues(envelope.error));
   if (envelope.data.subject !== key) return rejected('key_mismatch', 'subject: must equal the record key');
-  const data = () => newestData(kind, found.schemaVersion, raw, known);
-  return change(kind, found.verb, envelope.data, data, record);
+  const data = () => upcastData(kind, found.schemaVersion, raw, known);
+  return toChange(kind, found.verb, envelope.data, data, record);
 }
 
-/**
- * The data in the form of the newest schema version. An upcast meets data that has not been validated, so it may throw.
- */
-function newestData(kind: Kind, schemaVersion: number, raw: RawEvent, known: Upcasts): Data {
+/** Turns the data into the newest schema version. An upcast gets data that was not validated, so it may throw. */
+function upcastData(kind: Kind, schemaVersion: number, raw: RawEvent, known: Upcasts): Data {
   const data = raw.data();
   if ('rejected' in data) return data;
   try {
     return { value: upcast(known, kind, schemaVersion, data.value) };
   } catch (error) {
     if (!isCodeError(error)) throw error;
-    // The error's message may quote the data, and a detail never does.
+    // Not the error's message, which may quote the data: a detail never quotes data.
     const into = `from schema version ${schemaVersion} into ${newestVersion(known, kind)}`;
     return rejected('bad_data', `data: cannot be turned ${into}`);
   }
 }
 
-function change(
+function toChange(
   kind: Kind,
   verb: Verb,
   { subject: id, orgid: orgId, entityversion: version, time }: Attributes,

@@ -4,20 +4,20 @@ import type { Kind } from '../../../shared/documents/resources.ts';
 type Upcast = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
 /**
- * For each kind, how the data of its older schema versions becomes that of the newest: the first function turns version
- * 1 into 2, the next 2 into 3. The newest version is one more than there are functions. The schema in shared/documents
- * describes the newest; every older event in the topics passes through here, also in a rebuild.
+ * For each kind, the functions that turn the data of an older schema version into the newest: the first makes
+ * version 2 of version 1, the next one version 3 of 2. The newest version is one more than the number of functions, and
+ * shared/documents has its schema. Every older event in the topics passes through here, also in a rebuild.
  */
 export type Upcasts = { readonly [K in Kind]?: readonly Upcast[] };
 
 export const upcasts: Upcasts = {};
 
 /** The newest schema version of a kind's events. */
-export const newestVersion = (of: Upcasts, kind: Kind): number => (of[kind]?.length ?? 0) + 1;
+export const newestVersion = (known: Upcasts, kind: Kind): number => (known[kind]?.length ?? 0) + 1;
 
-/** Data of a schema version in the form of the newest. The schema rejects data that is not an object. */
-export function upcast(of: Upcasts, kind: Kind, schemaVersion: number, data: unknown): unknown {
+/** Turns data of a schema version into the newest. Returns any other value than an object: the schema rejects it. */
+export function upcast(known: Upcasts, kind: Kind, schemaVersion: number, data: unknown): unknown {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return data;
-  const later = (of[kind] ?? []).slice(schemaVersion - 1);
+  const later = (known[kind] ?? []).slice(schemaVersion - 1);
   return later.reduce((before, next) => next(before), data as Record<string, unknown>);
 }

@@ -20,8 +20,9 @@ export type EndingDeps = {
 const pauseMs = 1_000;
 
 /**
- * Announces why a projector ends. A gap is stored before, however long MongoDB takes: the next start might not find it,
- * because the log has grown. The gap is then the reason. Never rejects.
+ * Announces why a projector ends. Stores a gap first, and retries until MongoDB takes it: the next start might not find
+ * the gap, because the log may have grown past it. The stored gap is then the reason, and none is announced. Never
+ * rejects.
  */
 async function storeEnd(deps: EndingDeps, error: Error): Promise<void> {
   const { announcement } = deps;
@@ -32,8 +33,8 @@ async function storeEnd(deps: EndingDeps, error: Error): Promise<void> {
   await announcement.end('ended', null);
 }
 
-/** Stores why the projector ends, before it does. Of several errors, the first one counts. */
-export function storingEnd(ending: EndingDeps, onFatal: (error: Error) => void): (error: Error) => void {
+/** Returns a function that stores why the projector ends, then calls `onFatal`. Of several errors, the first counts. */
+export function storeEndThen(ending: EndingDeps, onFatal: (error: Error) => void): (error: Error) => void {
   let stored: Promise<void> | null = null;
   return (error) => {
     const end = withFix(error);

@@ -23,12 +23,12 @@ import type { Applier } from '../apply/apply.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Positions } from '../partition/positions.ts';
 import { recordedPositions } from '../progress/progress.ts';
-import { lagStart, lagToRecord, tombstoneBound, tombstoneWarning } from './tombstones.ts';
+import { lagStart, longestLag, tombstoneBound, tombstoneWarning } from './tombstones.ts';
 
 type FollowDeps = {
   control: Db;
   generation: number;
-  applier: Pick<Applier, 'applyOneAtATime'>;
+  applier: Pick<Applier, 'setOneAtATime'>;
   positions: Pick<Positions, 'setLoadEnds'>;
   /** The lateness allowance, by which every watermark lags. */
   allowanceMs: number;
@@ -44,19 +44,20 @@ type FollowDeps = {
 /** A build with this lag or less is ready, in seconds. */
 const readyWithinSeconds = 10;
 
-/** Applies a generation's load ends to this process. A loading build applies one group of chunks at a time. */
+/** Sets the load ends of a generation for this process, and whether it applies one group of chunks at a time. */
 export function applyGenerationSettings(
   { applier, positions }: Pick<FollowDeps, 'applier' | 'positions'>,
   own: Generation,
   oneAtATime = own.state === 'building',
 ): void {
   positions.setLoadEnds(loadEnds(own));
-  applier.applyOneAtATime(oneAtATime);
+  applier.setOneAtATime(oneAtATime);
 }
 
 /**
- * Reads the registry once a second. Ends the projector if its generation was dropped, records the lag,
- * and advances a build's state.
+ * Reads the registry once a second, and ends the projector if its generation was dropped. Applies the settings of the
+ * generation, records its lag, and advances the state of a build: building → catching-up → ready. Several projectors of
+ * a generation do this at the same time; each change is a compare-and-set.
  */
 export function followRegistry(
   deps: FollowDeps,
@@ -70,11 +71,11 @@ export function followRegistry(
     if (!registry) return;
     try {
       const own = generationOf(registry, number);
-      // Without projectors the active generation does not benefit from a slower build.
+      // A slower build leaves MongoDB to the active generation, which needs that only while it has projectors.
       const oneAtATime =
         own.state === 'building' && (await isFollowed(control, registry.generation, deps.now()));
       const completeTo = await watermark(control, number);
-      // An abandoned run may end after a newer run, and must not apply its result.
+      // A run that `repeat` has abandoned as stalled may end after a newer run, and must not apply its older result.
       signal.throwIfAborted();
       deps.metrics.generationState.reset();
       deps.metrics.generationState.set({ state: own.state }, 1);
@@ -90,7 +91,7 @@ export function followRegistry(
   };
   return repeat(poll, {
     intervalMs,
-    // Longer than a write that is repeated waits for a majority.
+    // Longer than the driver waits for a majority in a write and in its retry.
     stalledAfterMs,
     onError: (error) => logger.warn({ error }, 'could not read the registry of generations; trying again'),
   });
@@ -98,7 +99,7 @@ export function followRegistry(
 
 type LagDeps = Pick<FollowDeps, 'control' | 'allowanceMs' | 'metrics' | 'now'>;
 
-const presentLag = ({ allowanceMs }: LagDeps, completeTo: Date | null, now: Date): number =>
+const currentLag = ({ allowanceMs }: LagDeps, completeTo: Date | null, now: Date): number =>
   lagSeconds(completeTo ?? new Date(0), now, allowanceMs);
 
 async function advanceBuild(
@@ -117,7 +118,7 @@ async function advanceBuild(
     logger.info({ generation: own.number }, 'loaded; catching up');
   }
   if (own.state !== 'catching-up') return;
-  const lagSeconds = Math.round(presentLag(deps, completeTo, now()));
+  const lagSeconds = Math.round(currentLag(deps, completeTo, now()));
   logBuild({ lagSeconds });
   if (lagSeconds <= readyWithinSeconds) {
     const cause = { by, at: now(), why: `its lag is ${readyWithinSeconds} s or less` };
@@ -126,23 +127,23 @@ async function advanceBuild(
   }
 }
 
-/** Records and returns the longest lag of a generation. A build loads older records, so its lag begins with itself. */
+/** Records and returns the longest lag of a generation. A build loads older records: its lag counts from its start. */
 async function recordLag(deps: LagDeps, own: Generation, completeTo: Date | null): Promise<number> {
   const { control, metrics } = deps;
   const now = deps.now();
   const sinceStart = (now.getTime() - (lagStart(own, completeTo) ?? now).getTime()) / 1_000;
-  const seconds = Math.round(Math.min(sinceStart, presentLag(deps, completeTo, now)));
+  const seconds = Math.round(Math.min(sinceStart, currentLag(deps, completeTo, now)));
   const recorded = own.longestBehindSeconds ?? 0;
-  const longest = lagToRecord(seconds, recorded);
+  const longest = longestLag(seconds, recorded);
   if (longest > recorded) await changeRegistry(control, recordMaxLag(own.number, longest));
   metrics.maxLag.set(longest);
   return longest;
 }
 
 /**
- * Before a projector reads the log, records the start of a new generation, or the lag that grew without a projector.
- * Returns the start. Logs an error if Kafka may have deleted tombstones during the lag, unless the Kafka user may not
- * read how long Kafka keeps them.
+ * Called before a projector reads the log. Records the start of a new generation, or the lag that grew while no
+ * projector ran. Returns the start. Logs an error if Kafka may have deleted tombstones during the lag, unless the Kafka
+ * user may not read how long Kafka keeps them.
  */
 export async function recordAbsence(
   deps: LagDeps & Pick<FollowDeps, 'generation' | 'logger'> & { admin: Admin; topics: string[] },
@@ -161,7 +162,7 @@ export async function recordAbsence(
   return own.startedAt ?? own.registeredAt;
 }
 
-/** How many records up to the ends of a load are not applied yet. */
+/** Counts the records up to the ends of a load that are not applied yet. */
 async function countRecordsTo(
   ends: ReadonlyMap<string, number>,
   control: Db,

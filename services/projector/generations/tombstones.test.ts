@@ -1,11 +1,11 @@
-import { lagToRecord } from './tombstones.ts';
+import { longestLag } from './tombstones.ts';
 
 it('a lag that grows for a week is recorded some hundred times, each within a tenth of it', () => {
   let recorded = 0;
   let writes = 0;
   let longestRatio = 0;
   for (let seconds = 60; seconds < 7 * 86_400; seconds += 1) {
-    const longest = lagToRecord(seconds, recorded);
+    const longest = longestLag(seconds, recorded);
     if (longest > recorded) writes += 1;
     recorded = longest;
     longestRatio = Math.max(longestRatio, seconds / recorded);

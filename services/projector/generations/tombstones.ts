@@ -12,8 +12,8 @@ export const tombstoneBound = (settings: TopicSettings[]): TombstoneBound | null
     .toSorted((a, b) => a.keptMs - b.keptMs)[0] ?? null;
 
 /**
- * When the lag of a generation begins; null before its start: a projector that waits for brokers or topics has read
- * nothing that a deletion could follow. A generation of an earlier release has a watermark, but no start.
+ * When the lag of a generation begins. Null before its start: a projector that still waits for brokers or topics has
+ * read no entity, so it misses no deletion. A generation of an earlier release has a watermark, but no start.
  */
 export const lagStart = ({ startedAt, registeredAt }: Generation, watermark: Date | null): Date | null =>
   startedAt ?? (watermark && registeredAt);
@@ -24,10 +24,8 @@ const recordedStep = 1.1;
 /** A lag of this many seconds can matter to tombstones. */
 const recordedFromSeconds = 60;
 
-/**
- * The longest lag to record, in seconds, of the present one and the recorded one: few writes, however long it grows.
- */
-export const lagToRecord = (seconds: number, recorded: number): number =>
+/** Returns the longest lag to record, in seconds. It rises in steps, so that a lag of days costs few writes. */
+export const longestLag = (seconds: number, recorded: number): number =>
   seconds >= Math.max(recordedFromSeconds, recorded * recordedStep) ? seconds : recorded;
 
 /**

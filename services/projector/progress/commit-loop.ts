@@ -54,19 +54,19 @@ export type CommitLoop = {
   stop: () => Promise<void>;
 };
 
-/** MongoDB or the brokers have refused this process for long. A process that reads its settings again may be needed. */
+/** MongoDB or the brokers have refused this process for long. Its successor reads settings and certificates again. */
 class Refused extends Error {
   override name = 'Refused';
 }
 
-/** Fewer new records do not justify an extra run. */
+/** An extra run at the end of a backlog needs at least this many records since the last run. */
 const extraRunMin = 1_000;
 
 /**
  * Runs once a second, and at the end of a backlog: reads the end offsets, registers new partitions, saves the progress
  * of the assigned partitions and raises the watermark, then commits. It commits last, so that no committed offset is
- * ahead of saved progress. The next runs do not wait for a commit: a group coordinator that is away delays no
- * freshness.
+ * ahead of saved progress. The next runs do not wait for a commit. Otherwise a group coordinator that is away would
+ * hold the watermark.
  */
 export function startCommitLoop(
   deps: CommitLoopDeps,
@@ -84,7 +84,7 @@ export function startCommitLoop(
   let committing: Promise<void> | null = null;
 
   const save = async (): Promise<Snapshot[]> => {
-    // Before the ends are read: every record that was published until this instant lies before them.
+    // Read before the ends of the logs: every record that was published up to this instant lies before those ends.
     const asOf = await deps.clock.read();
     appliedSince = 0;
     const log = await deps.kafkaMonitor.track(deps.log.read(deps.topics));
@@ -93,7 +93,7 @@ export function startCommitLoop(
     const snapshot = partitions.snapshot(log.ends);
     logDelivery(nowMs(), snapshot, log.ends);
     await reportPositions(deps, log, snapshot);
-    // While a broker may know more partitions than the others, no instant counts as complete.
+    // A broker that does not answer may know further partitions, so no partition is complete up to this instant.
     const ends = log.unreachable.length > 0 ? new Map<string, LogOffsets>() : log.ends;
     const completeToMs = await progress.save(snapshot, ends, asOf);
     const raised = await raiseWatermark(control, generation, deps.topics, asOf);
@@ -124,7 +124,7 @@ export function startCommitLoop(
   });
   return {
     flush: async () => {
-      // An earlier commit that arrives late must not take back a later one.
+      // Otherwise an earlier commit might arrive later, and take this one back.
       await committing;
       await partitions.commit(await save());
     },
@@ -154,16 +154,17 @@ async function tryCommit(deps: CommitLoopDeps, partitions: AssignedPartitions, s
 async function reportPositions(deps: CommitLoopDeps, log: LogState, snapshot: Snapshot[]) {
   const { control, generation, positions } = deps;
   for (const [key, { end }] of log.ends) positions.observe(key, { end });
-  // Other projectors apply the remaining partitions.
+  // Other projectors apply the remaining partitions, and have saved their positions.
   if (log.partitions.length > snapshot.filter(isStarted).length)
     for (const [key, position] of await recordedPositions(control, generation))
       positions.observe(key, { position });
 }
 
 /**
- * Skips a partition that waits for another's chunk: liveness checks that other partition. An open transaction ends the
- * records to apply at the last stable offset, and the load of a build at its load end. A partition without a start
- * offset counts as one with a record to apply, unless it has no leader: to find the offset is work to be done.
+ * Returns the partitions that liveness checks, each with the offset up to which its records can be applied now: the
+ * last stable offset if a transaction is open, and at most the load end of a build. Leaves out a partition that waits
+ * for the chunk of another partition, because liveness checks that other one. A partition without a start offset has
+ * position -1, so it counts as one with records to apply, unless it has no leader.
  */
 export const observedPartitions = (
   positions: Pick<Positions, 'loadEnd'>,

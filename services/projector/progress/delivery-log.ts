@@ -3,15 +3,15 @@ import { partitionKey } from '../../../shared/control/topic-partition.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Snapshot } from '../partition/snapshot.ts';
 
-/** A wait for a broker that is shorter is usual, in milliseconds. */
+/** A shorter wait for a broker is usual, in milliseconds. */
 const usualMs = 30_000;
 
 const waitsForBroker = (cause: HoldCause | undefined): boolean =>
   cause === 'undelivered' || cause === 'new_leader';
 
 /**
- * Returns a function that logs, once for each wait, that a partition has records which its broker does not deliver. It
- * is called with the partitions and the ends of their logs at `nowMs`, about once a second.
+ * Returns a function that logs, once for each wait, that a partition has records which its broker does not deliver. The
+ * commit loop calls it about once a second, with the partitions and the ends of their logs at `nowMs`.
  */
 export function createDeliveryLog({ logger }: { logger: Logger }) {
   const waits = new Map<string, { mark: string; sinceMs: number; isLogged: boolean }>();

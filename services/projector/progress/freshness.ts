@@ -28,7 +28,7 @@ type Deps = {
 export type FreshnessGauges = {
   /** Sets the gauges after a run. `nowMs` is of a monotonic clock. */
   observe: (nowMs: number, run: Run) => void;
-  /** A run has failed: the log and the progress are unknown from the last successful run on. */
+  /** Lets the gauges grow after a failed run: since the last successful run, the log and the progress are unknown. */
   observeFailure: (nowMs: number, error: unknown) => void;
 };
 
@@ -38,7 +38,7 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps)
   let heldSeconds = 0;
   let observedMs: number | null = null;
   let lags = new Map<string, number>();
-  const hold = (cause: HoldCause | null, seconds: number) => {
+  const setHeld = (cause: HoldCause | null, seconds: number) => {
     for (const each of Object.keys(holdCauses))
       metrics.held.set({ cause: each }, each === cause ? seconds : 0);
   };
@@ -51,7 +51,7 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps)
       metrics.fanOutWaiting.set(snapshot.reduce((sum, { fanOutWaiting }) => sum + fanOutWaiting, 0));
       const knownMs = Math.max(watermark.getTime() + allowanceMs, startedAt.getTime());
       heldSeconds = secondsSince(asOf, knownMs);
-      hold(causeOf(run), heldSeconds);
+      setHeld(causeOf(run), heldSeconds);
       setLags(metrics, log, snapshot);
       metrics.lagSeconds.reset();
       const byTopic = Map.groupBy(snapshot, ({ topic }) => topic);
@@ -69,14 +69,17 @@ export function createFreshnessGauges({ metrics, allowanceMs, startedAt }: Deps)
       // Records may have arrived since the last successful run.
       for (const [topic, lag] of lags) metrics.lagSeconds.set({ topic }, lag + elapsed);
       metrics.staleness.set(ageSeconds + elapsed);
-      hold(classify(error).of === 'kafka' ? 'unreadable' : 'unsaved', heldSeconds + elapsed);
+      setHeld(classify(error).of === 'kafka' ? 'unreadable' : 'unsaved', heldSeconds + elapsed);
     },
   };
 }
 
 const secondsSince = (asOf: Date, ms: number): number => Math.max(0, asOf.getTime() - ms) / 1_000;
 
-/** Null if another projector, which applies the partition, knows the cause. */
+/**
+ * Returns why the watermark stands; null if no partition holds it, or if another projector applies the partition and
+ * knows the cause.
+ */
 function causeOf({ log, snapshot, heldBy, asOf }: Run): HoldCause | null {
   if (heldBy === null) return null;
   const key = partitionKey(heldBy);

@@ -23,30 +23,31 @@ export type Liveness = {
 const stuckAfterMs = 300_000;
 
 /**
- * After this long without an observation, in milliseconds, the commit loop hangs or fails because of a bug. After this
- * long without a commit, although the brokers respond, the group no longer has this member, or its coordinator is away.
- * It is longer than all timeouts and retries of the MongoDB driver and of kafkajs together.
+ * After this long without an observation, in milliseconds, the commit loop hangs, or fails because of a bug. After this
+ * long without a commit while the brokers respond, the group no longer has this member, or its coordinator is away. It
+ * is longer than all timeouts and retries of the MongoDB driver and of kafkajs together.
  */
 const silentAfterMs = 900_000;
 
 /**
- * Distinguishes a stuck process from one that is busy, waiting or idle. A partition is stuck if it has records to
- * apply, but its position and its progress count stand still.
+ * Distinguishes a stuck process, which a restart may help, from one that is busy, waiting or idle. The commit loop
+ * reports its observations, `/livez` calls `failure`. A partition is stuck if it has records to apply, but its position
+ * and its progress count stand still.
  */
 export function createLiveness(startMs: number): Liveness {
   let lastObservedMs = startMs;
   let lastCommitMs = startMs;
-  const moved = new Map<string, { mark: string; atMs: number }>();
+  const lastMoves = new Map<string, { mark: string; atMs: number }>();
 
   return {
     observe: (nowMs, partitions) => {
       lastObservedMs = nowMs;
-      const behind = partitions.filter(({ position, end }) => position < end);
-      const keys = new Set(behind.map(({ key }) => key));
-      for (const key of moved.keys()) if (!keys.has(key)) moved.delete(key);
-      for (const { key, position, progressCount } of behind) {
+      const lagging = partitions.filter(({ position, end }) => position < end);
+      const keys = new Set(lagging.map(({ key }) => key));
+      for (const key of lastMoves.keys()) if (!keys.has(key)) lastMoves.delete(key);
+      for (const { key, position, progressCount } of lagging) {
         const mark = `${position}/${progressCount}`;
-        if (moved.get(key)?.mark !== mark) moved.set(key, { mark, atMs: nowMs });
+        if (lastMoves.get(key)?.mark !== mark) lastMoves.set(key, { mark, atMs: nowMs });
       }
     },
     observeCommit: (nowMs) => {
@@ -55,7 +56,7 @@ export function createLiveness(startMs: number): Liveness {
     observeUnavailable: (nowMs) => {
       lastObservedMs = nowMs;
       lastCommitMs = nowMs;
-      moved.clear();
+      lastMoves.clear();
     },
     failure: (nowMs) => {
       const seconds = (sinceMs: number, untilMs = nowMs) => Math.round((untilMs - sinceMs) / 1_000);
@@ -64,7 +65,7 @@ export function createLiveness(startMs: number): Liveness {
       if (nowMs - lastCommitMs > silentAfterMs)
         return `no offset could be committed for ${seconds(lastCommitMs)} s`;
       // A position is known up to the last observation: it may have moved since.
-      for (const [key, { atMs }] of moved)
+      for (const [key, { atMs }] of lastMoves)
         if (lastObservedMs - atMs > stuckAfterMs)
           return `${key} has records, but has not moved for ${seconds(atMs, lastObservedMs)} s`;
       return null;

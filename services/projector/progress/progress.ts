@@ -7,8 +7,8 @@ const idOf = (generation: number, topic: string, partition: number) => `${genera
 
 /**
  * Adds the partitions to the recorded progress, so that the watermark waits for them. A new partition starts at the
- * present watermark. No record on it is older: every run reads the partitions after the instant that it claims, and
- * registers the new ones before it claims that.
+ * present watermark, because no record on it is older: each run of the commit loop first draws an instant, then reads
+ * and registers the partitions, and only then raises the watermark to that instant.
  */
 export async function registerPartitions(control: Db, generation: number, keys: string[], now: Date) {
   const completeTo = (await watermark(control, generation)) ?? new Date(0);
@@ -31,17 +31,23 @@ export async function recordedPositions(control: Db, generation: number): Promis
   return new Map(documents.map((progress) => [partitionKey(progress), progress.applied.position]));
 }
 
-/** `processId`: the id of this process in the register of processes. */
-type RecorderDeps = { control: Db; generation: number; allowanceMs: number; processId: string };
+type RecorderDeps = {
+  control: Db;
+  generation: number;
+  /** The lateness allowance, by which the watermark lags. */
+  allowanceMs: number;
+  /** The id of this process in the register of processes. */
+  processId: string;
+};
 
 /** Records how far a generation is applied, for one projector. */
 export type ProgressRecorder = {
-  /** Registers the partitions that are not registered yet. Returns all that it has registered, by key. */
+  /** Registers the partitions that are not registered yet. Returns the keys of all that it has registered. */
   register: (keys: string[], asOf: Date) => Promise<ReadonlySet<string>>;
   /**
    * Saves progress once per run of the commit loop: how far the partitions have been applied, and the instant up to
    * which each is complete, less the lateness allowance. `asOf` is an instant before `ends` was read. No saved value
-   * ever decreases, whichever projector writes. Returns the instants before the allowance, in milliseconds, by
+   * ever decreases, even if several projectors write. Returns the instants without the allowance, in milliseconds, by
    * `<topic>/<partition>`; 0 if unknown.
    */
   save: (
@@ -54,7 +60,7 @@ export type ProgressRecorder = {
 export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
   const { control, generation, allowanceMs, processId } = deps;
   const registered = new Set<string>();
-  const readMarks = createPartitionWatermarks();
+  const advanceMarks = createPartitionWatermarks();
   const register: ProgressRecorder['register'] = async (keys, asOf) => {
     const added = keys.filter((key) => !registered.has(key));
     if (added.length > 0) await registerPartitions(control, generation, added, asOf);
@@ -66,9 +72,9 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
     const operations = snapshots.filter(isStarted).map((snapshot) => {
       const { topic, partition, position, leaderEpoch, topicId, cause, throttledMs } = snapshot;
       const key = partitionKey({ topic, partition });
-      // Unknown for a partition that was added after the ends were read: it may have any number of records.
+      // The end is unknown for a partition that was added after the ends were read: it may have any number of records.
       const end = ends.get(key)?.end;
-      const { completeToMs, waitingSinceMs } = readMarks({ key, position, end, asOfMs: asOf.getTime() });
+      const { completeToMs, waitingSinceMs } = advanceMarks({ key, position, end, asOfMs: asOf.getTime() });
       instants.set(key, completeToMs);
       const completeTo = new Date(Math.max(0, completeToMs - allowanceMs));
       const waitingSince = waitingSinceMs === null ? null : new Date(waitingSinceMs);
@@ -88,7 +94,7 @@ export function createProgressRecorder(deps: RecorderDeps): ProgressRecorder {
   return { register, save };
 }
 
-/** An instant, and the log's end offset then: every record published up to that instant lies before that end. */
+/** An instant, and an end of the log that was read after it: every record published up to it lies before that end. */
 type Mark = { end: number; asOfMs: number };
 
 /**
@@ -113,7 +119,11 @@ type Marked = {
   waitingSinceMs: number | null;
 };
 
-/** Returns a function to call once per run of the commit loop. No producer's clock decides. */
+/**
+ * Finds the instant up to which a partition is complete, without the clocks of producers: each run of the commit loop
+ * marks the end of the log with its instant. When the position reaches a mark, the partition is complete up to the
+ * instant of the mark. Call the returned function for each partition once per run.
+ */
 export function createPartitionWatermarks(): (reached: Reached) => Marked {
   const marksByKey = new Map<string, Mark[]>();
   return ({ key, position, end = Infinity, asOfMs }) => {

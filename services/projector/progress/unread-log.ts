@@ -5,9 +5,9 @@ import type { Logger } from '../../../shared/runtime/logger.ts';
 const namedMax = 10;
 
 /**
- * Returns a function that logs when the end of a log can no longer be read, and when all can be read again. The caller
- * passes the logs and the known partitions, about once a second. Until all logs can be read again, each partition or
- * broker causes at most one line.
+ * Returns a function that logs when the end of a log can no longer be read, and when all ends can be read again. The
+ * commit loop calls it about once a second, with the logs and the keys of all registered partitions. Until all ends can
+ * be read again, each partition or broker causes at most one line.
  */
 export function createUnreadLog({ logger }: { logger: Logger }) {
   const logged = new Set<string>();
@@ -16,14 +16,14 @@ export function createUnreadLog({ logger }: { logger: Logger }) {
     partitions: Iterable<string>,
   ): void => {
     const unread = [...partitions].filter((key) => !ends.has(key));
-    const now = [...unread, ...unreachable.map(({ broker }) => `broker ${broker}`)];
-    if (now.length === 0) {
+    const failing = [...unread, ...unreachable.map(({ broker }) => `broker ${broker}`)];
+    if (failing.length === 0) {
       if (logged.size > 0) logger.warn('the ends of all logs can be read again');
       logged.clear();
       return;
     }
-    const isNew = now.some((one) => !logged.has(one));
-    for (const one of now) logged.add(one);
+    const isNew = failing.some((name) => !logged.has(name));
+    for (const name of failing) logged.add(name);
     if (isNew)
       logger.warn(
         { partitions: unread.slice(0, namedMax), count: unread.length, unreachable },

@@ -16,13 +16,13 @@ type ReferenceEdge<K extends Kind> = Fields & {
   ids: (state: EntityState[K]) => string[];
 };
 
-/** The first `max` entities, by `byCreated`, whose state names the document in the field `parent`. */
+/** The first `max` entities, by `byCreated`, whose state names the document in the field `parentField`. */
 export type ChildrenEdge = Fields & { type: 'children'; parentField: string; max: number };
 
 /** Entities that the children of the edge `via` name in the field `field`. */
 type ThroughEdge = Fields & { type: 'through'; via: ChildrenEdge; field: string };
 
-/** The entity that the document's state names in the field `parent`; its deletion deletes the document. */
+/** The entity that the document's state names in the field `parentField`; its deletion deletes the document. */
 type OwnerEdge = Fields & { type: 'owner'; parentField: string };
 
 type Fields = { to: Kind; fields: readonly string[] };
@@ -54,7 +54,7 @@ type EdgeBuilders<K extends Kind> = {
     ids: (state: EntityState[K]) => string[],
     ...fields: F[]
   ) => Resolving<Pick<EntityState[T], F>[], ReferenceEdge<K>>;
-  /** The first `max` living entities of a kind that name the document in `parent`, in order of creation. */
+  /** The first `max` living entities of a kind that name the document in `parentField`, in order of creation. */
   childrenOf: <T extends Kind, F extends Field<T>>(
     to: T,
     parentField: IdField<EntityState[T]>,
@@ -68,7 +68,7 @@ type EdgeBuilders<K extends Kind> = {
     to: T,
     ...fields: F[]
   ) => Resolving<Pick<EntityState[T], F>[], ThroughEdge>;
-  /** The entity that the state names in `parent`. After its deletion the document is deleted too. */
+  /** The entity that the state names in `parentField`. After its deletion the document is deleted too. */
   belongsTo: (to: Kind, parentField: IdField<EntityState[K]>) => Resolving<undefined, OwnerEdge>;
 };
 

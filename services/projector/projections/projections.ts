@@ -9,7 +9,7 @@ import { ticket } from './ticket.ts';
 const joined: { [K in Kind]?: Projection<K> } = { channel, ticket, conversation, message };
 
 /** An entity without references: its document is only its state. */
-const plain = <K extends Kind>(kind: K): Projection<K> =>
+const withoutReferences = <K extends Kind>(kind: K): Projection<K> =>
   defineProjection(
     kind,
     () => ({}),
@@ -17,6 +17,6 @@ const plain = <K extends Kind>(kind: K): Projection<K> =>
   );
 
 /** How each kind is joined. */
-export const projections = Object.fromEntries(kinds.map((kind) => [kind, joined[kind] ?? plain(kind)])) as {
-  [K in Kind]: Projection<K>;
-};
+export const projections = Object.fromEntries(
+  kinds.map((kind) => [kind, joined[kind] ?? withoutReferences(kind)]),
+) as { [K in Kind]: Projection<K> };
